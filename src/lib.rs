@@ -177,7 +177,7 @@ pub mod passes;
 mod process;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
-mod profile;
+pub mod profile;
 #[doc(hidden)]
 pub mod ptx;
 #[doc(hidden)]

@@ -97,11 +97,99 @@ fn a_report_is_one_file_with_the_source() {
     // The advice leads to its line, which stands there with its sectors.
     assert!(page.contains("<a href=\"#e0l12\">line 12</a>"), "{page}");
     assert!(page.contains("<tr id=\"e0l12\"") && page.contains("<td>4096</td>") && page.contains("y[j, i] = value"));
+    // The PTX stands beside it, and each leads to the other.
+    assert!(page.contains("st.global.b32") && page.contains("<a href=\"#e0l12\">12</a>"), "{page}");
+    let (_, row) = page.split_once("<tr id=\"e0l12\"").expect("the line");
+    let (_, target) = row.split_once("href=\"#").expect("a link");
+    let (target, _) = target.split_once('"').expect("a link");
+    assert!(target.starts_with("e0p") && page.contains(&format!("<tr id=\"{target}\"")), "{target}");
     // Wide sources scroll in their place.
     assert!(page.contains("<div class=\"scroll\"><table class=\"source\">"), "{page}");
     assert!(!page.contains("src=") && !page.contains("http"), "nothing is loaded");
     let (text, status) = profile("rows", &["--html", "/dev/null/report.html"]);
     assert!(status == Some(1) && text.contains("error[E09"), "{text}");
+}
+
+/// Each line of the PTX with what it costs; together they are the whole.
+#[test]
+fn lines_of_ptx_are_counted() {
+    let columns = measured("columns", &[]);
+    let lines = columns["ptx"].as_array().expect("lines of PTX");
+    let count = |line: &Value| line["metrics"][SECTORS]["value"].as_u64().unwrap_or(0);
+    let of = |start: &str| {
+        let found: Vec<&Value> =
+            lines.iter().filter(|line| line["text"].as_str().expect("text").starts_with(start)).collect();
+        assert_eq!(found.len(), 1, "{start}: {lines:?}");
+        (count(found[0]), found[0]["source_line"].clone())
+    };
+    assert_eq!((of("ld.global"), of("st.global")), ((128 * 4, json!(11)), (128 * 32, json!(12))));
+    let executed =
+        |line: &Value| line["metrics"]["smsp__inst_executed.sum"]["value"].as_u64().expect("each of them ran");
+    assert_eq!(lines.iter().map(executed).sum::<u64>(), executed(&columns));
+}
+
+/// Registers are those of ptxas where it is found, and a range elsewhere; the occupancy is that of either.
+#[test]
+fn registers_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), SOURCE).expect("a source");
+    let launch =
+        json!({"format": 1, "source": "k.py", "kernel": "rows", "dim": [64, 64], "args": [array("x"), array("y")]});
+    std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+    let ptxas = folder.path().join("ptxas");
+    let occupancy = |flags: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+        command.args(["profile", "case.json", "--json"]).args(flags).current_dir(folder.path());
+        let output = command.env("KC_PTXAS", &ptxas).output().expect("kc runs");
+        let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        all["kernels"][0]["occupancy"].clone()
+    };
+    let range = occupancy(&[]);
+    let registers = &range["registers"];
+    assert_eq!((&registers["kind"], &registers["from"]), (&json!("estimate"), &json!("liveness")));
+    assert!(
+        registers["at_least"].as_u64() >= Some(8) && registers["at_most"].as_u64() > registers["at_least"].as_u64()
+    );
+    assert!(range["warps_per_sm_at_least"].as_u64() <= range["warps_per_sm"].as_u64());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // One that says so of every text.
+        let script = "#!/bin/sh\necho \"ptxas info    : Compiling entry function 'rows_cuda_kernel_forward' for '$3'\" >&2\n\
+                      echo 'ptxas info    : Used 128 registers' >&2\n";
+        std::fs::write(&ptxas, script).expect("a script");
+        std::fs::set_permissions(&ptxas, std::fs::Permissions::from_mode(0o755)).expect("it may run");
+        let told = occupancy(&["--arch", "sm_89"]);
+        let expected = json!({"at_least": 128, "at_most": 128, "kind": "exact", "from": "ptxas"});
+        assert_eq!((&told["registers"], &told["limiter"]), (&expected, &json!("registers")), "{told}");
+        std::fs::write(&ptxas, "#!/bin/sh\nexit 1\n").expect("a script");
+        assert_eq!(occupancy(&[])["registers"]["from"], "liveness");
+    }
+}
+
+#[test]
+fn roofs_are_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_string();
+    for name in ["roof.svg", "roof.png"] {
+        let (text, status) = profile("total", &["--roofline", &file(name), "--arch", "sm_80"]);
+        assert_eq!(status, Some(0), "{text}");
+        assert!(text.contains("roofline of A100 SXM 40 GB: limited by "), "{text}");
+    }
+    let svg = std::fs::read_to_string(file("roof.svg")).expect("a picture");
+    assert!(svg.starts_with("<svg") && svg.contains("DRAM 1.55 TB/s") | svg.contains("DRAM 1.56 TB/s"), "{svg}");
+    assert!(svg.contains("1 total_cuda_kernel_forward: at most") && svg.contains("<circle"), "{svg}");
+    let png = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file("roof.png")).expect("a picture")));
+    let reader = png.read_info().expect("PNG");
+    assert_eq!(reader.info().width, 1520);
+    let (text, status) = profile("total", &["--roofline", "roof.jpeg"]);
+    assert!(status == Some(2) && text.contains(".svg or .png"), "{text}");
+    let (text, status) = profile("total", &["--roofline", "/dev/null/roof.svg"]);
+    assert!(status == Some(1) && text.contains("error[E09"), "{text}");
+    let roof = measured("rows", &[])["roofline"].clone();
+    assert_eq!((&roof["gpu"], &roof["limiter"]), (&json!("H100 SXM"), &json!("instructions")));
+    // A product for each element, which is read and written.
+    assert_eq!((&roof["flops"], &roof["dram_bytes"]), (&json!(4096.0), &json!(32768.0)));
 }
 
 #[test]
@@ -115,7 +203,9 @@ fn lanes_that_wait_are_told_of() {
 #[test]
 fn registers_limit_occupancy() {
     let found = measured("rows", &["--arch", "sm_89", "--registers", "128"]);
-    let expected = json!({"blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128});
+    let registers = json!({"at_least": 128, "at_most": 128, "kind": "exact", "from": "given"});
+    let expected = json!({"blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128,
+                          "registers": registers, "warps_per_sm_at_least": 16});
     assert_eq!((&found["arch"], &found["occupancy"]), (&json!("sm_89"), &expected));
 }
 

@@ -18,6 +18,7 @@ mod lsp;
 mod man;
 mod output;
 mod profile;
+mod registers;
 mod run;
 mod supervise;
 mod trial;

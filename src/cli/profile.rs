@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::run::{compile, report};
 use super::trial::TrialArgs;
-use super::{Exit, output};
+use super::{Exit, output, registers};
 use crate::profile::compare::{self, Pair};
-use crate::profile::{Found, Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
+use crate::profile::{
+    Found, Gate, Kind, Limits, Metric, Occupancy, Page, Picture, Profile, Registers, Verdict, find, known_architectures,
+};
 use crate::run::devices;
 use crate::run::launch;
 use crate::run::program::{Program, Wanted, kernel};
@@ -28,7 +30,8 @@ pub(super) struct Args {
     /// The architecture whose multiprocessors the occupancy is of.
     #[arg(long, default_value = "sm_90", value_name = "ARCH", value_parser = limits)]
     arch: &'static Limits,
-    /// Registers of a thread, as ptxas tells them (`ptxas -v`); without, they limit nothing, and the most that would not are told.
+    /// Registers of a thread. Without, `ptxas` is asked, if `KC_PTXAS` or the search path leads to it; else they limit nothing, a range is
+    /// told, and the most that would limit nothing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     registers: Option<u32>,
     /// Print JSON.
@@ -40,6 +43,9 @@ pub(super) struct Args {
     /// Write a report too: one HTML file with the source, the heat of its lines, the figures and the advice.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Draw the launches under the roofs of the architecture's GPU: a picture, SVG or PNG by its name.
+    #[arg(long, value_name = "FILE", value_parser = picture_path)]
+    roofline: Option<PathBuf>,
     /// What a GPU counted: an export of Nsight Compute (`ncu --csv`), shown beside the counts of launches of the same kernels.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
@@ -52,6 +58,12 @@ pub(super) struct Args {
 
 fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
     Limits::of(text).ok_or_else(|| format!("known architectures: {}", known_architectures().join(", ")))
+}
+
+fn picture_path(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let known = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+    if known("svg") || known("png") { Ok(path) } else { Err("a name that ends in .svg or .png is wanted".to_string()) }
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -92,6 +104,9 @@ pub(super) fn run(args: &Args) -> Exit {
             }
         }
     }
+    if let Some(path) = &args.roofline {
+        exit = exit.max(draw(path, &shown));
+    }
     if exit == Exit::Ok || !shown.is_empty() {
         for (gate, _) in args.fail_if.iter().zip(known).filter(|(_, known)| !known) {
             let error = fail(
@@ -111,12 +126,39 @@ struct Shown {
     id: String,
     path: String,
     source: String,
+    foreign: bool,
 }
 
 impl Shown {
     fn page(&self, args: &Args) -> Page<'_> {
-        let Shown { profile, id, path, source } = self;
-        Page { profile, id, path: path.clone(), source, arch: args.arch.arch }
+        let &Shown { ref profile, ref id, ref path, ref source, foreign } = self;
+        Page { profile, id, path: path.clone(), source, arch: args.arch.arch, foreign }
+    }
+}
+
+/// Writes the picture of the roofs.
+fn draw(path: &Path, shown: &[Shown]) -> Exit {
+    let several = shown.iter().any(|one| one.id != shown[0].id);
+    let name = |shown: &Shown| match several {
+        true => format!("{}: {}", shown.id, shown.profile.measured.entry),
+        false => shown.profile.measured.entry.clone(),
+    };
+    let launches: Vec<_> = shown.iter().filter_map(|one| Some((name(one), one.profile.roofline.as_ref()?))).collect();
+    let Some(picture) = Picture::of(&launches) else { return Exit::Ok };
+    let bytes: Result<Vec<u8>> = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")) {
+        Ok(picture.svg(true).into_bytes())
+    } else {
+        picture.png().map_err(|error| fail(crate::diag::Code::E0999, error.to_string()))
+    };
+    match bytes.and_then(|bytes| Ok(output::write_file(path, &bytes)?)) {
+        Ok(()) => {
+            output::note(&format!("wrote {}\n", path.display()));
+            Exit::Ok
+        }
+        Err(error) => {
+            report(&error, &SourceMap::default());
+            Exit::Errors
+        }
     }
 }
 
@@ -155,7 +197,12 @@ fn one(
             };
         }
         let entry = counted.entry.clone();
-        let profile = Profile::of(counted, args.arch, args.registers);
+        let registers = match (args.registers, &counted.text) {
+            (Some(registers), _) => Registers::Given(registers),
+            (None, Some(text)) => registers::of(text, &entry, args.arch.arch),
+            (None, None) => Registers::Unknown,
+        };
+        let profile = Profile::of(counted, args.arch, registers);
         let theirs = measured.as_mut().and_then(|list| {
             let at = list.iter().position(|launch| launch.kernel == entry)?;
             Some(list.remove(at))
@@ -187,7 +234,7 @@ fn one(
         }
         let (id, path) = (launch.id.clone(), file.path.display().to_string());
         let source = args.html.as_ref().map_or_else(String::new, |_| file.text.clone());
-        shown.push(Shown { profile, id, path, source });
+        shown.push(Shown { profile, id, path, source, foreign: launch.grid.is_some() });
     }
     Ok(exit)
 }
@@ -269,7 +316,10 @@ fn text(profile: &Profile, id: &str, file: &SourceFile, args: &Args) -> String {
     for metric in profile.metrics.iter().filter(|metric| args.all || USUAL.contains(&metric.name)) {
         let _ = writeln!(text, "  {:<72} {:>14}  {}", metric.name, shown(metric), metric.kind.name());
     }
-    let _ = writeln!(text, "  {}", occupancy(&profile.occupancy, args));
+    let _ = writeln!(text, "  {}", occupancy(profile, args));
+    if let Some(roof) = &profile.roofline {
+        let _ = writeln!(text, "  roofline of {}: {}", roof.gpu.name, roof.words());
+    }
     let value = |metrics: &[Metric], name| find(metrics, name).map_or(0.0, |metric| metric.value);
     let sectors = |metrics: &[Metric]| value(metrics, "memory_l2_theoretical_sectors_global");
     let executed = |metrics: &[Metric]| value(metrics, "smsp__inst_executed.sum");
@@ -318,17 +368,21 @@ fn shown(metric: &Metric) -> String {
     }
 }
 
-fn occupancy(found: &Occupancy, args: &Args) -> String {
-    let Occupancy { blocks_per_sm, warps_per_sm, most_warps, limiter, free_registers } = found;
+fn occupancy(profile: &Profile, args: &Args) -> String {
+    let Occupancy { blocks_per_sm, warps_per_sm, most_warps, limiter, free_registers } = profile.occupancy;
     let arch = args.arch.arch;
-    if *blocks_per_sm == 0 {
+    if blocks_per_sm == 0 {
         return format!("occupancy on {arch}: not one block fits a multiprocessor");
     }
-    let registers = match args.registers {
-        Some(_) => String::new(),
-        None => format!(", if a thread has at most {free_registers} registers"),
-    };
-    format!(
-        "occupancy on {arch}: {warps_per_sm} of {most_warps} warps ({blocks_per_sm} blocks), limited by {limiter}{registers}"
-    )
+    let mut text = format!(
+        "occupancy on {arch}: {warps_per_sm} of {most_warps} warps ({blocks_per_sm} blocks), limited by {limiter}"
+    );
+    if profile.registers.known().is_none() {
+        text += &format!(", if a thread has at most {free_registers} registers");
+    }
+    text += &format!("; {}", profile.registers.words());
+    if let Some(least) = profile.least_occupancy.filter(|least| least.warps_per_sm < warps_per_sm) {
+        text += &format!(": at least {} warps", least.warps_per_sm);
+    }
+    text
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Line, Profile, find};
+use super::{Line, Metric, Picture, Profile, find};
 use crate::html::escape;
 
 /// One launch of an entry beside the text that it was made of.
@@ -13,14 +13,21 @@ pub struct Page<'a> {
     pub path: String,
     pub source: &'a str,
     pub arch: &'a str,
+    /// The source is the PTX.
+    pub foreign: bool,
 }
 
 const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24;background:#fff}\
 h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse}td,th{padding:.1em .7em;text-align:right}\
 th{font-weight:600;border-bottom:1px solid #ccc;white-space:nowrap}.scroll{overflow-x:auto}.left{text-align:left}.kind{color:#777}\
 .source td{font:12.5px/1.5 ui-monospace,monospace;white-space:pre}.source .number{color:#999}\
+.beside{display:flex;flex-wrap:wrap;gap:1.5em}.beside>.scroll{flex:1 1 30em;max-height:80vh;overflow:auto}.beside th{position:sticky;top:0;background:inherit}\
 .advice li{margin:.4em 0}a{color:#0a58ca}:target{outline:2px solid #0a58ca}svg{display:block;margin:.6em 0}\
 @media(prefers-color-scheme:dark){body{background:#14171a;color:#e6e6e6}.kind,.source .number{color:#999}a{color:#7db3ff}th{border-color:#444}}";
+
+/// Of tables of lines, less the end of its row.
+const HEADER: &str =
+    "<tr><th>line</th><th>sectors</th><th>excessive</th><th>warp instructions</th><th>lanes</th><th></th>";
 
 /// What lines are coloured by.
 const SECTORS: &str = "memory_l2_theoretical_sectors_global";
@@ -53,6 +60,7 @@ fn entry(n: usize, page: &Page, text: &mut String) {
         dims(form.block)
     );
     occupancy(page, text);
+    roofline(page, text);
     if !profile.advice.is_empty() {
         text.push_str("<h2>Advice</h2><ol class=\"advice\">\n");
         for advice in &profile.advice {
@@ -69,12 +77,10 @@ fn entry(n: usize, page: &Page, text: &mut String) {
     }
     let _ = writeln!(
         text,
-        "<h2>{}</h2><div class=\"scroll\"><table class=\"source\"><tr><th>line</th><th>sectors</th><th>excessive</th><th>warp instructions</th><th>lanes</th><th></th></tr>",
+        "<h2>{}</h2><div class=\"beside\"><div class=\"scroll\"><table class=\"source\">{HEADER}</tr>",
         escape(&tidy(&page.path))
     );
-    let value = |line: &Line, name| find(&line.metrics, name).map_or(0.0, |metric| metric.value);
-    let most = |name| profile.lines.iter().map(|line| value(line, name)).fold(1.0, f64::max);
-    let (most_sectors, most_executed) = (most(SECTORS), most(EXECUTED));
+    let heat = Heat::of(profile.lines.iter().map(|line| &*line.metrics));
     // The part of the source that ran, and a little around it.
     let (first, last) = match (profile.lines.first(), profile.lines.last()) {
         (Some(first), Some(last)) => (first.line.saturating_sub(3).max(1), last.line + 3),
@@ -89,11 +95,16 @@ fn entry(n: usize, page: &Page, text: &mut String) {
             );
             continue;
         };
-        let heat = (value(line, SECTORS) / most_sectors).max(0.3 * value(line, EXECUTED) / most_executed);
+        let heat = heat.at(&line.metrics);
+        let value = |line: &Line, name| value(&line.metrics, name);
         let _ = writeln!(
             text,
-            "<tr id=\"e{n}l{at}\" style=\"background:rgba(255,112,32,{:.2})\"><td class=\"number\">{at}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td class=\"left\">{}</td></tr>",
+            "<tr id=\"e{n}l{at}\" style=\"background:rgba(255,112,32,{:.2})\"><td class=\"number\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td class=\"left\">{}</td></tr>",
             0.6 * heat,
+            match profile.ptx.iter().find(|ptx| ptx.source == Some(at) && !page.foreign) {
+                Some(ptx) => format!("<a href=\"#e{n}p{}\">{at}</a>", ptx.line),
+                None => at.to_string(),
+            },
             count(value(line, SECTORS)),
             count(value(line, EXCESS)),
             count(value(line, EXECUTED)),
@@ -101,7 +112,12 @@ fn entry(n: usize, page: &Page, text: &mut String) {
             escape(words)
         );
     }
-    text.push_str("</table></div>\n<h2>Metrics</h2><table><tr><th class=\"left\">name</th><th>value</th><th class=\"left\">trust</th></tr>\n");
+    text.push_str("</table></div>\n");
+    // PTX that was given is the source.
+    if !page.foreign {
+        ptx(n, page.profile, text);
+    }
+    text.push_str("</div>\n<h2>Metrics</h2><table><tr><th class=\"left\">name</th><th>value</th><th class=\"left\">trust</th></tr>\n");
     for metric in &profile.metrics {
         let _ = writeln!(
             text,
@@ -112,6 +128,52 @@ fn entry(n: usize, page: &Page, text: &mut String) {
         );
     }
     text.push_str("</table></section>\n");
+}
+
+fn value(metrics: &[Metric], name: &str) -> f64 {
+    find(metrics, name).map_or(0.0, |metric| metric.value)
+}
+
+/// How much lines cost beside the one that costs most.
+struct Heat {
+    sectors: f64,
+    executed: f64,
+}
+
+impl Heat {
+    fn of<'a>(lines: impl Iterator<Item = &'a [Metric]>) -> Heat {
+        lines.fold(Heat { sectors: 1.0, executed: 1.0 }, |most, line| Heat {
+            sectors: most.sectors.max(value(line, SECTORS)),
+            executed: most.executed.max(value(line, EXECUTED)),
+        })
+    }
+
+    fn at(&self, line: &[Metric]) -> f64 {
+        (value(line, SECTORS) / self.sectors).max(0.3 * value(line, EXECUTED) / self.executed)
+    }
+}
+
+/// The instructions that ran, each with the line that it comes from.
+fn ptx(n: usize, profile: &Profile, text: &mut String) {
+    let _ = writeln!(text, "<div class=\"scroll\"><table class=\"source\">{HEADER}<th>from line</th></tr>");
+    let heat = Heat::of(profile.ptx.iter().map(|line| &*line.metrics));
+    for line in &profile.ptx {
+        let value = |name| value(&line.metrics, name);
+        let _ = writeln!(
+            text,
+            "<tr id=\"e{n}p{at}\" style=\"background:rgba(255,112,32,{:.2})\"><td class=\"number\">{at}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td>\
+             <td class=\"left\">{}</td><td>{}</td></tr>",
+            0.6 * heat.at(&line.metrics),
+            count(value(SECTORS)),
+            count(value(EXCESS)),
+            count(value(EXECUTED)),
+            value(LANES),
+            escape(&line.text),
+            line.source.map_or_else(String::new, |line| format!("<a href=\"#e{n}l{line}\">{line}</a>")),
+            at = line.line
+        );
+    }
+    text.push_str("</table></div>\n");
 }
 
 /// A count; nothing for none, so that the eye finds the others.
@@ -138,13 +200,17 @@ fn occupancy(page: &Page, text: &mut String) {
     let found = &page.profile.occupancy;
     let _ = writeln!(
         text,
-        "<h2>Occupancy on {}</h2><p>{} of {} warps, {} blocks a multiprocessor, limited by {}; at most {} registers a thread keep it so</p>",
+        "<h2>Occupancy on {}</h2><p>{} of {} warps, {} blocks a multiprocessor, limited by {}; at most {} registers a thread keep it so; {}{}</p>",
         escape(page.arch),
         found.warps_per_sm,
         found.most_warps,
         found.blocks_per_sm,
         found.limiter,
-        found.free_registers
+        found.free_registers,
+        page.profile.registers.words(),
+        page.profile
+            .least_occupancy
+            .map_or_else(String::new, |least| format!(": at least {} warps", least.warps_per_sm))
     );
     let _ = write!(
         text,
@@ -156,6 +222,34 @@ fn occupancy(page: &Page, text: &mut String) {
         let _ = write!(text, "<rect x=\"{}\" y=\"1\" width=\"8\" height=\"12\" fill=\"{fill}\"/>", 10 * warp);
     }
     text.push_str("</svg>\n");
+}
+
+/// The launch under the roofs, and how busy each part is beside the one that limits.
+fn roofline(page: &Page, text: &mut String) {
+    let Some(roof) = &page.profile.roofline else { return };
+    let _ = writeln!(
+        text,
+        "<h2>Roofline of {}</h2><p>{}. Peaks: {}. These are bounds, not times.</p>",
+        escape(roof.gpu.name),
+        escape(&roof.words()),
+        escape(roof.gpu.source)
+    );
+    if let Some(picture) = Picture::of(&[(page.profile.measured.entry.clone(), roof)]) {
+        text.push_str(&picture.svg(false));
+    }
+    text.push_str("<table><tr><th class=\"left\">part</th><th>asked</th><th class=\"left\"></th><th>busy</th><th class=\"left\">trust</th></tr>\n");
+    for demand in &roof.demands {
+        let _ = writeln!(
+            text,
+            "<tr><td class=\"left\">{}</td><td>{}</td><td class=\"left\">{}</td><td>{:.0} %</td><td class=\"left kind\">{}</td></tr>",
+            demand.part,
+            demand.amount,
+            demand.unit,
+            100.0 * demand.busy,
+            demand.kind.name()
+        );
+    }
+    text.push_str("</table>\n");
 }
 
 #[cfg(test)]

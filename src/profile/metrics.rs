@@ -4,7 +4,7 @@
 //! estimate. Bank conflicts and bytes of DRAM are at least so many.
 
 use crate::ptx::Space;
-use crate::sim::code::Class;
+use crate::sim::code::{Class, Math};
 use crate::sim::{AccessKind, Instruction, Measured};
 
 /// How a figure relates to what hardware counts.
@@ -56,6 +56,18 @@ const CLASSES: [(Class, &str); 7] = [
     (Class::Conversion, "smsp__sass_thread_inst_executed_op_conversion_pred_on.sum"),
     (Class::Control, "smsp__sass_thread_inst_executed_op_control_pred_on.sum"),
     (Class::Memory, "smsp__sass_thread_inst_executed_op_memory_pred_on.sum"),
+];
+
+const MATH: [(Class, Math, &str); 9] = [
+    (Class::Float16, Math::Add, "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum"),
+    (Class::Float16, Math::Multiply, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum"),
+    (Class::Float16, Math::Fused, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"),
+    (Class::Float32, Math::Add, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"),
+    (Class::Float32, Math::Multiply, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"),
+    (Class::Float32, Math::Fused, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"),
+    (Class::Float64, Math::Add, "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum"),
+    (Class::Float64, Math::Multiply, "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum"),
+    (Class::Float64, Math::Fused, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"),
 ];
 
 /// Names for loads and for stores.
@@ -129,6 +141,12 @@ pub fn of(instructions: &[Instruction]) -> Vec<Metric> {
     }
     for (class, name) in CLASSES {
         let count = sum(&|i| i.class == class, &|i| i.counts.threads_on);
+        if count > 0.0 {
+            add(name, count, Kind::Estimate);
+        }
+    }
+    for (class, math, name) in MATH {
+        let count = sum(&|i| i.class == class && i.math == Some(math), &|i| i.counts.threads_on);
         if count > 0.0 {
             add(name, count, Kind::Estimate);
         }

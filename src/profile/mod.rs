@@ -5,6 +5,9 @@
 //! | `metrics` | what are the counts called, and how exact are they? |
 //! | `occupancy` | how many blocks are resident on a multiprocessor, and what limits them? |
 //! | `advice` | what is slow, in words, and at which line? |
+//! | `registers` | how many registers has a thread? |
+//! | `gpus`, `roofline` | what limits a launch on a GPU, and what could it reach at most? |
+//! | `plot`, `font` | how does that look? |
 //! | `html` | how does a person look at it? |
 //! | `compare` | what did a GPU count? |
 //! | `gate` | does a launch hold a bound? |
@@ -13,10 +16,15 @@
 
 mod advice;
 pub mod compare;
+mod font;
 mod gate;
+pub mod gpus;
 mod html;
 mod metrics;
 mod occupancy;
+mod plot;
+mod registers;
+mod roofline;
 #[cfg(test)]
 mod tests;
 
@@ -26,9 +34,13 @@ use serde_json::{Map, Value, json};
 
 pub use advice::Advice;
 pub use gate::{Gate, Verdict};
+pub use gpus::Gpu;
 pub use html::{Page, report};
 pub use metrics::{Kind, Metric, find};
 pub use occupancy::{Limits, Occupancy};
+pub use plot::Picture;
+pub use registers::Registers;
+pub use roofline::Roofline;
 
 use crate::sim::Measured;
 use compare::Pair;
@@ -44,7 +56,14 @@ pub struct Profile {
     pub metrics: Vec<Metric>,
     /// The lines of the source, in order.
     pub lines: Vec<Line>,
+    /// Those of the PTX, where its text is known.
+    pub ptx: Vec<PtxLine>,
+    pub registers: Registers,
     pub occupancy: Occupancy,
+    /// With as many registers as there may be, where their number is not known.
+    pub least_occupancy: Option<Occupancy>,
+    /// Under the roofs of the architecture's GPU.
+    pub roofline: Option<Roofline>,
     /// What costs most first.
     pub advice: Vec<Advice>,
 }
@@ -63,9 +82,33 @@ pub struct Line {
     pub metrics: Vec<Metric>,
 }
 
+/// What a line of the PTX costs.
+pub struct PtxLine {
+    pub line: u32,
+    pub text: String,
+    /// The line of the source that it comes from.
+    pub source: Option<u32>,
+    pub metrics: Vec<Metric>,
+}
+
+/// The lines of the PTX that ran.
+fn ptx_lines(measured: &Measured) -> Vec<PtxLine> {
+    let Some(text) = &measured.text else { return Vec::new() };
+    let mut by_line: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    measured.instructions.iter().for_each(|i| by_line.entry(i.ptx_line).or_default().push(*i));
+    let texts: Vec<&str> = text.ptx.lines().collect();
+    let one = |(line, list): (u32, Vec<_>)| PtxLine {
+        line,
+        text: texts.get(line as usize - 1).map_or("", |text| text.trim()).to_string(),
+        source: list.first().and_then(|i: &crate::sim::Instruction| i.line),
+        metrics: metrics::of(&list),
+    };
+    by_line.into_iter().filter(|(line, _)| *line > 0).map(one).collect()
+}
+
 impl Profile {
-    /// `registers`: of a thread, where they are known (ptxas tells).
-    pub fn of(measured: Measured, limits: &'static Limits, registers: Option<u32>) -> Profile {
+    /// `registers`: of a thread, as far as they are known.
+    pub fn of(measured: Measured, limits: &'static Limits, registers: Registers) -> Profile {
         let all = metrics::of(&measured.instructions);
         let mut by_line: BTreeMap<u32, Vec<_>> = BTreeMap::new();
         for instruction in &measured.instructions {
@@ -77,8 +120,13 @@ impl Profile {
         let mut metrics = all;
         metrics.extend(metrics::of_memory(&measured));
         let shared = measured.shared_bytes + measured.form.dynamic_shared;
+        let blocks = measured.form.grid.iter().map(|&extent| u64::from(extent)).product();
         Profile {
-            occupancy: limits.occupancy(measured.form.threads(), registers, shared),
+            roofline: Gpu::of(limits.arch).map(|gpu| Roofline::of(&metrics, blocks, gpu)),
+            occupancy: limits.occupancy(measured.form.threads(), registers.known(), shared),
+            least_occupancy: registers.least(limits, measured.form.threads(), shared),
+            ptx: ptx_lines(&measured),
+            registers,
             advice: advice::of(&measured),
             metrics,
             lines,
@@ -97,6 +145,11 @@ impl Profile {
             .iter()
             .map(|line| json!({ "file": file, "line": line.line, "metrics": metrics(&line.metrics) }))
             .collect();
+        let ptx: Vec<Value> = self
+            .ptx
+            .iter()
+            .map(|ptx| json!({ "line": ptx.line, "text": ptx.text, "source_line": ptx.source, "metrics": metrics(&ptx.metrics) }))
+            .collect();
         let advice: Vec<Value> = self
             .advice
             .iter()
@@ -114,12 +167,16 @@ impl Profile {
             "arch": arch,
             "metrics": metrics(&self.metrics),
             "lines": lines,
+            "ptx": ptx,
             "occupancy": {
                 "blocks_per_sm": blocks_per_sm,
                 "warps_per_sm": warps_per_sm,
                 "limiter": limiter,
                 "registers_up_to": free_registers,
+                "registers": self.registers.json(),
+                "warps_per_sm_at_least": self.least_occupancy.unwrap_or(self.occupancy).warps_per_sm,
             },
+            "roofline": self.roofline.as_ref().map(Roofline::json),
             "advice": advice,
             "findings": findings,
         });

@@ -1,6 +1,6 @@
 use super::*;
 use crate::ptx::Space;
-use crate::sim::code::Class;
+use crate::sim::code::{Class, Math};
 use crate::sim::{Access, AccessKind, Counts, Form, Instruction};
 
 fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
@@ -19,6 +19,7 @@ fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
         ptx_line: line,
         line: Some(line),
         class: Class::Memory,
+        math: None,
         branches: false,
         exchanges: false,
         access,
@@ -29,7 +30,7 @@ fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
 fn launch(instructions: Vec<Instruction>) -> Measured {
     let form = Form { grid: [4, 1, 1], block: [256, 1, 1], dynamic_shared: 0 };
     let (entry, shared_bytes) = ("k".to_string(), 0);
-    Measured { entry, form, shared_bytes, instructions, sectors_read: 10, sectors_written: 2 }
+    Measured { entry, form, text: None, shared_bytes, instructions, sectors_read: 10, sectors_written: 2 }
 }
 
 /// Rows of the calculator's rule by hand: warps, blocks, registers and shared memory each limit once.
@@ -54,7 +55,8 @@ fn each_limit_limits() {
 
 #[test]
 fn figures_have_the_names_and_the_trust_that_they_deserve() {
-    let profile = Profile::of(launch(vec![load(7, 10, 320, 40), load(8, 10, 40, 40)]), &occupancy::ALL[4], None);
+    let profile =
+        Profile::of(launch(vec![load(7, 10, 320, 40), load(8, 10, 40, 40)]), &occupancy::ALL[4], Registers::Unknown);
     let ratio = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
     let value = |name| find(&profile.metrics, name).map(|m| (m.value, m.kind));
     assert_eq!(value(ratio), Some((18.0, Kind::Exact)));
@@ -80,5 +82,56 @@ fn gates_hold_or_fail() {
     assert_eq!(verdict("other > 4"), Ok(Verdict::Unknown));
     for wrong in ["", "a__b.sum", "> 3", "a__b.sum > x", "a b > 1", "a__b.sum > nan", "a > 1 > 2"] {
         assert!(verdict(wrong).is_err(), "{wrong}");
+    }
+}
+
+fn arithmetic(class: Class, math: Math, warps: u64) -> Instruction {
+    let counts = Counts { executed: warps, threads: 32 * warps, threads_on: 32 * warps, ..Counts::default() };
+    Instruction { class, math: Some(math), access: None, counts, ..load(9, 0, 0, 0) }
+}
+
+/// By hand, on an H100 with 132 multiprocessors of 1.98 GHz: what limits, and the figures of a launch that it limits to.
+#[test]
+fn the_part_that_is_busy_longest_limits() {
+    let gpu = Gpu::of("sm_90").expect("it is listed");
+    let roof = |list: &[Instruction], blocks, bytes: f64| {
+        let mut metrics = metrics::of(list);
+        metrics.push(Metric { name: "dram__bytes_read.sum", value: bytes, kind: Kind::Bound });
+        Roofline::of(&metrics, blocks, gpu)
+    };
+    let near = |a: Option<f64>, b: f64| a.is_some_and(|a| (a / b - 1.0).abs() < 1e-9);
+    // Fused products alone: each cycle 128 threads of each multiprocessor, two operations each; 4 warps to issue: as busy.
+    let fused = roof(&[arithmetic(Class::Float32, Math::Fused, 1_000_000)], 132, 1.0);
+    assert!(near(fused.most_flops, 2.0 * 128.0 * 132.0 * 1.98e9), "{fused:?}");
+    assert_eq!(fused.flops, 64e6);
+    // Those of float64 take twice as long.
+    let double = roof(&[arithmetic(Class::Float64, Math::Fused, 1_000_000)], 132, 1.0);
+    assert_eq!(double.limiter(), Some("float64"));
+    assert!(near(double.most_flops, 128.0 * 132.0 * 1.98e9) && near(Some(double.demands[1].busy), 0.5), "{double:?}");
+    // A block has one multiprocessor.
+    let alone = roof(&[arithmetic(Class::Float64, Math::Fused, 1_000_000)], 1, 1.0);
+    assert!(near(alone.most_flops, 128.0 * 1.98e9) && alone.words().contains("1 of 132"), "{}", alone.words());
+    // Few operations on many bytes: 3.35 TB/s, an operation for each 8 of them.
+    let memory = roof(&[arithmetic(Class::Float32, Math::Add, 1000)], 132, 256_000.0);
+    assert_eq!((memory.limiter(), memory.intensity()), (Some("DRAM"), Some(0.125)));
+    assert!(near(memory.most_bytes, 3.35e12) && near(memory.most_flops, 3.35e12 / 8.0), "{memory:?}");
+    // Nothing of nothing.
+    let none = Roofline::of(&[], 1, gpu);
+    assert_eq!((none.limiter(), none.most_flops, none.most_bytes), (None, None, None));
+    assert!(
+        Picture::of(&[("none".to_string(), &none)])
+            .is_some_and(|p| p.svg(true).contains("nothing ran") && p.png().is_ok())
+    );
+}
+
+/// Every architecture has a GPU, whose peaks are those of its datasheet, in TFLOP/s of float32 and of float64.
+#[test]
+fn peaks_are_the_published_ones() {
+    let published = [(8.1, 0.25), (19.5, 9.7), (35.6, 0.56), (82.6, 1.29), (67.0, 34.0), (75.0, 37.0), (104.8, 1.64)];
+    assert_eq!(known_architectures(), gpus::ALL.iter().map(|gpu| gpu.arch).collect::<Vec<_>>());
+    for (gpu, (float32, float64)) in gpus::ALL.iter().zip(published) {
+        let near = |a: f64, b: f64| (a / (b * 1e12) - 1.0).abs() < 0.02;
+        assert!(near(gpu.flops32(), float32), "{}: {}", gpu.name, gpu.flops32());
+        assert!(near(gpu.flops64(), float64), "{}: {}", gpu.name, gpu.flops64());
     }
 }

@@ -7,14 +7,17 @@
 //! | `parse` | which directives, variables and functions has it? |
 //! | `body` | what does a function consist of? |
 //! | `names` | which register or variable is meant? |
+//! | `live` | how many registers does a kernel need? |
 
 mod body;
 mod lex;
+mod live;
 mod names;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use live::{Live, live};
 pub use parse::parse;
 
 use std::fmt;

@@ -313,6 +313,7 @@ pub struct Inst {
     pub source: Option<Location>,
     /// For counters and messages.
     pub class: Class,
+    pub math: Option<Math>,
 }
 
 pub const NOWHERE: u32 = u32::MAX;
@@ -329,6 +330,15 @@ pub enum Class {
     Memory,
     Exchange,
     Other,
+}
+
+/// What counts as floating-point operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Math {
+    Add,
+    Multiply,
+    /// Both in one: two operations.
+    Fused,
 }
 
 /// A variable of a kernel with its place.

@@ -1,15 +1,19 @@
 //! What did a launch cost, instruction by instruction? The counters beside what their instructions are.
 
-use super::code::{Class, Code, Op};
+use std::sync::Arc;
+
+use super::code::{Class, Code, Math, Op};
 use super::counters::{Counters, Counts};
 use super::schedule::Form;
-use crate::ptx::Space;
+use crate::ptx::{Live, Module, Space, live};
 
 /// One launch of a kernel as it was counted.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub entry: String,
     pub form: Form,
+    /// What it was counted of, where somebody says so.
+    pub text: Option<Text>,
     /// Of a block, without what the launch adds.
     pub shared_bytes: u32,
     /// Those that ran, in the order of the text.
@@ -17,6 +21,19 @@ pub struct Measured {
     /// The different 32-byte sectors of global memory that were read, and written.
     pub sectors_read: u64,
     pub sectors_written: u64,
+}
+
+/// A PTX text, and what it says of a kernel's registers.
+#[derive(Clone, Debug)]
+pub struct Text {
+    pub ptx: Arc<str>,
+    pub live: Option<Live>,
+}
+
+impl Text {
+    pub fn of(ptx: &Arc<str>, parsed: &Module, entry: &str) -> Text {
+        Text { ptx: ptx.clone(), live: live(parsed, entry) }
+    }
 }
 
 /// An instruction that ran.
@@ -27,6 +44,7 @@ pub struct Instruction {
     /// The line of the source that it comes from.
     pub line: Option<u32>,
     pub class: Class,
+    pub math: Option<Math>,
     pub branches: bool,
     /// Lanes of a warp tell each other a number: a shuffle, or a reduction.
     pub exchanges: bool,
@@ -68,6 +86,7 @@ impl Measured {
                 ptx_line: inst.at.line,
                 line: inst.source.map(|source| source.line).filter(|line| *line > 0),
                 class: inst.class,
+                math: inst.math,
                 branches: matches!(inst.op, Op::Branch { .. } | Op::Switch { .. }),
                 exchanges: matches!(inst.op, Op::Shuffle(_) | Op::Reduce { .. }),
                 access: (bytes > 0).then(|| Access { space: counters.spaces[at].unwrap_or(space), kind, bytes }),
@@ -79,6 +98,7 @@ impl Measured {
         Measured {
             entry: code.entry.clone(),
             form: *form,
+            text: None,
             shared_bytes: code.shared_bytes,
             instructions: ran.map(instruction).collect(),
             sectors_read: read.count(),

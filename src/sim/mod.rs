@@ -44,7 +44,7 @@ pub use counters::{Counters, Counts};
 pub use decode::decode;
 pub use findings::{Finding, What};
 pub use machine::Checks;
-pub use measured::{Access, AccessKind, Instruction, Measured};
+pub use measured::{Access, AccessKind, Instruction, Measured, Text};
 pub use memory::{Memory, read as word};
 pub use schedule::{Chance, Form};
 

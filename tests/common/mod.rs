@@ -37,6 +37,21 @@ pub fn assemble_ptx(ptx: &str, arch: &str) -> Result<(), String> {
     Err(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
 }
 
+/// The registers of a thread that ptxas gives each entry.
+pub fn registers(ptx: &str, arch: &str) -> Vec<(String, u32)> {
+    let mut file = tempfile::Builder::new().suffix(".ptx").tempfile().expect("a file");
+    file.write_all(ptx.as_bytes()).expect("a file takes text");
+    let mut command = Command::new(tool("KC_PTXAS", "bin/ptxas"));
+    command.args(["--verbose", "--gpu-name", arch, "--output-file", "/dev/null"]).arg(file.path());
+    let said = String::from_utf8_lossy(&command.output().expect("ptxas starts").stderr).into_owned();
+    let one = |text: &str| {
+        let name = text.split('\'').next()?.to_string();
+        let number = text.split_once("Used ")?.1.split_once(" registers")?.0;
+        Some((name, number.parse().ok()?))
+    };
+    said.split("Compiling entry function '").skip(1).filter_map(one).collect()
+}
+
 /// Fails the test, with the text, unless ptxas accepts `ptx` for `arch`.
 #[track_caller]
 pub fn assert_ptx(ptx: &str, arch: &str) {

@@ -2,6 +2,7 @@
 //! on copies of the launch's memory.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use super::copies::{self, within_rank};
 use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
@@ -79,6 +80,8 @@ pub struct Kernel {
     /// A block does a task, not a thread.
     by_block: bool,
     trial: Trial,
+    /// What its instructions are counted of.
+    text: Option<sim::Text>,
     /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to be.
     shift: u64,
 }
@@ -96,12 +99,14 @@ impl Kernel {
         let file = module.functions[first].span.file;
         let text = emit_ptx_located(module, kernels, options, &Parts::new(0), file)
             .map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let text: Arc<str> = text.into();
         let parsed = ptx::parse(&text).map_err(|error| own_text(&error, &text))?;
         let load = |&kernel: &FuncId| {
             let function = &module.functions[kernel];
             let entry = abi::device_entry(&function.source_name, function.phase);
             let code = sim::decode(&parsed, &entry).map_err(|error| own_text(&error, &text))?;
             let params = function.params();
+            let written = trial.counts.then(|| sim::Text::of(&text, &parsed, &entry));
             Ok(Kernel {
                 code,
                 id: kernel,
@@ -115,6 +120,7 @@ impl Kernel {
                 grid: options.grid,
                 by_block: function.by_block,
                 trial: *trial,
+                text: written,
                 shift: 0,
             })
         };
@@ -153,7 +159,7 @@ impl Kernel {
             launch: bounds,
             block_dim: (self.grid == Grid::Covering).then_some(job.block_dim),
         };
-        let shown = Shown { code: &self.code, arrays: &arrays, source };
+        let shown = Shown { code: &self.code, arrays: &arrays, source, text: self.text.as_ref() };
         let Some(memory) = tried(&shown, &form, &params, memory, repeats, &self.trial, &mut report) else {
             return Ok(report);
         };
@@ -222,7 +228,8 @@ fn tried(
             let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
             let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
             outcome.findings.iter().for_each(|finding| words::note(report, shown.diagnostic(finding)));
-            report.counted.extend(outcome.measured);
+            let counted = outcome.measured.map(|measured| sim::Measured { text: shown.text.cloned(), ..measured });
+            report.counted.extend(counted);
             if schedule == 0 {
                 report.printed.push(&outcome.printed);
             }

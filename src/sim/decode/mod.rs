@@ -16,7 +16,7 @@ use self::layout::Layout;
 pub use self::layout::RED_ZONE;
 pub use self::memory::added_flushed;
 use self::modifiers::Modifiers;
-use super::code::{Class, Code, Inst, Logic, NOWHERE, Op, PredIn, Reg, Special};
+use super::code::{Class, Code, Inst, Logic, Math, NOWHERE, Op, PredIn, Reg, Special};
 use super::graph;
 use super::value::{LANES, Lanes};
 use crate::ptx::{Error, Instruction, Kind, Module, Operand, Register, Result, Space, Type};
@@ -59,7 +59,15 @@ pub fn decode(module: &Module, entry: &str) -> Result<Code> {
             insts.push(decoder.instruction(instruction, start as u32, &starts)?);
         }
         let end = body.instructions.last().map_or(module.functions[f].at, |last| last.at);
-        insts.push(Inst { op: Op::Return, guard: None, meet: NOWHERE, at: end, source: None, class: Class::Control });
+        insts.push(Inst {
+            op: Op::Return,
+            guard: None,
+            meet: NOWHERE,
+            at: end,
+            source: None,
+            class: Class::Control,
+            math: None,
+        });
         graph::find_meetings(&mut insts, start..next_start(&starts, start as u32, next) as usize);
         memory::mark_swapped(&mut insts[start..], &body.instructions);
     }
@@ -154,7 +162,7 @@ impl<'t> Decoder<'_, 't> {
         if let Some(word) = m.rest() {
             return Err(Error::unknown(i.at, format!("`{i}`: the modifier `.{word}`")));
         }
-        Ok(Inst { op, guard, meet: NOWHERE, at: i.at, source: i.source, class })
+        Ok(Inst { op, guard, meet: NOWHERE, at: i.at, source: i.source, class, math: math(i.opcode, class) })
     }
 
     fn operation(
@@ -421,6 +429,18 @@ fn class(ty: Type) -> Class {
         (Kind::Float, 64) => Class::Float64,
         _ if arithmetic::is_half(ty) => Class::Float16,
         _ => Class::Integer,
+    }
+}
+
+fn math(opcode: &str, class: Class) -> Option<Math> {
+    if !matches!(class, Class::Float16 | Class::Float32 | Class::Float64) {
+        return None;
+    }
+    match opcode {
+        "add" | "sub" => Some(Math::Add),
+        "mul" => Some(Math::Multiply),
+        "fma" | "mad" => Some(Math::Fused),
+        _ => None,
     }
 }
 

@@ -44,7 +44,8 @@ pub fn run(launch: &Ptx) -> Result<Report> {
     }
     let form = Form { grid: launch.grid, block: launch.block, dynamic_shared: launch.shared_bytes };
     let source = Source::Text { file: launch.file, text: launch.text };
-    let shown = Shown { code: &code, arrays: &arrays, source };
+    let text = launch.trial.counts.then(|| sim::Text::of(&launch.text.into(), &parsed, entry));
+    let shown = Shown { code: &code, arrays: &arrays, source, text: text.as_ref() };
     let mut report = Report::default();
     let Some(memory) = tried(&shown, &form, &params, memory, 1, &launch.trial, &mut report) else { return Ok(report) };
     for &(address, len, device) in &pieces {

@@ -17,6 +17,8 @@ pub struct Shown<'a> {
     pub code: &'a sim::Code,
     pub arrays: &'a Arrays,
     pub source: Source<'a>,
+    /// What instructions are counted of.
+    pub text: Option<&'a sim::Text>,
 }
 
 /// What the PTX comes from.
