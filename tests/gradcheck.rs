@@ -73,6 +73,31 @@ fn the_examples_have_right_gradients() {
     }
 }
 
+/// The simulator runs the PTX of the gradient, and what it finds wrong ends the check.
+#[test]
+fn gradients_are_checked_from_their_ptx() {
+    for launch in ["spmv", "springs", "summarize"] {
+        let launch = path("examples/launches").join(launch).with_extension("json");
+        let output = gradcheck(&["--json", "--device", "sim"], &launch);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        let (sim, interp) = (results(&output), results(&gradcheck(&["--json"], &launch)));
+        let norms = |results: &[Value]| -> Vec<String> {
+            let rows = results[0]["arguments"].as_array().expect("rows");
+            rows.iter().map(|row| format!("{:.5e}", row["norm"].as_f64().expect("a number"))).collect()
+        };
+        assert_eq!(norms(&sim), norms(&interp));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("k.py");
+    let kernel = "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
+                  i = wp.tid()\n    y[i] = x[i + 1]\n";
+    std::fs::write(&source, kernel).expect("a source");
+    let output = gradcheck(&["--device", "sim"], &source);
+    assert!(output.status.code() == Some(1) && text(&output).contains("error[E11"), "{}", text(&output));
+    let output = gradcheck(&["--device", "sim", "--second-order"], &path("examples/launches/spmv.json"));
+    assert!(output.status.code() != Some(0) && text(&output).contains("E1012"), "{}", text(&output));
+}
+
 #[test]
 fn loops_and_overwrites_are_right_with_every_store() {
     for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {

@@ -10,6 +10,7 @@ use crate::diag::{Diagnostic, Level};
 use crate::driver;
 use crate::ir::{Derivative, FuncId, Phase};
 use crate::run::args::Arguments;
+use crate::run::devices::Device;
 use crate::run::gradients::gradcheck;
 use crate::run::gradients::gradcheck::{Kernels, Row};
 use crate::run::gradients::{double, second_order};
@@ -21,7 +22,7 @@ use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
-/// Compares gradients with forward mode and with finite differences, on the reference interpreter and in double precision
+/// Compares gradients with forward mode and with finite differences, on the reference interpreter (or `--device`) and in double precision
 /// whatever the kernel's types; then compares the gradient in the kernel's own types with that. Exit code 1 if one is
 /// wrong or can't be checked.
 #[derive(clap::Args, Debug)]
@@ -35,6 +36,10 @@ pub(super) struct Args {
     /// Seed of the random directions and of made-up arguments.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Where the entries of the gradient run: on `sim` they are the PTX of a GPU, and what it finds wrong ends the check. Forward mode runs on the
+    /// interpreter.
+    #[arg(long, default_value = "interp", value_parser = super::devices::parser())]
+    device: &'static dyn Device,
     /// Where the state of loops waits for the reverse sweep.
     #[arg(long, value_enum, value_name = "STORE")]
     store: Option<StoreArg>,
@@ -156,12 +161,12 @@ fn one(args: &Args, subject: &Subject, forward: FuncId, launch: &Launch, argumen
     }
     let plain = &subject.plain;
     let name = &plain.program.module.functions[forward].source_name;
-    let (kernels, mut why) = plain.kernels(forward, name);
+    let (kernels, mut why) = plain.kernels(forward, name, args.device);
     let (rows, types) = match subject.double(forward, name) {
         Ok(double) => {
             let kernel = double.program.module.entry(name, Phase::Forward);
             let kernel = kernel.ok_or_else(no_kernel)?;
-            let (wide, reason) = double.kernels(kernel, name);
+            let (wide, reason) = double.kernels(kernel, name, args.device);
             why = reason;
             let both = (&double.program, &wide);
             let rows =
@@ -194,6 +199,12 @@ fn second_order(
     launch: &Launch,
     arguments: Arguments,
 ) -> Result<Exit> {
+    if args.device.name() != "interp" {
+        return Err(crate::run::fail(
+            crate::diag::Code::E1012,
+            "second derivatives are checked on the interpreter alone",
+        ));
+    }
     let name = &subject.plain.program.module.functions[forward].source_name;
     let structs = &subject.plain.program.module.structs;
     let (compiled, arguments, types) = match subject.double(forward, name) {
@@ -207,7 +218,7 @@ fn second_order(
         Err(reason) => (&subject.plain, arguments, Err(reason)),
     };
     let forward = compiled.program.module.entry(name, Phase::Forward).ok_or_else(no_kernel)?;
-    let (kernels, _) = compiled.kernels(forward, name);
+    let (kernels, _) = compiled.kernels(forward, name, args.device);
     let (first, backward) = match compiled.second.get(name) {
         Some(Ok(made)) => *made,
         Some(Err(why)) => return Err(no_second(name, why)),
@@ -357,11 +368,11 @@ impl Compiled {
     }
 
     /// The kernels for a check, and why there is no forward mode if there is none.
-    fn kernels(&self, forward: FuncId, name: &str) -> (Kernels, Option<String>) {
+    fn kernels(&self, forward: FuncId, name: &str, device: &'static dyn Device) -> (Kernels, Option<String>) {
         match self.tangents.get(name) {
-            Some(Ok(id)) => (Kernels { forward, tangents: Some(*id) }, None),
-            Some(Err(why)) => (Kernels { forward, tangents: None }, Some(why.clone())),
-            None => (Kernels { forward, tangents: None }, None),
+            Some(Ok(id)) => (Kernels { forward, tangents: Some(*id), device }, None),
+            Some(Err(why)) => (Kernels { forward, tangents: None, device }, Some(why.clone())),
+            None => (Kernels { forward, tangents: None, device }, None),
         }
     }
 }

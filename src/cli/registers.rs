@@ -3,8 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::profile::Registers;
-use crate::sim::Text;
+use crate::profile::{Registers, Text};
 
 /// Of an entry on an architecture; a range without ptxas, or if it does not take the text.
 pub(super) fn of(text: &Text, entry: &str, arch: &str) -> Registers {

@@ -255,7 +255,11 @@ impl Case<'_> {
 
     fn gradient(&self, seed: u64, verdict: &mut Verdict) -> Result<(), Rejection> {
         let launch = launch::launch(self.step, self.size, self.contents, Direction::Gradient);
-        let kernels = Kernels { forward: self.kernel.forward, tangents: self.kernel.tangents };
+        let kernels = Kernels {
+            forward: self.kernel.forward,
+            tangents: self.kernel.tangents,
+            device: &crate::run::devices::interp::Interp,
+        };
         let rows = gradcheck::check(&self.compiled.program, &kernels, &launch, "gradient", seed | 1)
             .map_err(|e| Rejection::new("gradient run", e.message.clone()))?;
         if let Some(wrong) = rows.iter().find(|row| !row.right) {

@@ -43,6 +43,7 @@ pub use registers::Registers;
 pub use roofline::Roofline;
 
 use crate::sim::Measured;
+pub use crate::sim::Text;
 use compare::Pair;
 
 /// The architectures whose multiprocessors are known.

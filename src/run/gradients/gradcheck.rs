@@ -1,5 +1,5 @@
 //! Is the gradient of a launch right? The backward entry against forward mode and against finite differences, all on the
-//! reference interpreter.
+//! reference interpreter, or on another device.
 //!
 //! For each array x of the launch with floats in it, random tangents v (zero for the other arrays) and random adjoints u of all final
 //! contents: forward mode gives u.(J v), the backward entry (J^T u).v; both are the same number. Central differences
@@ -15,12 +15,12 @@ use std::collections::hash_map::Entry;
 use super::{double, gradient};
 use crate::abi::LaunchBounds;
 use crate::codegen::llvm::Cpu;
-use crate::diag::Code;
+use crate::diag::{Code, Level};
 use crate::ir::{Derivative, FuncId, Module, Phase, TapeRole};
 use crate::run::args::random::SplitMix;
 use crate::run::args::{Arguments, Snapshot, elements};
 use crate::run::devices::interp::Interp;
-use crate::run::devices::{self, Executable, How, Job, Report, Trial};
+use crate::run::devices::{self, Device, Executable, How, Job, Report, Trial};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
 use crate::run::program::Program;
 use crate::run::told::describe_trap;
@@ -53,6 +53,8 @@ pub struct Kernels {
     pub forward: FuncId,
     /// Its forward-mode kernel, if it has one.
     pub tangents: Option<FuncId>,
+    /// Where they run, less forward mode.
+    pub device: &'static dyn Device,
 }
 
 /// The launch as one of the direction `gradient`, without what a launch may say about gradient arrays: stores clear them,
@@ -140,7 +142,7 @@ pub struct Sample {
 pub fn sample(program: &Program, forward: FuncId, launch: &Launch, origin: &str, seed: u64) -> Result<Vec<Sample>> {
     let function = &program.module.functions[forward];
     let arguments = Arguments::bind(launch, origin, function, &program.module.structs)?;
-    let kernels = Kernels { forward, tangents: None };
+    let kernels = Kernels { forward, tangents: None, device: &Interp };
     let mut check = Check::new(program, &kernels, arguments, launch, origin, seed)?;
     let (adjoints, gradients, _) = check.gradients()?;
     let names = check.active.iter().map(|subject| subject.key(&check.arguments).to_string());
@@ -241,7 +243,16 @@ impl<'a> Check<'a> {
         }
         let start = arguments.snapshot();
         let dims = launch.dim.len();
-        let runner = Runner { module: &program.module, bounds, dims, origin, ready: HashMap::new() };
+        let runner = Runner {
+            module: &program.module,
+            bounds,
+            block_dim: launch.block_dim,
+            dims,
+            origin,
+            device: kernels.device,
+            tangents: kernels.tangents,
+            ready: HashMap::new(),
+        };
         Ok(Check { program, kernels, arguments, start, active, runner, seed })
     }
 
@@ -261,7 +272,8 @@ impl<'a> Check<'a> {
         }
         fill(&mut self.arguments, &self.active, true, structs, &adjoints);
         let (threads, runner) = (self.runner.bounds.size, &mut self.runner);
-        let mut run = |entry: FuncId, args, _: &[(u64, u64)]| runner.run(entry, args);
+        let memory = self.arguments.memory();
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| runner.run(entry, args, &[&memory, more].concat());
         gradient::gradient(self.program, self.kernels.forward, &mut self.arguments, threads, &mut run)?;
         let gradients = read(&self.arguments, &self.active, true, structs);
         self.arguments.restore(&self.start);
@@ -293,7 +305,8 @@ impl<'a> Check<'a> {
             if let Some(kernel) = self.kernels.tangents {
                 fill(&mut self.arguments, &self.active, true, structs, &along);
                 let block = self.arguments.block_of_tangents(&module.functions[kernel], structs)?;
-                self.runner.run(kernel, std::ptr::with_exposed_provenance(block.address() as usize))?;
+                let args = std::ptr::with_exposed_provenance(block.address() as usize);
+                self.runner.run(kernel, args, &self.arguments.memory())?;
                 ahead = Some(dot(&read(&self.arguments, &self.active, true, structs), &adjoints));
                 self.arguments.restore(&self.start);
             }
@@ -301,7 +314,7 @@ impl<'a> Check<'a> {
             let mut value = |h: f64| -> Result<f64> {
                 let moved: Vec<f64> = x[k].iter().zip(&along[k]).map(|(x, v)| x + h * v).collect();
                 subject.set_floats(&mut self.arguments, false, structs, &moved);
-                self.runner.run(forward, self.arguments.block())?;
+                self.runner.run(forward, self.arguments.block(), &self.arguments.memory())?;
                 let value = dot(&read(&self.arguments, &self.active, false, structs), &adjoints).0;
                 self.arguments.restore(&self.start);
                 Ok(value)
@@ -358,18 +371,29 @@ pub(in crate::run) struct Runner<'a> {
     /// Of the launch.
     dims: usize,
     origin: &'a str,
+    block_dim: u32,
+    device: &'static dyn Device,
+    /// No launch runs forward mode, which is made for one thread after the other: the interpreter has it, whatever the device.
+    tangents: Option<FuncId>,
     ready: HashMap<FuncId, Box<dyn Executable>>,
 }
 
 impl Runner<'_> {
-    pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void) -> Result<Report> {
+    /// `memory`: all that the arrays lie in.
+    pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void, memory: &[(u64, u64)]) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
             let how = How { checked: true, fmad: false, alone: true, cpu: Cpu::Native, trial: Trial::PLAIN };
-            slot.insert(devices::prepare(&Interp, self.module, entry, &how)?);
+            let device = if self.tangents == Some(entry) { &Interp } else { self.device };
+            slot.insert(devices::prepare(device, self.module, entry, &how)?);
         }
-        let job = Job::new(self.bounds, args, 1);
+        let job = Job { block_dim: self.block_dim, memory, ..Job::new(self.bounds, args, 1) };
         // SAFETY: `args` was made for this entry, and its arrays live in the check's arguments.
-        let report = unsafe { self.ready[&entry].run(self.module, &job) }?;
+        let mut report = unsafe { self.ready[&entry].run(self.module, &job) }?;
+        // What the simulator finds wrong leaves nothing to check.
+        if let Some(at) = report.findings.iter().position(|found| found.level == Level::Error) {
+            let error = report.findings.swap_remove(at);
+            return Err(Box::new(error.note(format!("{} does not run right, so nothing is checked", self.origin))));
+        }
         match report.trap {
             Some(trap) => {
                 let error = describe_trap(&trap, &self.bounds, self.dims);

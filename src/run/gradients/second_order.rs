@@ -148,7 +148,7 @@ impl Products<'_> {
             let (own, other) = (placed(first_entry, &kept, &[]), placed(first_entry, &kept_along, &[]));
             let jvp = &module.functions[self.tangents.first];
             let block = arguments.block_of_both(&self.along, first_entry, jvp, structs, &own, &other)?;
-            runner.run(self.tangents.first, std::ptr::with_exposed_provenance(block.address() as usize))?;
+            runner.run(self.tangents.first, std::ptr::with_exposed_provenance(block.address() as usize), &[])?;
             if let Some(wanted) = more(first_entry, TapeRole::Log, &kept, logs, threads)? {
                 logs = wanted;
                 continue;
@@ -161,7 +161,7 @@ impl Products<'_> {
             let other = placed(backward_entry, &scratch_along, &filled_along);
             let jvp = &module.functions[self.tangents.backward];
             let block = arguments.block_of_both(&self.along, backward_entry, jvp, structs, &own, &other)?;
-            runner.run(self.tangents.backward, std::ptr::with_exposed_provenance(block.address() as usize))?;
+            runner.run(self.tangents.backward, std::ptr::with_exposed_provenance(block.address() as usize), &[])?;
             if let Some(wanted) = more(backward_entry, TapeRole::State, &scratch, state, threads)? {
                 state = wanted;
                 continue;
@@ -183,7 +183,7 @@ impl Products<'_> {
         fill(arguments, active, true, structs, u);
         let threads = runner.bounds.size;
         gradient::gradient(program, kernels.forward, arguments, threads, &mut |entry, args, _| {
-            runner.run(entry, args)
+            runner.run(entry, args, &[])
         })?;
         let found = read(arguments, active, true, structs);
         arguments.restore(start);
