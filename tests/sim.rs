@@ -225,6 +225,48 @@ fn races_of_kernels_name_their_lines() {
     assert!(written.contains("E1108") && written.contains("E1113"), "{written}");
 }
 
+/// What is meant so is left out, and counted; what ends a launch is not.
+#[test]
+fn findings_are_allowed_line_by_line() {
+    let source = "import warp as wp\n\n@wp.kernel\ndef smear(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    \
+                  x[i] = x[i] * 2.0\n    y[i] = x[(i + 1) % 100]$\n";
+    let flags = [
+        "run",
+        "k.py",
+        "--device",
+        "sim",
+        "--unchecked",
+        "--dim",
+        "100",
+        "--arg",
+        "x=random:1:100",
+        "--arg",
+        "y=zeros:100",
+    ];
+    for (comment, allowed) in
+        [("", false), ("  # kc: allow(E1113) old or new", true), ("  # kc: allow(E1112) wrong one", false)]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.py"), source.replace('$', comment)).expect("a source");
+        let (text, status) = kc(folder.path(), &[&flags[..], &["--out-dir", "out"]].concat());
+        assert_eq!((status, text.contains("E1113")), (Some(i32::from(!allowed)), !allowed), "{text}");
+        assert_eq!(text.contains(", 1 finding allowed"), allowed, "{text}");
+        let written = std::fs::read_to_string(folder.path().join("out/smear.json")).expect("a result file");
+        assert_eq!(written.contains("\"findings_allowed\""), allowed, "{written}");
+        // Compilations say nothing of the comment.
+        let (text, status) = kc(folder.path(), &["check", "k.py"]);
+        assert!(status == Some(0) && !text.contains("W1304"), "{text}");
+    }
+    let args = [pointer("out", "int32", &[64], json!(0))];
+    let race =
+        FAULTS.replace("st.global.u32 [%rd1], %r1;", "st.global.u32 [%rd1], %r1; // kc: allow(data-race) one wins");
+    let (text, status) = run(&race, &launch("race", &[1], &[64], &args), &[]);
+    assert!(status == Some(0) && text.contains("1 finding allowed"), "{text}");
+    let outside: String = FAULTS.lines().map(|line| format!("{line} // kc: allow(E1101)\n")).collect();
+    let (text, status) = run(&outside, &launch("outside", &[1], &[64], &args), &[]);
+    assert!(status == Some(1) && text.contains("E1101"), "{text}");
+}
+
 /// Hardware compares and swaps words: of the halves in one, each belongs to its own threads.
 #[test]
 fn a_half_is_no_neighbour_of_its_word() {

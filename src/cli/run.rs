@@ -293,7 +293,12 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
             [] => String::new(),
             arrays => format!(", gradient of the sum of {}", arrays.join(" and ")),
         };
-        write(format!("{}: ok, {:.6} s{of}\n", finished.id, finished.seconds).as_bytes())?;
+        let allowed = match finished.allowed {
+            0 => String::new(),
+            1 => ", 1 finding allowed".to_string(),
+            count => format!(", {count} findings allowed"),
+        };
+        write(format!("{}: ok, {:.6} s{of}{allowed}\n", finished.id, finished.seconds).as_bytes())?;
         return Ok(Exit::Ok);
     }
     Ok(Exit::Errors.max(Exit::after(&finished.errors)))

@@ -82,6 +82,9 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
             exit = Exit::Errors;
         }
         text += &table(&name, &rows, prints, output::quiet());
+        if found.allowed > 0 && !output::quiet() {
+            text += &format!("  findings                 {:>10} allowed by the source\n", found.allowed);
+        }
         if prints && !output::quiet() && expected.printed != found.printed {
             text += "  printed text             not compared: that of a GPU goes to standard output\n";
         }

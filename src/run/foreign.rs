@@ -71,7 +71,7 @@ pub fn run(
     })?;
     finished.seconds = report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
     finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
-    finished.take(report.findings);
+    finished.take(report.findings, None);
     finished.counted = report.counted;
     finished.arguments = Some(arguments);
     Ok(())

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::allowed::is_allowed;
 use super::args::Arguments;
 use super::launch::{self, AnyLaunch, Direction, Launch};
 use super::{Result, fail, foreign};
@@ -78,6 +79,8 @@ pub struct Finished {
     pub errors: Vec<Diagnostic>,
     /// What the compiler says that the run takes for granted.
     pub findings: Vec<Diagnostic>,
+    /// How many findings the source allows, which are not among them.
+    pub allowed: usize,
     /// The threads whose accesses were compared, where the kernel does not prove that their order can't show.
     pub looked_at: Option<u64>,
     /// What the kernel printed.
@@ -299,7 +302,7 @@ impl<'a> Session<'a> {
         };
         (finished.seconds, finished.counted) = (seconds, counted);
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
-        finished.take(report.findings);
+        finished.take(report.findings, Some(function.span));
         if let Some(note) = &report.note {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
@@ -352,6 +355,7 @@ impl<'a> Session<'a> {
             code: first.map(|e| e.code.name()),
             message: message.as_deref(),
             findings: found.collect(),
+            findings_allowed: finished.allowed,
             threads_looked_at: finished.looked_at,
             printed: &finished.printed,
             seconds: finished.seconds,
@@ -376,8 +380,13 @@ impl<'a> Session<'a> {
 }
 
 impl Finished {
-    /// Takes over what a device found.
-    pub fn take(&mut self, found: Vec<Diagnostic>) {
+    /// Takes over what a device found in this kernel, less what the source allows.
+    pub fn take(&mut self, mut found: Vec<Diagnostic>, kernel: Option<Span>) {
+        if let Some(program) = &self.program {
+            let before = found.len();
+            found.retain(|finding| !is_allowed(&program.sources, kernel, finding));
+            self.allowed += before - found.len();
+        }
         let (errors, findings): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| f.level == Level::Error);
         self.errors.extend(errors);
         self.findings.extend(findings);

@@ -130,6 +130,9 @@ pub struct Status<'a> {
     pub message: Option<&'a str>,
     /// What the compiler says that the run takes for granted.
     pub findings: Vec<Finding<'a>>,
+    /// Those that the source allows.
+    #[serde(skip_serializing_if = "is_none")]
+    pub findings_allowed: usize,
     /// The threads whose accesses were compared; null where there was no need, or the run was not checked.
     pub threads_looked_at: Option<u64>,
     /// What the kernel printed.
@@ -139,6 +142,10 @@ pub struct Status<'a> {
     /// Of what was given by value, in a gradient run: by name, `s` or `p.k`.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub parameter_gradients: serde_json::Map<String, serde_json::Value>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The gradients of the parameters of a launch as JSON: numbers, lists, and lists of the rows of a matrix.
