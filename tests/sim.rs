@@ -229,7 +229,7 @@ fn races_of_kernels_name_their_lines() {
 #[test]
 fn findings_are_allowed_line_by_line() {
     let source = "import warp as wp\n\n@wp.kernel\ndef smear(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    \
-                  x[i] = x[i] * 2.0\n    y[i] = x[(i + 1) % 100]$\n";
+                  x[i] = x[i] * 2.0\n    y[i] = x[(i + 1) % 32]$\n";
     let flags = [
         "run",
         "k.py",
@@ -237,11 +237,11 @@ fn findings_are_allowed_line_by_line() {
         "sim",
         "--unchecked",
         "--dim",
-        "100",
+        "32",
         "--arg",
-        "x=random:1:100",
+        "x=random:1:32",
         "--arg",
-        "y=zeros:100",
+        "y=zeros:32",
     ];
     for (comment, allowed) in
         [("", false), ("  # kc: allow(E1113) old or new", true), ("  # kc: allow(E1112) wrong one", false)]
@@ -294,6 +294,34 @@ fn a_half_is_no_neighbour_of_its_word() {
             let (text, status) = kc(folder.path(), &flags);
             assert_eq!(text.contains("E1113"), races, "{then} beside {otherwise}, {n} threads:\n{text}");
             assert_eq!(status, Some(i32::from(races)), "{text}");
+        }
+    }
+}
+
+/// The same of halves in arrays of structs' fields, and in rows of arrays: a name for the address is no other place.
+#[test]
+fn halves_of_fields_and_of_rows_belong_to_their_threads() {
+    let source = "import warp as wp\n\nH = wp.float16\n\n@wp.struct\nclass S:\n    before: wp.array(dtype=wp.int32)\n    b: wp.array(dtype=H)\n\n\
+        @wp.kernel\ndef fields(a: wp.array(dtype=H), s: S):\n    i = wp.tid()\n    if i % 2 == 0:\n        wp.atomic_add(s.b, ATOMIC, a[i])\n    \
+        else:\n        s.b[STORE] = a[i]\n\n\
+        @wp.kernel\ndef rows(a: wp.array(dtype=H), b: wp.array2d(dtype=H)):\n    i = wp.tid()\n    row = b[1]\n    if i % 2 == 0:\n        \
+        wp.atomic_add(row, ATOMIC, a[i])\n    else:\n        b[1, STORE] = a[i]\n";
+    for (atomic, store, races) in
+        [("i", "i", false), ("i", "i - 1", true), ("0", "1", false), ("0", "0", true), ("1", "0", false)]
+    {
+        // Stores of one value at one place race with each other no more than with themselves.
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.py"), source.replace("ATOMIC", atomic).replace("STORE", store))
+            .expect("a source");
+        for n in ["8", "301"] {
+            let (one, before, b) = (format!("a=ones:{n}"), "s.before=zeros:3", format!("s.b=ones:{n}"));
+            let rows = format!("b=ones:2,{n}");
+            for (kernel, args) in [("fields", vec!["--arg", before, "--arg", &b]), ("rows", vec!["--arg", &rows])] {
+                let flags = ["run", "k.py", "-k", kernel, "--device", "sim", "--unchecked", "--dim", n, "--arg", &one];
+                let (text, status) = kc(folder.path(), &[&flags[..], &args].concat());
+                assert_eq!(text.contains("E1113"), races, "{kernel}, {atomic} beside {store}, {n} threads:\n{text}");
+                assert_eq!(status, Some(i32::from(races)), "{text}");
+            }
         }
     }
 }
