@@ -231,7 +231,7 @@ impl Survey {
 /// Whether an expression picks from a table: numbers known now, more than a loop over components is written out for. It reads the
 /// same in a loop as in straight code, which would only be longer.
 fn is_table(expr: &Expr) -> bool {
-    const MIN_NUMBERS: usize = 5;
+    const MIN_NUMBERS: usize = 3;
     let ExprKind::Part { base, .. } = &expr.kind else { return false };
     let ExprKind::Construct(numbers) = &base.kind else { return false };
     numbers.len() >= MIN_NUMBERS && numbers.iter().all(|number| matches!(number.kind, ExprKind::Const(_)))

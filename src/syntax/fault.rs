@@ -155,8 +155,12 @@ impl Fault {
                     .help("annotate the arguments with `typing.Any`")
             }
             FaultKind::InvalidTarget => {
-                new(Code::E0113, "this cannot be assigned to".into(), "not a place for a value")
-                    .help("the left side of `=` is a name, an element `a[i]`, a member `a.x`, or a tuple of names")
+                let fault = new(Code::E0113, "this cannot be assigned to".into(), "not a place for a value");
+                if let Some(element) = in_square_brackets(here) {
+                    let help = format!("an index stands in square brackets: `{element}`");
+                    return fault.help(help).fix("index the array", span, element, Applicability::Maybe);
+                }
+                fault.help("the left side of `=` is a name, an element `a[i]`, a member `a.x`, or a tuple of names")
             }
             FaultKind::PositionalAfterNamed => {
                 new(Code::E0117, "positional argument after a named one".into(), "this argument has no name")
@@ -176,12 +180,22 @@ impl Fault {
                     Applicability::Machine,
                 )
             }
-            FaultKind::AssignInExpression => new(
-                Code::E0110,
-                "assignment inside an expression".into(),
-                "`=` assigns; `==` compares",
-            )
-            .fix("compare with `==`", span, "==", Applicability::Maybe),
+            FaultKind::AssignInExpression => {
+                let after = text.get(span.end as usize..).and_then(|rest| rest.chars().next());
+                if let Some(sign) = after.filter(|sign| matches!(sign, '<' | '>')) {
+                    let both = Span { end: span.end + 1, ..span };
+                    let whole = format!("{sign}=");
+                    return new(Code::E0110, format!("there is no `={sign}`"), "the signs are the other way round")
+                        .help(format!("write `{whole}`"))
+                        .fix(format!("write `{whole}`"), both, whole, Applicability::Maybe);
+                }
+                new(Code::E0110, "assignment inside an expression".into(), "`=` assigns; `==` compares").fix(
+                    "compare with `==`",
+                    span,
+                    "==",
+                    Applicability::Maybe,
+                )
+            }
             FaultKind::ElseIf => new(Code::E0112, "`else if` is written `elif`".into(), "two words here").fix(
                 "replace by `elif`",
                 span,
@@ -215,6 +229,10 @@ impl Fault {
                 };
                 let line = text.get(..self.start as usize).and_then(|before| before.rsplit('\n').next());
                 match here {
+                    ">" if text.get(..self.start as usize).is_some_and(|before| before.ends_with('<')) => {
+                        let both = Span { start: span.start - 1, ..span };
+                        fault.help("unequal is `!=`").fix("write `!=`", both, "!=", Applicability::Maybe)
+                    }
                     "&" => logic(fault, "&", "and"),
                     "|" => logic(fault, "|", "or"),
                     "//" if line.is_some_and(|line| line.trim().is_empty()) => {
@@ -251,6 +269,14 @@ impl Fault {
             }
         }
     }
+}
+
+/// The element of an array that `x(i, j)` means.
+fn in_square_brackets(text: &str) -> Option<String> {
+    let (array, rest) = text.split_once('(')?;
+    let index = rest.strip_suffix(')')?;
+    let is_name = !array.is_empty() && array.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name && !index.trim().is_empty() && !index.contains(['(', ')', '=', '\n'])).then(|| format!("{array}[{index}]"))
 }
 
 /// The user's own text in backticks; long texts are cut.

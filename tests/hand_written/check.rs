@@ -46,13 +46,14 @@ fn hand_text(name: &str) -> Result<String, Failed> {
     Ok(std::fs::read_to_string(folder().join("hand_written").join(name).with_extension("cu"))?)
 }
 
-/// The module of a kernel: that of the folder beside, or one of its own.
+/// The module that a kernel's text is made of: that of the folder beside, or one of its own.
 fn module(name: &str, backward: bool) -> Module {
     let golden = folder().join("golden").join(name).join("kernel.py");
     let own = folder().join("hand_written").join(name).with_extension("py");
     let gradients = Gradients { backward, ..Gradients::default() };
     let request = Request { gradients, ..Request::default() };
-    Compiler::new().load(if own.exists() { &own } else { &golden }, &request).module
+    let compilation = Compiler::new().load(if own.exists() { &own } else { &golden }, &request);
+    compilation.apart().cloned().unwrap_or(compilation.module)
 }
 
 fn plain_text(module: &Module) -> Result<(String, Vec<Entry>), Failed> {

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use crate::check::body::{Body, Mode};
+use crate::check::body::{Binding, Body, Mode};
 use crate::check::calls::call::Given;
 use crate::check::names::member::is_core;
 use crate::check::names::scope::Global;
@@ -115,7 +115,15 @@ impl Body<'_, '_> {
             }
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
             ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
-            ast::ExprKind::Unsupported(what) => self.unsupported(span, what, None),
+            ast::ExprKind::Unsupported(what) => {
+                // What `:=` names is said once.
+                if what.contains(":=")
+                    && let Some((name, _)) = self.c.sources.text(span).split_once(":=")
+                {
+                    self.scope.entry(name.trim_matches([' ', '(']).to_string()).or_insert(Binding::Broken);
+                }
+                self.unsupported(span, what, None)
+            }
             ast::ExprKind::Opaque => Err(self.report(
                 Diagnostic::new(Code::E0501, "this value is not a compile-time constant")
                     .label(span, "computed by Python at run time")

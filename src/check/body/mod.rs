@@ -403,8 +403,8 @@ impl<'c, 'a> Body<'c, 'a> {
             return None;
         }
         let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
-        let names = known.chain(self.c.visible_names());
-        crate::check::names::suggest::nearest(name, names.map(String::as_str))
+        let names = known.chain(self.c.visible_names()).map(String::as_str);
+        crate::check::names::suggest::nearest(name, names.chain(["return", "break", "continue", "pass"]))
     }
 
     /// A name inside library code: the signature's variables, type names, constants and entries of the library.
@@ -502,11 +502,20 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Module(path) => {
                 self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")
             }
-            Operand::Str(_) => Err(self.report(
-                Diagnostic::new(Code::E0304, "kernels have no string values")
-                    .label(span, "strings stand only in `print`, `printf`, `assert`")
-                    .help("print values after it, `print(\"x =\", x)`, or format them: `wp.printf(\"x = %f\\n\", x)`"),
-            )),
+            Operand::Str(text) => {
+                // `float("-inf")`
+                let number =
+                    matches!(text.trim_start_matches(['-', '+']), "inf" | "infinity" | "Infinity" | "nan" | "NaN");
+                Err(self.report(
+                    Diagnostic::new(Code::E0304, "kernels have no string values")
+                        .label(span, "strings stand only in `print`, `printf`, `assert`")
+                        .help(if number {
+                            "these numbers have names: `wp.inf`, `-wp.inf`, `wp.nan`"
+                        } else {
+                            "print values after it, `print(\"x =\", x)`, or format them: `wp.printf(\"x = %f\\n\", x)`"
+                        }),
+                ))
+            }
             Operand::Enum(class) => self.error(
                 Code::E0304,
                 span,

@@ -176,6 +176,10 @@ impl Body<'_, '_> {
             diagnostic = self.suggest_cast(diagnostic, at, target, "one side", Applicability::Maybe);
         } else if let Some((to, at)) = number_beside_floats((l.ty, at_left), (r.ty, at_right)) {
             diagnostic = self.suggest_cast(diagnostic, at, to, "the number", Applicability::Maybe);
+        } else if matches!(symbol, "<" | "<=" | ">" | ">=") && [l.ty, r.ty].iter().any(|ty| matches!(ty, Type::Vec(..)))
+        {
+            let order = "vectors have no order: compare a component, `v[0]`, or the length, `wp.length(v)`";
+            diagnostic = diagnostic.help(order);
         } else if l.ty != r.ty {
             diagnostic = diagnostic.help(convert_help(r.ty));
         }

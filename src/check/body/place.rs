@@ -14,6 +14,13 @@ impl Body<'_, '_> {
     pub fn place(&mut self, target: &ast::Expr) -> Res<Place> {
         let expr = match self.expr(target)? {
             Operand::Value(expr) => expr,
+            Operand::Const(_) if let ast::ExprKind::Name(name) = &target.kind => {
+                return Err(self.report(
+                    Diagnostic::new(Code::E0314, format!("`{name}` is a constant of the module"))
+                        .label(target.span, "a kernel can read it, and not change it")
+                        .help("a count goes to an array parameter: `wp.atomic_add(count, 0, 1)`"),
+                ));
+            }
             _ => return self.not_assignable(target.span),
         };
         if let (ExprKind::View { array, index }, Type::Array(part)) = (&expr.kind, expr.ty)

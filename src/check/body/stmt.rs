@@ -3,7 +3,8 @@
 use super::known::assigned;
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
-use crate::check::types::value::{FunctionName, Operand, Reported, Res};
+use crate::check::types::advice::left_moves;
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, cast_name};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::AtomicOp;
 use crate::source::Span;
@@ -52,12 +53,25 @@ impl Body<'_, '_> {
                     self.assign(target, value, span, out)?;
                     self.guard_statements(from, out);
                 }
-                _ => {
-                    return self.unsupported(
-                        span,
-                        "an assignment to several targets",
-                        Some("write one assignment per target"),
-                    );
+                targets => {
+                    // What they would be is said once.
+                    for target in targets {
+                        if let ast::ExprKind::Name(name) = &target.kind {
+                            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                        }
+                    }
+                    let text = |span| self.c.sources.text(span).to_string();
+                    let help = match targets {
+                        [first, .., last] => {
+                            let (first, last) = (text(first.span), text(last.span));
+                            format!(
+                                "write one assignment per target: `{last} = {}`, then `{first} = {last}`",
+                                text(value.span)
+                            )
+                        }
+                        _ => "write one assignment per target".to_string(),
+                    };
+                    return self.unsupported(span, "an assignment to several targets", Some(&help));
                 }
             },
             ast::StmtKind::AugAssign { target, op, value } => {
@@ -504,6 +518,16 @@ impl Body<'_, '_> {
             diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
         } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
             diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
+        } else if let (Type::Vec(_, to), Type::Scalar(from)) = (place.ty, value.ty)
+            && to == from
+        {
+            let whole = format!("wp.{wanted}({})", self.c.sources.text(value.span));
+            diagnostic = diagnostic.help(format!("give every component the number: `{whole}`")).fix(
+                "make a vector of it",
+                value.span,
+                whole,
+                Applicability::Maybe,
+            );
         }
         Err(self.report(diagnostic))
     }
@@ -644,12 +668,17 @@ impl Body<'_, '_> {
                     all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
                 };
                 let (old, new, place) = (show(first), show(&types), *place);
-                return Err(self.report(
-                    Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
-                        .label(span, format!("here {new}"))
-                        .label(place, format!("here {old}"))
-                        .note("a function returns the same types everywhere"),
-                ));
+                let mut diagnostic = Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
+                    .label(span, format!("here {new}"))
+                    .label(place, format!("here {old}"))
+                    .note("a function returns the same types everywhere");
+                if let (&[Type::Scalar(a)], &[Type::Scalar(b)]) = (first.as_slice(), types.as_slice()) {
+                    let (at, to) = if left_moves(a, b) { (place, b) } else { (span, a) };
+                    let text = self.c.sources.text(at);
+                    let value = text.strip_prefix("return").unwrap_or(text).trim();
+                    diagnostic = diagnostic.help(format!("convert it: `return {}({value})`", cast_name(to)));
+                }
+                return Err(self.report(diagnostic));
             }
             Some(_) => {}
         }

@@ -455,8 +455,13 @@ impl Body<'_, '_> {
                 Ok(n) => self.error(
                     Code::E0402,
                     span,
-                    format!("the format has {n} conversions, {} values are given", values.len()),
-                    "they do not match",
+                    format!(
+                        "the format has {n} conversion{}, {} value{} given",
+                        if n == 1 { "" } else { "s" },
+                        values.len(),
+                        if values.len() == 1 { " is" } else { "s are" }
+                    ),
+                    "each `%` takes one value after the format",
                 ),
                 Err(letter) => self.error(
                     Code::E0402,

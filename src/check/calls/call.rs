@@ -139,11 +139,27 @@ impl Body<'_, '_> {
             }
             Operand::Gradient(name) => self.call_gradient(&name, given, span),
             Operand::Type(word) => self.construct(word, &given, span),
-            Operand::Const(_) | Operand::Value(_) => {
+            other @ (Operand::Const(_) | Operand::Value(_)) => {
                 let text = self.c.sources.text(callee.span);
                 let what =
                     if text.len() < 40 && !text.contains('\n') { format!("`{text}`") } else { "this".to_string() };
-                self.error(Code::E0404, callee.span, format!("{what} is not a function"), "a value cannot be called")
+                let mut diagnostic = Diagnostic::new(Code::E0404, format!("{what} is not a function"))
+                    .label(callee.span, "a value cannot be called");
+                let called = Span { start: callee.span.end, ..span };
+                let index =
+                    self.c.sources.text(called).trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+                if let (Operand::Value(Expr { ty: Type::Array(_), .. }), Some(index)) = (&other, index)
+                    && !index.trim().is_empty()
+                {
+                    let element = format!("[{index}]");
+                    diagnostic = diagnostic.help("an index stands in square brackets: `x[i]`").fix(
+                        "index the array",
+                        called,
+                        element,
+                        Applicability::Maybe,
+                    );
+                }
+                Err(self.report(diagnostic))
             }
             other => {
                 self.materialize(other, callee.span)?;

@@ -20,6 +20,7 @@ pub enum Advice {
 use Advice::{Argument, Name, Say, Whole, Word};
 
 const BLOCKS: &str = "`wp.tid()` is the index of the thread in the launch; blocks are not visible in kernels";
+const LANES: &str = "the threads of a warp do not see each other in kernels: combine with `wp.atomic_add`, or with tiles (`wp.tile_sum`)";
 const BARRIER: &str = "kernels have no barrier: split the work into two kernels";
 const SHARED: &str = "kernels have no shared memory: read the array itself, or keep what one thread needs in `wp.zeros(shape=N, dtype=float)`";
 const LOCAL: &str = "an array of the thread alone is `wp.zeros(shape=N, dtype=float)`, with a constant shape";
@@ -65,6 +66,10 @@ pub fn of_path(path: &str) -> Advice {
             Say("a launch has a thread for each element: launch as many as there are, and leave the loop away")
         }
         ("numba", "laneid" | "warpsize" | "syncwarp") => Say(BLOCKS),
+        ("numba", word) if word.starts_with("shfl_") || word.starts_with("match_") || word.ends_with("_sync") => {
+            Say(LANES)
+        }
+        ("numba", "ballot" | "activemask" | "lanemask_lt") => Say(LANES),
         (_, "syncthreads" | "threadfence" | "debug_barrier" | "sync" | "block_barrier") => Say(BARRIER),
         ("numba", "add") if path.contains("atomic") => Name("atomic_add"),
         ("numba", "sub") if path.contains("atomic") => Name("atomic_sub"),
@@ -113,7 +118,11 @@ fn of_word(word: &str) -> Advice {
             Some(super::habits::Habit::Name(name)) => Name(name),
             Some(super::habits::Habit::Word(word)) => Word(word),
             Some(super::habits::Habit::Say(help)) => Say(help),
-            None => Library::public_names().find(|name| *name == word).map_or(Say(HOST), Name),
+            // `cuda.libdevice.fast_sinf`
+            None => match word.strip_prefix("fast_") {
+                Some(slow) => of_word(slow),
+                None => Library::public_names().find(|name| *name == word).map_or(Say(HOST), Name),
+            },
         },
     }
 }

@@ -53,12 +53,17 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "atomicMax" => Name("atomic_max"),
         "atomicCAS" => Name("atomic_cas"),
         "atomicExch" => Name("atomic_exch"),
+        "atomic_inc" | "atomicInc" => Say("write `wp.atomic_add(x, i, 1)`: it gives the count before"),
+        "atomic_dec" | "atomicDec" => Say("write `wp.atomic_sub(x, i, 1)`: it gives the count before"),
         "float2" => Name("vec2"),
         "float3" => Name("vec3"),
         "float4" => Name("vec4"),
         "int2" => Name("vec2i"),
         "int3" => Name("vec3i"),
         "int4" => Name("vec4i"),
+        "vector2" => Name("vec2"),
+        "vector3" => Name("vec3"),
+        "vector4" => Name("vec4"),
         "make_float2" => Name("vec2"),
         "make_float3" => Name("vec3"),
         "make_float4" => Name("vec4"),
@@ -116,8 +121,11 @@ pub fn of_attribute(name: &str) -> Option<&'static str> {
         "sum" | "mean" | "max" | "min" | "any" | "all" | "prod" => {
             "loop over the indices, or combine across threads with `wp.atomic_add`, `wp.atomic_max`"
         }
-        "append" | "extend" | "insert" | "pop" | "resize" | "fill_" | "fill" | "copy" | "clone" | "zero_" | "numpy" => {
+        "append" | "extend" | "insert" | "pop" | "resize" => {
             "arrays keep their size in a kernel; write elements: `x[i] = value`"
+        }
+        "fill_" | "fill" | "copy" | "clone" | "zero_" | "numpy" | "tolist" => {
+            "a thread works on elements: `x[i]` reads and `x[i] = value` writes one"
         }
         "astype" => "convert single values: `float(x)`, `wp.float64(x)`",
         "len" => "write `x.shape[0]`",

@@ -99,6 +99,12 @@ impl Body<'_, '_> {
                 let name = self.show(Type::Vec(n, s));
                 format!("give every component the number: `wp.{name}(...)`")
             }
+            (BinaryOp::BitAnd | BinaryOp::BitOr, Type::Scalar(s), Type::Scalar(t)) if s.is_float() && t.is_float() => {
+                let (sign, word) = if op == BinaryOp::BitAnd { ("&", "and") } else { ("|", "or") };
+                format!(
+                    "between conditions write `{word}`: `{sign}` is for the bits of integers, and goes before `<` and `>`"
+                )
+            }
             (BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor, l, r)
                 if [l, r].iter().any(|ty| ty.scalar_part().is_some_and(Scalar::is_float)) =>
             {
@@ -145,11 +151,26 @@ impl Body<'_, '_> {
                     let at = Span { end: name.span.end, ..base.span };
                     instead(diagnostic.help(format!("one component at a time: `{whole}`")), at, whole)
                 }
-                None => match habits::of_attribute(&name.text) {
-                    Some(help) => diagnostic.help(help),
-                    None => diagnostic.note(format!("it has {listed}")),
+                None => match (name.text.as_str(), habits::of_attribute(&name.text)) {
+                    ("sum", _) => {
+                        let parts: Vec<String> = known.iter().map(|k| format!("{text}.{k}")).collect();
+                        diagnostic.help(format!("add the components: `{}`", parts.join(" + ")))
+                    }
+                    ("max" | "min", _) => diagnostic.help(format!("write `wp.{}({text})`", name.text)),
+                    ("copy" | "clone", _) => diagnostic.help("a vector is copied by `=` alone: leave the call away"),
+                    (_, Some(help)) => diagnostic.help(help),
+                    (_, None) => diagnostic.note(format!("it has {listed}")),
                 },
             },
+            Type::Scalar(_) if matches!(name.text.as_str(), "item" | "copy" | "clone" | "numpy" | "get" | "value") => {
+                let call = Span { start: base.span.end, end: name.span.end + 2, ..name.span };
+                let diagnostic = diagnostic.help(format!("this is a number already: leave `.{}()` away", name.text));
+                if self.c.sources.text(call).ends_with("()") {
+                    diagnostic.fix("leave it away", call, "", Applicability::Maybe)
+                } else {
+                    diagnostic
+                }
+            }
             Type::Transform(_) => match name.text.as_str() {
                 "x" | "y" | "z" => {
                     let whole = format!("p.{}", name.text);

@@ -8,7 +8,7 @@
 //! and do not overlap; all arrays of adjoints are there and have the extents of theirs. What the entry does not use of the
 //! forward kernel's parameters, a backward entry does not take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::function::{Body, Translator};
 use super::plan::Form;
@@ -42,6 +42,8 @@ pub struct Kernel {
     pub like: IdMap<ValueId, ValueId>,
     /// Arrays that nothing in the kernel writes.
     pub read_only: IdSet<ValueId>,
+    /// The threads are numbered along one dimension, though the launch has several.
+    linear: bool,
 }
 
 /// What one parameter of a plain entry is given.
@@ -110,12 +112,21 @@ pub fn rank(function: &Function) -> u8 {
     if let FunctionKind::Kernel { rank } = function.kind { rank.max(1) } else { 1 }
 }
 
-/// Whether the threads are numbered along one dimension, though the launch has several.
-pub fn is_linear(function: &Function) -> bool {
-    // Threads that meet are those of a block, which are neighbours by their numbers.
-    let counts_threads =
-        |op: &Op| matches!(op, Op::ThreadNumber | Op::BlockDim | Op::Lane) || op.properties().synchronises;
-    rank(function) > 3 || function.has(|inst| counts_threads(&inst.op))
+/// Whether the threads of a kernel are numbered along one dimension: it or a function that it calls asks for numbers of
+/// threads, or lets threads meet, which are those of a block, neighbours by their numbers.
+fn is_linear(module: &Module, id: FuncId) -> bool {
+    let mut linear = rank(&module.functions[id]) > 3;
+    let (mut seen, mut next) = (BTreeSet::from([id]), vec![id]);
+    while let Some(id) = next.pop() {
+        let function = &module.functions[id];
+        linear |= function.native.is_some();
+        function.walk(function.entry, &mut |_, inst| match inst.op {
+            Op::ThreadNumber | Op::BlockDim | Op::Lane => linear = true,
+            Op::Call(callee, _) => next.extend(seen.insert(callee).then_some(callee)),
+            ref op => linear |= op.properties().synchronises,
+        });
+    }
+    linear
 }
 
 /// Whether C's library, which `nvcc` includes, has a function of this name that `extern "C"` would declare again.
@@ -145,9 +156,10 @@ pub fn prepare(module: &Module, kernels: &[FuncId]) -> Result<(Module, Kernels),
         }
         let (function, like) = kernel(module, id)?;
         prepared.functions[id] = function;
-        known.insert(id, Kernel { like, read_only: IdSet::default() });
+        known.insert(id, Kernel { like, ..Kernel::default() });
     }
     for (&id, kernel) in &mut known {
+        kernel.linear = is_linear(&prepared, id);
         let touched = written(&prepared, id);
         let params = prepared.functions[id].params().iter();
         kernel.read_only = (0..).zip(params).filter(|(n, _)| !touched.may_be(*n, &[])).map(|(_, &p)| p).collect();
@@ -262,7 +274,7 @@ impl Translator<'_> {
             words => words,
         };
         let counts = words.iter().map(|word| self.new_variable(crate::types::I32, word)).collect();
-        let numbered = rank > 1 && is_linear(function);
+        let numbered = rank > 1 && self.plain.as_ref().is_some_and(|(kernel, _)| kernel.linear);
         let thread = numbered.then(|| self.new_variable(crate::types::I32, "thread"));
         if let Some((_, scope)) = &mut self.plain {
             *scope = Scope { extents: Default::default(), coordinates, counts, thread };

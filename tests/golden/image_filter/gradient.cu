@@ -41,6 +41,14 @@ template <typename T> struct array2 {
     }
 };
 
+struct vec3 {
+    float x, y, z;
+    __device__ float &operator[](int i) { return i == 0 ? x : i == 1 ? y : z; }
+    __device__ float operator[](int i) const { return i == 0 ? x : i == 1 ? y : z; }
+};
+
+static __constant__ const vec3 WEIGHTS = {0.25f, 0.5f, 0.25f};
+
 static __device__ int clamp(int x, int low, int high) { return min(max(low, x), high); }
 
 static __device__ float clamped(array2<float> image, int i, int j) {
@@ -53,12 +61,12 @@ extern "C" __global__ void image_filter_cuda_kernel_forward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
-        float sum = 0.0f + 0.0625f * clamped(image, i - 1, j - 1) + 0.125f * clamped(image, i - 1, j)
-                + 0.0625f * clamped(image, i - 1, j + 1);
-        float total = sum + 0.125f * clamped(image, i, j - 1);
-        float sum_2 = total + 0.25f * clamped(image, i, j) + 0.125f * clamped(image, i, j + 1);
-        total = sum_2 + 0.0625f * clamped(image, i + 1, j - 1) + 0.125f * clamped(image, i + 1, j);
-        total += 0.0625f * clamped(image, i + 1, j + 1);
+        float total = 0.0f;
+        for (int a = 0; a < 3; ++a) {
+            for (int b = 0; b < 3; ++b) {
+                total += WEIGHTS[a] * WEIGHTS[b] * clamped(image, i + a - 1, j + b - 1);
+            }
+        }
         out(i, j) = total;
     }
 }
@@ -80,14 +88,10 @@ extern "C" __global__ void image_filter_cuda_kernel_backward(
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         float adj_total = adj_out ? take(adj_out(i, j)) : 0.0f;
-        adj_clamped(image, i + 1, j + 1, adj_image, adj_total * 0.0625f);
-        adj_clamped(image, i + 1, j, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i + 1, j - 1, adj_image, adj_total * 0.0625f);
-        adj_clamped(image, i, j + 1, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i, j, adj_image, adj_total * 0.25f);
-        adj_clamped(image, i, j - 1, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i - 1, j + 1, adj_image, adj_total * 0.0625f);
-        adj_clamped(image, i - 1, j, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i - 1, j - 1, adj_image, adj_total * 0.0625f);
+        for (int a = 2; a >= 0; --a) {
+            for (int b = 2; b >= 0; --b) {
+                adj_clamped(image, i + a - 1, j + b - 1, adj_image, adj_total * (WEIGHTS[a] * WEIGHTS[b]));
+            }
+        }
     }
 }
