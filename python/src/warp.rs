@@ -49,7 +49,8 @@ impl Own {
             Ok((forward, backward)) => unsafe {
                 let pointer = |at: usize| std::ptr::with_exposed_provenance::<c_void>(at);
                 let backward = std::mem::transmute::<*const c_void, Option<Backward>>(pointer(backward));
-                std::mem::transmute::<*const c_void, Option<Forward>>(pointer(forward)).map(|forward| (forward, backward))
+                std::mem::transmute::<*const c_void, Option<Forward>>(pointer(forward))
+                    .map(|forward| (forward, backward))
             },
             Err(error) => {
                 failed(Failure::Python(error));
