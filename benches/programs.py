@@ -121,7 +121,7 @@ def arrays_of(value, path="", seen=None, depth=0, found=None):
     seen.add(id(value))
     if isinstance(value, (wp.array, np.ndarray)):
         data = value.numpy() if isinstance(value, wp.array) else value
-        if data.dtype.kind == "f" and data.size:
+        if data.dtype.kind == "f" and data.size and "scratch" not in path:
             found[path] = data
         if getattr(value, "grad", None) is not None:
             arrays_of(value.grad, f"{path}.grad", seen, depth, found)
