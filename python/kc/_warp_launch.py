@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 
 import warp
 from warp._src import codegen
@@ -20,14 +21,14 @@ from . import _native
 class _Short:
     """What must be as it was, and the native half."""
 
-    __slots__ = ("launch", "module", "exec", "key", "hasher", "taken")
+    __slots__ = ("launch", "adjoint", "module", "exec", "key", "hasher", "taken")
 
     def __init__(self, kernel, exec, taken):
         self.taken, self.module, self.exec = taken, kernel.module, exec
         self.key = (exec.device.context, 1)
         # Warp makes another one when a module is changed.
         self.hasher = kernel.module.hashers.get(1)
-        self.launch = taken.short.launch
+        self.launch, self.adjoint = taken.short.launch, taken.short.adjoint
 
 
 def short_way(kernel, place, layout):
@@ -71,25 +72,43 @@ def short(context, launch):
         record_tape=True, record_cmd=False, max_blocks=0, block_dim=None,
     ):
         known = getattr(kernel, "_kc_short", None)
-        if known is not None and block_dim is None and stream is None and not (adjoint or record_cmd or adj_inputs or adj_outputs):
+        if known is not None and stream is None and not record_cmd and (block_dim is None or block_dim == 1):
             runtime, module = context.runtime, known.module
             if device is None:
                 device = runtime.default_device
+            tape = runtime.tape if record_tape else None
             if (
                 (device is known.exec.device or device == "cpu")
                 and module.execs.get(known.key) is known.exec
                 and module.hashers.get(1) is known.hasher
                 and not module.has_unresolved_static_expressions
-                and (runtime.tape is None or not record_tape)
                 and runtime._apic_capture is None
                 and config.launch_array_access_mode == relaxed
                 and not config.print_launches
-                and known.launch(dim, inputs, outputs)
+                and not config.verify_autograd_array_access
             ):
-                return None
+                if not adjoint:
+                    ran = not adj_inputs and not adj_outputs and known.launch(dim, inputs, outputs)
+                else:
+                    ran = known.taken.backward is not None and known.adjoint(dim, inputs, outputs, adj_inputs, adj_outputs)
+                if ran:
+                    if tape is not None:
+                        code, line = _caller()
+                        caller = {"file": code.co_filename, "lineno": line, "func": code.co_name}
+                        bounds = (dim,) if type(dim) is int else tuple(dim)
+                        tape.record_launch(
+                            kernel, bounds, max_blocks, inputs, outputs, known.exec.device, 1, metadata={"caller": caller}
+                        )
+                    return None
         return launch(
             kernel, dim, inputs, outputs, adj_inputs, adj_outputs, device, stream, adjoint, record_tape, record_cmd, max_blocks,
             block_dim,
         )
 
     return call
+
+
+def _caller():
+    """Who called `wp.launch`: code and line."""
+    frame = sys._getframe(2)
+    return frame.f_code, frame.f_lineno

@@ -104,36 +104,35 @@ impl Short {
         outputs: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
         let Some(bounds) = self.bounds(dim) else { return Ok(false) };
-        let mut block: Block = SmallVec::from_elem(0, self.size.div_ceil(8));
-        let mut n = 0;
-        for list in [inputs, outputs] {
-            // An array is held by its list as long as the launch takes: what other threads do to the list does not matter.
-            if let Ok(list) = list.cast_exact::<PyList>() {
-                for value in list.iter() {
-                    if !self.put(n, &value, &mut block)? {
-                        return Ok(false);
-                    }
-                    n += 1;
-                }
-            } else if let Ok(tuple) = list.cast_exact::<PyTuple>() {
-                for value in tuple.iter_borrowed() {
-                    if !self.put(n, &value, &mut block)? {
-                        return Ok(false);
-                    }
-                    n += 1;
-                }
-            } else {
-                return Ok(false);
-            }
-        }
-        if n != self.wanted.len() {
-            return Ok(false);
-        }
+        let Some(block) = self.block([inputs, outputs], false)? else { return Ok(false) };
         let block = block.as_ptr().expose_provenance();
         // SAFETY: each argument is what the kernel takes, and the caller's lists hold the arrays.
         py.detach(|| unsafe { warp::launch(self.place, &bounds, std::ptr::with_exposed_provenance(block)) });
         warp::warp_raise(py)?;
         Ok(true)
+    }
+
+    /// Runs the derivative of a launch; the last two lists have the arrays that hold gradients, or None. False: nothing was done.
+    fn adjoint(
+        &self,
+        py: Python<'_>,
+        dim: &Bound<'_, PyAny>,
+        inputs: &Bound<'_, PyAny>,
+        outputs: &Bound<'_, PyAny>,
+        adjoint_inputs: &Bound<'_, PyAny>,
+        adjoint_outputs: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let Some(bounds) = self.bounds(dim) else { return Ok(false) };
+        let Some(block) = self.block([inputs, outputs], false)? else { return Ok(false) };
+        let Some(adjoints) = self.block([adjoint_inputs, adjoint_outputs], true)? else { return Ok(false) };
+        let (block, adjoints) = (block.as_ptr().expose_provenance(), adjoints.as_ptr().expose_provenance());
+        // SAFETY: as above.
+        let ran = py.detach(|| unsafe {
+            let [block, adjoints] = [block, adjoints].map(std::ptr::with_exposed_provenance);
+            warp::adjoint(self.place, &bounds, block, adjoints)
+        });
+        warp::warp_raise(py)?;
+        Ok(ran)
     }
 }
 
@@ -162,9 +161,39 @@ impl Short {
         LaunchBounds::new(&shape[..self.dims]).filter(|bounds| bounds.size > 0)
     }
 
+    /// The struct of arguments. None: one is not what the kernel takes. Of values there are no gradients.
+    fn block(&self, lists: [&Bound<'_, PyAny>; 2], gradients: bool) -> PyResult<Option<Block>> {
+        let mut block: Block = SmallVec::from_elem(0, self.size.div_ceil(8));
+        let mut n = 0;
+        let mut put = |value: &Bound<'_, PyAny>| -> PyResult<bool> {
+            let Some(wanted) = self.wanted.get(n) else { return Ok(false) };
+            n += 1;
+            let none = gradients && value.is_none() && !matches!(wanted.what, What::Struct { .. });
+            Ok(none || self.put(wanted, value, &mut block)?)
+        };
+        for list in lists {
+            // An array is held by its list as long as the launch takes: what other threads do to the list does not matter.
+            if let Ok(list) = list.cast_exact::<PyList>() {
+                for value in list.iter() {
+                    if !put(&value)? {
+                        return Ok(None);
+                    }
+                }
+            } else if let Ok(tuple) = list.cast_exact::<PyTuple>() {
+                for value in tuple.iter_borrowed() {
+                    if !put(&value)? {
+                        return Ok(None);
+                    }
+                }
+            } else {
+                return Ok(None);
+            }
+        }
+        Ok((n == self.wanted.len()).then_some(block))
+    }
+
     /// Puts an argument in its place. False: it is not what the kernel takes.
-    fn put(&self, n: usize, value: &Bound<'_, PyAny>, block: &mut Block) -> PyResult<bool> {
-        let Some(wanted) = self.wanted.get(n) else { return Ok(false) };
+    fn put(&self, wanted: &Wanted, value: &Bound<'_, PyAny>, block: &mut Block) -> PyResult<bool> {
         let py = value.py();
         // SAFETY: words are bytes, all of which are there.
         let bytes = unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>(), block.len() * 8) };

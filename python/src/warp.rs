@@ -12,6 +12,7 @@ use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signatu
 use kc::types::{Layout, StructTable, Type};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 use crate::error;
 use crate::kernel::{self, Kernel};
@@ -113,6 +114,30 @@ impl Taken {
             unsafe { forward(launch, args) };
         }
     }
+
+    /// Runs kc's derivative. False: it has none for these arguments.
+    ///
+    /// # Safety
+    /// Structs of arguments of this kernel.
+    unsafe fn adjoint(&self, bounds: &LaunchBounds, args: *const u8, adjoints: *const u8) -> bool {
+        // SAFETY: the caller's promise.
+        let Some(outcome) = (unsafe { gradient(self, bounds, args, adjoints) }) else { return false };
+        self.count(Count::Backward);
+        conclude(outcome);
+        true
+    }
+
+    /// Runs Warp's derivative. False: it has none.
+    ///
+    /// # Safety
+    /// What Warp hands over for this kernel.
+    unsafe fn adjoint_own(&self, launch: *const u8, args: *const u8, adjoints: *const u8) -> bool {
+        let Some((_, Some(own))) = self.own.functions() else { return false };
+        self.count(Count::BackwardByWarp);
+        // SAFETY: the caller's promise.
+        unsafe { own(launch, args, adjoints) };
+        true
+    }
 }
 
 /// What a kernel that was taken over takes, and the dimensions of its bounds.
@@ -186,6 +211,18 @@ fn conclude(outcome: Result<kc::Outcome, kc::Error>) {
     failed(failure);
 }
 
+/// Runs the derivative of a kernel that was taken over; [`warp_raise`] has its error. False: neither kc nor Warp has one.
+///
+/// # Safety
+/// As for [`launch`]: the arguments, and the arrays that have their gradients.
+pub unsafe fn adjoint(place: usize, bounds: &LaunchBounds, args: *const u8, adjoints: *const u8) -> bool {
+    let Some(taken) = TAKEN.get(place).and_then(OnceLock::get) else { return false };
+    // SAFETY: the caller's promise.
+    let known = taken.differentiated && unsafe { taken.adjoint(bounds, args, adjoints) };
+    // SAFETY: as above.
+    known || unsafe { taken.adjoint_own(warp_bounds(bounds, taken.dims).as_ptr().cast(), args, adjoints) }
+}
+
 unsafe extern "C" fn forward<const N: usize>(launch: *const u8, args: *const u8) {
     let Some(taken) = TAKEN[N].get() else { return };
     // SAFETY: Warp calls this as its own function of the kernel.
@@ -201,20 +238,10 @@ unsafe extern "C" fn backward<const N: usize>(launch: *const u8, args: *const u8
     let Some(taken) = TAKEN[N].get() else { return };
     // SAFETY: Warp calls this as its own function of the kernel.
     let bounds = taken.differentiated.then(|| unsafe { bounds(launch, taken.dims) }).flatten();
-    // SAFETY: Warp calls this as its own function of the kernel.
-    let ran = bounds.and_then(|bounds| unsafe { gradient(taken, &bounds, args, adjoints) });
-    match ran {
-        Some(outcome) => {
-            taken.count(Count::Backward);
-            conclude(outcome);
-        }
-        None => {
-            taken.count(Count::BackwardByWarp);
-            if let Some((_, Some(own))) = taken.own.functions() {
-                // SAFETY: as above.
-                unsafe { own(launch, args, adjoints) };
-            }
-        }
+    // SAFETY: as above.
+    if !bounds.is_some_and(|bounds| unsafe { taken.adjoint(&bounds, args, adjoints) }) {
+        // SAFETY: as above.
+        unsafe { taken.adjoint_own(launch, args, adjoints) };
     }
 }
 
@@ -241,7 +268,7 @@ unsafe fn gradient(
     }
     // SAFETY: the struct is as long as its signature says.
     let laid = unsafe { laid(gradient.signature(), args, given) };
-    let dim = Dim::from(&bounds.shape[..taken.dims].iter().map(|&n| n as usize).collect::<Vec<usize>>()[..]);
+    let dim = Dim::from(&bounds.shape.map(|n| n as usize)[..taken.dims]);
     // SAFETY: what the arrays share was looked at.
     match unsafe { taken.kernel.gradient_bound(&gradient, &dim, &laid, Part::Backward) } {
         Ok((outcome, _)) => Some(Ok(outcome)),
@@ -260,6 +287,8 @@ struct Given {
     high: u64,
     extent: Extent,
 }
+
+type Found = SmallVec<[Given; 8]>;
 
 /// An array of Warp: kc's descriptor, but for the last two numbers, which have 16 bits each, and then nothing that is set.
 ///
@@ -280,9 +309,9 @@ unsafe fn arrays(
     structs: &StructTable,
     args: *const u8,
     adjoints: *const u8,
-) -> Option<Vec<Given>> {
-    let mut found = Vec::new();
-    let mut open: Vec<Place> = signature.params().iter().enumerate().map(|(n, param)| Place::of(n, param)).collect();
+) -> Option<Found> {
+    let mut found = Found::new();
+    let mut open: SmallVec<[Place; 8]> = signature.params().iter().enumerate().map(|(n, param)| Place::of(n, param)).collect();
     while let Some(place) = open.pop() {
         match place.ty {
             Type::Struct(id) => {
@@ -350,7 +379,7 @@ fn same(given: &[Given], gradient: &Gradient) -> Option<Vec<(Root, Root)>> {
 ///
 /// # Safety
 /// A struct of arguments of this signature.
-unsafe fn laid(signature: &Signature, args: *const u8, given: Vec<Given>) -> Laid {
+unsafe fn laid(signature: &Signature, args: *const u8, given: Found) -> Laid {
     let mut bound = signature.room();
     // SAFETY: the caller's promise.
     bound.put(0, unsafe { std::slice::from_raw_parts(args, signature.size()) });

@@ -5,10 +5,11 @@ use smallvec::SmallVec;
 
 use super::arg::{Arg, Array, Dim, Form};
 use super::element::rust_type;
-use crate::abi::{ArrayDescriptor, LaunchBounds, argument_layout};
+use crate::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, LaunchBounds, argument_layout, descriptor};
 use crate::analysis::written::Touched;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Const, Function};
+use crate::run::args::memory::Buffer;
 use crate::run::args::{Arguments, Lent, literal};
 use crate::run::launch::dim_by_block;
 use crate::run::{Fail, Result, fail};
@@ -100,6 +101,33 @@ impl Bound {
         let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
         self.put(place.offset, raw);
         self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes, below });
+    }
+
+    /// Whether no array keeps its gradient through stores, and no value has one.
+    pub(super) fn overwrites_gradients(&self) -> bool {
+        self.values.is_empty() && self.arrays.iter().all(|array| array.descriptor.flags & ARRAY_FLAGS_RETAIN == 0)
+    }
+
+    /// A copy of the struct of arguments with room behind it, `size` bytes in all.
+    pub(super) fn grown(&self, size: usize) -> SmallVec<[u64; 64]> {
+        let mut block = self.words.clone();
+        block.resize(size.div_ceil(8).max(block.len()), 0);
+        block
+    }
+
+    /// Gives arrays of floats without a gradient one of zeros in a copy of the struct of arguments.
+    pub(super) fn complete(&self, block: &mut [u64], structs: &StructTable) -> Result<Vec<Buffer>> {
+        let mut made = Vec::new();
+        let lacks = |array: &&BoundArray| {
+            array.descriptor.grad == 0 && array.descriptor.data != 0 && Type::from(array.ty.element).holds_floats(structs)
+        };
+        for array in self.arrays.iter().filter(lacks) {
+            let zeros = Buffer::zeroed((array.below + array.bytes) as u64, "a gradient")?;
+            // Descriptors are aligned to words.
+            block[((array.offset + descriptor::GRAD) / 8) as usize] = zeros.address() + array.below as u64;
+            made.push(zeros);
+        }
+        Ok(made)
     }
 
     pub(super) fn block(&self) -> *const std::ffi::c_void {

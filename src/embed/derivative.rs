@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use smallvec::SmallVec;
+
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
 use super::kernel::{HOW, ready, signature};
 use super::{Error, Kernel, Module, Outcome};
-use crate::abi::LaunchBounds;
+use crate::abi::{LaunchBounds, argument_layout};
 use crate::analysis::alias::Root;
 use crate::analysis::order;
 use crate::analysis::written::{Touched, read, written};
@@ -20,7 +22,7 @@ use crate::run::launch::Direction;
 use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{self, Program};
 use crate::run::session;
-use crate::types::StructTable;
+use crate::types::{StructTable, Type};
 
 /// What a gradient is asked for.
 #[doc(hidden)]
@@ -65,7 +67,16 @@ pub struct Gradient {
     /// It needs values that the launch overwrites: an entry that records them runs instead of the forward one.
     records: bool,
     threads: Threads,
+    /// Its backward entry where that takes nothing but the arguments and their gradients.
+    alone: Option<Alone>,
     entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
+}
+
+/// A backward entry without memory of its own. Most are: their launches lay out nothing but the struct of arguments.
+struct Alone {
+    entry: FuncId,
+    /// Bytes of its struct of arguments, which begins as that of the kernel.
+    size: usize,
 }
 
 /// What a gradient run was.
@@ -88,7 +99,14 @@ impl Gradient {
         let reads = entries.backward.map_or_else(Touched::default, |entry| read(&program.module, entry));
         let threads = Threads::of(&program.module, forward);
         let records = entries.augmented.is_some();
-        Ok(Gradient { program, forward, signature, reads, records, threads, entries: Mutex::default() })
+        let alone = entries.backward.filter(|_| !records).and_then(|entry| {
+            let ir = &program.module;
+            let function = &ir.functions[entry];
+            let types: Vec<Type> = function.params().iter().map(|&param| function.ty(param)).collect();
+            let size = argument_layout(&types, &ir.structs).1.size as usize;
+            function.tape.is_empty().then_some(Alone { entry, size })
+        });
+        Ok(Gradient { program, forward, signature, reads, records, threads, alone, entries: Mutex::default() })
     }
 
     /// What the runs take.
@@ -123,6 +141,12 @@ impl Gradient {
         let module = &self.program.module;
         let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
         session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
+        let alone = self.alone.as_ref().filter(|_| part == Part::Backward && bound.overwrites_gradients());
+        if let Some(alone) = alone {
+            // SAFETY: the caller's promise.
+            let report = unsafe { self.run_alone(kernel, alone, bounds, bound) }?;
+            return Ok(Ran { bounds, dims: dim.extents().len(), report, parameters: Vec::new() });
+        }
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
@@ -151,6 +175,27 @@ impl Gradient {
         });
         let parameters = parameters.collect();
         Ok(Ran { bounds, dims: dim.extents().len(), report, parameters })
+    }
+
+    /// Runs the backward entry as [`gradient::backward`] does where it takes nothing else.
+    ///
+    /// # Safety
+    /// As for [`Gradient::run`].
+    unsafe fn run_alone(
+        &self,
+        kernel: &Kernel,
+        alone: &Alone,
+        bounds: LaunchBounds,
+        bound: &Bound,
+    ) -> Result<Report> {
+        let module = &self.program.module;
+        let mut block = bound.grown(alone.size);
+        let made = bound.complete(&mut block, &module.structs)?;
+        let more = made.iter().map(|gradient| (gradient.address(), gradient.bytes().len() as u64));
+        let memory: SmallVec<[(u64, u64); 16]> = bound.memory.iter().copied().chain(more).collect();
+        let job = Job { memory: &memory, constant: &bound.constant, ..kernel.job(bounds, block.as_ptr().cast()) };
+        // SAFETY: the block is that of the entry; the arrays are the caller's, as promised.
+        unsafe { ready(&self.entry(alone.entry, kernel.device()), module, &job)?.run(module, &job) }
     }
 
     /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards.
