@@ -72,11 +72,11 @@ def short(context, launch):
         record_tape=True, record_cmd=False, max_blocks=0, block_dim=None,
     ):
         known = getattr(kernel, "_kc_short", None)
-        if known is not None and stream is None and not record_cmd and (block_dim is None or block_dim == 1):
+        tape = context.runtime.tape if record_tape and context.runtime else None
+        if known is not None and stream is None and not record_cmd and (block_dim is None or one_thread(block_dim)):
             runtime, module = context.runtime, known.module
             if device is None:
                 device = runtime.default_device
-            tape = runtime.tape if record_tape else None
             if (
                 (device is known.exec.device or device == "cpu")
                 and module.execs.get(known.key) is known.exec
@@ -93,22 +93,26 @@ def short(context, launch):
                     ran = known.taken.backward is not None and known.adjoint(dim, inputs, outputs, adj_inputs, adj_outputs)
                 if ran:
                     if tape is not None:
-                        code, line = _caller()
-                        caller = {"file": code.co_filename, "lineno": line, "func": code.co_name}
-                        bounds = (dim,) if type(dim) is int else tuple(dim)
-                        tape.record_launch(
-                            kernel, bounds, max_blocks, inputs, outputs, known.exec.device, 1, metadata={"caller": caller}
-                        )
+                        bounds, more = (dim,) if type(dim) is int else tuple(dim), {"caller": _caller()}
+                        tape.record_launch(kernel, bounds, max_blocks, inputs, outputs, known.exec.device, 1, metadata=more)
                     return None
-        return launch(
+        steps = len(tape.launches) if tape is not None else 0
+        made = launch(
             kernel, dim, inputs, outputs, adj_inputs, adj_outputs, device, stream, adjoint, record_tape, record_cmd, max_blocks,
             block_dim,
         )
+        if tape is not None and len(tape.launches) > steps:
+            # Warp takes who called it for its caller.
+            tape.launches[-1][-1]["caller"] = _caller()
+        return made
+
+    def one_thread(block_dim) -> bool:
+        return block_dim == 1 or type(block_dim) is int and 1 <= block_dim <= 1024 and not config.enable_cpu_blocks
 
     return call
 
 
 def _caller():
-    """Who called `wp.launch`: code and line."""
+    """Who called `wp.launch`, as tapes note it."""
     frame = sys._getframe(2)
-    return frame.f_code, frame.f_lineno
+    return {"file": frame.f_code.co_filename, "lineno": frame.f_lineno, "func": frame.f_code.co_name}
