@@ -13,6 +13,7 @@ import enum
 import functools
 import math
 import os
+import re
 import sys
 import types
 
@@ -196,7 +197,7 @@ class Program:
         if target is not None:
             imports.append(f"from {self._file_of(target)} import {_name_of(target)} as {name}")
             return
-        word = getattr(value, "_kc_word", None)
+        word = getattr(value, "_kc_word", None) or _array_word(value)
         if isinstance(word, str):
             imports.append(f"from warp import {word} as {name}")
             return
@@ -267,6 +268,13 @@ class Program:
             imports.append(f"from {self._file_of(target)} import {target.__name__}")
             return target.__name__
         raise CompileError(f"error[E0310]: {kind!r} is no type of the kernel language", code="E0310")
+
+
+def _array_word(value):
+    """The word for a class or function that makes array types, of kc or Warp: annotations may call it by another name."""
+    if not isinstance(value, (type, types.FunctionType)) or value.__module__.split(".")[0] not in ("kc", "warp"):
+        return None
+    return value.__name__ if re.fullmatch(r"(indexed)?array([1-4]d)?", value.__name__) else None
 
 
 def _is_array(value) -> bool:
