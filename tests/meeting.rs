@@ -115,6 +115,11 @@ fn threads_that_meet_are_told() {
         ("a: F2", "r = a[i + 1]\na[i, 0] = r[0] * 2.0", &[8], vec![floats("a", &[9, 2])]),
         ("a: F2, y: F", "y[i] = a[i + 1, 0]\na[i, 0] = 2.0", &[8], vec![floats("a", &[9, 2]), y()]),
         ("x: F, to: I", "x[to[i]] = x[i] * 2.0", &[8], vec![x(), to()]),
+        // Only the first thread reads, and before it stores.
+        ("x: F, y: F, s: F", "if i == 0:\n    y[0] = s[0]\ns[0] = 5.0", &[8], vec![x(), y(), s()]),
+        ("y: F, s: F", "if i == 3:\n    y[0] = s[0]\n    s[0] = 5.0\nif i == 5:\n    s[0] = 5.0", &[8], vec![y(), s()]),
+        // A thread reads what it stored, but another one stores something else in between.
+        ("y: F, s: F", "s[0] = 0.0\ns[0] = 5.0\ny[i] = s[0]", &[8], vec![y(), s()]),
         // The product wraps to 0 for every fourth thread.
         ("x: F, s: F", "if i % 4 == 0:\n    s[i * 1073741824] = x[i]", &[8], vec![x(), s()]),
         (
@@ -152,6 +157,24 @@ fn threads_that_meet_are_told() {
     // Updates of two kinds, and an exchange: gradients are refused when the kernel is compiled.
     for body in ["wp.atomic_add(s, 0, x[i])\nwp.atomic_max(s, 0, x[i])", "wp.atomic_exch(s, 0, x[i])"] {
         expect(&Case { params: full("x: F, s: F"), body, dim: &[8], args: vec![x(), s()] }, MEETS, Some("E0601"));
+    }
+}
+
+/// Threads that store the same to an element may read it afterwards.
+#[test]
+fn threads_read_what_they_stored_themselves() {
+    let (y, s) = (|| floats("y", &[8]), || floats("s", &[1]));
+    for (body, forward) in [
+        ("s[0] = 5.0\ny[i] = s[0]", None),
+        ("s[0] = 5.0\nif i == 6:\n    y[i] = s[0]\n    s[0] = 5.0", None),
+        ("s[0] = 5.0\nif i > 3:\n    y[i] = s[0]\n    s[0] = 6.0", MEETS),
+        ("if i != 2:\n    s[0] = 5.0\ny[i] = s[0]", MEETS),
+    ] {
+        let folder = Folder::new(&Case { params: full("y: F, s: F"), body, dim: &[8], args: vec![y(), s()] }, "forward");
+        for device in ["host", "interp", "sim"] {
+            let (status, shown) = folder.run(&["--device", device]);
+            assert_eq!(status["code"].as_str(), forward, "{body} on {device}\n{shown}");
+        }
     }
 }
 

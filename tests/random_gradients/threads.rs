@@ -449,6 +449,9 @@ impl Launches<'_> {
             let code = error.code.name();
             let expected = code == "E1108" || code == "E1103" || code[1..].starts_with("06");
             let told = format!("{code} {}", error.message);
+            if std::env::var_os("KC_RANDOM_SHOW").is_some() {
+                eprintln!("{told}");
+            }
             return if expected { Ok(Ended::Refused(code.to_string())) } else { Err(told) };
         }
         let loss = floats(&finished, "loss", false)?;

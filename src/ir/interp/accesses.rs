@@ -6,7 +6,7 @@
 //! | earlier, later | the order shows |
 //! |---|---|
 //! | reads | no |
-//! | a read and a plain write, either way round | if the write changed the content |
+//! | a read and a plain write, either way round | if the write changed the content, or the content is another one than the read found; not if the reader has written it itself, and all have written the same |
 //! | two plain writes | if the second changed what the first left: two threads that store the same value agree |
 //! | an atomic update and a plain access, either way round | yes |
 //! | two atomic updates | if they are of different kinds; an exchange also if it changed the content and nothing reads the old one |
@@ -74,16 +74,23 @@ pub struct Visit {
     pub thread: u64,
     pub span: Span,
     pub kind: AccessKind,
+    /// A read after which its thread changed the content: whoever writes now would have shown it another one.
+    outdated: bool,
 }
 
 impl Visit {
+    fn new(thread: u64, span: Span, kind: AccessKind) -> Visit {
+        Visit { thread, span, kind, outdated: false }
+    }
+
     /// Whether the order of two accesses to one scalar shows.
     fn clashes(&self, later: &Visit) -> bool {
         use AccessKind::{Atomic, Read, Write};
         self.thread != later.thread
             && match (self.kind, later.kind) {
                 (Read, Read) => false,
-                (Read, Write { changed }) | (Write { changed }, Read) | (Write { .. }, Write { changed }) => changed,
+                (Read, Write { changed }) => changed || self.outdated,
+                (Write { changed }, Read) | (Write { .. }, Write { changed }) => changed,
                 (Atomic(a), Atomic(b)) => !a.commutes(b),
                 (Atomic(_), _) | (_, Atomic(_)) => true,
             }
@@ -98,8 +105,18 @@ pub struct Clash {
     pub later: Visit,
 }
 
-/// The most scalars that are followed: some 400 MB while the table grows to its last size.
+/// The most scalars that are followed: some 500 MB while the table grows to its last size.
 const MOST_SCALARS: usize = 3_600_000;
+
+/// What came to a scalar.
+#[derive(Debug, Default)]
+struct Seen {
+    visits: SmallVec<[Visit; 2]>,
+    /// The thread that wrote to it last, by a plain write.
+    writer: Option<u64>,
+    /// Not all plain writes stored the same.
+    mixed: bool,
+}
 
 /// What is watched, and what was seen.
 #[derive(Debug, Default)]
@@ -110,7 +127,7 @@ pub struct Accesses {
     ignored: IdSet<Span>,
     /// Two threads that write to one scalar clash, whatever they write, and nothing else does.
     only_writes: bool,
-    visits: IdMap<u64, SmallVec<[Visit; 2]>>,
+    visits: IdMap<u64, Seen>,
     /// The first clash.
     pub clash: Option<Clash>,
 }
@@ -134,20 +151,20 @@ impl Accesses {
 
     pub(super) fn read(&mut self, address: u64, thread: u64, span: Span) {
         if !self.only_writes {
-            self.visit(address, Visit { thread, span, kind: AccessKind::Read });
+            self.visit(address, Visit::new(thread, span, AccessKind::Read));
         }
     }
 
     pub(super) fn write(&mut self, address: u64, thread: u64, span: Span, changed: bool) {
         let changed = changed || self.only_writes;
-        self.visit(address, Visit { thread, span, kind: AccessKind::Write { changed } });
+        self.visit(address, Visit::new(thread, span, AccessKind::Write { changed }));
     }
 
     /// `ordered`: as in [`Update::Exchange`].
     pub(super) fn update(&mut self, address: u64, thread: u64, span: Span, op: Option<AtomicOp>, ordered: bool) {
         if !self.only_writes {
             let kind = op.map_or(Update::Cas, |op| Update::new(op, ordered));
-            self.visit(address, Visit { thread, span, kind: AccessKind::Atomic(kind) });
+            self.visit(address, Visit::new(thread, span, AccessKind::Atomic(kind)));
         }
     }
 
@@ -160,15 +177,23 @@ impl Accesses {
         if self.is_full() {
             return;
         }
-        let known = self.visits.entry(address).or_default();
-        if let Some(&earlier) = known.iter().find(|earlier| earlier.clashes(&visit)) {
+        let Seen { visits, writer, mixed } = self.visits.entry(address).or_default();
+        let is_own = visit.kind == AccessKind::Read && *writer == Some(visit.thread) && !*mixed;
+        let counts = |earlier: &Visit| !(is_own && matches!(earlier.kind, AccessKind::Write { .. }));
+        if let Some(&earlier) = visits.iter().find(|earlier| earlier.clashes(&visit) && counts(earlier)) {
             self.clash = Some(Clash { address, earlier, later: visit });
             return;
         }
+        if let AccessKind::Write { changed } = visit.kind {
+            *mixed |= changed && writer.is_some();
+            *writer = Some(visit.thread);
+            // Reads of other threads have clashed.
+            visits.iter_mut().for_each(|earlier| earlier.outdated |= changed && earlier.kind == AccessKind::Read);
+        }
         // Two threads stand for all: whoever comes later differs from one of them.
-        let alike = known.iter().filter(|v| v.kind == visit.kind);
+        let alike = visits.iter().filter(|v| v.kind == visit.kind && v.outdated == visit.outdated);
         if alike.clone().count() < 2 && alike.clone().all(|v| v.thread != visit.thread) {
-            known.push(visit);
+            visits.push(visit);
         }
     }
 }
