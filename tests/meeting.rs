@@ -170,7 +170,8 @@ fn threads_read_what_they_stored_themselves() {
         ("s[0] = 5.0\nif i > 3:\n    y[i] = s[0]\n    s[0] = 6.0", MEETS),
         ("if i != 2:\n    s[0] = 5.0\ny[i] = s[0]", MEETS),
     ] {
-        let folder = Folder::new(&Case { params: full("y: F, s: F"), body, dim: &[8], args: vec![y(), s()] }, "forward");
+        let folder =
+            Folder::new(&Case { params: full("y: F, s: F"), body, dim: &[8], args: vec![y(), s()] }, "forward");
         for device in ["host", "interp", "sim"] {
             let (status, shown) = folder.run(&["--device", device]);
             assert_eq!(status["code"].as_str(), forward, "{body} on {device}\n{shown}");

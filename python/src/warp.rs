@@ -304,14 +304,10 @@ unsafe fn array(from: *const u8) -> ArrayDescriptor {
 ///
 /// # Safety
 /// Structs of arguments of this signature.
-unsafe fn arrays(
-    signature: &Signature,
-    structs: &StructTable,
-    args: *const u8,
-    adjoints: *const u8,
-) -> Option<Found> {
+unsafe fn arrays(signature: &Signature, structs: &StructTable, args: *const u8, adjoints: *const u8) -> Option<Found> {
     let mut found = Found::new();
-    let mut open: SmallVec<[Place; 8]> = signature.params().iter().enumerate().map(|(n, param)| Place::of(n, param)).collect();
+    let mut open: SmallVec<[Place; 8]> =
+        signature.params().iter().enumerate().map(|(n, param)| Place::of(n, param)).collect();
     while let Some(place) = open.pop() {
         match place.ty {
             Type::Struct(id) => {

@@ -250,3 +250,16 @@ def test_a_file_that_changed(tmp_path):
 def test_import_needs_no_numpy_and_starts_no_thread():
     done = python("-c", "import sys, threading, kc; print('numpy' in sys.modules, threading.active_count())")
     assert done.stdout == "False 1\n", done.stderr
+
+
+def test_array_types_have_other_names():
+    A, B = kc.array, kc.array2d
+
+    @kc.kernel
+    def rows(x: B(dtype=float), out: A(dtype=float)):
+        i = kc.tid()
+        out[i] = x[i, 0] + x[i, 1]
+
+    out = np.zeros(2, np.float32)
+    rows(2, np.array([[1, 2], [3, 4]], np.float32), out)
+    assert out.tolist() == [3.0, 7.0]

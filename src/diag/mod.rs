@@ -175,6 +175,13 @@ impl Diagnostics {
         }
     }
 
+    /// Takes back the findings after the first `known` ones.
+    pub fn take_after(&mut self, known: usize) -> Vec<Diagnostic> {
+        let taken = self.list.split_off(known.min(self.list.len()));
+        self.update(|_| true);
+        taken
+    }
+
     pub fn len(&self) -> usize {
         self.list.len()
     }

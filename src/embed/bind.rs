@@ -119,7 +119,9 @@ impl Bound {
     pub(super) fn complete(&self, block: &mut [u64], structs: &StructTable) -> Result<Vec<Buffer>> {
         let mut made = Vec::new();
         let lacks = |array: &&BoundArray| {
-            array.descriptor.grad == 0 && array.descriptor.data != 0 && Type::from(array.ty.element).holds_floats(structs)
+            array.descriptor.grad == 0
+                && array.descriptor.data != 0
+                && Type::from(array.ty.element).holds_floats(structs)
         };
         for array in self.arrays.iter().filter(lacks) {
             let zeros = Buffer::zeroed((array.below + array.bytes) as u64, "a gradient")?;

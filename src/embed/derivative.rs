@@ -181,13 +181,7 @@ impl Gradient {
     ///
     /// # Safety
     /// As for [`Gradient::run`].
-    unsafe fn run_alone(
-        &self,
-        kernel: &Kernel,
-        alone: &Alone,
-        bounds: LaunchBounds,
-        bound: &Bound,
-    ) -> Result<Report> {
+    unsafe fn run_alone(&self, kernel: &Kernel, alone: &Alone, bounds: LaunchBounds, bound: &Bound) -> Result<Report> {
         let module = &self.program.module;
         let mut block = bound.grown(alone.size);
         let made = bound.complete(&mut block, &module.structs)?;

@@ -67,7 +67,11 @@ impl Body<'_, '_> {
                 })
             }
             ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => {
-                let Ok(Operand::Value(value)) = self.expr(iter) else { return None };
+                let value = match self.expr(iter) {
+                    Ok(Operand::Value(value)) => value,
+                    Ok(_) => return None,
+                    Err(reported) => return Some(reported),
+                };
                 if !matches!(value.ty, Type::Array(_)) {
                     return None;
                 }

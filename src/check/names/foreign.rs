@@ -48,6 +48,44 @@ pub fn library_of(path: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a word is one that Python code defines in this text, or that Python has itself.
+pub fn is_of_python(word: &str, text: &str) -> bool {
+    const BUILTINS: &[&str] = &[
+        "bytes",
+        "dict",
+        "eval",
+        "frozenset",
+        "getattr",
+        "globals",
+        "hasattr",
+        "hash",
+        "id",
+        "input",
+        "isinstance",
+        "iter",
+        "list",
+        "next",
+        "object",
+        "open",
+        "repr",
+        "set",
+        "setattr",
+        "sorted",
+        "str",
+        "tuple",
+        "type",
+        "vars",
+        "__file__",
+        "__name__",
+    ];
+    let defines = |line: &str| {
+        let line = line.trim_start();
+        let rest = ["class ", "def ", "async def "].iter().find_map(|start| line.strip_prefix(start));
+        rest.and_then(|rest| rest.strip_prefix(word)).is_some_and(|rest| rest.starts_with(['(', ':', ' ']))
+    };
+    BUILTINS.contains(&word) || text.lines().any(defines)
+}
+
 /// Whether a path is one of the numbers from which CUDA programs compute the index of a thread.
 pub fn is_thread_number(path: &str) -> bool {
     path.split('.').any(|word| matches!(word, "threadIdx" | "blockIdx" | "blockDim" | "gridDim"))

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::foreign;
 use super::habits::Habit;
 use super::member::{builtin_word, is_core, is_kc, is_warp};
 use crate::check::host::nest::{Maker, Unknown, Why};
@@ -37,6 +38,8 @@ pub(crate) struct Scope {
     pub returned: Option<Option<ast::Expr>>,
     /// The file has a `from warp import *`: built-ins go without prefix.
     pub star_import: bool,
+    /// What names meant before they were bound anew by their own value.
+    earlier: HashMap<String, Vec<Global>>,
 }
 
 /// An enumeration.
@@ -98,7 +101,16 @@ pub(crate) const MODULE: ScopeId = ScopeId(0);
 impl Scope {
     pub fn new(parent: Option<ScopeId>, name: Option<&str>, is_class: bool) -> Scope {
         let name = name.map(str::to_string);
-        Scope { parent, name, is_class, names: HashMap::new(), tag: String::new(), returned: None, star_import: false }
+        Scope {
+            parent,
+            name,
+            is_class,
+            names: HashMap::new(),
+            tag: String::new(),
+            returned: None,
+            star_import: false,
+            earlier: HashMap::new(),
+        }
     }
 }
 
@@ -181,6 +193,14 @@ impl Checker<'_> {
     pub fn bind(&mut self, name: &str, global: Global) {
         use Global::{Constant, Host, Member, Module, Value};
         let certain = self.scopes[self.scope].parent.is_none() && !self.conditional;
+        if let (Some(old @ (Constant(_) | Value(_) | Global::Unknown(_))), Constant(new)) =
+            (self.names().get(name), &global)
+            && certain
+            && self.sources.text(new.span).contains(name)
+        {
+            let old = old.clone();
+            self.scopes[self.scope].earlier.entry(name.to_string()).or_default().push(old);
+        }
         let global = match (self.names().get(name), global) {
             // `except ImportError: np = None`
             (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.conditional => old.clone(),
@@ -589,11 +609,16 @@ impl Checker<'_> {
         if self.quiet > 0 && module && self.quiet_failures.contains(&(scope, name.to_string())) {
             return Err(Reported);
         }
-        self.scopes[scope].names.insert(name.to_string(), Global::Evaluating);
+        // `N = N if N > 0 else 16` means the binding before.
+        let earlier = self.scopes[scope].earlier.get_mut(name).and_then(Vec::pop);
+        self.scopes[scope].names.insert(name.to_string(), earlier.clone().unwrap_or(Global::Evaluating));
         let needed = std::mem::take(&mut self.unknown);
         let (result, after) = if module {
             let known = self.diagnostics.len();
             let result = self.nested(used, |c| c.within(scope, |c| c.constant(&value, false)));
+            if result.is_err() && self.unknown.is_empty() {
+                self.leave_to_python(known, name, value.span);
+            }
             self.diagnostics.blame(known, used, "needed here");
             let failed = match self.unknown.first() {
                 Some(unknown) => Global::Unknown(unknown.clone()),
@@ -619,8 +644,32 @@ impl Checker<'_> {
         if let Global::Unknown(unknown) = &after {
             self.need_unknown(unknown);
         }
+        if let (Some(earlier), Global::Constant(_)) = (earlier, &after) {
+            self.scopes[scope].earlier.entry(name.to_string()).or_default().push(earlier);
+        }
         self.scopes[scope].names.insert(name.to_string(), after);
         result
+    }
+
+    /// Makes a constant unknown whose value only fails, in the findings after the first `known` ones, for words of Python that
+    /// kernels do not have: the file is not wrong.
+    fn leave_to_python(&mut self, known: usize, name: &str, place: Span) {
+        let found = self.diagnostics.take_after(known);
+        let is_host = |d: &Diagnostic| match d.code {
+            // Of arrays that a kernel reads it is the kernel that has to change.
+            Code::E0502 => d.message.starts_with('`'),
+            Code::E0201 => d
+                .message
+                .split('`')
+                .nth(1)
+                .is_some_and(|word| foreign::is_of_python(word, &self.sources.file(place.file).text)),
+            _ => false,
+        };
+        if found.is_empty() || !found.iter().all(is_host) {
+            return found.into_iter().for_each(|d| self.diagnostics.push(d));
+        }
+        let reason = found.into_iter().find(|d| d.code == Code::E0502).map(|d| d.message);
+        self.need_unknown(&Unknown { name: name.to_string(), place, why: Why::Computed(reason) });
     }
 
     /// Adds what the kernel language says instead of the text at `span`.

@@ -297,8 +297,14 @@ fn parse_array(path: &str, text: &str, element: Element, structs: &StructTable) 
     Ok(ArrayArgument { dtype, shape: Some(shape), data: stored(Source::Fill(fill)), ..ArrayArgument::default() })
 }
 
-/// `f32`, `float32`, `float`, `vec3`, `vec3f`, `mat33d`, `quat`, `transform`, or a struct's name.
+/// A type by name, as [`element_by_name`] knows it, or a struct's.
 fn dtype_by_name(name: &str, structs: &StructTable) -> Option<DType> {
+    let is_struct = || structs.values().any(|def| def.name == name).then(|| DType::Struct(name.to_string()));
+    element_by_name(name).map(DType::Plain).or_else(is_struct)
+}
+
+/// `f32`, `float32`, `float`, `vec3`, `vec3f`, `mat33d`, `quat` or `transform`.
+pub(super) fn element_by_name(name: &str) -> Option<Element> {
     let scalar = match name {
         "float" => Some(Scalar::F32),
         "int" => Some(Scalar::I32),
@@ -306,7 +312,7 @@ fn dtype_by_name(name: &str, structs: &StructTable) -> Option<DType> {
         _ => Scalar::ALL.into_iter().find(|s| s.name() == name || short_name(*s) == name),
     };
     if let Some(scalar) = scalar {
-        return Some(DType::Plain(Element::Scalar(scalar)));
+        return Some(Element::Scalar(scalar));
     }
     let suffixed = |stem: &str, element: &dyn Fn(Scalar) -> Element| {
         let suffix = name.strip_prefix(stem)?;
@@ -325,8 +331,6 @@ fn dtype_by_name(name: &str, structs: &StructTable) -> Option<DType> {
             .or_else(|| suffixed(&format!("mat{n}{n}"), &|s| Element::Mat(n, n, s)));
     }
     found
-        .map(DType::Plain)
-        .or_else(|| structs.values().any(|def| def.name == name).then(|| DType::Struct(name.to_string())))
 }
 
 /// `f32`, `i8`, `u64`, `bool`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::flags::file_and_entry;
+use super::flags::{element_by_name, file_and_entry};
 use super::steps::{self, LaunchProgram};
 use super::{
     Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored,
@@ -45,11 +45,11 @@ pub(super) struct FileJson {
 struct EntryJson {
     name: String,
     kind: String,
-    dtype: Option<DTypeJson>,
+    dtype: Option<serde_json::Value>,
     ndim: Option<serde_json::Number>,
     shape: Option<Vec<serde_json::Number>>,
     strides: Option<Vec<serde_json::Number>>,
-    data: Option<String>,
+    data: Option<serde_json::Value>,
     fill: Option<serde_json::Value>,
     file: Option<String>,
     grad: Option<String>,
@@ -321,7 +321,18 @@ impl Reader<'_> {
                     (Some(_), Some(_)) => Err(misplaced(member)),
                 };
                 let made = e.fill.is_some() || e.file.is_some();
-                let data_key = e.data.or_else(|| e.alias_of.clone()).or_else(|| made.then(|| e.name.clone()));
+                let named = match e.data {
+                    None => None,
+                    Some(serde_json::Value::String(key)) => Some(key),
+                    Some(other) => {
+                        let message = format!(
+                            "{at}.data is {}, expected the name of an entry of `inputs.npz`; numbers go to `fill`",
+                            shorten(&other.to_string())
+                        );
+                        return Err(self.fail(Code::E1001, message));
+                    }
+                };
+                let data_key = named.or_else(|| e.alias_of.clone()).or_else(|| made.then(|| e.name.clone()));
                 let grad_key = (e.grad.or_else(|| e.grad_alias_of.clone())).or_else(|| {
                     e.grad_fill.as_ref().map(|_| format!("{}.grad", data_key.as_deref().unwrap_or(&e.name)))
                 });
@@ -441,8 +452,14 @@ impl Reader<'_> {
         })
     }
 
-    fn dtype(&self, at: &str, d: DTypeJson) -> Result<DType> {
+    fn dtype(&self, at: &str, given: serde_json::Value) -> Result<DType> {
         let bad = |message: String| self.fail(Code::E1001, format!("{at}: dtype {message}"));
+        let shown = shorten(&given.to_string());
+        if let serde_json::Value::String(name) = &given {
+            let no = || bad(format!("is {shown}, which is no type such as \"float32\", \"vec3\" or \"mat33d\""));
+            return element_by_name(name).map(DType::Plain).ok_or_else(no);
+        }
+        let d: DTypeJson = serde_json::from_value(given).map_err(|error| bad(format!("{shown}: {error}")))?;
         if d.class == "struct" {
             return d.name.map(DType::Struct).ok_or_else(|| bad("of class \"struct\" has no `name`".into()));
         }
