@@ -149,6 +149,8 @@ class OfRank:
 
     def __init__(self, kind, ndim):
         self._kind, self._ndim, self.__name__ = kind, ndim, f"array{ndim}d"
+        #: Its name in kernels.
+        self._kc_word = self.__name__
 
     def __call__(self, *arguments, **named):
         return self._kind(*arguments, ndim=self._ndim, **named)
