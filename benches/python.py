@@ -1,6 +1,7 @@
 """What does a call from Python cost? Run it with a Python that has the package (`make wheel`, then `pip install out/wheels/*.whl`):
 
     python benches/python.py
+    python benches/python.py --warp     # Warp alone, for comparison
 
 Import and first launch are the least of 8 processes each, a call is the least mean of 20 rounds of 2,000.
 """
@@ -65,6 +66,9 @@ def starts(processes=8):
 def main():
     if "--start" in sys.argv:
         print(*start())
+        return
+    if "--warp" in sys.argv:
+        with_warp([np.ones(1000, np.float32) for _ in range(4)], "Warp")
         return
     starts()
     arrays = [np.ones(1000, np.float32) for _ in range(4)]
@@ -132,24 +136,35 @@ def with_jax():
         print(f"{what:34} {scale * least(lambda: call().block_until_ready(), calls=50):8.2f} us")
 
 
-def with_warp(arrays):
+def with_warp(arrays, by="kc"):
     """`wp.launch` of `kc.warp`, and where there is Warp, its own with kc's code."""
-    import kc.warp
+    if by == "kc":
+        import kc.warp
 
-    given = [kc.warp.array(x, dtype=float) for x in arrays]
-    launch = least(lambda: kc.warp.launch(multiply_add, dim=1000, inputs=given), calls=500)
-    print(f"kc.warp.launch, 4 arrays           {1e6 * launch:8.2f} us")
+        given = [kc.warp.array(x, dtype=float) for x in arrays]
+        launch = least(lambda: kc.warp.launch(multiply_add, dim=1000, inputs=given), calls=500)
+        print(f"kc.warp.launch, 4 arrays           {1e6 * launch:8.2f} us")
     try:
         import warp as wp
     except ImportError:
         return
     wp.config.log_level = wp.LOG_ERROR
-    assert kc.accelerate()
-    launched = [wp.array(x, dtype=float, device="cpu") for x in arrays]
+    assert by == "Warp" or kc.accelerate()
+    launched = [wp.array(x, dtype=float, requires_grad=True, device="cpu") for x in arrays]
     kernel = warp_kernel(wp)
     call = lambda: wp.launch(kernel, dim=1000, inputs=launched, device="cpu")
     call()
-    print(f"wp.launch of Warp, by kc           {1e6 * least(call, calls=500):8.2f} us")
+    print(f"wp.launch of Warp, by {by:4}         {1e6 * least(call, calls=500):8.2f} us")
+    gradients = [x.grad for x in launched]
+    adjoint = lambda: wp.launch(kernel, dim=1000, inputs=launched, adj_inputs=gradients, adjoint=True, device="cpu")
+    print(f"its adjoint launch                 {1e6 * least(adjoint, calls=500):8.2f} us")
+
+    def taped():
+        with wp.Tape() as tape:
+            call()
+        tape.backward(grads={})
+
+    print(f"wp.Tape, one launch and backward   {1e6 * least(taped, calls=100):8.2f} us")
 
 
 def warp_kernel(wp):
