@@ -249,6 +249,31 @@ class _Names(ast.NodeTransformer):
             return False
         return found is not None and self.adj.is_static_expression(found)
 
+    def visit_If(self, node):
+        taken = self.truth(node.test)
+        if taken is None:
+            return self.generic_visit(node)
+        # The other branch may name what is not there: a function that was not given.
+        written = []
+        for statement in node.body if taken else node.orelse:
+            found = self.visit(statement)
+            written += found if isinstance(found, list) else [found]
+        return written or ast.Pass()
+
+    def truth(self, test):
+        """Whether a condition of constants holds, as Warp's compiler looks at them; None: it is none."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self.truth(test.operand)
+            return None if inner is None else not inner
+        value = None
+        if isinstance(test, ast.Constant):
+            value = test.value
+        elif isinstance(test, ast.Name) and test.id not in self.local:
+            value = self.resolve(test.id)
+        elif isinstance(test, ast.Call):
+            value = self.static(test)
+        return bool(value) if type(value) in (bool, int) else None
+
     def visit_For(self, node):
         turns = self.turns(node)
         if turns is None:

@@ -113,6 +113,22 @@ def one_of_each(functions, weights):
     return chosen
 
 
+def with_or_without(function=None):
+    HAS = function is not None
+
+    @wp.kernel
+    def perhaps(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        if HAS:
+            y[i] = function(x[i])
+        elif not HAS:
+            y[i] = x[i] + 1.0
+        if not wp.static(HAS):
+            y[i] *= 2.0
+
+    return perhaps
+
+
 @wp.func
 def total(t: wp.tile(dtype=float, shape=(4,))):
     return wp.tile_sum(t)[0]
@@ -192,6 +208,9 @@ def main():
     chosen = one_of_each(functions, (0.5, 0.25, 0.125))
     wp.launch(chosen, dim=4, inputs=[wp.array([0.5, 1.5, 2.5, -1.0], dtype=float), y])
     out["chosen"] = y.numpy()
+    for n, function in enumerate((None, functions[0])):
+        wp.launch(with_or_without(function), dim=4, inputs=[wp.array([0.5, 1.5, 2.5, -1.0], dtype=float), y])
+        out[f"perhaps {n}"] = y.numpy()
 
     # Views, empty arrays, recorded launches.
     view = wp.array(np.arange(6.0), dtype=float)

@@ -47,6 +47,7 @@ def test_who_ran_what(runs):
         assert by[name] == {"kc"} and kernels[name][0]["launches"] == 1, kernels[name]
     assert kernels["tiled_total"][0]["gradients"] == 1
     assert any(kernel["by"] == "kc" for name, found in kernels.items() if "chosen" in name for kernel in found)
+    assert all(kernel["by"] == "kc" for name, found in kernels.items() if "perhaps" in name for kernel in found), kernels
     assert kernels["forces"][0]["launches"] == 1
     # 3 types, a view, 2 of a command, 2 while captured or replayed, 4 replayed.
     assert sum(kernel["launches"] for kernel in kernels["generic"]) >= 3 + 1 + 2 + 4
