@@ -13,8 +13,8 @@ struct Typed {
     code: i32,
 }
 
-fn page() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md")).expect("the page")
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).expect("the page")
 }
 
 /// The fenced blocks of a language.
@@ -75,26 +75,22 @@ fn patterns_stand_for_what_they_say() {
     assert!(!is_text(&shown("a\n...\nc"), &["a", "b"]) && !is_text(&shown("a"), &[]) && !is_text(&[], &["a"]));
 }
 
-#[test]
-fn the_commands_say_what_the_page_says() {
-    let text = page();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let files = blocks(&text, "python");
+/// Types the commands of a page in a folder, to which its files are added; how many files and commands of kc there are.
+fn type_in(text: &str, folder: &Path) -> (usize, usize) {
+    let files = blocks(text, "python");
     for file in &files {
         let name = file.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a name");
-        std::fs::write(folder.path().join(name), file).expect("a writable folder");
+        std::fs::write(folder.join(name), file).expect("a writable folder");
     }
-    assert_eq!(files.len(), 2);
-    let commands = typed(&text);
+    let commands = typed(text);
     let of_kc = commands.iter().filter(|typed| typed.command.starts_with("kc ")).count();
-    assert!(of_kc >= 30, "{of_kc} commands");
     let kc = Path::new(env!("CARGO_BIN_EXE_kc")).parent().expect("a folder");
     let path = format!("{}:{}", kc.display(), std::env::var("PATH").unwrap_or_default());
     let mut wrong = Vec::new();
     for Typed { command, says, code } in &commands {
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1; {command}")])
-            .current_dir(folder.path())
+            .current_dir(folder)
             .env("PATH", &path)
             .stdin(Stdio::null())
             .output()
@@ -110,6 +106,26 @@ fn the_commands_say_what_the_page_says() {
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), commands.len(), wrong.join("\n"));
+    (files.len(), of_kc)
+}
+
+/// The folder of the simulator's page has the examples in it, as a clone has.
+#[cfg(unix)]
+#[test]
+fn the_simulator_says_what_its_page_says() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    std::os::unix::fs::symlink(examples, folder.path().join("examples")).expect("a link");
+    let (files, of_kc) = type_in(&page("simulator.md"), folder.path());
+    assert!(files == 1 && of_kc >= 3, "{files} files, {of_kc} commands");
+}
+
+#[test]
+fn the_commands_say_what_the_page_says() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (files, of_kc) = type_in(&page("commands.md"), folder.path());
+    assert_eq!(files, 2);
+    assert!(of_kc >= 30, "{of_kc} commands");
     // What they wrote is there and has something in it.
     for name in ["heat.ptx", "heat.cu", "native/heat.o", "new.npy", "profile.html", "kc.bash", "man/kc-run.1"] {
         let written = std::fs::metadata(folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));

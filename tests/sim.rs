@@ -267,6 +267,45 @@ fn findings_are_allowed_line_by_line() {
     assert!(status == Some(1) && text.contains("E1101"), "{text}");
 }
 
+/// A race with readers names the line of a read only where another thread than the writer read there.
+#[test]
+fn readers_of_races_are_others() {
+    let kernel = |body: &str| {
+        format!(
+            "import warp as wp\n\nF = wp.array(dtype=float)\n\n@wp.kernel\ndef k(x: F, y: F):\n    i = wp.tid()\n{body}\n"
+        )
+    };
+    // The line that has to be named as that of the readers, and one that must not be.
+    for (body, named, never) in [
+        ("    x[i] = x[i] * 2.0\n    y[i] = x[(i + 1) % 256]", Some(9), 8),
+        ("    a = x[i]\n    b = x[(i + 1) % 256]\n    x[i] = a + b", None, 8),
+        ("    b = x[(i + 1) % 256]\n    a = x[i]\n    x[i] = a + b", Some(8), 9),
+        ("    y[i] = x[0]\n    if i == 0:\n        x[0] = 7.0", Some(8), 10),
+        ("    y[i] = x[0]\n    if i == 31:\n        x[0] = 7.0", Some(8), 10),
+        ("    y[i] = x[255]\n    a = x[i]\n    if i == 255:\n        x[i] = a + 1.0", Some(8), 9),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.py"), kernel(body)).expect("a source");
+        let flags = ["run", "k.py", "--device", "sim", "--unchecked", "--dim", "256", "--arg", "x=random:1:256"];
+        let (text, status) = kc(folder.path(), &[&flags[..], &["--arg", "y=zeros:256"]].concat());
+        assert_eq!(status, Some(1), "{text}");
+        let writes = text.split("error[").filter(|one| one.contains(") writes `x["));
+        let mut met = 0;
+        for one in writes {
+            met += 1;
+            let mut at = 0;
+            let mut readers = None;
+            for line in one.lines() {
+                at = line.trim().split(' ').next().and_then(|start| start.parse().ok()).unwrap_or(at);
+                readers = readers.or(line.contains("read here by").then_some(at));
+            }
+            assert_ne!(readers, Some(never), "{one}");
+            assert!(named.is_none() || readers == named, "{named:?}: {one}");
+        }
+        assert!(met > 0, "{body}: {text}");
+    }
+}
+
 /// Hardware compares and swaps words: of the halves in one, each belongs to its own threads.
 #[test]
 fn a_half_is_no_neighbour_of_its_word() {

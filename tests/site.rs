@@ -81,24 +81,68 @@ fn figures_stand_where_they_were_measured() {
     assert!(compared >= 7, "{compared} rows");
 }
 
-/// What makes the site, and what shows it; neither is there on every machine.
-fn tools() -> Result<(PathBuf, PathBuf), String> {
-    let mkdocs = root().join(".env-site/bin/mkdocs");
-    if !mkdocs.exists() {
-        return Err("`scripts/setup.sh site` has not made .env-site".to_string());
-    }
+/// What shows pages; it is not on every machine. `KC_BROWSER=NAME` takes another browser of the family, and fails without it.
+fn browser() -> Result<PathBuf, String> {
     if let Some(browser) = std::env::var_os("KC_BROWSER") {
-        return Ok((mkdocs, browser.into()));
+        return Ok(browser.into());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let named =
         std::env::split_paths(&folders).flat_map(|folder| ["chromium", "google-chrome"].map(|name| folder.join(name)));
     let browser = named.into_iter().find(|path| path.exists());
-    browser.map(|browser| (mkdocs, browser)).ok_or("no Chromium in PATH; KC_BROWSER names another one".to_string())
+    browser.ok_or("no Chromium in PATH; KC_BROWSER names another one".to_string())
+}
+
+/// What makes the site, and what shows it.
+fn tools() -> Result<(PathBuf, PathBuf), String> {
+    let mkdocs = root().join(".env-site/bin/mkdocs");
+    if !mkdocs.exists() {
+        return Err("`scripts/setup.sh site` has not made .env-site".to_string());
+    }
+    Ok((mkdocs, browser()?))
+}
+
+/// What a command prints; it succeeds.
+fn succeed(command: &mut Command) -> String {
+    let output = command.current_dir(root()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Reports of `kc profile` open in Chromium: they ask for nothing, their pictures show and their links lead to lines. `KC_BLESS=1` takes the
+/// pictures of docs/simulator.md.
+#[test]
+fn a_browser_shows_reports() {
+    let browser = match browser() {
+        Ok(browser) => browser,
+        Err(why) => return eprintln!("left out: {why}"),
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let reports = ["histogram", "spmv", "mandelbrot"];
+    for name in reports {
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        kc.args(["profile", &format!("examples/launches/{name}.json"), "--registers", "32", "--html"]);
+        succeed(kc.arg(folder.path().join(format!("profile-{name}.html"))));
+    }
+    let mut look = Command::new("python3");
+    look.arg("tests/site/browser.py").arg(browser).arg(folder.path()).arg("--pictures").arg(folder.path());
+    let seen: serde_json::Value = serde_json::from_str(&succeed(&mut look)).expect("JSON");
+    assert_eq!(seen["faults"], serde_json::json!([]), "{seen:#}");
+    assert!(seen["links"].as_u64() > Some(50), "{seen:#}");
+    for name in reports {
+        let page = &seen["pages"][format!("profile-{name}.html")];
+        assert!(page["words"].as_u64() > Some(300), "{name}: {seen:#}");
+        let file = format!("profile-{name}.png");
+        let picture = std::fs::read(folder.path().join(&file)).expect("a picture");
+        assert!(picture.starts_with(b"\x89PNG") && picture.len() > 20_000, "{name}: {} bytes", picture.len());
+        if std::env::var_os("KC_BLESS").is_some() {
+            std::fs::write(root().join("docs").join(file), picture).expect("docs can be written");
+        }
+    }
 }
 
 /// Every page opens in Chromium, its pictures show, its links lead to places, and the search finds. Where there is no browser it says that it
-/// was left out: `cargo test --test site -- --nocapture`. `KC_BROWSER=NAME` takes another browser of the family, and fails without it.
+/// was left out: `cargo test --test site -- --nocapture`.
 #[test]
 fn a_browser_shows_and_searches_it() {
     let (mkdocs, browser) = match tools() {
@@ -107,11 +151,6 @@ fn a_browser_shows_and_searches_it() {
         Err(why) => panic!("{why}"),
     };
     let site = tempfile::tempdir().expect("a temporary folder");
-    let succeed = |command: &mut Command| -> String {
-        let output = command.current_dir(root()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("UTF-8")
-    };
     let plan = ["build", "--quiet", "--strict", "--config-file", "scripts/site/mkdocs.yml", "--site-dir"];
     succeed(Command::new(mkdocs).args(plan).arg(site.path()));
     // The subject of a page, a name before a bracket, a name after a dot, a code.
@@ -133,7 +172,7 @@ fn a_browser_shows_and_searches_it() {
         assert!(words > 30, "{name} shows {words} words");
     }
     let shown = |name: &str| seen["pages"][name]["pictures"].as_u64();
-    assert_eq!((shown("simulator.html"), shown("editors/vscode.html")), (Some(1), Some(1)), "{seen:#}");
+    assert_eq!((shown("simulator.html"), shown("editors/vscode.html")), (Some(4), Some(1)), "{seen:#}");
     assert!(seen["links"].as_u64() > Some(100), "{seen:#}");
     for (word, page) in words {
         let hits = seen["found"][word].as_array().expect("a list");

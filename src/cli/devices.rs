@@ -1,23 +1,38 @@
 //! `kc devices`: on what can kernels run here?
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::Value;
 
+use super::profile::limits;
 use super::{Exit, output};
 use crate::diag::Code;
 use crate::diag::render::{Format, render};
+use crate::profile::{Limits, gpus, gpus::Gpu, occupancy};
 use crate::run::devices::{self, Device, Found};
 use crate::source::SourceMap;
 
 /// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows; without a GPU, why
-/// there is none.
+/// there is none. With an architecture, what a GPU of it has.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// One JSON object per device that is there.
     #[arg(long)]
     json: bool,
+    /// What a GPU of this architecture has, such as `sm_90`: the figures of `kc profile`, with where they are published.
+    #[arg(long, value_name = "ARCH", value_parser = limits)]
+    arch: Option<&'static Limits>,
 }
 
 pub(super) fn run(args: &Args) -> Exit {
+    if let Some(limits) = args.arch {
+        return match output::out(properties(limits, args.json).as_bytes()) {
+            Ok(()) => Exit::Ok,
+            Err(error) => {
+                output::err(&render(&error, &SourceMap::default(), Format::Full, output::style()));
+                Exit::Errors
+            }
+        };
+    }
     let (mut lines, mut errors) = (String::new(), Vec::new());
     for device in devices::ALL {
         match device.found() {
@@ -39,6 +54,43 @@ pub(super) fn run(args: &Args) -> Exit {
     if errors.is_empty() { Exit::Ok } else { Exit::Errors }
 }
 
+/// What a multiprocessor of an architecture has, and a GPU of it at most.
+fn properties(limits: &Limits, as_json: bool) -> String {
+    let multiprocessor = [
+        ("warps_per_sm", limits.warps),
+        ("blocks_per_sm", limits.blocks),
+        ("registers_per_sm", limits.registers),
+        ("shared_bytes_per_sm", limits.shared),
+        ("shared_bytes_per_block", limits.shared_per_block),
+        ("shared_bytes_reserved_per_block", limits.shared_reserved),
+    ];
+    let mut facts: Vec<(&str, Value)> = vec![("arch", limits.arch.into())];
+    facts.extend(multiprocessor.map(|(name, value)| (name, value.into())));
+    facts.push(("source", occupancy::SOURCE.into()));
+    if let Some(gpu) = Gpu::of(limits.arch) {
+        let peaks: [(&str, Value); 8] = [
+            ("gpu", gpu.name.into()),
+            ("multiprocessors", gpu.multiprocessors.into()),
+            ("megahertz", gpu.megahertz.into()),
+            ("gigabytes_per_second", gpu.bandwidth.into()),
+            ("float32_per_sm_and_cycle", gpu.float32.into()),
+            ("float64_per_sm_and_cycle", gpu.float64.into()),
+            ("gpu_source", gpu.source.into()),
+            ("arithmetic_source", gpus::SOURCE.into()),
+        ];
+        facts.extend(peaks);
+    }
+    if as_json {
+        let object = facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+        return format!("{}\n", Value::Object(object));
+    }
+    let line = |(name, value): &(&str, Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        format!("{name:<32} {value}\n")
+    };
+    facts.iter().map(line).collect()
+}
+
 fn text(found: &Found) -> String {
     format!("{:<7} {}\n", found.name, found.about)
 }
@@ -47,7 +99,7 @@ fn json(found: &Found) -> String {
     let mut object = serde_json::Map::new();
     object.insert("device".to_string(), found.name.clone().into());
     object.extend(found.facts.clone());
-    format!("{}\n", serde_json::Value::Object(object))
+    format!("{}\n", Value::Object(object))
 }
 
 /// The values of `--device`.

@@ -56,7 +56,7 @@ pub(super) struct Args {
     trial: TrialArgs,
 }
 
-fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
+pub(super) fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
     Limits::of(text).ok_or_else(|| format!("known architectures: {}", known_architectures().join(", ")))
 }
 

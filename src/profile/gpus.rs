@@ -1,5 +1,8 @@
 //! What can a GPU do at most? One product for each architecture, by its published figures.
 
+/// Where the operations of a multiprocessor in a cycle are published.
+pub const SOURCE: &str = "CUDA C++ Programming Guide (Arithmetic Instructions)";
+
 /// A product.
 #[derive(Debug)]
 pub struct Gpu {

@@ -39,7 +39,7 @@ const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
 pub fn report(pages: &[Page]) -> String {
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>kc profile</title><style>{STYLE}</style></head><body>\n"
+         <link rel=\"icon\" href=\"data:,\"><title>kc profile</title><style>{STYLE}</style></head><body>\n"
     );
     for (n, page) in pages.iter().enumerate() {
         entry(n, page, &mut text);

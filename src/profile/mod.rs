@@ -21,7 +21,7 @@ mod gate;
 pub mod gpus;
 mod html;
 mod metrics;
-mod occupancy;
+pub mod occupancy;
 mod plot;
 mod registers;
 mod roofline;

@@ -1,6 +1,10 @@
 //! How many blocks are resident on a multiprocessor, and what limits them? The rule and the figures are those of the CUDA occupancy calculator
 //! (CUDA 13, `cuda_occupancy.h`; sizes of shared memory from the CUDA C++ Programming Guide, "Compute Capabilities").
 
+/// Where the figures and the rule are published.
+pub const SOURCE: &str =
+    "CUDA 13 occupancy calculator (cuda_occupancy.h), CUDA C++ Programming Guide (Compute Capabilities)";
+
 /// What a multiprocessor has.
 #[derive(Debug)]
 pub struct Limits {

@@ -89,7 +89,9 @@ impl Picture {
         say([LEFT, 22.0], false, format!("Roofs of {} ({}), by its published peaks", gpu.name, gpu.arch), INK);
         for value in powers(x) {
             let [at, _] = place(value, rows[0]);
-            say([at - 8.0, BOTTOM + 16.0], false, value.to_string(), INK);
+            // That of the edge ends with the picture.
+            let is_last = at > RIGHT - 1.0;
+            say([if is_last { RIGHT } else { at - 8.0 }, BOTTOM + 16.0], is_last, value.to_string(), INK);
         }
         for value in powers(y) {
             let [_, at] = place(ends[0], value);

@@ -17,7 +17,8 @@ pub type Clock = Rc<HashMap<u32, u32>>;
 pub struct Cell {
     /// Flag: others see it as atomic.
     writer: u32,
-    /// Flag: several lanes.
+    /// Flag: several threads. Then instead of the lane stands whose the instruction is: of the readers the lane, or the warp (modulo
+    /// 31) where they are of several, of which it is known; [`ANYBODYS`] where two of them are.
     reader: u32,
 }
 
@@ -83,6 +84,8 @@ pub struct Intervals {
 
 /// Bits of a tag for the lane and the flag.
 const LANE_BITS: u32 = 6;
+/// Instead of a lane: two threads or more have read there.
+const ANYBODYS: u32 = 31;
 /// Instructions beyond so many bits of numbers share theirs, so that there is room for intervals.
 const MOST_SLOT_BITS: u32 = 10;
 
@@ -211,7 +214,7 @@ impl Intervals {
     fn joined(&mut self, old: u32, mine: u32, who: &Who) -> u32 {
         let index = self.row(old);
         if index == who.interval {
-            return mine | 1;
+            return self.joined_lanes(old, mine);
         }
         let Some(&Row::Warp { block, warp, epoch, .. }) = self.rows.get(who.interval as usize) else { return mine };
         if let Some(Row::List(list)) = self.rows.get_mut(index as usize) {
@@ -230,7 +233,7 @@ impl Intervals {
             }
             Some(Row::Warp { .. }) if self.exact => {
                 self.rows.push(Row::List(vec![index, who.interval]));
-                self.tag(self.rows.len() as u32 - 1, who.slot, 0, true)
+                self.joined_tag(self.rows.len() as u32 - 1, old, who)
             }
             Some(Row::Block { block: b, epoch: e }) if *b == block && *e == epoch => old,
             Some(Row::Warp { block: b, .. } | Row::Block { block: b, .. }) if *b == block => {
@@ -239,9 +242,57 @@ impl Intervals {
                     rows.push(Row::Block { block, epoch });
                     rows.len() as u32 - 1
                 });
-                self.tag(row, who.slot, 0, true)
+                self.joined_tag(row, old, who)
             }
-            _ => self.tag(0, who.slot, 0, true),
+            _ => self.joined_tag(0, old, who),
+        }
+    }
+
+    /// The readers `old` and one more lane of the warp: of the instructions stays that of which more is known.
+    fn joined_lanes(&self, old: u32, mine: u32) -> u32 {
+        let lane = |tag: u32| tag >> 1 & 31;
+        let at_one = self.slot_of(old) == self.slot_of(mine);
+        if old & 1 == 1 {
+            let more = at_one && lane(old) != lane(mine);
+            return if more { old | ANYBODYS << 1 } else { old };
+        }
+        match (at_one, lane(old)) {
+            (true, _) => old | ANYBODYS << 1 | 1,
+            (false, ANYBODYS) => mine | 1,
+            (false, _) => old | 1,
+        }
+    }
+
+    /// The readers `old` with one of another warp, as the set `row`.
+    fn joined_tag(&self, row: u32, old: u32, who: &Who) -> u32 {
+        let slot = self.slot_of(old) as u32;
+        let whose = match self.rows.get(self.row(old) as usize) {
+            _ if slot == who.slot => ANYBODYS,
+            Some(Row::Warp { warp, .. }) => warp % ANYBODYS,
+            // The set knows already.
+            _ => old >> 1 & 31,
+        };
+        self.tag(row, slot, whose, true)
+    }
+
+    /// What is known of readers, to a thread that is none of the others: the instruction may be that thread's own.
+    fn before_readers(&self, tag: u32, who: &Who) -> Before {
+        let before = self.before(tag, false);
+        if tag & 1 == 0 {
+            return before;
+        }
+        let whose = tag >> 1 & 31;
+        let own_warp = match self.rows.get(who.interval as usize) {
+            Some(&Row::Warp { warp, .. }) => Some(warp),
+            _ => None,
+        };
+        let (one, is_own) = match before.thread {
+            Some((_, warp, _)) => (whose != ANYBODYS, own_warp == Some(warp) && whose == who.lane),
+            None => (false, own_warp.is_some_and(|warp| warp % ANYBODYS == whose)),
+        };
+        match is_own && whose != ANYBODYS {
+            true => Before { pc: NOWHERE, thread: None, ..before },
+            false => Before { thread: before.thread.filter(|_| one), ..before },
         }
     }
 
@@ -262,7 +313,7 @@ impl Intervals {
         if !self.are_atomic(cell.writer, who) && self.conflict(cell.writer, true, who) {
             return Some(self.before(cell.writer, true));
         }
-        self.conflict(cell.reader, cell.reader & 1 == 0, who).then(|| self.before(cell.reader, false))
+        self.conflict(cell.reader, cell.reader & 1 == 0, who).then(|| self.before_readers(cell.reader, who))
     }
 }
 

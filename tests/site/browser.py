@@ -1,17 +1,20 @@
 """Opens every page of a site in Chromium, looks for what a reader would miss, and searches. Prints what it found as JSON.
 
-    browser.py CHROMIUM SITE WORD...
+    browser.py CHROMIUM SITE [--pictures FOLDER] WORD...
+
+With `--pictures` each page is also taken as it shows at first.
 
 The browser is driven through its debugging pipe (`--remote-debugging-pipe`: messages of JSON, each with a zero byte at its end).
 """
 
+import argparse
+import base64
 import functools
 import http.server
 import json
 import os
 import select
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -100,7 +103,7 @@ class Browser:
 # Pictures that do not show, and links within the site with the element that they name.
 LOOK = """({
     title: document.title,
-    words: document.querySelector('[role=main]').innerText.split(/\\s+/).length,
+    words: (document.querySelector('[role=main]') || document.body).innerText.split(/\\s+/).length,
     pictures: [...document.images].length,
     broken: [...document.images].filter(image => !image.complete || image.naturalWidth === 0).map(image => image.src),
     links: [...document.links].map(link => link.href).filter(href => href.startsWith(location.origin)),
@@ -109,7 +112,13 @@ LOOK = """({
 
 
 def main():
-    program, site, words = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("site", type=Path)
+    parser.add_argument("--pictures", type=Path)
+    parser.add_argument("words", nargs="*")
+    given = parser.parse_args()
+    program, site, words = given.program, given.site, given.words
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
     handler.func.log_message = lambda *_: None
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -123,12 +132,17 @@ def main():
             browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
             for domain in ["Page", "Runtime", "Network"]:
                 browser.call(f"{domain}.enable")
+            if given.pictures:
+                browser.call("Emulation.setDeviceMetricsOverride", width=1200, height=1500, deviceScaleFactor=1, mobile=False)
             for path in sorted(site.rglob("*.html")):
                 name = path.relative_to(site).as_posix()
                 if name in ("404.html", "search.html"):
                     continue
                 browser.open(root + name)
                 pages[name] = browser.ask(LOOK)
+                if given.pictures:
+                    picture = browser.call("Page.captureScreenshot", format="png")["data"]
+                    (given.pictures / name).with_suffix(".png").write_bytes(base64.b64decode(picture))
                 faults += [f"{name}: {fault}" for fault in browser.faults(root)]
             for word in words:
                 browser.open(f"{root}search.html?q={word}")
