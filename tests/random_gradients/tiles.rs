@@ -127,6 +127,10 @@ impl Generator {
                 self.note("product in place");
                 let (a, b, out, s) = (self.matrix(1), self.matrix(0), self.name("m", 2), self.scalar());
                 self.line(&format!("wp.tile_matmul({a}, {b}, {out}, alpha=0.125, beta={s} * 0.25)"));
+                // In loops products grow: what overflows has no gradient to compare, though no result may take it.
+                if self.depth > 1 {
+                    self.line(&format!("{out} = wp.tile_map(wp.tanh, {out})"));
+                }
             }
             7 | 8 => self.element(),
             9 => {
