@@ -151,6 +151,21 @@ fn threads_that_meet_are_told() {
         MEETS,
         MEETS,
     );
+    // The same of an array that is only read: its gradient is written. So it is with rows that overlap.
+    let mut broadcast = x();
+    broadcast["strides"] = json!([0]);
+    expect(
+        &Case { params: full("x: F, y: F"), body: "y[i] = x[i] * x[i]", dim: &[8], args: vec![broadcast, y()] },
+        None,
+        MEETS,
+    );
+    let mut windows = array("m", "float32", &[8, 3], json!(1.5));
+    windows["strides"] = json!([4, 4]);
+    expect(
+        &Case { params: full("m: F2, y: F"), body: "y[i] = m[i, 0] * m[i, 2]", dim: &[8], args: vec![windows, y()] },
+        None,
+        MEETS,
+    );
     // Which thread's value it is has no bearing on a result, but on a gradient.
     let args = vec![x(), s()];
     expect(&Case { params: full("x: F, s: F"), body: "s[0] = x[0] * 2.0", dim: &[8], args }, None, MEETS);

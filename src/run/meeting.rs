@@ -75,8 +75,17 @@ impl Threads {
         let kernel = &module.functions[self.forward];
         let FunctionKind::Kernel { rank } = kernel.kind else { return Ok(None) };
         let mut meetings = self.meetings(&module.structs, arguments.launch_facts(kernel, &module.structs, bounds));
-        let repeats = bounds.shape.get(usize::from(rank)..).is_some_and(|more| more.iter().any(|&n| n > 1));
         let gradient = direction != Direction::Forward;
+        // A read of such elements is harmless; adjoints are added to them as if each were its thread's own.
+        let overlapping = if gradient { arguments.gradient_that_overlaps_itself(&module.structs) } else { None };
+        if let Some(array) = overlapping {
+            let message =
+                format!("elements of `{0}` share memory by its strides, and so do those of its gradient", array.key);
+            let mut error = fail(Code::E1108, message);
+            error.help = Some("pass a copy whose elements are apart, and sum its gradient".to_string());
+            return Err(error);
+        }
+        let repeats = bounds.shape.get(usize::from(rank)..).is_some_and(|more| more.iter().any(|&n| n > 1));
         if repeats || gradient && self.custom {
             meetings.arrays = None;
         }

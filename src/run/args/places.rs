@@ -106,6 +106,14 @@ impl Arguments {
         self.arrays.iter().filter(wanted).collect()
     }
 
+    /// An array with a gradient whose elements may share memory, so that those of its gradient do.
+    pub fn gradient_that_overlaps_itself(&self, structs: &StructTable) -> Option<&BoundArray> {
+        self.arrays.iter().find(|array| {
+            let gradient = array.grad.as_ref().is_some_and(|grad| self.address(grad.place) != 0);
+            gradient && array.may_overlap_itself(structs)
+        })
+    }
+
     /// The addresses from the first byte of an array to the end of the last, and of its gradient.
     pub fn addresses(&self, array: &BoundArray, structs: &StructTable) -> Vec<(u64, u64)> {
         let (low, high) = array.reach(structs);
