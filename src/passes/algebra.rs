@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{BinaryOp, CompareOp, Const, Function, Op, Path, Step, UnaryOp, ValueId, Values};
+use crate::ir::{BinaryOp, CompareOp, Const, Function, Op, Path, Phase, Step, UnaryOp, ValueId, Values};
 use crate::types::{StructTable, Type};
 
 /// What replaces an instruction.
@@ -62,8 +62,10 @@ fn binary(function: &Function, op: BinaryOp, a: ValueId, b: ValueId, ty: Type) -
     let zero = || Rewrite::Op(Op::Zero);
     let same = a == b;
     // What is negated here, unless the source has a name for the result.
+    let is_adjoint = |name: &str| function.phase == Phase::Backward && name.starts_with("adj_");
+    let unnamed = |value: ValueId| function.values[value].name.as_deref().is_none_or(is_adjoint);
     let negated = |value: ValueId| match function.def(value)?.op {
-        Op::Unary(UnaryOp::Neg, x) if function.values[value].name.is_none() => Some(x),
+        Op::Unary(UnaryOp::Neg, x) if unnamed(value) => Some(x),
         _ => None,
     };
     match op {

@@ -10,7 +10,7 @@ use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueId, Values}
 use crate::types::{I32, Scalar, Type};
 
 /// The counter of a `for` and how it goes backwards.
-enum Backwards {
+pub enum Backwards {
     /// By a `for` over the counter itself.
     Direct { start: ValueId, end: ValueId, step: ValueId },
     /// The same over the counter plus the step, where a bound less the step may not fit.
@@ -181,7 +181,7 @@ impl Reverse<'_> {
     }
 
     /// 1 or -1 where a `for` steps by that.
-    fn unit_step(&self, op: &Op) -> Option<i128> {
+    pub fn unit_step(&self, op: &Op) -> Option<i128> {
         let Op::For { step, .. } = op else { return None };
         self.old.as_const(*step)?.as_int().filter(|step| step.abs() == 1)
     }
@@ -230,6 +230,9 @@ impl Reverse<'_> {
         init.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
         if plan.store == Store::Unroll {
             return self.reverse_unrolled(id, inst, &plan, init);
+        }
+        if self.is_search(id, inst, &plan, &sweep) {
+            return self.reverse_search(inst, &plan, &sweep, init, &types);
         }
         let snapshots = (plan.store == Store::Checkpoint && plan.keeps()).then(|| self.make_snapshots(&plan, inst));
         if let Some(snapshots) = &snapshots {
@@ -286,21 +289,35 @@ impl Reverse<'_> {
         carried: &[ValueId],
     ) -> Vec<ValueId> {
         let old = self.old;
-        for (&v, &adjoint) in plan.outer.iter().zip(&carried[plan.active.len()..]) {
+        let (slots, outer) = carried.split_at(plan.active.len());
+        let mut seeds = Vec::new();
+        for (&n, &adjoint) in plan.active.iter().zip(slots) {
+            self.name_after(adjoint, "adj_", params[n]);
+            seeds.push((yields(old, body)[n], adjoint));
+        }
+        let outer = self.reverse_seeded(plan, body, outer, &seeds);
+        let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(params[n])).collect();
+        next.extend(outer);
+        next
+    }
+
+    /// The reverse of one iteration from adjoints of some of its values. `outer`: the adjoints of values from outside; returns what they
+    /// become.
+    pub fn reverse_seeded(
+        &mut self,
+        plan: &Plan,
+        body: BlockId,
+        outer: &[ValueId],
+        seeds: &[(ValueId, ValueId)],
+    ) -> Vec<ValueId> {
+        for (&v, &adjoint) in plan.outer.iter().zip(outer) {
             self.name_after(adjoint, "adj_", v);
             self.adjoints.insert(v, adjoint);
         }
         let scope = std::mem::replace(&mut self.scope, plan.needs.clone());
-        self.block(body, |this| {
-            for (&n, &adjoint) in plan.active.iter().zip(carried) {
-                this.name_after(adjoint, "adj_", params[n]);
-                this.add(yields(old, body)[n], adjoint);
-            }
-        });
+        self.block(body, |this| seeds.iter().for_each(|&(value, adjoint)| this.add(value, adjoint)));
         self.scope = scope;
-        let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(params[n])).collect();
-        next.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
-        next
+        plan.outer.iter().map(|&v| self.take_or_zero(v)).collect()
     }
 
     /// What went round a reverse loop comes to the values from outside and to what the loop started with.
@@ -418,7 +435,7 @@ impl Reverse<'_> {
 
     /// Gives the old counter its value in this iteration of the reverse loop; the number of the iteration, where it is
     /// needed.
-    fn bind_counter(&mut self, inst: &Inst, plan: &Plan, backwards: &Backwards, at: ValueId) -> ValueId {
+    pub fn bind_counter(&mut self, inst: &Inst, plan: &Plan, backwards: &Backwards, at: ValueId) -> ValueId {
         let old = self.old;
         let numbered = plan.slots.iter().any(|slot| *slot != Slot::Dead);
         let Op::For { start, step, body, .. } = &inst.op else {
@@ -459,7 +476,7 @@ impl Reverse<'_> {
     }
 
     /// What came to its final value after so many iterations.
-    fn bind_extremes(&mut self, inst: &Inst, sweep: &Sweep, params: &[ValueId], iteration: ValueId) {
+    pub fn bind_extremes(&mut self, inst: &Inst, sweep: &Sweep, params: &[ValueId], iteration: ValueId) {
         let Op::For { init, .. } = &inst.op else { return };
         for &(n, last, reached) in &sweep.extremes {
             let start = self.primal(init[n]);

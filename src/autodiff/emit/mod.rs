@@ -10,6 +10,7 @@ mod repeated;
 mod replay;
 pub mod reverse;
 mod rules;
+mod search;
 pub mod shadows;
 pub mod snapshots;
 mod state;

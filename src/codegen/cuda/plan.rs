@@ -3,7 +3,7 @@
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId, Values};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueId, Values};
 use crate::types::Scalar;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub enum Form {
 const LONGEST: u32 = 150;
 /// An `if` with a value is printed with `?:` up to this length.
 const LONGEST_CONDITIONAL: u32 = 90;
+/// The first term of the sum that an adjoint is stands in its expression up to this length.
+const LONGEST_TERM: u32 = 60;
 
 pub struct Plan {
     forms: IdVec<ValueId, Form>,
@@ -60,6 +62,8 @@ struct Uses {
     count: u32,
     /// The block of the last use that was counted.
     block: Option<BlockId>,
+    /// The last use that was counted.
+    user: Option<InstId>,
     /// Used as the end or step of a `for`, which is evaluated in every iteration.
     every_iteration: bool,
 }
@@ -113,6 +117,7 @@ impl Planner<'_> {
             let uses = &mut self.uses[value];
             uses.count = uses.count.wrapping_add_signed(by);
             uses.block = Some(block);
+            uses.user = Some(inst);
         });
         if let Op::For { end, step, .. } = &data.op {
             self.uses[*end].every_iteration = true;
@@ -182,13 +187,29 @@ impl Planner<'_> {
         let is_trivial = is_constant || self.is_trivial(&inst.op);
         let single = uses.count <= 1 && uses.block == Some(block);
         let loop_bound = uses.every_iteration && (cost.reads != 0 || cost.calls || matches!(inst.op, Op::If { .. }));
-        let inline = is_constant || value.name.is_none() && !loop_bound && (is_trivial || single);
+        let needs_no_name = value.name.is_none() || single && cost.length <= LONGEST_TERM && self.is_term(result, inst);
+        let inline = is_constant || needs_no_name && !loop_bound && (is_trivial || single);
         if inline {
             self.plan.forms[result] = Form::Inline;
         }
         if matches!(inst.op, Op::If { .. }) {
             self.plan.expressions[id] = true;
         }
+    }
+
+    /// Whether a value is the first term of a sum that is the same adjoint: `adj_f = a + b` is read sooner than `adj_f = a; adj_f += b`.
+    /// Sums of the source's own statements stay as they were written.
+    fn is_term(&self, value: ValueId, inst: &Inst) -> bool {
+        let Uses { count: 1, user: Some(user), .. } = self.uses[value] else { return false };
+        let user = &self.function.insts[user];
+        let [sum] = user.results[..] else { return false };
+        let name = |value: ValueId| self.function.values[value].name.as_deref();
+        self.function.phase == Phase::Backward
+            && !matches!(inst.op, Op::If { .. })
+            && matches!(user.op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) if (a == value) != (b == value))
+            && self.plan.forms[sum] != Form::Unused
+            && name(value).is_some_and(|name| name.starts_with("adj_"))
+            && name(value) == name(sum)
     }
 
     fn is_inlined_tree(&self, value: ValueId) -> bool {
