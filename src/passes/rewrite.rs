@@ -3,8 +3,8 @@
 
 use super::algebra::{Rewrite, simpler};
 use super::fold::fold;
-use crate::ir::{BlockId, Function, InstId, Op, Path, Step, ValueId, Values};
-use crate::types::{StructTable, Type};
+use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values};
+use crate::types::{BOOL, StructTable, Type};
 
 /// Rewrites a function; says whether anything changed.
 pub fn run(function: &mut Function, structs: &StructTable) -> bool {
@@ -99,6 +99,8 @@ impl Rewriter<'_> {
                     results.iter().zip(init).for_each(|(&r, i)| self.replace(r, i));
                     return false;
                 }
+                let params = self.function.blocks[body].params[1..].to_vec();
+                self.twins(&init, body, &[&params, &results]);
                 self.block(body);
             }
             Op::While { init, condition, body } => {
@@ -108,8 +110,11 @@ impl Rewriter<'_> {
                     results.iter().zip(init).for_each(|(&r, i)| self.replace(r, i));
                     return self.inline(condition, &[], out);
                 }
+                let [tested, params] = [condition, body].map(|block| self.function.blocks[block].params.clone());
+                self.twins(&init, body, &[&tested, &params, &results]);
                 self.block(condition);
                 self.block(body);
+                self.false_inside(condition, body);
             }
             _ => {}
         }
@@ -167,6 +172,88 @@ impl Rewriter<'_> {
                 }
             }
         }
+    }
+
+    /// Of counters that a loop carries, those that begin with one constant and add one constant are one. `slots`: the places where what
+    /// is carried has a name, those of the body among them.
+    fn twins(&mut self, init: &[ValueId], body: BlockId, slots: &[&[ValueId]]) {
+        let function = &*self.function;
+        let Some(Op::Yield(next)) = function.terminator(body).map(|inst| &inst.op) else { return };
+        let step = |n: usize| {
+            let start = function.as_const(self.resolve(init[n]))?;
+            let Op::Binary(BinaryOp::Add, a, b) = function.def(*next.get(n)?)?.op else { return None };
+            let step = function.as_const(self.resolve(b))?;
+            let is_carried = slots.iter().any(|params| params.get(n) == Some(&a));
+            (is_carried && start.scalar.is_int()).then_some((start.scalar, start.bits, step.bits))
+        };
+        let mut counters: Vec<_> = (0..init.len()).filter_map(|n| Some((step(n)?, n))).collect();
+        counters.sort_by_key(|&((_, start, step), n)| (start, step, n));
+        let pairs: Vec<(usize, usize)> = counters
+            .chunk_by(|(a, _), (b, _)| a == b)
+            .flat_map(|same| same[1..].iter().map(|&(_, twin)| (same[0].1, twin)))
+            .collect();
+        // Where an iteration ends early, what goes on is not what stands at its end.
+        let leaves = |op: &Op| matches!(op, Op::Break(_) | Op::Continue(_));
+        let mut early = false;
+        if !pairs.is_empty() {
+            function.walk(body, &mut |_, inst| early |= leaves(&inst.op));
+        }
+        for (kept, twin) in pairs.into_iter().filter(|_| !early) {
+            slots.iter().for_each(|params| self.replace(params[twin], params[kept]));
+        }
+    }
+
+    /// Where a `while` goes on only as long as something that it carries is false, a branch of its body that makes that false leaves it as
+    /// it is.
+    fn false_inside(&mut self, condition: BlockId, body: BlockId) {
+        let yielded = |function: &Function, block: BlockId, n: usize| match function.terminator(block).map(|i| &i.op) {
+            Some(Op::Yield(values)) => values.get(n).copied(),
+            _ => None,
+        };
+        let mut conjuncts = Vec::from_iter(yielded(self.function, condition, 0));
+        while let Some(value) = conjuncts.pop() {
+            let tested = match self.function.def(value).map(|inst| &inst.op) {
+                Some(&Op::Binary(BinaryOp::And, a, b)) if self.function.ty(value) == BOOL => {
+                    conjuncts.extend([a, b]);
+                    continue;
+                }
+                Some(&Op::Unary(UnaryOp::Not, tested)) => tested,
+                _ => continue,
+            };
+            let Some(n) = self.function.blocks[condition].params.iter().position(|&p| p == tested) else { continue };
+            let param = self.function.blocks[body].params[n];
+            let mut next = yielded(self.function, body, n);
+            while let Some((inst, at)) = next.and_then(|value| self.result_of(value)) {
+                let Op::If { then, otherwise, .. } = self.function.insts[inst].op else { break };
+                let branches = [then, otherwise].map(|block| (block, yielded(self.function, block, at)));
+                let is_constant = branches.map(|(_, v)| v.and_then(|v| self.function.as_const(v)).map(|c| c.bits));
+                next = match is_constant {
+                    [Some(0), None] => self.leaves(branches[0].0, at, param).and(branches[1].1),
+                    [None, Some(0)] => self.leaves(branches[1].0, at, param).and(branches[0].1),
+                    _ => None,
+                };
+            }
+        }
+    }
+
+    /// The instruction whose result a value is, and which of its results.
+    fn result_of(&self, value: ValueId) -> Option<(InstId, usize)> {
+        match self.function.values[value].def {
+            ValueDef::Result(inst, _) => {
+                let at = self.function.insts[inst].results.iter().position(|&r| r == value)?;
+                Some((inst, at))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes a block yield another value at one place.
+    fn leaves(&mut self, block: BlockId, at: usize, value: ValueId) -> Option<()> {
+        let id = *self.function.blocks[block].insts.last()?;
+        let Op::Yield(values) = &mut self.function.insts[id].op else { return None };
+        *values.get_mut(at)? = value;
+        self.changed = true;
+        Some(())
     }
 
     fn never_runs(&self, start: ValueId, end: ValueId, step: ValueId) -> bool {

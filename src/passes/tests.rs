@@ -118,6 +118,21 @@ fn known_branches_are_taken() {
 }
 
 #[test]
+fn counters_of_a_loop_that_count_alike_are_one() {
+    let counters = |second: &str, add: &str| {
+        stored(&format!(
+            "%0: int32 = const 0\n%1: int32 = const 1\n%2: int32 = const 2\n%n: int32, %r: int32 = while carry %p: int32 = %0, %q: int32 = {second} {{\n\
+             %t: bool = lt %p, %x\nyield %t\n}} do carry %p.1: int32, %q.1: int32 {{\n%a1: int32 = add %p.1, %1\n\
+             store %a[%p.1], %q.1\n%a2: int32 = add %q.1, {add}\nyield %a1, %a2\n}}"
+        ))
+    };
+    let carried = |text: &str| text.matches("%q").count();
+    assert_eq!(carried(&counters("%0", "%1")), 0);
+    assert_ne!(carried(&counters("%0", "%2")), 0);
+    assert_ne!(carried(&counters("%1", "%1")), 0);
+}
+
+#[test]
 fn dead_code_goes_and_effects_stay() {
     let body = "%y: int32 = load %a[%x]\n%z: int32 = add %y, %x\nif %c {\n%w: int32 = neg %z\n}\n\
                 for %k: int32 = %x to %z step %x {\n%u: int32 = neg %k\n}";

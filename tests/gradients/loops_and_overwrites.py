@@ -288,3 +288,36 @@ def kernel_returns(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int)
         if out[i] > 1.0:
             return
     out[i] = out[i] * x[i]
+
+
+@wp.kernel
+def searches(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    """The largest and the smallest of one loop with steps, of products with a value from outside."""
+    i = wp.tid()
+    w = x[i] * 0.5
+    high = float(0.1)
+    low = x[1]
+    k = int(3)
+    for j in range(0, n, 2):
+        k += 2
+        high = wp.max(high, wp.sin(x[j % 6] * w) * float(k))
+        low = wp.min(low, x[j % 6] * x[j % 6] - w)
+    out[i] = high * low + low
+
+
+@wp.kernel
+def search_down(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    """Searches inside a loop, one from its end to its start, one that finds nothing, one over numbers without a sign."""
+    i = wp.tid()
+    total = float(0.0)
+    for a in range(2):
+        m = float(-10.0)
+        none = x[0]
+        for j in range(n - 1, -1, -1):
+            m = wp.max(m, x[j % 6] * x[i] + total)
+            none = wp.max(none, -100.0 * x[j % 6] * x[j % 6] - 100.0)
+        u = float(-10.0)
+        for q in range(wp.uint32(2), wp.uint32(n)):
+            u = wp.max(u, x[int(q) % 6] * x[i])
+        total += m * m + none * u
+    out[i] = total

@@ -458,6 +458,19 @@ impl<'a> Translator<'a> {
             self.assign(var, value, out);
             return Ok(());
         }
+        while let Some((_, [a, b])) = tree::same_start(&then, &otherwise).filter(|(var, _)| !condition.reads(*var)) {
+            out.push(then.remove(a));
+            otherwise.remove(b);
+            // Places of statements that are gone.
+            for branch in [&mut then, &mut otherwise] {
+                if tree::spoken(branch).is_empty() {
+                    branch.clear();
+                }
+            }
+        }
+        if then.is_empty() && otherwise.is_empty() {
+            return Ok(());
+        }
         let is_jump = |list: &[Stmt]| matches!(tree::spoken(list).as_slice(), [only] if only.leaves());
         if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
             condition = condition.negate();

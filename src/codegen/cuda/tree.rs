@@ -248,6 +248,28 @@ pub fn sets(list: &[Stmt], var: Var) -> bool {
     })
 }
 
+/// A variable that both branches of an `if` set to the same constant before they do anything else with it, and where. Nothing leaves a
+/// branch before.
+pub fn same_start(then: &[Stmt], otherwise: &[Stmt]) -> Option<(Var, [usize; 2])> {
+    fn start(list: &[Stmt], var: Var) -> Option<(usize, &String)> {
+        let is_simple = |stmt: &Stmt| stmt.bodies().iter().all(|body| body.is_empty()) && !stmt.leaves();
+        let about = |stmt: &Stmt| {
+            let alone = std::slice::from_ref(stmt);
+            !is_simple(stmt) || sets(alone, var) || reads(alone, var)
+        };
+        let at = list.iter().position(about)?;
+        match &list[at] {
+            Stmt::Assign { var: set, value: Expr::Atom(value), declare: false } if *set == var => Some((at, value)),
+            _ => None,
+        }
+    }
+    then.iter().find_map(|stmt| {
+        let Stmt::Assign { var, value: Expr::Atom(_), declare: false } = stmt else { return None };
+        let ((a, first), (b, second)) = (start(then, *var)?, start(otherwise, *var)?);
+        (first == second).then_some((*var, [a, b]))
+    })
+}
+
 /// The statements of a list that have a text.
 pub fn spoken(list: &[Stmt]) -> SmallVec<[&Stmt; 4]> {
     list.iter().filter(|stmt| !matches!(stmt, Stmt::At(_))).collect()

@@ -73,22 +73,18 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
             int k = 0;
             float total = 0.0f;
             bool leave = false;
-            int iteration = 0;
             while (!leave && k < n) {
                 float v = x_i * (float)k;
-                if (v < 1.0f) {
-                    leave = false;
-                } else {
+                if (!(v < 1.0f)) {
                     total += v;
                     leave = total > limit;
                 }
                 k += 1;
-                iteration += 1;
             }
             float adj_total = adj_y ? take(adj_y[i]) : 0.0f;
             choice = 0.0f;
-            for (int iteration_2 = iteration - 1; iteration_2 >= 0; --iteration_2) {
-                float iteration_as_float = (float)iteration_2;
+            for (int iteration = k - 1; iteration >= 0; --iteration) {
+                float iteration_as_float = (float)iteration;
                 float v = x_i * iteration_as_float;
                 float adj_v = v < 1.0f ? 0.0f : adj_total;
                 choice += adj_v * iteration_as_float;

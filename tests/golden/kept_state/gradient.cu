@@ -127,8 +127,7 @@ extern "C" __global__ void kept_state_cuda_kernel_backward(
         float adj_p_2 = 0.0f;
         for (int k = 7; k >= 0; --k) {
             float p_3 = p_kept[k];
-            float adj_p_3 = cosf(p_3) * adj_p;
-            adj_p_3 += adj_p * p;
+            float adj_p_3 = cosf(p_3) * adj_p + adj_p * p;
             adj_p_2 += adj_p * p_3;
             adj_p = adj_p_3;
         }

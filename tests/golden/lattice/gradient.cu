@@ -179,8 +179,7 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
         for (int q = 8; q >= 0; --q) {
             if (adj_f) {
                 vec2 product = adj_momentum * vec2{(float)cx[q], (float)cy[q]};
-                float adj_fq = product.x + product.y;
-                adj_fq += adj_rho;
+                float adj_fq = product.x + product.y + adj_rho;
                 atomicAdd(&adj_f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT), adj_fq);
             }
         }

@@ -218,9 +218,7 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
             m_2(0, 0) = 0.0f + product;
             mat33 adj_a, adj_b;
             adj_mul(transpose(m), m, m_2, adj_a, adj_b);
-            adj_m_2 += adj_b;
-            adj_m_2 += adj_transpose(m, adj_a);
-            adj_m_2 += adj_determinant(m, adj_j);
+            adj_m_2 = adj_m_2 + adj_b + adj_transpose(m, adj_a) + adj_determinant(m, adj_j);
             adj_f[i] += adj_m_2;
         }
     }

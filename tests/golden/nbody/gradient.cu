@@ -108,15 +108,13 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
             float root_r2 = sqrtf(r2);
             float product = r2 * root_r2;
             float quotient = mass[j] / product;
-            vec3 adj_d = adj_f != vec3{} ? adj_f * quotient : vec3{};
             vec3 product_2 = adj_f * d;
             float sum = product_2.x + product_2.y + product_2.z;
             float quotient_2 = sum / product;
             float choice = sum != 0.0f ? -(quotient_2 * quotient) : 0.0f;
-            float adj_r2 = choice * root_r2;
-            adj_r2 += choice * r2 * 0.5f / root_r2;
+            float adj_r2 = choice * root_r2 + choice * r2 * 0.5f / root_r2;
             if (adj_mass) atomicAdd(&adj_mass[j], sum != 0.0f ? quotient_2 : 0.0f);
-            adj_d += d * adj_r2 * 2.0f;
+            vec3 adj_d = (adj_f != vec3{} ? adj_f * quotient : vec3{}) + d * adj_r2 * 2.0f;
             adj_p -= adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);
         }

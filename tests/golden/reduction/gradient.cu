@@ -72,7 +72,6 @@ extern "C" __global__ void reduction_cuda_kernel_backward(
         float v = x[i];
         float adj_v = 0.0f;
         if (adj_low) {
-            adj_v = 0.0f;
             if (low[0] == v) adj_v = atomicExch(&adj_low[0], 0.0f);
         }
         float adj_total_value = adj_total ? adj_total[0] : 0.0f;
