@@ -59,6 +59,7 @@ pub enum FaultKind {
     StarAlone,
     /// Two values side by side.
     MissingOperator,
+    AsyncKernel,
     KeywordAsName,
     MissingName,
     MissingParams,
@@ -249,6 +250,9 @@ impl Fault {
                     new(Code::E0112, format!("unexpected {word}"), "an operator or a comma is missing before this");
                 of_c(fault, text, span)
             }
+            FaultKind::AsyncKernel => new(Code::E0308, "a kernel cannot be `async`".into(), "nobody waits on a GPU")
+                .help("leave `async` away: launches do not wait for kernels anyway")
+                .fix("leave `async` away", Span { end: span.end + 1, ..span }, "", Applicability::Maybe),
             FaultKind::KeywordAsName => {
                 new(Code::E0116, format!("{word} is a reserved word"), "it cannot stand here as a name")
             }
@@ -259,7 +263,8 @@ impl Fault {
                 "`(` belongs here, also for a function without parameters",
             ),
             FaultKind::Unexpected => {
-                new(Code::E0112, format!("unexpected {word}"), "kc cannot read the line from here")
+                let fault = new(Code::E0112, format!("unexpected {word}"), "kc cannot read the line from here");
+                if here == "{" { fault.help(NO_BRACES) } else { fault }
             }
             FaultKind::UnexpectedEnd => {
                 new(Code::E0112, format!("the line ends too early after {word}"), "something is missing after this")
@@ -305,6 +310,8 @@ fn shallower(fault: Diagnostic, text: &str, span: Span) -> Diagnostic {
     fault
 }
 
+const NO_BRACES: &str = "there are no braces: `:` ends the line, and what belongs to it is indented below";
+
 /// Adds what a word of C before an unexpected name means in Python: `int i = 0`, `(float)x`.
 fn of_c(fault: Diagnostic, text: &str, span: Span) -> Diagnostic {
     let before = text.get(..span.start as usize).unwrap_or_default();
@@ -317,6 +324,18 @@ fn of_c(fault: Diagnostic, text: &str, span: Span) -> Diagnostic {
             "int" | "float" | "double" | "bool" | "auto" | "unsigned" | "char" | "const" | "long" | "size_t" | "void"
         )
     };
+    let after_number = before.ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    if after_number && matches!(here, "f" | "F" | "h" | "u" | "U" | "l" | "L" | "ul" | "ull" | "lf") {
+        let fault =
+            fault.help("numbers have no suffix: `1.0` takes the type of what it meets, `wp.float64(1.0)` says it");
+        return fault.fix("leave the suffix away", span, "", Applicability::Maybe);
+    }
+    if here == "{" {
+        return fault.help(NO_BRACES);
+    }
+    if line.trim_start().starts_with("for (") || line.trim_start().starts_with("for(") {
+        return fault.help(format!("a loop that counts is `for {here} in range(n):`"));
+    }
     if is_type(line.trim()) {
         let fault = fault.help(format!("a variable has the type of its value: `{here} = ...`"));
         return fault.fix("leave the type away", Span { start, end: span.start, ..span }, "", Applicability::Maybe);

@@ -115,6 +115,11 @@ impl<'t> Island<'_, 't> {
         self.maker_calls(header, out);
         match (kind(0), kind(1)) {
             (Some(Tok::Def), _) if ours => out.extend(self.function(header)),
+            (Some(Tok::Async), Some(Tok::Def)) if ours => {
+                if let Some(&token) = tokens.first() {
+                    self.lines.report_at(FaultKind::AsyncKernel, token);
+                }
+            }
             (Some(Tok::Def | Tok::Async), _) if self.nested.holds(header) => self.function_region(header, out),
             (Some(Tok::Def | Tok::Async), _) if self.nested.launches(header) => self.function_region(header, out),
             (Some(Tok::Def), _) => out.extend(self.plain_function(header)),

@@ -65,6 +65,8 @@ impl Body<'_, '_> {
             Some(_) => return None,
             // CUDA's own words need no import.
             None if foreign::is_thread_number(root) => format!("cuda.{root}"),
+            // The names under which everybody imports them, left behind in a kernel that was copied.
+            None if !rest.is_empty() => foreign::of_custom(root)?.to_string(),
             None => return None,
         };
         let module = base.split('.').next().unwrap_or(&base);

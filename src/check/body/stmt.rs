@@ -518,6 +518,11 @@ impl Body<'_, '_> {
             diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
         } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
             diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
+        } else if let Type::Array(array) = value.ty {
+            let text = self.c.sources.text(value.span);
+            if let Some(element) = element_of(text, array.ndim) {
+                diagnostic = diagnostic.help(format!("one index for each dimension gives an element: `{element}`"));
+            }
         } else if let (Type::Vec(_, to), Type::Scalar(from)) = (place.ty, value.ty)
             && to == from
         {
@@ -752,4 +757,16 @@ impl Body<'_, '_> {
             }
         }
     }
+}
+
+/// An element of an array, or of a row of one, that has so many dimensions: `x[i]` with one is `x[i, j]`.
+fn element_of(text: &str, dims: u8) -> Option<String> {
+    let names = ["i", "j", "k", "l"];
+    let (before, given) = match text.strip_suffix(']') {
+        Some(before) => (format!("{before}, "), 1 + text.matches(',').count()),
+        None if text.chars().all(|c| c.is_alphanumeric() || c == '_') => (format!("{text}["), 0),
+        None => return None,
+    };
+    let missing = names.get(given..given + usize::from(dims))?;
+    Some(format!("{before}{}]", missing.join(", ")))
 }

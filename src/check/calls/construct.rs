@@ -1,7 +1,7 @@
 //! Calls of types: conversions and constructors.
 
 use super::call::Given;
-use crate::check::body::Body;
+use crate::check::body::{Body, Mode};
 use crate::check::tree::{Expr, ExprKind, Step};
 use crate::check::types::value::cast_to;
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
@@ -39,6 +39,17 @@ impl Body<'_, '_> {
                 let positional = if self.is_host() { spread(positional) } else { positional };
                 self.construct_composite(ty, &positional, span).map(Operand::Value)
             }
+            // Not Warp's: annotations of generic functions call vectors so.
+            TypeWord::Family(family @ (Family::Vector | Family::Matrix)) if self.is_bare_family(span) => {
+                let (name, help) = match family {
+                    Family::Vector => {
+                        ("vec", "its length is part of a vector's name: `wp.vec3(x, y, z)`, or `wp.vector(x, y, z)`")
+                    }
+                    _ => ("mat", "its shape is part of a matrix's name: `wp.mat33(...)`"),
+                };
+                let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"));
+                Err(self.report(diagnostic.label(span, "a type without a size").help(help)))
+            }
             TypeWord::Family(family) => self.construct_family(family, given, span),
             TypeWord::Array(_) => {
                 let of_host = given.iter().all(|arg| arg.name.as_deref() != Some("ptr"));
@@ -57,6 +68,13 @@ impl Body<'_, '_> {
             }
             _ => self.error(Code::E0404, span, "this type cannot be called", "no constructor"),
         }
+    }
+
+    /// `wp.vec(...)` and `wp.mat(...)` in code of users.
+    fn is_bare_family(&self, span: Span) -> bool {
+        let callee = self.c.sources.text(span).split('(').next().unwrap_or_default();
+        let word = callee.rsplit('.').next().unwrap_or_default().trim();
+        self.mode == Mode::User && matches!(word, "vec" | "mat")
     }
 
     fn convert(&mut self, scalar: Scalar, given: &[Given], span: Span) -> Res<Operand> {

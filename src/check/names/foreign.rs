@@ -86,6 +86,21 @@ pub fn is_of_python(word: &str, text: &str) -> bool {
     BUILTINS.contains(&word) || text.lines().any(defines)
 }
 
+/// The module that people mean by a name without an import.
+pub fn of_custom(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "cuda" => "numba.cuda",
+        "numba" | "nb" => "numba",
+        "tl" => "triton.language",
+        "triton" => "triton",
+        "ti" | "taichi" => "taichi",
+        "torch" => "torch",
+        "jnp" => "jax.numpy",
+        "cp" | "cupy" => "cupy",
+        _ => return None,
+    })
+}
+
 /// Whether a path is one of the numbers from which CUDA programs compute the index of a thread.
 pub fn is_thread_number(path: &str) -> bool {
     path.split('.').any(|word| matches!(word, "threadIdx" | "blockIdx" | "blockDim" | "gridDim"))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored};
 use crate::diag::Code;
-use crate::ir::Function;
+use crate::ir::{Function, FunctionKind};
 use crate::run::{Fail, Result, fail, list, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
 
@@ -98,7 +98,7 @@ fn is_missing(source: &Path, kernel: &Function, dim: Option<&[u32]>, missing: &[
     let names: Vec<String> = missing.iter().map(|one| one.path.clone()).collect();
     let (code, what) = match (dim, missing) {
         (None, []) => (Code::E1012, "--dim is missing: the number of threads, such as 1000 or 256x256".to_string()),
-        (None, _) => (Code::E1012, format!("--dim is missing, the number of threads, and so are {}", list(&names))),
+        (None, _) => (Code::E1012, format!("what is missing: --dim, the number of threads, and {}", list(&names))),
         (Some(_), [one]) => {
             (Code::E1004, format!("argument `{}` of kernel `{}` is missing", one.path, kernel.source_name))
         }
@@ -109,7 +109,11 @@ fn is_missing(source: &Path, kernel: &Function, dim: Option<&[u32]>, missing: &[
     let mut error = fail(code, what);
     error.notes.extend(missing.iter().map(|one| format!("`{}`: `{}`", one.path, one.ty)));
     let shape = |dim: &[u32]| dim.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
-    let example = dim.map_or("1000".to_string(), shape);
+    let rank = match kernel.kind {
+        FunctionKind::Kernel { rank } => rank,
+        FunctionKind::Device => 1,
+    };
+    let example = dim.map_or_else(|| example_extents(rank), shape);
     let mut words = vec![format!("kc run {} -k {} --dim {example}", source.display(), kernel.source_name)];
     words.extend(args.iter().map(|text| format!("--arg {text}")));
     words.extend(missing.iter().map(|one| format!("--arg {}={}", one.path, one.example)));
@@ -192,11 +196,21 @@ impl<'a> Forms<'a> {
 /// A text after `--arg NAME=` that a parameter of this type takes.
 fn example(ty: Type) -> String {
     match ty {
-        Type::Array(array) => format!("zeros:{}", vec!["1000"; array.ndim.into()].join("x")),
+        Type::Array(array) => format!("zeros:{}", example_extents(array.ndim)),
         Type::Scalar(scalar) if scalar.is_float() => "1.0".to_string(),
         Type::Scalar(_) => "1".to_string(),
         other => vec!["1"; other.scalar_count().unwrap_or(1) as usize].join(","),
     }
+}
+
+/// Extents for an example: few enough elements in any number of dimensions.
+fn example_extents(dims: u8) -> String {
+    let extent = match dims {
+        0 | 1 => "1000",
+        2 => "100",
+        _ => "10",
+    };
+    vec![extent; usize::from(dims.max(1))].join("x")
 }
 
 /// The right side of `--arg x.grad=...`: as for the array itself, and of the same shape, which may be left out.
