@@ -192,4 +192,4 @@ pub mod syntax;
 pub mod types;
 
 pub use driver::Compiler;
-pub use embed::{Arg, Dim, Element, Error, Kernel, Location, Module, Outcome};
+pub use embed::{Arg, Dim, Element, Error, Kernel, Location, Module, Outcome, Warning};

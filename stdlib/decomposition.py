@@ -61,6 +61,38 @@ def _half_of_digits(x: float64) -> float64:
 
 
 @func
+@no_grad("a bound")
+def _size(a: Mat[N, N, Float]) -> Float:
+    """The sum of magnitudes."""
+    sum = Float(0.0)
+    for i in range(N):
+        for j in range(N):
+            sum += abs(a[i, j])
+    return sum
+
+
+@func
+def _turn(sum: Float, rounding: Float, difference: Float, scale: Float) -> Float:
+    """`sum / difference`, where `difference` is one of numbers of the size `scale`; 0 if it is 0, or if half of the digits are lost
+    and `sum` is less than `rounding`.
+
+    A function of `U * transpose(V)` alone turns no vectors against each other, whatever the singular values are: what rounding
+    makes of that 0 must not be divided by a small number.
+    """
+    # Not `<=`: what is infinite stays so.
+    lost = abs(difference) <= _half_of_digits(scale) * scale and abs(sum) < rounding
+    return where(lost, Float(0.0), _ratio(sum, difference))
+
+
+@func
+@no_grad("a bound")
+def _rounding(size: Float) -> Float:
+    """What rounding leaves of 0 in products with unit vectors, where the magnitudes of the other factor sum up to `size`."""
+    half = _half_of_digits(size)
+    return Float(2.0) * half * half * size
+
+
+@func
 @no_grad("a truth value")
 def _loses_digits(difference: Float, size: Float, a: Float, b: Float, any: Float) -> bool:
     """Whether `(a + b) / difference` has lost half of its digits or more, where `difference` is one of numbers of the size `size`.
@@ -238,10 +270,12 @@ def _eig_adjoint(
 ) -> Mat[3, 3, Float]:
     """M. Giles, Collected matrix derivative results, Oxford 2008, section 3.1; the symmetric part."""
     w = transpose(Q) * adj_Q
+    rounding = _rounding(_size(adj_Q))
+    scale = max(max(abs(d[0]), abs(d[1])), abs(d[2]))
     m = diag(adj_d)
     for i in range(3):
         for j in range(i):
-            m[i, j] = Float(0.5) * _ratio(w[i, j] - w[j, i], d[j] - d[i])
+            m[i, j] = Float(0.5) * _turn(w[i, j] - w[j, i], rounding, d[j] - d[i], scale)
             m[j, i] = m[i, j]
     return Q * m * transpose(Q)
 
@@ -477,12 +511,14 @@ def _svd_adjoint(
     p -= transpose(p)
     q = transpose(V) * adj_V
     q -= transpose(q)
+    rounding = _rounding(_size(adj_U) + _size(adj_V))
     m = diag(adj_sigma)
     for i in range(N):
         for j in range(N):
             if i != j:
-                sum = _ratio(p[i, j] - q[i, j], sigma[j] + sigma[i])
-                m[i, j] = Float(0.5) * (sum + _ratio(p[i, j] + q[i, j], sigma[j] - sigma[i]))
+                mirrored = _turn(p[i, j] - q[i, j], rounding, sigma[j] + sigma[i], sigma[0])
+                turned = _turn(p[i, j] + q[i, j], rounding, sigma[j] - sigma[i], sigma[0])
+                m[i, j] = Float(0.5) * (mirrored + turned)
     return U * m * transpose(V)
 
 

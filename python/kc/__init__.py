@@ -18,6 +18,7 @@ from ._errors import (
     DeviceError,
     Error,
     GradientError,
+    GradientWarning,
     IndexError,
     InternalError,
     LaunchError,

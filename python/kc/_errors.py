@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import os
+import sys
+import warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,6 +101,27 @@ class AssertionError(LaunchError, builtins.AssertionError):
 
 class InternalError(Error, RuntimeError):
     """A fault of kc itself."""
+
+
+class GradientWarning(UserWarning):
+    """A gradient was computed, and something about it should be known: where it is lost on the way (``code`` W06..), or a convention
+    decides it (W1120). The first gradient of a kernel tells it; ``kc explain CODE`` tells more.
+    """
+
+    code: str
+
+    def __init__(self, text: str = "", code: str = "W0604"):
+        super().__init__(text)
+        self.code = code
+
+
+def warn(text, code):
+    """A warning at the line outside of this package that called."""
+    here, frame = os.path.dirname(__file__), sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(GradientWarning(text, code), None, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
 
 def _again(kind, text, facts):

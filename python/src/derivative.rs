@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use kc::Outcome;
 use kc::analysis::alias::Root;
 use kc::embed::{Dim, Form, ParameterGradient, Part};
+use kc::{Outcome, Warning};
 use pyo3::prelude::*;
 
 use crate::bind::Binder;
@@ -61,11 +61,23 @@ pub fn gradient<'py>(
     // SAFETY: as above.
     let ran = py.detach(|| unsafe { ready.gradient_bound(&gradient, &dim, laid, part) });
     let (outcome, found) = match ran {
-        Ok((outcome, found)) => (Ok(if silent { Outcome::default() } else { outcome }), found),
+        Ok((mut outcome, found)) => {
+            warn(py, std::mem::take(&mut outcome.warnings))?;
+            (Ok(if silent { Outcome::default() } else { outcome }), found)
+        }
         Err(error) => (Err(error), Vec::new()),
     };
     conclude(py, outcome)?;
     Ok(found.into_iter().map(|ParameterGradient { name, shape, sums }| (name, shape, sums)).collect())
+}
+
+/// `kc.GradientWarning` for each, at the line of the program that asked for the gradient.
+fn warn(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<()> {
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    let warn = py.import("kc._errors")?.getattr("warn")?;
+    warnings.into_iter().try_for_each(|one| warn.call1((one.text, one.code)).map(drop))
 }
 
 /// What the derivative of a launch needs: values that the launch overwrites; and the arrays, of `paths`, that it reads as the

@@ -1,5 +1,7 @@
 """Gradients: the right numbers, or an exception."""
 
+import warnings
+
 import kc
 import numpy as np
 import pytest
@@ -247,3 +249,38 @@ def test_forward_mode_refusals():
 
     with pytest.raises(kc.GradientError, match="E1108"):
         clash.jvp(3, np.arange(3, dtype=np.float32), y, tangents={"x": 1.0})
+
+
+@kc.kernel
+def snapped(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[i] * float(int(x[i]))
+
+
+@kc.kernel
+def directions(v: kc.array(dtype=kc.vec3), out: kc.array(dtype=float)):
+    i = kc.tid()
+    out[i] = kc.normalize(v[i])[0]
+
+
+def test_what_should_be_known_of_a_gradient_is_told_once():
+    x, y = np.array([1.5, 2.5], np.float32), np.zeros(2, np.float32)
+    with pytest.warns(kc.GradientWarning) as told:
+        found = snapped.grad(2, x, y, grads={"y": 1.0})
+    assert found["x"].tolist() == [1, 2]
+    assert [one.message.code for one in told] == ["W0604"]
+    assert "float(int(x[i]))" in str(told[0].message) and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        snapped.grad(2, x, y, grads={"y": 1.0})
+
+
+def test_a_point_where_a_convention_decides_is_told():
+    v, out = np.array([[1, 2, 2], [0, 0, 0]], np.float32), np.zeros(2, np.float32)
+    with pytest.warns(kc.GradientWarning, match=r"thread \(1\)") as told:
+        found = directions.grad(2, v, out, grads={"out": 1.0})
+    assert [one.message.code for one in told] == ["W1120"] and found["v"][1].tolist() == [0, 0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", kc.GradientWarning)
+        with pytest.raises(kc.GradientWarning):
+            kc.compile(directions._kc_kernel).grad(2, v, out, grads={"out": 1.0})

@@ -1,19 +1,21 @@
 //! How are the derivatives of a kernel? In reverse mode for all its launches, and in forward mode for bindings of other
 //! languages, which lay arguments out themselves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
-use super::kernel::{HOW, ready, signature};
-use super::{Error, Kernel, Module, Outcome};
+use super::kernel::{HOW, rank, ready, signature};
+use super::{Error, Kernel, Module, Outcome, Warning};
 use crate::abi::{LaunchBounds, argument_layout};
 use crate::analysis::alias::Root;
 use crate::analysis::order;
 use crate::analysis::written::{Touched, read, written};
+use crate::diag::Diagnostic;
+use crate::diag::render::{Format, Style, render};
 use crate::ir::FuncId;
 use crate::run::Result;
 use crate::run::devices::{self, Device, Entry, Job, Report};
@@ -22,6 +24,8 @@ use crate::run::launch::Direction;
 use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{self, Program};
 use crate::run::session;
+use crate::run::told::describe_note;
+use crate::source::Span;
 use crate::types::{StructTable, Type};
 
 /// What a gradient is asked for.
@@ -70,6 +74,10 @@ pub struct Gradient {
     /// Its backward entry where that takes nothing but the arguments and their gradients.
     alone: Option<Alone>,
     entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
+    /// What its runs take for granted or leave out, until the first of them has told it.
+    findings: Mutex<Vec<Diagnostic>>,
+    /// Where a run was near-degenerate, and said so.
+    told: Mutex<HashSet<Span>>,
 }
 
 /// A backward entry without memory of its own. Most are: their launches lay out nothing but the struct of arguments.
@@ -106,7 +114,9 @@ impl Gradient {
             let size = argument_layout(&types, &ir.structs).1.size as usize;
             function.tape.is_empty().then_some(Alone { entry, size })
         });
-        Ok(Gradient { program, forward, signature, reads, records, threads, alone, entries: Mutex::default() })
+        let findings = Mutex::new(session::findings(&program, forward, Direction::Gradient));
+        let (entries, told) = (Mutex::default(), Mutex::default());
+        Ok(Gradient { program, forward, signature, reads, records, threads, alone, entries, findings, told })
     }
 
     /// What the runs take.
@@ -127,6 +137,28 @@ impl Gradient {
     /// Whether [`Part::Backward`] reads the elements of the array at `path`: the parameter, then fields.
     pub fn reads(&self, path: &[u32]) -> bool {
         self.reads.may_be(path[0], &path[1..])
+    }
+
+    /// What came of a run.
+    pub(super) fn conclude(
+        &self,
+        kernel: &Kernel,
+        ran: Ran,
+    ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
+        let Ran { bounds, dims, report, parameters } = ran;
+        let mut findings = std::mem::take(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(note) = &report.note
+            && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(note.span)
+        {
+            findings.push(describe_note(note, &bounds, dims.max(rank(&self.program, self.forward))));
+        }
+        let mut outcome = kernel.conclude(&self.program, self.forward, &bounds, dims, report)?;
+        let shown = |found: &Diagnostic| Warning {
+            code: found.code.name(),
+            text: render(found, &self.program.sources, Format::Full, Style::PLAIN).trim_end().to_string(),
+        };
+        outcome.warnings = findings.iter().map(shown).collect();
+        Ok((outcome, parameters))
     }
 
     /// Runs it.
@@ -288,9 +320,7 @@ impl Kernel {
     ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
         // SAFETY: the caller's promise.
         let ran = unsafe { gradient.run(self, dim, bound, part) };
-        let Ran { bounds, dims, report, parameters } = ran.map_err(|error| self.error(error, &gradient.program))?;
-        let outcome = self.conclude(&gradient.program, gradient.forward, &bounds, dims, report)?;
-        Ok((outcome, parameters))
+        gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
     }
 
     /// Whether a gradient run on these arguments would be refused, as an error.

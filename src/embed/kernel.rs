@@ -34,6 +34,19 @@ pub struct Kernel {
 pub struct Outcome {
     /// What the kernel printed. (What a GPU prints goes to standard output.)
     pub printed: String,
+    /// What kc says about a gradient that was computed. Each is told once: with the first run of the kernel that it comes of.
+    pub warnings: Vec<Warning>,
+}
+
+/// A finding about a run that went through: a derivative that is lost on the way (`W06..`), or that a convention decides, or that
+/// has lost digits (`W1120`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Warning {
+    /// `kc explain CODE` tells more.
+    pub code: &'static str,
+    /// As the `kc` command shows it, with source lines and without colours.
+    pub text: String,
 }
 
 struct Shared {
@@ -169,7 +182,7 @@ impl Kernel {
             // SAFETY: the arrays are borrowed for the run: those that it writes exclusively.
             .and_then(|bound| unsafe { compiled.run(self, &dim, &bound, Part::Both) })
             .map_err(|error| self.error(error, &compiled.program))
-            .and_then(|ran| self.conclude(&compiled.program, compiled.forward, &ran.bounds, ran.dims, ran.report))
+            .and_then(|ran| compiled.conclude(self, ran).map(|(outcome, _)| outcome))
     }
 
     /// The kernel with its gradient, compiled when it is first asked for.
@@ -263,18 +276,23 @@ impl Kernel {
         report: Report,
     ) -> std::result::Result<Outcome, Error> {
         let printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
-        let Some(trap) = report.trap else { return Ok(Outcome { printed }) };
-        let rank = match program.module.functions[kernel].kind {
-            FunctionKind::Kernel { rank } => rank.into(),
-            FunctionKind::Device => 0,
-        };
-        let error = told::describe_trap(&trap, bounds, dims.max(rank));
-        let thread = devices::coordinates(bounds, dims.max(rank), trap.thread);
+        let Some(trap) = report.trap else { return Ok(Outcome { printed, warnings: Vec::new() }) };
+        let dims = dims.max(rank(program, kernel));
+        let error = told::describe_trap(&trap, bounds, dims);
+        let thread = devices::coordinates(bounds, dims, trap.thread);
         Err(self.error(Box::new(error), program).with_printed(printed).with_trap(trap, thread))
     }
 
     pub(super) fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
         Error::new(vec![*error], program.clone())
+    }
+}
+
+/// How many coordinates the threads of a kernel ask for.
+pub(super) fn rank(program: &Program, kernel: FuncId) -> usize {
+    match program.module.functions[kernel].kind {
+        FunctionKind::Kernel { rank } => rank.into(),
+        FunctionKind::Device => 0,
     }
 }
 

@@ -31,5 +31,5 @@ pub use bind::{Bound, Extent, Param, Place, Signature};
 pub use derivative::{Form, Gradient, ParameterGradient, Part};
 pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
-pub use kernel::{Kernel, Outcome};
+pub use kernel::{Kernel, Outcome, Warning};
 pub use module::{Given, Module};

@@ -348,6 +348,27 @@ fn a_gradient_that_would_be_wrong_is_refused() {
 }
 
 #[test]
+fn what_should_be_known_of_a_gradient_is_told_once() {
+    let source = "
+@wp.kernel
+def snapped(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = float(int(x[i])) + wp.length(wp.vec3(x[i]))
+";
+    let snapped = kernel(source, "snapped");
+    let (x, mut y) = ([1.5f32, 0.0], [0.0f32; 2]);
+    let mut codes = || {
+        let (mut x_grad, mut y_grad) = ([0.0f32; 2], [1.0f32; 2]);
+        let mut args = [Arg::read(&x).grad(&mut x_grad), Arg::write(&mut y).grad(&mut y_grad)];
+        let outcome = snapped.gradient(2, &mut args).expect("a gradient");
+        assert!(outcome.warnings.iter().all(|one| one.text.contains("y[i] = float(int(x[i]))")));
+        outcome.warnings.iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(), ["W0604", "W1120"]);
+    assert_eq!(codes(), [] as [&str; 0]);
+}
+
+#[test]
 fn what_a_kernel_prints_comes_back() {
     let source = "
 @wp.kernel

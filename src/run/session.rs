@@ -421,7 +421,7 @@ fn named(program: &Program, launch: &Launch, finished: &mut Finished) -> Result<
 }
 
 /// What the compiler says that a run of this kernel takes for granted: threads that meet, and of gradients all assumptions.
-fn findings(program: &Program, kernel: FuncId, direction: Direction) -> Vec<Diagnostic> {
+pub fn findings(program: &Program, kernel: FuncId, direction: Direction) -> Vec<Diagnostic> {
     let module = &program.module;
     let spans: Vec<Span> = module.reached_from(kernel).into_iter().map(|id| module.functions[id].span).collect();
     let inside = |span: Span| spans.iter().any(|f| f.file == span.file && f.start <= span.start && span.end <= f.end);

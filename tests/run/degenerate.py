@@ -469,6 +469,19 @@ def matrices(random):
             identity = f"polar{size}_{name}"
             yield case(f"svd{size}_{name}", len(a), args | {"polar.grad": w}, {"a.grad": gradient}, 60 * eps, 60 * eps, identity)
 
+            # Bodies at rest, turned: values that are equal but for rounding, all of them or two. With adjoints of full size half of the
+            # digits are right, however close the values are.
+            turns = [np.linalg.qr(random.normal(size=(size, size)))[0] for _ in range(4)]
+            turns = [turn * np.append(np.ones(size - 1), np.linalg.det(turn)) for turn in turns]
+            pair = np.diag([3.0, 1.0, 1.0][-size:])
+            near = distances * random.normal(size=(size, size))
+            a = np.concatenate([1.7 * turns[0] + near, turns[1] @ pair @ turns[2] + near, 0.3 * turns[3] + near]).astype(dtype)
+            w = random.normal(size=a.shape).astype(dtype)
+            args = {"a": a, "cube": np.zeros_like(a), "polar": np.zeros_like(a)}
+            gradient = np.array([pulled_back(polar, *row) for row in zip(a, w)])
+            identity = f"at_rest{size}_{name}"
+            yield case(f"svd{size}_{name}", len(a), args | {"polar.grad": w}, {"a.grad": gradient}, 4 * eps**0.5, 4 * eps**0.5, identity)
+
         # A first column of length `distance`; a column of zeros leaves open where it turns.
         a = random.normal(size=(len(DISTANCES), 3, 3))
         a[:, :, 0] *= distances[:, 0]
