@@ -289,7 +289,7 @@ fn gradients_by_flags() {
 #[test]
 fn all_that_is_missing_is_said_at_once() {
     let folder = Folder::new();
-    let said = folder.fails("run k.py -k scale", 2, &["E1012", "--dim is missing", "`a`, `x` and `y`"]);
+    let said = folder.fails("run k.py -k scale", 2, &["E1012", "what is missing: --dim", "`a`, `x` and `y`"]);
     // The command line that it proposes works.
     let proposed = |said: &str| {
         // Long lines are broken for the terminal.
