@@ -14,15 +14,35 @@ def refuse(code: str, text: str, advice: str | None = None) -> ArgumentError:
     return ArgumentError(f"error[{code}]: {text}{more}", code=code, message=text)
 
 
+class Place:
+    """Where the memory of an array is: from byte ``low`` to before ``high``. ``key`` is the same for arrays with the same elements."""
+
+    __slots__ = ("key", "start", "low", "high")
+
+    def __init__(self, array, start, low, high):
+        self.key = (start, array.shape, array.strides, array.dtype)
+        self.start, self.low, self.high = start, low, high
+
+    def meets(self, other) -> bool:
+        return self.low < other.high and other.low < self.high
+
+
+def places(arrays) -> list:
+    """Of each array."""
+    return [Place(array, *reach) for array, reach in zip(arrays, _native.reaches(arrays)[0])]
+
+
 class Slot:
     """An array argument: a parameter, or a field of a struct (``"s.x"``)."""
 
-    __slots__ = ("name", "path", "about", "given", "array", "earlier", "floats", "writes")
+    __slots__ = ("name", "path", "about", "given", "array", "place", "earlier", "floats", "writes")
 
     def __init__(self, name, path, about, given, array):
         self.name, self.path, self.about = name, path, about
         #: What the caller passed, and the NumPy array of its memory.
         self.given, self.array = given, array
+        #: Where its memory is.
+        self.place = None
         #: The first slot with the same array, if that is another one.
         self.earlier = None
         #: Whether its elements are floats, and whether the kernel writes to it by this name.
@@ -87,7 +107,11 @@ class Arguments:
 
     def _compare(self):
         """Finds arrays that are one. A derivative takes different parameters to share no memory that is written."""
-        for i, j in _native.overlaps([slot.array for slot in self.slots]):
+        arrays = [slot.array for slot in self.slots]
+        reaches, meeting = _native.reaches(arrays)
+        for slot, array, reach in zip(self.slots, arrays, reaches):
+            slot.place = Place(array, *reach)
+        for i, j in meeting:
             a, b = self.slots[i], self.slots[j]
             if _is_one(a, b):
                 if b.first is b:
@@ -117,14 +141,7 @@ def _filled(node, of):
 
 
 def _is_one(a, b) -> bool:
-    x, y = a.array, b.array
-    return (
-        a.about["type"] == b.about["type"]
-        and x.shape == y.shape
-        and x.strides == y.strides
-        and x.dtype == y.dtype
-        and x.__array_interface__["data"][0] == y.__array_interface__["data"][0]
-    )
+    return a.about["type"] == b.about["type"] and a.place.key == b.place.key
 
 
 def _share(x, y) -> bool:

@@ -7,15 +7,19 @@ found by a digest of the contents, and is an error: neither the derivative nor t
 
 from __future__ import annotations
 
+import bisect
 import threading
 
 import numpy as np
 
 from . import _native
-from ._arguments import Arguments, as_numpy, copy, is_plain, refuse, zeros_like
+from ._arguments import Arguments, Slot, as_numpy, copy, is_plain, places, refuse, zeros_like
 from ._errors import GradientError
 
 _active = threading.local()
+
+#: Of how many forms of a kernel's launches a tape remembers that there is nothing to look at.
+_MOST_KNOWN = 256
 
 
 def current():
@@ -54,8 +58,9 @@ class Tape:
     def reset(self):
         """Forgets all launches and gradients."""
         self._steps = []
-        #: What each array held last, by its memory.
+        #: What each array held last, by its memory; and their first bytes in order, with the most bytes that one has.
         self._versions = {}
+        self._lows, self._longest = [], 0
         #: The gradients of each backward run.
         self._runs = []
         self._broken = None
@@ -79,18 +84,17 @@ class Tape:
     def _launch(self, kernel, args, named):
         dim, values = kernel._arguments(*args, **named)
         step = _Launch(self, kernel, dim, Arguments(kernel, values))
-        arrays = [slot.array for slot in step.slots]
-        self._expect(arrays, kernel.__name__)
+        meeting = self._expect([slot.place for slot in step.slots], kernel.__name__)
         step.look()
-        written = [slot.array for slot in step.slots if step.writes(slot)]
-        self._before(written)
+        written = [slot for slot in step.slots if step.writes(slot)]
+        changed = self._before(meeting, [slot.place for slot in written])
         step.before()
         try:
             kernel._launch(*args, **named)
         except BaseException:
             self._broken = f"a launch of kernel `{kernel.__name__}` failed while it was recorded"
             raise
-        self._after(written, arrays)
+        self._after(changed, ((slot.array, slot.place) for slot in step.slots))
         step.after()
         self._steps.append(step)
 
@@ -105,40 +109,51 @@ class Tape:
         if known is not None and np.may_share_memory(known, target):
             raise refuse("E1010", "tape.assign copies between arrays that share no memory")
         arrays = [target] if known is None else [target, known]
-        self._expect(arrays, "assign")
-        self._before([target])
+        where = places(arrays)
+        changed = self._before(self._expect(where, "assign"), where[:1])
         target[...] = source if known is None else known
-        self._after([target], arrays)
-        self._steps.append(_Copy(array, target, source, known))
+        self._after(changed, zip(arrays, where))
+        self._steps.append(_Copy(array, source, list(zip(arrays, where))))
 
-    def _expect(self, arrays, what):
-        """What a step uses must be as the steps before left it."""
-        for version in self._meeting(arrays):
+    def _expect(self, wanted, what):
+        """What a step uses must be as the steps before left it. Gives the versions that share memory with it."""
+        found = self._meeting(wanted) if self._versions else []
+        for version in found:
             if version.digest != _native.digest(version.array):
                 raise _wrong(
                     f"an array of shape {version.array.shape} was changed since a recorded launch used it, and `{what}` uses it again: "
                     "gradients do not flow through what Python code writes",
                     "change it by a kernel, or with `tape.assign(array, values)`",
                 )
+        return found
 
-    def _before(self, written):
-        for version in self._meeting(written):
+    def _meeting(self, wanted):
+        """The versions that share memory with one of some places."""
+        found = {}
+        for place in wanted:
+            first = bisect.bisect_right(self._lows, (place.low - self._longest,))
+            for low, _, key in self._lows[first : bisect.bisect_left(self._lows, (place.high,))]:
+                version = self._versions[key]
+                if version.place.meets(place):
+                    found[key] = version
+        return list(found.values())
+
+    def _before(self, meeting, written):
+        """What will have other contents, of versions that share memory with a step."""
+        changed = [version for version in meeting if any(version.place.meets(place) for place in written)]
+        for version in changed:
             version.keep()
+        return changed
 
-    def _after(self, written, arrays):
-        changed = self._meeting(written)
-        for array in [*(version.array for version in changed), *arrays]:
-            key = _key(array)
-            if key not in self._versions or self._versions[key] in changed:
-                self._versions[key] = _Version(array)
-
-    def _version(self, array):
-        return self._versions[_key(array)]
-
-    def _meeting(self, arrays):
-        """The versions whose memory meets that of some arrays."""
-        versions = list(self._versions.values())
-        return [versions[n] for n in _native.meeting([version.array for version in versions], arrays)]
+    def _after(self, changed, used):
+        for version in changed:
+            self._versions[version.place.key] = _Version(version.array, version.place)
+        for array, place in used:
+            if place.key not in self._versions:
+                # The number in the middle keeps keys from being compared.
+                bisect.insort(self._lows, (place.low, len(self._lows), place.key))
+                self._longest = max(self._longest, place.high - place.low)
+                self._versions[place.key] = _Version(array, place)
 
     # Gradients
 
@@ -178,7 +193,8 @@ class Tape:
         mine = as_numpy(array)
         if mine is None:
             raise refuse("E1005", f"a {type(array).__name__} has no gradient")
-        found = [view for run in self._runs if (view := run.view(mine)) is not None]
+        (place,) = places([mine])
+        found = [view for run in self._runs if (view := run.view(mine, place)) is not None]
         if not found:
             raise refuse("E1004", "no recorded launch uses this array, or tape.backward was not called")
         total = np.array(found[0])
@@ -199,7 +215,7 @@ class Tape:
         """Sets all gradients to zero."""
         self._runs.clear()
         for step in self._steps:
-            for _, held in step.held():
+            for _, _, held in step.held():
                 held[...] = np.zeros((), held.dtype)
 
 
@@ -214,10 +230,10 @@ class _Gradients:
 class _Version:
     """What an array held between two launches that write to it."""
 
-    __slots__ = ("array", "digest", "read", "saved")
+    __slots__ = ("array", "place", "digest", "read", "saved")
 
-    def __init__(self, array):
-        self.array, self.digest = array, _native.digest(array)
+    def __init__(self, array, place=None):
+        self.array, self.place, self.digest = array, place, _native.digest(array)
         #: Whether a derivative reads it.
         self.read = False
         #: A copy, once the array has other contents.
@@ -254,11 +270,26 @@ class _Launch:
 
     def look(self):
         """Raises where the order of threads would show in the gradient."""
+        known = self.kernel.__dict__.setdefault("_known_free", set())
+        launch = self._form()
+        if launch in known:
+            return
         data = {slot: slot.array if is_plain(slot.array) else np.array(slot.array) for slot in self.slots if slot.first is slot}
         made = {slot: zeros_like(array) for slot, array in data.items() if slot.floats}
         given = {slot.name: made[slot.first] for slot in self.slots if slot.floats}
         values = self.arguments.filled(lambda slot: data[slot.first])
-        _native.gradient(self.kernel, self.dim, values, given, self.arguments.same, look=True)
+        if not _native.look(self.kernel, self.dim, values, given, self.arguments.same) and launch is not None:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known.add(launch)
+
+    def _form(self):
+        """What decides whether there is something to look at but contents of arrays. None: it is not to be compared."""
+        values = tuple(node for node in self.arguments.tree if type(node) is not Slot)
+        if any(type(value) not in (int, float, bool, type(None)) for value in values):
+            return None
+        forms = tuple((slot.array.shape, slot.array.strides) for slot in self.slots)
+        return tuple(self.dim), values, forms, tuple(self.arguments.same)
 
     def before(self):
         if self.records:
@@ -267,14 +298,15 @@ class _Launch:
     def after(self):
         for slot in self.slots:
             if slot.first not in self.kept and (self.records or self.reads[slot]):
-                version = self.versions[slot.first] = self.tape._version(slot.array)
+                version = self.versions[slot.first] = self.tape._versions[slot.place.key]
                 version.read = True
 
     def arrays(self):
-        return [(slot.given, slot.array) for slot in self.slots if slot.floats]
+        return [(slot.array, slot.place) for slot in self.slots if slot.floats]
 
     def held(self):
-        return [(slot.array, slot.held) for slot in self.slots if slot.floats and slot.held is not None]
+        of_floats = ((slot.array, slot.place, slot.held) for slot in self.slots if slot.floats)
+        return [found for found in of_floats if found[2] is not None]
 
     def backward(self, run):
         shared = {slot for pair in self.arguments.shared for slot in pair}
@@ -289,7 +321,7 @@ class _Launch:
                     data[first] = copy(self.kept[first])
                 if not slot.floats:
                     continue
-                gradient = run.view(first.array)
+                gradient = run.view(first.array, first.place)
                 if first in shared or not is_plain(first.array):
                     # Two elements of it may be one in memory.
                     data[first] = np.array(data[first])
@@ -318,23 +350,25 @@ def _needs(kernel, same, paths):
 class _Copy:
     """An array that was set to another one, or to numbers."""
 
-    def __init__(self, given, target, source, known):
-        self.pairs = [(given, target)] + ([] if known is None else [(source, known)])
-        self.target, self.source = target, known
+    def __init__(self, given, source, used):
+        #: The array, and the other one.
+        self.used = used
+        self.given = [given, source]
 
     def arrays(self):
-        return [(given, array) for given, array in self.pairs if _floats(array)]
+        return [(array, place) for array, place in self.used if _floats(array)]
 
     def held(self):
-        grads = ((array, given._grad) for given, array in self.pairs if isinstance(given, _native.Array))
-        return [(array, as_numpy(grad)) for array, grad in grads if grad is not None]
+        pairs = zip(self.given, self.used)
+        grads = ((array, place, given._grad) for given, (array, place) in pairs if isinstance(given, _native.Array))
+        return [(array, place, as_numpy(grad)) for array, place, grad in grads if grad is not None]
 
     def backward(self, run):
-        gradient = run.view(self.target)
+        gradient = run.view(*self.used[0])
         if gradient is None:
             return
-        if self.source is not None:
-            scatter(run.view(self.source), gradient)
+        for array, place in self.used[1:]:
+            scatter(run.view(array, place), gradient)
         gradient[...] = np.zeros((), gradient.dtype)
 
 
@@ -343,43 +377,33 @@ class _Run:
 
     def __init__(self, steps):
         self.steps = steps
-        ranges = []
+        found = {}
         for step in steps:
-            for _, array in step.arrays():
-                if array.size:
-                    ranges.append((*_native.extent(array), _number(array)))
+            for array, place in step.arrays():
+                if place.low < place.high:
+                    found.setdefault(place.key, (place.low, place.high, array))
+        #: Apart from each other, in the order of their addresses.
         self.blocks = []
-        for low, high, number in sorted(ranges, key=lambda part: part[:2]):
-            if self.blocks and low < self.blocks[-1][1]:
-                first, last, kind = self.blocks[-1]
-                if kind != number:
-                    raise _wrong(f"one memory is used as {kind} and as {number}: whose gradient it has is open")
-                self.blocks[-1] = (first, max(last, high), kind)
+        for (low, high, array), key in sorted(zip(found.values(), found), key=lambda part: part[0][:2]):
+            last = self.blocks[-1] if self.blocks else None
+            if last is not None and low < last.high:
+                last.join(high, array)
             else:
-                self.blocks.append((low, high, number))
-        self.memory = [_aligned(low, high) for low, high, _ in self.blocks]
+                self.blocks.append(_Block(low, high, array, key))
+        self.starts = [block.low for block in self.blocks]
 
-    def view(self, array):
+    def view(self, array, place):
         """The gradient of an array. None: there is none."""
-        if array.size == 0:
+        if place.low == place.high:
             return np.zeros(array.shape, array.dtype)
-        start = array.__array_interface__["data"][0]
-        for (low, high, number), memory in zip(self.blocks, self.memory):
-            if low <= start < high:
-                if number != _number(array):
-                    return None
-                try:
-                    return np.ndarray(array.shape, array.dtype, memory, start - low, array.strides)
-                except (TypeError, ValueError):
-                    # A part of it is outside.
-                    return None
-        return None
+        n = bisect.bisect_right(self.starts, place.start) - 1
+        return None if n < 0 else self.blocks[n].view(array, place)
 
     def seed(self, array, value):
         from ._derivative import fill
 
         mine = as_numpy(array)
-        gradient = None if mine is None else self.view(mine)
+        gradient = None if mine is None else self.view(mine, *places([mine]))
         if gradient is None or mine.size and not _floats(mine):
             raise refuse("E1004", "a gradient is given for an array of floats that no recorded launch uses")
         more = np.zeros(gradient.shape, gradient.dtype)
@@ -388,26 +412,49 @@ class _Run:
 
     def hand_over(self):
         """Adds to the gradients that arrays have. Where parts of one array have parts of its gradient, each counts once."""
-        pairs = {}
-        for step in self.steps:
-            for array, held in step.held():
-                pairs[_key(held)] = (held, self.view(array))
+        found = [held for step in self.steps for held in step.held()]
+        if not found:
+            return
+        pairs = {place.key: pair for place, pair in zip(places([held for _, _, held in found]), found)}
         sums = []
-        for held, more in pairs.values():
+        for array, place, held in pairs.values():
             total = np.array(held)
-            add(total, more)
+            add(total, self.view(array, place))
             sums.append((held, total))
         for held, total in sums:
             held[...] = total
 
 
-def _key(array):
-    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+class _Block:
+    """Memory without gaps, and that of its gradient."""
 
+    __slots__ = ("low", "high", "key", "number", "memory")
 
-def _number(array):
-    """What the elements are made of."""
-    return array.dtype.base
+    def __init__(self, low, high, array, key):
+        self.low, self.high = low, high
+        #: That of its array, if it is all of one.
+        self.key = key
+        #: What its elements are made of.
+        self.number = array.dtype.base
+        self.memory = None
+
+    def join(self, high, array):
+        self.high, self.key = max(self.high, high), None
+        if self.number != array.dtype.base:
+            raise _wrong(f"one memory is used as {self.number} and as {array.dtype.base}: whose gradient it has is open")
+
+    def view(self, array, place):
+        if self.memory is None:
+            whole = self.key is not None and self.key == place.key and array.flags.c_contiguous
+            self.memory = np.zeros(array.shape, array.dtype) if whole else _aligned(self.low, self.high)
+            if not whole:
+                self.key = None
+        if self.key is not None and self.key == place.key:
+            return self.memory
+        if place.low < self.low or place.high > self.high or self.number != array.dtype.base:
+            return None
+        memory = self.memory if self.key is None else self.memory.reshape(-1).view(np.uint8)
+        return np.ndarray(array.shape, array.dtype, memory, place.start - self.low, array.strides)
 
 
 def _floats(array) -> bool:

@@ -160,7 +160,7 @@ class _Launch(torch.autograd.Function):
             # The launch ran without a look at whether the order of its threads shows in the gradient.
             fresh = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
             before = arguments.filled(lambda slot: fresh.get(slot.name, slot.array))
-            _native.gradient(call.kernel, call.dim, before, given, [], look=True)
+            _native.look(call.kernel, call.dim, before, given, [])
         wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
         data = arguments.filled(lambda slot: slot.array)
         values = _native.gradient(

@@ -1,9 +1,10 @@
 //! How are the derivatives of a kernel asked for? What the Python half has sorted out (`kc/_derivative.py`) is bound and run.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use kc::analysis::alias::Root;
-use kc::embed::{Dim, Form, ParameterGradient, Part};
+use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part};
 use kc::{Outcome, Warning};
 use pyo3::prelude::*;
 
@@ -24,11 +25,10 @@ fn form(parameters: bool, same: Same) -> Form {
     Form { parameters, same: same.into_iter().map(|(a, b)| (root(a), root(b))).collect() }
 }
 
-/// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are those of arrays by name. With
-/// `look` nothing is run: it raises what the run would raise where the order of threads shows. `silent`: what it prints was
-/// printed before.
+/// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are those of arrays by name.
+/// `silent`: what it prints was printed before.
 #[pyfunction]
-#[pyo3(signature = (kernel, dim, values, gradients, same, *, parameters=false, backward=false, look=false, silent=false))]
+#[pyo3(signature = (kernel, dim, values, gradients, same, *, parameters=false, backward=false, silent=false))]
 #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn gradient<'py>(
     kernel: &Bound<'py, Kernel>,
@@ -38,28 +38,17 @@ pub fn gradient<'py>(
     same: Same,
     parameters: bool,
     backward: bool,
-    look: bool,
     silent: bool,
 ) -> PyResult<Found> {
     let py = kernel.py();
     let ready = &kernel.get().ready(py)?.kernel;
-    let form = form(parameters, same);
-    let gradient = py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))?;
-    let mut binder = Binder::new(gradient.signature(), gradient.structs()).with(gradients);
-    for (n, value) in values.iter().enumerate() {
-        binder.bind(n, value).map_err(|fault| fault.raise(py))?;
-    }
-    let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
-    if look {
-        // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
-        // written. The Python half has seen to what they share.
-        let looked = py.detach(|| unsafe { ready.look(&gradient, &dim, laid) });
-        looked.map_err(|error| error::raise(py, &error))?;
-        return Ok(Vec::new());
-    }
+    let gradient = derived(kernel, form(parameters, same))?;
+    let binder = bound(&gradient, &values, gradients)?;
     let part = if backward { Part::Backward } else { Part::Both };
-    // SAFETY: as above.
-    let ran = py.detach(|| unsafe { ready.gradient_bound(&gradient, &dim, laid, part) });
+    let dim = Dim::from(&dim[..]);
+    // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
+    // written. The Python half has seen to what they share.
+    let ran = py.detach(|| unsafe { ready.gradient_bound(&gradient, &dim, &binder.laid, part) });
     let (outcome, found) = match ran {
         Ok((mut outcome, found)) => {
             warn(py, std::mem::take(&mut outcome.warnings))?;
@@ -69,6 +58,43 @@ pub fn gradient<'py>(
     };
     conclude(py, outcome)?;
     Ok(found.into_iter().map(|ParameterGradient { name, shape, sums }| (name, shape, sums)).collect())
+}
+
+/// Raises what [`gradient`] would raise where the order of threads shows; nothing is run. False: it follows from extents and
+/// integers alone that there is nothing to raise.
+#[pyfunction]
+pub fn look<'py>(
+    kernel: &Bound<'py, Kernel>,
+    dim: Vec<usize>,
+    values: Vec<Bound<'py, PyAny>>,
+    gradients: HashMap<String, Bound<'py, PyAny>>,
+    same: Same,
+) -> PyResult<bool> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    let gradient = derived(kernel, form(false, same))?;
+    let binder = bound(&gradient, &values, gradients)?;
+    let dim = Dim::from(&dim[..]);
+    // SAFETY: as above.
+    py.detach(|| unsafe { ready.look(&gradient, &dim, &binder.laid) }).map_err(|error| error::raise(py, &error))
+}
+
+fn derived(kernel: &Bound<'_, Kernel>, form: Form) -> PyResult<Arc<Gradient>> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))
+}
+
+fn bound<'g, 'py>(
+    gradient: &'g Gradient,
+    values: &[Bound<'py, PyAny>],
+    gradients: HashMap<String, Bound<'py, PyAny>>,
+) -> PyResult<Binder<'g, 'py>> {
+    let mut binder = Binder::new(gradient.signature(), gradient.structs()).with(gradients);
+    for (n, value) in values.iter().enumerate() {
+        binder.bind(n, value).map_err(|fault| fault.raise(value.py()))?;
+    }
+    Ok(binder)
 }
 
 /// `kc.GradientWarning` for each, at the line of the program that asked for the gradient.
@@ -84,10 +110,7 @@ fn warn(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<()> {
 /// launch left them.
 #[pyfunction]
 pub fn needs(kernel: &Bound<'_, Kernel>, same: Same, paths: Vec<Vec<u32>>) -> PyResult<(bool, Vec<bool>)> {
-    let py = kernel.py();
-    let ready = &kernel.get().ready(py)?.kernel;
-    let form = form(false, same);
-    let gradient = py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))?;
+    let gradient = derived(kernel, form(false, same))?;
     Ok((gradient.records(), paths.iter().map(|path| gradient.reads(path)).collect()))
 }
 

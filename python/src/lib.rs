@@ -38,11 +38,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::derivative::{gradient, needs, tangents};
+    use super::derivative::{gradient, look, needs, tangents};
     #[pymodule_export]
     use super::kernel::{Kernel, record};
     #[pymodule_export]
-    use super::memory::{describe, digest, extent, meeting, overlaps};
+    use super::memory::{describe, digest, reaches};
     #[pymodule_export]
     use super::module::{Module, builtins, compile, kept_objects, version};
     #[pymodule_export]

@@ -22,39 +22,33 @@ pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py
     Ok(Some((data.expose_provenance(), writable, shape.to_vec(), strides.to_vec(), scalar.name(), owner)))
 }
 
-/// The pairs of arrays whose memory, from first byte to last, overlaps.
+/// A byte's address, and those of the first byte and of what is behind the last.
+type Reach = (usize, usize, usize);
+
+/// Where arrays lie: of each the address of its first element, and from the first byte to behind the last; and the pairs whose
+/// memory, from first byte to last, overlaps.
 #[pyfunction]
-pub fn overlaps(arrays: Vec<Bound<'_, PyUntypedArray>>) -> Vec<(usize, usize)> {
-    let ranges: Vec<(usize, usize)> = arrays.iter().map(extent).collect();
-    let pairs = (0..ranges.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-    pairs.filter(|&(i, j)| ranges[i].0 < ranges[j].1 && ranges[j].0 < ranges[i].1).collect()
+pub fn reaches(arrays: Vec<Bound<'_, PyUntypedArray>>) -> (Vec<Reach>, Vec<(usize, usize)>) {
+    let found: Vec<Reach> = arrays.iter().map(reach).collect();
+    let pairs = (0..found.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
+    let meet = |(a, b): &(usize, usize)| found[*a].1 < found[*b].2 && found[*b].1 < found[*a].2;
+    let pairs = pairs.filter(meet).collect();
+    (found, pairs)
 }
 
-/// Which of `known` have memory that overlaps that of one of `arrays`.
-#[pyfunction]
-pub fn meeting(known: Vec<Bound<'_, PyUntypedArray>>, arrays: Vec<Bound<'_, PyUntypedArray>>) -> Vec<usize> {
-    let ranges: Vec<(usize, usize)> = arrays.iter().map(extent).collect();
-    let meets = |array| {
-        let (low, high) = extent(array);
-        ranges.iter().any(|range| range.0 < high && low < range.1)
-    };
-    (0..known.len()).filter(|&n| meets(&known[n])).collect()
-}
-
-/// From the first byte of an array to behind its last; an array without elements has none.
-#[pyfunction]
-pub fn extent(array: &Bound<'_, PyUntypedArray>) -> (usize, usize) {
+/// Where an array lies: see [`reaches`]. An array without elements has no byte.
+fn reach(array: &Bound<'_, PyUntypedArray>) -> Reach {
     let view = of_numpy(array);
     let start = view.data as usize;
     if view.shape.contains(&0) {
-        return (start, start);
+        return (start, start, start);
     }
     let (mut below, mut above) = (0, array.dtype().itemsize());
     for (&n, &stride) in view.shape.iter().zip(&view.strides) {
         let reach = (n - 1).unsigned_abs() * stride.unsigned_abs();
         *if stride < 0 { &mut below } else { &mut above } += reach;
     }
-    (start - below, start + above)
+    (start, start - below, start + above)
 }
 
 /// A number that tells whether the elements have changed: 128 bits of XXH3, so that two contents with one number do not happen.

@@ -224,11 +224,12 @@ impl Gradient {
         unsafe { ready(&self.entry(alone.entry, kernel.device()), module, &job)?.run(module, &job) }
     }
 
-    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards.
+    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards. False: it
+    /// follows from extents and integers alone that there is nothing to look at.
     ///
     /// # Safety
     /// As for [`Gradient::run`].
-    unsafe fn look(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<()> {
+    unsafe fn look(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<bool> {
         let module = &self.program.module;
         let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
         session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
@@ -236,7 +237,7 @@ impl Gradient {
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
         let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
-        self.threads.check(&looked, &mut arguments).map(drop)
+        self.threads.check(&looked, &mut arguments).map(|looked| looked.is_some())
     }
 
     /// An entry, made ready when first asked for.
@@ -323,14 +324,15 @@ impl Kernel {
         gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
     }
 
-    /// Whether a gradient run on these arguments would be refused, as an error.
+    /// Whether a gradient run on these arguments would be refused, as an error. False: no run with these extents and integers
+    /// would be.
     ///
     /// # Errors
     /// It would.
     ///
     /// # Safety
     /// As for [`Kernel::gradient_bound`].
-    pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<(), Error> {
+    pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<bool, Error> {
         // SAFETY: the caller's promise.
         unsafe { gradient.look(self, dim, bound) }.map_err(|error| self.error(error, &gradient.program))
     }

@@ -107,7 +107,7 @@ def _adjoint(kernel, dim, values, adjoints):
         if slot.floats and given[slot.name] is not given[slot.first.name]:
             raise refuse("E1010", f"`{slot.first.name}` and `{slot.name}` are one array, with two gradients")
     made = [given[slot.name] for slot in arguments.slots if slot.floats and slot.first is slot]
-    if _native.overlaps(made):
+    if _native.reaches(made)[1]:
         raise refuse("E1010", f"two arguments of kernel `{kernel.__name__}` have gradients that share memory")
     _native.gradient(kernel, dim, arguments.filled(lambda slot: slot.array), given, arguments.same, backward=True)
     for own, made in after:
@@ -125,7 +125,7 @@ class Tape(_tape.Tape):
         # From the gradients that arrays have.
         seeds, seen = [], set()
         for step in self._steps:
-            for array, held in step.held():
+            for array, _, held in step.held():
                 if id(held) not in seen and np.any(held):
                     seen.add(id(held))
                     seeds.append((array, held.copy()))
