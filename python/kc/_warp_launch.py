@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+import weakref
 
 import warp
 from warp._src import codegen
@@ -26,8 +27,8 @@ class _Short:
     def __init__(self, kernel, exec, taken):
         self.taken, self.module, self.exec = taken, kernel.module, exec
         self.key = (exec.device.context, 1)
-        # Warp makes another one when a module is changed.
-        self.hasher = kernel.module.hashers.get(1)
+        # Warp makes another one when a module is changed. It has the kernel, which must not keep itself.
+        self.hasher = weakref.ref(kernel.module.hashers.get(1))
         self.launch, self.adjoint = taken.short.launch, taken.short.adjoint
 
 
@@ -56,9 +57,9 @@ def short_way(kernel, place, layout):
 def shorten(kernel, exec, taken):
     """Warp has looked up a kernel's functions: next time it need not."""
     known = getattr(kernel, "_kc_short", None)
-    if taken.short is None or not kernel.uses_warp_entry_point_abi or kernel.module.has_unresolved_static_expressions:
+    if taken.short is None or 1 not in kernel.module.hashers or not kernel.uses_warp_entry_point_abi or kernel.module.has_unresolved_static_expressions:
         kernel._kc_short = None
-    elif known is None or known.taken is not taken or known.exec is not exec or known.hasher is not kernel.module.hashers.get(1):
+    elif known is None or known.taken is not taken or known.exec is not exec or known.hasher() is not kernel.module.hashers.get(1):
         kernel._kc_short = _Short(kernel, exec, taken)
 
 
@@ -80,7 +81,7 @@ def short(context, launch):
             if (
                 (device is known.exec.device or device == "cpu")
                 and module.execs.get(known.key) is known.exec
-                and module.hashers.get(1) is known.hasher
+                and module.hashers.get(1, False) is known.hasher()
                 and not module.has_unresolved_static_expressions
                 and runtime._apic_capture is None
                 and config.launch_array_access_mode == relaxed

@@ -11,6 +11,7 @@ import ctypes
 import functools
 import os
 import threading
+import weakref
 
 import warp
 from warp._src import context
@@ -77,12 +78,20 @@ class Later(context.ModuleExec):
         name = self.get_kernel_mangled_name(kernel)
         hooks = self.kernel_hooks.get(name)
         if hooks is None:
-            own = Own(functools.partial(self._own_hooks, kernel), (kernel.module.options | kernel.options)["enable_backward"])
+            # Warp drops kernels that nobody has any more, and so does this.
+            load = functools.partial(self._hooks_of, weakref.ref(kernel))
+            own = Own(load, (kernel.module.options | kernel.options)["enable_backward"])
             taken = self._take(kernel, own)
             hooks = self._own_hooks(kernel) if taken.place is None else context.KernelHooks(taken.forward, taken.backward)
             hooks._kc = taken
             self.kernel_hooks[name] = hooks
         return hooks
+
+    def _hooks_of(self, reference):
+        kernel = reference()
+        if kernel is None:
+            raise RuntimeError("Warp is to run a kernel that is not there any more")
+        return self._own_hooks(kernel)
 
     def _own_hooks(self, kernel):
         """Warp's functions of a kernel. Now the module is compiled."""

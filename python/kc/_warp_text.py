@@ -254,11 +254,15 @@ class _Names(ast.NodeTransformer):
         if taken is None:
             return self.generic_visit(node)
         # The other branch may name what is not there: a function that was not given.
+        return self.block(node.body if taken else node.orelse) or ast.Pass()
+
+    def block(self, statements):
+        """What comes of some statements: one may become several."""
         written = []
-        for statement in node.body if taken else node.orelse:
+        for statement in statements:
             found = self.visit(statement)
             written += found if isinstance(found, list) else [found]
-        return written or ast.Pass()
+        return written
 
     def truth(self, test):
         """Whether a condition of constants holds, as Warp's compiler looks at them; None: it is none."""
@@ -282,7 +286,7 @@ class _Names(ast.NodeTransformer):
         written = []
         for turn in turns:
             self.values = {**before, name: turn}
-            written += [ast.Assign([ast.Name(name, ast.Store())], _signed(turn)), *map(self.visit, _copied(node.body))]
+            written += [ast.Assign([ast.Name(name, ast.Store())], _signed(turn)), *self.block(_copied(node.body))]
         self.values = before
         return written or ast.Pass()
 
@@ -293,6 +297,9 @@ class _Names(ast.NodeTransformer):
             return None
         inside = [part for statement in node.body for part in ast.walk(statement)]
         if any(isinstance(part, (ast.Break, ast.Continue)) for part in inside) or node.orelse:
+            return None
+        # An inner loop may count in the same variable.
+        if any(isinstance(part, ast.Name) and part.id == node.target.id and isinstance(part.ctx, ast.Store) for part in inside):
             return None
         named = (ast.walk(part.args[0]) for part in inside if isinstance(part, ast.Call) and part.args and self.is_static(part.func))
         if not any(isinstance(n, ast.Name) and n.id == node.target.id for tree in named for n in tree):

@@ -369,6 +369,30 @@ def snapped(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 }
 
 #[test]
+fn a_truth_value_is_printed_as_its_word() {
+    let source = "
+@wp.kernel
+def talk(n: int):
+    i = wp.tid()
+    print(\"100%\", i > 0, i, n == 2)
+    wp.printf(\"%d\\n\", n == 2)
+";
+    for device in ["host", "interp", "sim"] {
+        let talk = kernel(source, "talk").on(device).expect("a device");
+        let printed = talk.launch(2, &mut [Arg::value(2)]).expect("a launch").printed;
+        let expected = ["100% False 0 True\n", "100% True 1 True\n"];
+        assert!(
+            expected.iter().all(|line| printed.contains(line)) && printed.matches("1\n").count() == 2,
+            "{device}: {printed}"
+        );
+    }
+    let text =
+        Compiler::new().compile_text("t.py", format!("import warp as wp\n{source}")).and_then(|module| module.cuda());
+    let text = text.expect("CUDA text");
+    assert!(text.contains(r#"printf("100%% %s %d %s\n", i > 0 ? "True" : "False", i, "#), "{text}");
+}
+
+#[test]
 fn what_a_kernel_prints_comes_back() {
     let source = "
 @wp.kernel

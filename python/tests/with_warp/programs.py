@@ -129,6 +129,22 @@ def with_or_without(function=None):
     return perhaps
 
 
+turn = 999
+
+
+@wp.kernel
+def counted_twice(y: wp.array(dtype=int)):
+    at = int(0)
+    for turn in range(2):
+        for turn in range(3):
+            pass
+        y[at] = wp.static(turn)
+        at += 1
+    for turn in range(2):
+        for inner in range(2):
+            y[2 + 2 * turn + inner] = wp.static(10 * turn + inner)
+
+
 @wp.func
 def total(t: wp.tile(dtype=float, shape=(4,))):
     return wp.tile_sum(t)[0]
@@ -211,6 +227,9 @@ def main():
     for n, function in enumerate((None, functions[0])):
         wp.launch(with_or_without(function), dim=4, inputs=[wp.array([0.5, 1.5, 2.5, -1.0], dtype=float), y])
         out[f"perhaps {n}"] = y.numpy()
+    numbers = wp.zeros(6, dtype=int)
+    wp.launch(counted_twice, dim=1, inputs=[numbers])
+    out["counted twice"] = numbers.numpy()
 
     # Views, empty arrays, recorded launches.
     view = wp.array(np.arange(6.0), dtype=float)

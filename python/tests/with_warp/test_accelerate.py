@@ -224,6 +224,33 @@ def test_constants_and_modes(tmp_path):
     assert "[1.0, 2.5, -3.0, 1.0, 200.0, 255.0, 4.5, 0.5] 1" in lines and any("verify_fp" in line for line in lines)
 
 
+GONE = """
+import kc, warp as wp
+wp.config.quiet = True
+assert kc.accelerate()
+wp.init()
+out = wp.zeros(1, dtype=int)
+
+def made(n):
+    @wp.kernel
+    def k(out: wp.array(dtype=int)):
+        out[0] = wp.static(n)
+    return k
+
+for n in range(4):
+    k = made(n)
+    wp.launch(k, dim=1, inputs=[out])
+    assert out.numpy()[0] == n
+    print(len(k.module._get_live_kernels()))
+"""
+
+
+def test_kernels_that_nobody_has_are_freed(tmp_path):
+    (tmp_path / "gone.py").write_text(GONE)
+    lines = python("gone.py", cwd=tmp_path).stdout.splitlines()
+    assert [line for line in lines if line.isdigit()] == ["1"] * 4
+
+
 def test_the_ledger_of_warps_own_tests(tmp_path):
     """Whatever passes with Warp passes with kc, but for what is explained; a file is run, so that the ledger is no hearsay."""
     sys.path.insert(0, os.path.dirname(HERE))

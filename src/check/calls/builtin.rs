@@ -4,7 +4,6 @@
 use super::call::Given;
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind, ViewIndex};
-use crate::check::types::value::cast_to;
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{AtomicOp, UnaryOp};
@@ -535,8 +534,7 @@ impl Body<'_, '_> {
     fn all_scalars(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
         let steps = value.ty.step_count(&self.c.structs);
         if steps == 0 {
-            let scalar = if value.ty == Type::Scalar(Scalar::Bool) { cast_to(value, Scalar::I32) } else { value };
-            out.push(scalar);
+            out.push(value);
             return;
         }
         for k in 0..steps {
@@ -549,6 +547,8 @@ impl Body<'_, '_> {
 fn conversion(scalar: Option<Scalar>) -> &'static str {
     match scalar {
         Some(s) if s.is_float() => "%g",
+        // The word, as Python and Warp write it.
+        Some(Scalar::Bool) => "%s",
         Some(Scalar::U64) => "%llu",
         Some(s) if s.is_unsigned_int() => "%u",
         Some(Scalar::I64) => "%lld",

@@ -14,7 +14,7 @@ use crate::analysis::ranges::Ranges;
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
-use crate::types::{StructTable, Type};
+use crate::types::{Scalar, StructTable, Type};
 
 /// Something that the text has no form for.
 #[derive(Debug)]
@@ -342,10 +342,19 @@ impl<'a> Translator<'a> {
             }
             Op::Print { format, args } => {
                 let mut values = vec![Expr::atom(quoted(format))];
+                // `print` asks for the words of a bool, and for those alone, with `%s`; `printf` has no such conversion.
+                let plain = format.replace("%%", "");
+                let mut conversions = plain.split('%').skip(1);
                 for &arg in args {
                     let value = self.value(arg)?;
+                    let conversion = conversions.next().unwrap_or_default();
                     values.push(match self.function.ty(arg) {
                         Type::Scalar(s) if super::scalar::is_half(s) => Expr::cast("float", value),
+                        Type::Scalar(Scalar::Bool) if conversion.starts_with('s') => Expr::Conditional(
+                            Box::new(value),
+                            Box::new(Expr::atom(quoted("True"))),
+                            Box::new(Expr::atom(quoted("False"))),
+                        ),
                         _ => value,
                     });
                 }
