@@ -8,7 +8,7 @@ use super::copy::Copier;
 use super::rebuild::Rebuild;
 use super::single_exit;
 use crate::ids::IdMap;
-use crate::ir::{BlockId, FuncId, Function, Module, Op};
+use crate::ir::{BlockId, FuncId, Function, InstId, Module, Op};
 use crate::source::Span;
 
 /// A function with more instructions than this takes in no further one.
@@ -25,18 +25,36 @@ pub struct TooLarge {
 /// Inlines the calls in `function` of those functions of `module` that are `wanted`, and the wanted calls in these. Says
 /// whether there were any. `function` need not be in the module. After an error it is half done: drop it.
 pub fn run(function: &mut Function, module: &Module, wanted: &dyn Fn(FuncId) -> bool) -> Result<bool, TooLarge> {
-    Inliner { module, wanted, callees: IdMap::default() }.function(function)
+    let mut inliner = Inliner { module, wanted, callees: IdMap::default() };
+    if !inliner.find(function) {
+        return Ok(false);
+    }
+    let entry = function.entry;
+    let mut rebuild = Rebuild::start(function);
+    let done = inliner.block(&mut rebuild, entry);
+    rebuild.finish(function);
+    done.map(|()| true)
+}
+
+/// What takes the place of a call.
+struct Callee {
+    /// In single-exit form, with the calls that it makes itself: if those were inlined here too, each function of a chain would
+    /// hold all that follow, in the square of the chain's length.
+    body: Function,
+    /// Whether a copy of it has calls to inline.
+    calls: bool,
 }
 
 struct Inliner<'a> {
     module: &'a Module,
     wanted: &'a dyn Fn(FuncId) -> bool,
-    /// Those met, with their own calls inlined.
-    callees: IdMap<FuncId, Function>,
+    /// Those met.
+    callees: IdMap<FuncId, Callee>,
 }
 
 impl Inliner<'_> {
-    fn function(&mut self, function: &mut Function) -> Result<bool, TooLarge> {
+    /// Makes ready what a function calls, directly or not; says whether it calls anything that is wanted.
+    fn find(&mut self, function: &Function) -> bool {
         let mut calls = Vec::new();
         function.walk(function.entry, &mut |_, inst| {
             if let Op::Call(callee, _) = inst.op
@@ -48,33 +66,34 @@ impl Inliner<'_> {
         });
         for &callee in &calls {
             if !self.callees.contains_key(&callee) {
-                let mut copy = self.module.functions[callee].clone();
+                let mut body = self.module.functions[callee].clone();
                 // What the library calls things means nothing in the user's code.
-                if copy.library {
-                    copy.values.values_mut().for_each(|value| value.name = None);
+                if body.library {
+                    body.values.values_mut().for_each(|value| value.name = None);
                 }
-                self.function(&mut copy)?;
-                single_exit::run(&mut copy);
-                self.callees.insert(callee, copy);
+                let calls = self.find(&body);
+                single_exit::run(&mut body);
+                self.callees.insert(callee, Callee { body, calls });
             }
         }
-        if calls.is_empty() {
-            return Ok(false);
-        }
-        let entry = function.entry;
-        let mut rebuild = Rebuild::start(function);
-        let done = self.block(&mut rebuild, entry);
-        rebuild.finish(function);
-        done.map(|()| true)
+        !calls.is_empty()
     }
 
     fn block(&self, rebuild: &mut Rebuild, block: BlockId) -> Result<(), TooLarge> {
         let outside = rebuild.b.switch_to(block);
-        for id in rebuild.take(block) {
+        let insts = rebuild.take(block);
+        self.insts(rebuild, insts)?;
+        rebuild.b.switch_to(outside);
+        Ok(())
+    }
+
+    /// Appends instructions to the current block.
+    fn insts(&self, rebuild: &mut Rebuild, insts: Vec<InstId>) -> Result<(), TooLarge> {
+        for id in insts {
             let op = rebuild.update(id);
             let nested = op.blocks();
             if let Op::Call(callee, args) = op
-                && let Some(body) = self.callees.get(callee)
+                && let Some(Callee { body, calls }) = self.callees.get(callee)
             {
                 let (callee, args) = (*callee, args.clone());
                 if rebuild.b.function.insts.len() + body.insts.len() > MAX_INSTS {
@@ -83,8 +102,18 @@ impl Inliner<'_> {
                 let results = rebuild.b.function.insts[id].results.clone();
                 let mut copier = Copier::from(body);
                 body.params().iter().zip(args).for_each(|(&param, arg)| copier.map(param, arg));
-                if let Op::Return(values) = copier.insts(&mut rebuild.b, body.entry) {
-                    results.iter().zip(values).for_each(|(&result, value)| rebuild.replace(result, value));
+                let block = rebuild.b.block();
+                let start = rebuild.b.function.blocks[block].insts.len();
+                let last = copier.insts(&mut rebuild.b, body.entry);
+                if *calls {
+                    let copies = rebuild.b.function.blocks[block].insts.split_off(start);
+                    self.insts(rebuild, copies)?;
+                }
+                if let Op::Return(values) = last {
+                    for (&result, value) in results.iter().zip(values) {
+                        let value = rebuild.current(value);
+                        rebuild.replace(result, value);
+                    }
                 }
                 continue;
             }
@@ -93,7 +122,6 @@ impl Inliner<'_> {
             }
             rebuild.b.append(id);
         }
-        rebuild.b.switch_to(outside);
         Ok(())
     }
 }
