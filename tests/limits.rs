@@ -207,6 +207,10 @@ fn objects_of_long_kernels_are_made_soon() {
         ("loops without end", text(lines(800, &|n| format!("    while s < {n}.5:\n        s = s * 1.5 + x[i]\n")))),
         ("library calls", text(lines(500, &|_| "    s = wp.sin(s) * 1.5\n".to_string()))),
         ("stores", text(lines(1_500, &|n| format!("    x[i + {n}] = x[i + {n}] * 2.0\n")))),
+        ("terms of a sum", {
+            let sum = (0..2_000).map(|n| format!("x[i + {n}]")).collect::<Vec<_>>().join(" + ");
+            format!("{HEAD}{}", kernel(&format!("    x[i] = {sum}")))
+        }),
         ("a chain of calls", {
             let functions = lines(400, &|n| {
                 format!("@wp.func\ndef f{}(a: float):\n    return wp.sin(f{n}(a)) * {n}.0 + a\n", n + 1)

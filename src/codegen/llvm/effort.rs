@@ -20,10 +20,15 @@ const DEVICE_INSTRUCTIONS: usize = 8_000;
 /// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
 const SCHEDULED: usize = 2_500;
 
-/// With more than this in one function, code is made without looking at it as a whole. It runs 1.4 to 4 times as long; with
+/// With a block of more instructions than this, the passes that compare all accesses of a loop take seconds: the sum of 2,500
+/// elements (17,500 instructions) took 5 s, and found nothing to do.
+const ACCESSES_BLOCK: usize = 4_000;
+
+/// With more than this in one function, or in one block, code is made without looking at it as a whole. It runs 1.4 to 4 times as long; with
 /// registers and strengths of loops the code of 500 loops took 5 to 13 s, and takes 0.1 to 0.3 s.
 const CODE_INSTRUCTIONS: usize = 24_000;
 const CODE_BLOCKS: usize = 1_200;
+const CODE_BLOCK: usize = 12_000;
 
 /// The largest of each over the functions of a module.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +47,11 @@ impl Size {
         self.instructions <= COSTLY_INSTRUCTIONS && self.blocks <= COSTLY_BLOCKS
     }
 
+    /// Whether passes may run that compare each access of a loop with all others.
+    pub fn bears_passes_on_accesses(self) -> bool {
+        self.block <= ACCESSES_BLOCK
+    }
+
     /// Whether device code may be optimised in full.
     pub fn bears_device_passes(self) -> bool {
         self.instructions <= DEVICE_INSTRUCTIONS
@@ -49,7 +59,7 @@ impl Size {
 
     /// As which level machine code is made of a module optimised in full.
     pub fn code(self) -> Opt {
-        if self.instructions > CODE_INSTRUCTIONS || self.blocks > CODE_BLOCKS {
+        if self.instructions > CODE_INSTRUCTIONS || self.blocks > CODE_BLOCKS || self.block > CODE_BLOCK {
             Opt::None
         } else if self.block > SCHEDULED {
             Opt::Lean

@@ -44,6 +44,9 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
                     slp-vectorizer,vector-combine,instcombine,loop-unroll<O2>,sroa,instcombine,\
                     loop-mssa(licm),early-cse<memssa>,simplifycfg)";
 
+/// Passes of [`FULL`] that compare each access of a loop with all others.
+const ON_ACCESSES: [&str; 3] = ["loop-distribute,", "loop-vectorize,", "loop-load-elim,"];
+
 /// An optimised host module.
 pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
@@ -112,13 +115,17 @@ pub(super) fn compile<'ctx>(
     let called = state.library.take().map(Library::into_called).unwrap_or_default();
     drop(state);
     let optimise = |ll: &Llvm| {
-        let passes = match options.opt {
-            Opt::Full if ll.size().bears_costly_passes() => FULL,
-            Opt::Full => LARGE,
-            Opt::Lean => LEAN,
-            Opt::None => "",
-        };
-        machine.optimise(ll, passes)
+        let size = ll.size();
+        match options.opt {
+            Opt::Full if !size.bears_costly_passes() => machine.optimise(ll, LARGE),
+            Opt::Full if size.bears_passes_on_accesses() => machine.optimise(ll, FULL),
+            Opt::Full => {
+                let passes = ON_ACCESSES.iter().fold(FULL.to_string(), |passes, name| passes.replace(name, ""));
+                machine.optimise(ll, &passes)
+            }
+            Opt::Lean => machine.optimise(ll, LEAN),
+            Opt::None => machine.optimise(ll, ""),
+        }
     };
     let mut objects = Vec::new();
     for (id, declared, fingerprint) in called {
