@@ -231,6 +231,23 @@ fn objects_of_long_kernels_are_made_soon() {
     }
 }
 
+/// What is below the number of instructions from which on device code is made with little effort.
+#[test]
+fn device_code_of_long_kernels_is_made_soon() {
+    let lines = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
+    let loops = lines(440, &|n| format!("    for j{n} in range(n):\n        s += x[j{n}] * {n}.0\n"));
+    let sum = (0..1_300).map(|n| format!("x[i + {n}]")).collect::<Vec<_>>().join(" + ");
+    let files = [
+        ("loops", format!("{HEAD}{}", kernel(&format!("    s = x[i]\n{loops}    x[i] = s")))),
+        ("terms of a sum", format!("{HEAD}{}", kernel(&format!("    x[i] = {sum}")))),
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let target = folder.path().to_str().expect("a name in UTF-8");
+    for (what, text) in files {
+        ends_soon(what, &text, &["compile", "--format", "short", "--emit", "ptx", "--out-dir", target], 4);
+    }
+}
+
 /// kc answers within so many seconds of processor time (of an unoptimised build), or says with a code why not.
 fn ends_soon(what: &str, text: &str, arguments: &[&str], seconds: u64) {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -16,6 +16,12 @@ const COSTLY_BLOCKS: usize = 800;
 /// common parts of addresses (straight-line strength reduction) takes time in the square of their number, seconds from here on.
 const DEVICE_INSTRUCTIONS: usize = 8_000;
 
+/// Likewise of blocks: 300 loops one after another (2,100 blocks) took 6 s, and take 0.5 s.
+const DEVICE_BLOCKS: usize = 800;
+
+/// Likewise of the instructions of one block: the sum of 1,000 elements (6,000) took 2.2 s, and takes 0.2 s.
+const DEVICE_BLOCK: usize = 4_000;
+
 /// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the product of two 12 x 12 matrices with its
 /// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
 const SCHEDULED: usize = 2_500;
@@ -54,7 +60,7 @@ impl Size {
 
     /// Whether device code may be optimised in full.
     pub fn bears_device_passes(self) -> bool {
-        self.instructions <= DEVICE_INSTRUCTIONS
+        self.instructions <= DEVICE_INSTRUCTIONS && self.blocks <= DEVICE_BLOCKS && self.block <= DEVICE_BLOCK
     }
 
     /// As which level machine code is made of a module optimised in full.
