@@ -10,7 +10,7 @@ use super::FileSystem;
 pub struct Home {
     /// The folders that absolute imports are searched in.
     pub roots: Vec<PathBuf>,
-    /// The file's own name, with dots, from the first root.
+    /// The file's own name, with dots, from the outermost root.
     pub name: String,
     /// `__init__.py`
     pub package: bool,
@@ -24,14 +24,24 @@ impl Home {
         let package = stem == "__init__";
         let mut names = if package { Vec::new() } else { vec![stem] };
         let mut roots = vec![folder.clone()];
-        while system.read(&folder.join("__init__.py")).is_some()
+        let is_package = |folder: &Path| system.read(&folder.join("__init__.py")).is_some();
+        // Folders without `__init__.py` are packages too: inside of others, and where the file's own imports lead up through them.
+        let mut inside = folder.ancestors().take(MAX_NAMESPACES).position(is_package).unwrap_or(0);
+        inside = inside.max(match system.read(path) {
+            Some(Ok(text)) => levels(&text).saturating_sub(1),
+            _ => 0,
+        });
+        while (inside > 0 || is_package(&folder))
             && let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
         {
+            inside = inside.saturating_sub(1);
             names.insert(0, name.to_string_lossy().into_owned());
             folder = parent.to_path_buf();
         }
         if folder != roots[0] {
-            roots.insert(0, folder);
+            // A script finds what is beside it first.
+            let at = usize::from(!is_package(&roots[0]));
+            roots.insert(at, folder);
         }
         Home { roots, name: names.join("."), package }
     }
@@ -47,6 +57,15 @@ impl Home {
         };
         self.roots.iter().flat_map(in_root).collect()
     }
+}
+
+/// Of how many folders without `__init__.py`, one in the other, a package is looked for.
+const MAX_NAMESPACES: usize = 4;
+
+/// The most dots that an import of a text begins with.
+fn levels(text: &str) -> usize {
+    let imports = text.lines().filter_map(|line| line.trim_start().strip_prefix("from ."));
+    imports.map(|rest| 1 + rest.bytes().take_while(|&byte| byte == b'.').count()).max().unwrap_or(0)
 }
 
 /// The module, from a root, that an import in the module `name` means: `.x` in `a.b` is `a.x`. None: it leads out of the
@@ -66,7 +85,50 @@ pub fn absolute(name: &str, package: bool, written: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::absolute;
+    use std::path::{Path, PathBuf};
+
+    use super::{FileSystem, Home, absolute};
+
+    #[derive(Debug)]
+    struct Files(&'static [(&'static str, &'static str)]);
+
+    impl FileSystem for Files {
+        fn read(&self, path: &Path) -> Option<Result<String, String>> {
+            self.0.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| Ok((*text).to_string()))
+        }
+
+        fn absolute(&self, path: &Path) -> PathBuf {
+            path.to_path_buf()
+        }
+    }
+
+    #[test]
+    fn folders_are_packages_inside_of_others_and_where_imports_lead_up() {
+        let files = Files(&[
+            ("/w/pkg/__init__.py", ""),
+            ("/w/pkg/a.py", ""),
+            ("/w/pkg/sub/b.py", ""),
+            ("/w/spaces/deep/c.py", "import warp as wp\nfrom ..shapes import Disc\nfrom .near import f\n"),
+            ("/w/spaces/deep/d.py", "from .near import f\n"),
+            ("/w/scripts/e.py", "# from the start"),
+        ]);
+        let home = |path: &str| {
+            let Home { roots, name, package } = Home::of(Path::new(path), &files);
+            assert!(!package);
+            (name, roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(" "))
+        };
+        for (path, name, roots) in [
+            ("/w/pkg/a.py", "pkg.a", "/w /w/pkg"),
+            ("/w/pkg/sub/b.py", "pkg.sub.b", "/w/pkg/sub /w"),
+            ("/w/spaces/deep/c.py", "deep.c", "/w/spaces/deep /w/spaces"),
+            ("/w/spaces/deep/d.py", "d", "/w/spaces/deep"),
+            ("/w/scripts/e.py", "e", "/w/scripts"),
+        ] {
+            assert_eq!(home(path), (name.to_string(), roots.to_string()), "{path}");
+        }
+        // Dots are resolved from the name.
+        assert_eq!(absolute("deep.c", false, "..shapes").as_deref(), Some("shapes"));
+    }
 
     #[test]
     fn dots_lead_up() {
