@@ -176,7 +176,7 @@ impl Body<'_, '_> {
 }
 
 /// The index of element `n`, in row-major order.
-fn constant_index(mut n: u32, extents: &[u32], span: Span) -> Vec<Expr> {
+pub(super) fn constant_index(mut n: u32, extents: &[u32], span: Span) -> Vec<Expr> {
     let mut index = Vec::new();
     for &extent in extents.iter().rev() {
         index.insert(0, number(n % extent, span));

@@ -1,15 +1,22 @@
 //! What does a function get of a view? A copy of its elements, which go back behind the call where the function changes them.
 
+use std::collections::HashSet;
+
 use super::elements::{Elements, variable};
+use super::lanes::constant_index;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, Stmt, StmtKind};
-use crate::check::types::value::{Operand, Reported, Res};
+use crate::check::types::value::{Number, Operand, Reported, Res};
 use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::Id;
+use crate::ir::BinaryOp;
 use crate::source::Span;
 use crate::types::Type;
+
+/// Views of more elements are not compared element by element.
+const MOST_COMPARED: u32 = 4096;
 
 /// A view that a call gets as a copy.
 pub(in crate::check) struct Lent {
@@ -68,21 +75,26 @@ impl Body<'_, '_> {
         };
         for (n, Lent { copy, view }) in lent.iter().enumerate() {
             // Another argument may name the same elements: then the copy is not what the function would see.
-            let twin = lent.iter().enumerate().find(|(m, other)| {
-                *m != n
+            let mut twin = None;
+            for (m, other) in lent.iter().enumerate() {
+                if m != n
                     && other.view.reads.iter().any(|read| view.reads(read.tile))
                     && (changed(self, *copy) || changed(self, other.copy))
-            });
+                    && !self.apart(view, &other.view)?
+                {
+                    twin = twin.or(Some(other));
+                }
+            }
             let whole = call.args.iter().find(|arg| match arg.kind {
                 ExprKind::Local(id) => view.reads(id) && (changed(self, *copy) || changed(self, id)),
                 _ => false,
             });
-            if let Some(at) = twin.map(|(_, other)| other.view.span).or(whole.map(|arg| arg.span)) {
+            if let Some(at) = twin.map(|other| other.view.span).or(whole.map(|arg| arg.span)) {
                 return Err(self.report(
                     Diagnostic::new(Code::E0407, "a function that changes a tile gets its elements under two names")
                         .label(view.span, "a view of a tile")
                         .label(at, "the same tile")
-                        .help("copy one of them to a variable of its own first"),
+                        .help("copy one of them to a variable of its own first, or give parts that lie apart at constant indices"),
                 ));
             }
         }
@@ -117,6 +129,33 @@ impl Body<'_, '_> {
             self.assign_elements(view, from.ok_or(Reported)?, span)?;
         }
         Ok(result)
+    }
+
+    /// Whether two views have no element in common, as their constant indices tell.
+    fn apart(&mut self, a: &Elements, b: &Elements) -> Res<bool> {
+        let (Some(a), Some(b)) = (self.named_elements(a)?, self.named_elements(b)?) else { return Ok(false) };
+        Ok(a.is_disjoint(&b))
+    }
+
+    /// The elements of variables that a view names; None where only a run knows them.
+    fn named_elements(&mut self, view: &Elements) -> Res<Option<HashSet<(LocalId, Vec<i128>)>>> {
+        let extents = view.ty.extents().to_vec();
+        let count = extents.iter().fold(1, |all: u32, &extent| all.saturating_mul(extent));
+        if count > MOST_COMPARED {
+            return Ok(None);
+        }
+        let pending = self.pending.len();
+        let mut named = HashSet::new();
+        for n in 0..count {
+            let element = (view.at)(self, &constant_index(n, &extents, view.span), true);
+            self.pending.truncate(pending);
+            let ExprKind::Load { array, index, .. } = element?.kind else { return Ok(None) };
+            let (ExprKind::Local(tile), Some(index)) = (array.kind, index.iter().map(value).collect()) else {
+                return Ok(None);
+            };
+            named.insert((tile, index));
+        }
+        Ok(Some(named))
     }
 
     /// Whether a function changes elements of an array that it is given.
@@ -156,5 +195,26 @@ impl Body<'_, '_> {
             };
         });
         found
+    }
+}
+
+/// The value of an index that is made of constants.
+fn value(index: &Expr) -> Option<i128> {
+    match &index.kind {
+        ExprKind::Binary(op, a, b) => {
+            let (a, b) = (value(a)?, value(b)?);
+            match op {
+                BinaryOp::Add => a.checked_add(b),
+                BinaryOp::Sub => a.checked_sub(b),
+                BinaryOp::Mul => a.checked_mul(b),
+                BinaryOp::Div if a >= 0 && b > 0 => Some(a / b),
+                BinaryOp::Rem if a >= 0 && b > 0 => Some(a % b),
+                _ => None,
+            }
+        }
+        _ => match index.as_number()? {
+            Number::Int(n) => Some(n),
+            _ => None,
+        },
     }
 }
