@@ -13,7 +13,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::BinaryOp;
 use crate::source::Span;
-use crate::types::Type;
+use crate::types::{LocalArrayType, Type};
 
 /// Views of more elements are not compared element by element.
 const MOST_COMPARED: u32 = 4096;
@@ -56,9 +56,6 @@ impl Body<'_, '_> {
 
     /// What a call gives that got copies: what it changed of them is changed in the views.
     pub(in crate::check) fn take_back(&mut self, result: Operand, lent: Vec<Lent>, span: Span) -> Res<Operand> {
-        if lent.is_empty() {
-            return Ok(result);
-        }
         let call = match &result {
             Operand::Value(Expr { kind: ExprKind::Call(call), .. })
             | Operand::Results(call, _)
@@ -69,6 +66,10 @@ impl Body<'_, '_> {
             }),
         };
         let Some(call) = call else { return Ok(result) };
+        self.no_changed_twin(&call)?;
+        if lent.is_empty() {
+            return Ok(result);
+        }
         let changed = |this: &Self, tile: LocalId| {
             let given = |arg: &Expr| matches!(arg.kind, ExprKind::Local(id) if id == tile);
             (0..call.args.len()).any(|n| given(&call.args[n]) && this.changes(call.callee, LocalId::new(n)))
@@ -129,6 +130,28 @@ impl Body<'_, '_> {
             self.assign_elements(view, from.ok_or(Reported)?, span)?;
         }
         Ok(result)
+    }
+
+    /// Refuses a tile that is given twice to a function that changes it: the function may pass parts of both parameters on,
+    /// as copies that know nothing of each other.
+    fn no_changed_twin(&mut self, call: &Call) -> Res<()> {
+        let tile = |arg: &Expr| match (&arg.kind, arg.ty) {
+            (ExprKind::Local(id), Type::Local(LocalArrayType { block: true, .. })) => Some(*id),
+            _ => None,
+        };
+        for (n, arg) in call.args.iter().enumerate() {
+            let Some(id) = tile(arg) else { continue };
+            let Some(m) = (0..n).find(|&m| tile(&call.args[m]) == Some(id)) else { continue };
+            if [m, n].into_iter().any(|k| self.changes(call.callee, LocalId::new(k))) {
+                return Err(self.report(
+                    Diagnostic::new(Code::E0407, "a function that changes a tile gets its elements under two names")
+                        .label(call.args[m].span, "a tile")
+                        .label(arg.span, "the same tile")
+                        .help("copy one of them to a variable of its own first"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Whether two views have no element in common, as their constant indices tell.
