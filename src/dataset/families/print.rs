@@ -79,7 +79,7 @@ fn structure(draft: &Draft) -> Vec<String> {
     let class = class(draft);
     let mut out = vec![String::new(), String::new(), "@wp.struct".to_string(), format!("class {class}:")];
     if draft.style.docs {
-        out.push(format!("    \"\"\"Parameters of the {}.\"\"\"", draft.name.replace('_', " ")));
+        out.push("    \"\"\"Parameters that stay the same in all launches.\"\"\"".to_string());
         out.push(String::new());
     }
     for name in &draft.bundled {
@@ -386,8 +386,15 @@ pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
     let short = words::sentence(&meanings[0]);
     let kernels = draft.functions.iter().filter(|function| function.kind == Kind::Kernel).count();
     let mut medium = short.clone();
-    for more in &meanings[1..] {
-        medium += &format!(" Then {}{}.", more[..1].to_lowercase(), &more[1..]);
+    for (at, more) in meanings.iter().enumerate().skip(1) {
+        // What is done before the step is no step after it.
+        let first = match (more.contains(" before "), at) {
+            (true, _) => "Also",
+            (false, 1) => "Then",
+            (false, _) if at + 1 == meanings.len() => "Finally,",
+            (false, _) => "After that,",
+        };
+        medium += &format!(" {first} {}{}.", more[..1].to_lowercase(), &more[1..]);
     }
     let count = if kernels == 1 { "one Warp kernel".to_string() } else { format!("{kernels} Warp kernels") };
     medium += &format!(" Use {count} and a host program that launches and checks.");

@@ -273,6 +273,9 @@ fn threads(dims: &[&str]) -> Vec<String> {
                 "vertices" => "vertex".to_string(),
                 "boxes" => "box".to_string(),
                 "cols" => "column".to_string(),
+                "classes" => "class".to_string(),
+                // That a thread is for a thread says nothing.
+                "threads" => "stride".to_string(),
                 "listed" | "selected" => format!("{things} element"),
                 "bodies" => "body".to_string(),
                 things => things.strip_suffix('s').unwrap_or(things).to_string(),
