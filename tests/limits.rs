@@ -186,6 +186,10 @@ fn large_files_end_soon() {
             let returns = lines(14_000, &|n| format!("    if x[i] > {n}.5:\n        x[i] = {n}.0\n        return\n"));
             format!("{HEAD}{}", kernel(&returns))
         }),
+        ("functions of one name", {
+            let functions = "@wp.func\ndef f(a: float):\n    return a\n".repeat(25_000);
+            format!("{HEAD}{functions}{}", kernel("    x[i] = f(1.0)"))
+        }),
         ("functions in a row", {
             let functions = lines(6_000, &|n| format!("@wp.func\ndef f{n}(a: float):\n    return f{}(a)\n", n + 1));
             format!("{HEAD}{}{functions}@wp.func\ndef f6000(a: float):\n    return a\n", kernel("    x[i] = f0(x[i])"))

@@ -109,6 +109,7 @@ pub fn check(
         functions: IdVec::new(),
         instances: IdMap::default(),
         names: HashSet::new(),
+        numbers: HashMap::new(),
         custom: HashMap::new(),
         underived: Vec::new(),
         gradients: HashMap::new(),
@@ -298,6 +299,9 @@ pub(crate) struct Checker<'a> {
     instances: IdMap<InstanceKey, Instance>,
     /// Function names taken in the output.
     names: HashSet<String>,
+    /// The number of the last name that [`Checker::unique_name`] made of a wanted one: thousands of functions of one name would
+    /// else each try all before them.
+    numbers: HashMap<String, usize>,
     /// Custom gradients by their function.
     custom: HashMap<FunctionName, calls::gradient::Custom>,
     underived: Vec<calls::gradient::Underived>,
@@ -495,9 +499,9 @@ impl Checker<'_> {
     /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their source names.
     pub fn unique_name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();
-        let mut n = 1;
         while !self.names.insert(name.clone()) {
-            n += 1;
+            let n = self.numbers.entry(wanted.to_string()).or_insert(1);
+            *n += 1;
             name = format!("{wanted}_{n}");
         }
         name
