@@ -151,6 +151,32 @@ impl Body<'_, '_> {
 
     /// A list of two to four items as the call that makes a vector of them.
     pub fn vector_text(&self, list: &ast::Expr) -> Option<String> {
+        self.matrix_text(list).or_else(|| self.row_text(list))
+    }
+
+    /// Likewise a matrix for a list of lists.
+    fn matrix_text(&self, list: &ast::Expr) -> Option<String> {
+        let ExprKind::List(rows) = &list.kind else { return None };
+        let parts = rows.iter().map(|row| match &row.kind {
+            ExprKind::List(items) => Some(items.as_slice()),
+            _ => None,
+        });
+        let parts = parts.collect::<Option<Vec<_>>>()?;
+        let columns = parts.first()?.len();
+        let plain = |item: &ast::Expr| !matches!(item.kind, ExprKind::List(_) | ExprKind::Starred(_));
+        if ![rows.len(), columns].iter().all(|n| (2..=4).contains(n))
+            || parts.iter().any(|row| row.len() != columns || !row.iter().all(plain))
+        {
+            return None;
+        }
+        let items: Vec<&str> = parts.into_iter().flatten().map(|item| self.c.sources.text(item.span)).collect();
+        match rows.len() == columns {
+            true => Some(format!("wp.mat{columns}{columns}({})", items.join(", "))),
+            false => Some(format!("wp.matrix({}, shape=({}, {columns}))", items.join(", "), rows.len())),
+        }
+    }
+
+    fn row_text(&self, list: &ast::Expr) -> Option<String> {
         let ExprKind::List(items) = &list.kind else { return None };
         let plain =
             |item: &ast::Expr| !matches!(item.kind, ExprKind::List(_) | ExprKind::Starred(_) | ExprKind::Tuple(_));

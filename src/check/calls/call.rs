@@ -76,6 +76,9 @@ impl Body<'_, '_> {
         if let Some(result) = self.call_host_function(callee, args, span) {
             return result;
         }
+        if let Some(reported) = self.of_list(callee, args, span) {
+            return Err(reported);
+        }
         let callee_operand = self.expr(callee);
         // `wp.static(...)` holds host Python: its argument follows other rules.
         if let Ok(Operand::Function(FunctionName::Builtin(name))) = &callee_operand
@@ -169,6 +172,27 @@ impl Body<'_, '_> {
     }
 
     /// A call of a built-in that the compiler itself knows; None for every other name.
+    /// Reports `wp.vec3([x, y, z])` and the like: the numbers go into the call themselves.
+    fn of_list(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Reported> {
+        let ([arg], ast::ExprKind::Attribute { name, .. }) = (args, &callee.kind) else { return None };
+        let is_composite = ["vec", "mat"].iter().any(|family| name.text.starts_with(family));
+        if self.is_host() || !is_composite || arg.name.is_some() {
+            return None;
+        }
+        let text = self.vector_text(&arg.value)?;
+        // The size that the call names counts.
+        let sized = name.text.bytes().any(|byte| byte.is_ascii_digit());
+        let text = match text.split_once('(') {
+            Some((_, items)) if sized && !text.contains("shape=") => {
+                format!("{}({items}", self.c.sources.text(callee.span))
+            }
+            _ => text,
+        };
+        let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
+            .label(arg.value.span, "not part of the kernel language");
+        Some(self.replaced(diagnostic, span, &text))
+    }
+
     fn call_builtin(&mut self, word: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         let on_tiles = self.tile_builtin(word, given, span);
         self.by_block |= on_tiles.is_some();
@@ -540,6 +564,13 @@ impl Body<'_, '_> {
             ("min" | "max", [Given { operand: Operand::Value(Expr { ty: Type::Array(_), .. }), .. }]) => {
                 let step = format!("m = wp.{text}(m, x[j])");
                 diagnostic = diagnostic.help(format!("loop over the elements: `for j in range(x.shape[0]):` `{step}`"));
+            }
+            (word, [Given { operand: Operand::Const(_), .. }, ..])
+                if word.starts_with("rand") && word != "rand_init" =>
+            {
+                diagnostic = diagnostic.help(format!(
+                    "a state comes first: `state = wp.rand_init(seed, wp.tid())`, then `wp.{word}(state)`"
+                ));
             }
             _ => {}
         }

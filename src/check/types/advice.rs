@@ -171,6 +171,9 @@ impl Body<'_, '_> {
                     diagnostic
                 }
             }
+            Type::Scalar(_) if text.ends_with("tid()") => {
+                diagnostic.help(format!("it is the number of the thread; of two dimensions: `i, j = {text}`"))
+            }
             Type::Transform(_) => match name.text.as_str() {
                 "x" | "y" | "z" => {
                     let whole = format!("p.{}", name.text);
