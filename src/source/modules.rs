@@ -26,17 +26,18 @@ impl Home {
         let mut roots = vec![folder.clone()];
         let is_package = |folder: &Path| system.read(&folder.join("__init__.py")).is_some();
         // Folders without `__init__.py` are packages too: inside of others, and where the file's own imports lead up through them.
-        let mut inside = folder.ancestors().take(MAX_NAMESPACES).position(is_package).unwrap_or(0);
-        inside = inside.max(match system.read(path) {
-            Some(Ok(text)) => levels(&text).saturating_sub(1),
+        let levels = match system.read(path) {
+            Some(Ok(text)) => levels(&text),
             _ => 0,
-        });
-        while (inside > 0 || is_package(&folder))
-            && let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
-        {
-            inside = inside.saturating_sub(1);
+        };
+        let mut inside = levels.saturating_sub(1);
+        loop {
+            let package = folder.ancestors().take(MAX_NAMESPACES).position(is_package);
+            inside = inside.max(package.map_or(0, |above| above + 1));
+            let (Some(parent), Some(name), 1..) = (folder.parent(), folder.file_name(), inside) else { break };
             names.insert(0, name.to_string_lossy().into_owned());
             folder = parent.to_path_buf();
+            inside -= 1;
         }
         if folder != roots[0] {
             // A script finds what is beside it first.
@@ -108,6 +109,8 @@ mod tests {
             ("/w/pkg/__init__.py", ""),
             ("/w/pkg/a.py", ""),
             ("/w/pkg/sub/b.py", ""),
+            ("/w/pkg/sub/in/__init__.py", ""),
+            ("/w/pkg/sub/in/f.py", ""),
             ("/w/spaces/deep/c.py", "import warp as wp\nfrom ..shapes import Disc\nfrom .near import f\n"),
             ("/w/spaces/deep/d.py", "from .near import f\n"),
             ("/w/scripts/e.py", "# from the start"),
@@ -120,6 +123,7 @@ mod tests {
         for (path, name, roots) in [
             ("/w/pkg/a.py", "pkg.a", "/w /w/pkg"),
             ("/w/pkg/sub/b.py", "pkg.sub.b", "/w/pkg/sub /w"),
+            ("/w/pkg/sub/in/f.py", "pkg.sub.in.f", "/w /w/pkg/sub/in"),
             ("/w/spaces/deep/c.py", "deep.c", "/w/spaces/deep /w/spaces"),
             ("/w/spaces/deep/d.py", "d", "/w/spaces/deep"),
             ("/w/scripts/e.py", "e", "/w/scripts"),

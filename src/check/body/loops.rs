@@ -52,6 +52,8 @@ impl Body<'_, '_> {
         let header = self.header(iter);
         if let Ok((range, mirrored)) = &header
             && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
+            // Such a loop is none of copies, as in Warp: its variable is not known.
+            && !jumps(body)
             && let Some(iterations) = self.constant_iterations(range, *mirrored)
         {
             return self.unroll(name, &iterations, body, span, out);
@@ -326,6 +328,15 @@ fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
     let mut leaves = false;
     each_statement(body, &mut |stmt| leaves |= matches!(stmt.kind, ast::StmtKind::Break));
     leaves || super::known::assigns(body, name)
+}
+
+/// Whether a `break` or `continue` in a loop's body belongs to this loop.
+fn jumps(body: &[ast::Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        ast::StmtKind::Break | ast::StmtKind::Continue => true,
+        ast::StmtKind::If { then, otherwise, .. } => jumps(then) || jumps(otherwise),
+        _ => false,
+    })
 }
 
 /// Whether a statement's text has a call of `static`, whose argument may need the loop variable.

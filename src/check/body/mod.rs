@@ -4,6 +4,7 @@ mod expr;
 mod foreign;
 mod indexed;
 pub(super) mod known;
+mod limits;
 pub(in crate::check) mod local_array;
 mod loop_habits;
 mod loops;

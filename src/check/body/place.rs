@@ -178,6 +178,9 @@ impl Body<'_, '_> {
             self.failed |= result.is_err();
             return result;
         }
+        if let Some(result) = self.limit_of_type(base, name) {
+            return result;
+        }
         let operand = self.expr(base)?;
         let expr = match operand {
             Operand::Module(path) => {
