@@ -47,7 +47,7 @@ def _ratio(a: Float, b: Float) -> Float:
 
 
 @func
-@no_grad("a bound")
+@zero_grad("a bound")
 def _half_of_digits(x: float32) -> float32:
     """The root of the distance of 1 to the next number: what is divided by a difference that small, relative to the numbers, keeps
     half of its digits."""
@@ -55,13 +55,13 @@ def _half_of_digits(x: float32) -> float32:
 
 
 @func
-@no_grad("a bound")
+@zero_grad("a bound")
 def _half_of_digits(x: float64) -> float64:
     return float64(1.4901161193847656e-8)
 
 
 @func
-@no_grad("a bound")
+@zero_grad("a bound")
 def _size(a: Mat[N, N, Float]) -> Float:
     """The sum of magnitudes."""
     sum = Float(0.0)
@@ -85,7 +85,7 @@ def _turn(sum: Float, rounding: Float, difference: Float, scale: Float) -> Float
 
 
 @func
-@no_grad("a bound")
+@zero_grad("a bound")
 def _rounding(size: Float) -> Float:
     """What rounding leaves of 0 in products with unit vectors, where the magnitudes of the other factor sum up to `size`."""
     half = _half_of_digits(size)

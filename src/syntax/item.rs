@@ -93,6 +93,16 @@ pub(super) struct Island<'r, 't> {
     pub depth: usize,
 }
 
+/// Whether a word is one of Warp's for types of several numbers: `vector`, `mat33f`, `quatd`.
+pub fn is_composite_word(word: &str) -> bool {
+    let sized = ["vec", "mat"].iter().filter_map(|family| word.strip_prefix(family));
+    matches!(word, "vector" | "matrix" | "quaternion" | "transformation")
+        || ["quat", "transform", "spatial_vector", "spatial_matrix"]
+            .iter()
+            .any(|family| word.strip_prefix(family).is_some_and(|rest| matches!(rest, "" | "f" | "d" | "h")))
+        || sized.into_iter().any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 impl<'t> Island<'_, 't> {
     pub fn tokens(&self, index: usize) -> &'t [Token] {
         self.lines.layout.lines.get(index).map_or(&[], |line| self.lines.tokens(line))
@@ -123,7 +133,9 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::Def | Tok::Async), _) if self.nested.holds(header) => self.function_region(header, out),
             (Some(Tok::Def | Tok::Async), _) if self.nested.launches(header) => self.function_region(header, out),
             (Some(Tok::Def), _) => out.extend(self.plain_function(header)),
-            (Some(Tok::Class), _) if is_struct || self.is_enum(header) => out.extend(self.class(header)),
+            (Some(Tok::Class), _) if is_struct || self.is_enum(header) || self.is_type(header) => {
+                out.extend(self.class(header));
+            }
             (Some(Tok::Class), _) if self.nested.holds(header) || self.nested.launches(header) => {
                 self.class_region(header, out);
             }
@@ -187,6 +199,12 @@ impl<'t> Island<'_, 't> {
         bases
             .take_while(|token| token.kind != Tok::Colon)
             .any(|&token| token.kind == Tok::Name && ENUM_BASES.contains(&self.text(token)))
+    }
+
+    /// Whether a class header names a vector, matrix or the like among its bases: another name of that type.
+    fn is_type(&self, header: usize) -> bool {
+        let bases = self.tokens(header).iter().skip(2).take_while(|token| token.kind != Tok::Colon);
+        bases.into_iter().any(|&token| token.kind == Tok::Name && is_composite_word(self.text(token)))
     }
 
     /// The span of lines, from the first to the last token.

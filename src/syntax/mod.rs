@@ -23,6 +23,8 @@ mod region;
 mod token;
 pub mod visit;
 
+pub use item::is_composite_word;
+
 use std::ops::Range;
 
 use crate::diag::Diagnostics;

@@ -24,12 +24,14 @@ impl Body<'_, '_> {
         };
         let number = match scalar.is_float() && function.text == "finfo" {
             true => of_float(scalar, &name.text)?,
-            false if function.text == "iinfo" && !scalar.is_float() && scalar != Scalar::Bool => match name.text.as_str() {
-                "min" => Number::Int(int_range(scalar).0),
-                "max" => Number::Int(int_range(scalar).1),
-                "bits" => Number::Int(scalar.bits().into()),
-                _ => return None,
-            },
+            false if function.text == "iinfo" && !scalar.is_float() && scalar != Scalar::Bool => {
+                match name.text.as_str() {
+                    "min" => Number::Int(int_range(scalar).0),
+                    "max" => Number::Int(int_range(scalar).1),
+                    "bits" => Number::Int(scalar.bits().into()),
+                    _ => return None,
+                }
+            }
             false => return None,
         };
         Some(Ok(Operand::Const(Constant::untyped(number))))

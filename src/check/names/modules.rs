@@ -11,6 +11,7 @@ use super::member::{is_builtin_alias, is_core, is_warp};
 use super::scope::{Global, MODULE, Scope, ScopeId};
 use super::suggest::nearest;
 use crate::check::Checker;
+use crate::check::host::nest::{Unknown, Why};
 use crate::check::types::value::{Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::limits::{MAX_FILES, MAX_IMPORTS};
@@ -217,6 +218,12 @@ impl Checker<'_> {
     /// Reports a name that is in no file that kc can read.
     pub fn missing_import(&mut self, module: &str, name: &str, span: Span) -> Reported {
         let diagnostic = match self.module(module) {
+            // A compiled module has it, most likely.
+            Some(scope) if self.scopes[scope].open => {
+                let why =
+                    Why::Computed(Some(format!("`{name}` comes with `import *`, from what is no file of Python")));
+                return self.need_unknown(&Unknown { name: format!("{module}.{name}"), place: span, why });
+            }
             Some(scope) => {
                 let file = self.modules.files.get(&scope).map(|module| module.file);
                 let path = file.map(|file| self.sources.path(file).display().to_string()).unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::library::Library;
 use crate::limits::MAX_SCOPES;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
+use crate::syntax::is_composite_word;
 use crate::types::{Field, StructDef, StructId, Type};
 
 crate::define_id!(
@@ -38,6 +39,8 @@ pub(crate) struct Scope {
     pub returned: Option<Option<ast::Expr>>,
     /// The file has a `from warp import *`: built-ins go without prefix.
     pub star_import: bool,
+    /// The file has a `from .. import *` of what is no file that kc reads: it may have any name.
+    pub open: bool,
     /// What names meant before they were bound anew by their own value.
     earlier: HashMap<String, Vec<Global>>,
 }
@@ -109,6 +112,7 @@ impl Scope {
             tag: String::new(),
             returned: None,
             star_import: false,
+            open: false,
             earlier: HashMap::new(),
         }
     }
@@ -303,6 +307,8 @@ impl Checker<'_> {
                 if self.import_all(&module) {
                     continue;
                 }
+                let here = self.module_of(self.scope);
+                self.scopes[here].open = true;
                 // Another file's names come with it, most often those of its own imports.
                 for (name, module) in [("wp", "warp"), ("np", "numpy")] {
                     if self.lookup(name).is_none() {
@@ -414,6 +420,11 @@ impl Checker<'_> {
                 false => Global::ForeignStruct(Rc::new(class.clone())),
             };
             self.bind(&name, global);
+        } else if let ([base], true) = (class.bases.as_slice(), class.members.is_empty())
+            && is_composite(base)
+        {
+            // `class vec6(wp.types.vector(length=6, dtype=float)): pass` is another name of the type.
+            self.bind(&name, Global::Constant(base.clone()));
         } else if !class.bases.is_empty() {
             let members = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?))).collect();
             let class = EnumClass { name: name.clone(), members, scope: self.scope };
@@ -747,6 +758,16 @@ fn names_itself(annotation: &ast::Expr, class: &str) -> bool {
     match &annotation.kind {
         ExprKind::Name(name) => name == class,
         ExprKind::Str(text) => text.trim() == class,
+        _ => false,
+    }
+}
+
+/// Whether an expression is a type of several numbers by its last word.
+fn is_composite(base: &ast::Expr) -> bool {
+    match &base.kind {
+        ExprKind::Call { callee, .. } => is_composite(callee),
+        ExprKind::Attribute { name, .. } => is_composite_word(&name.text),
+        ExprKind::Name(name) => is_composite_word(name),
         _ => false,
     }
 }
