@@ -24,6 +24,7 @@ from ._errors import CompileError as CompileError
 from ._errors import DeviceError as DeviceError
 from ._errors import Error as Error
 from ._errors import GradientError as GradientError
+from ._errors import GradientWarning as GradientWarning
 from ._errors import IndexError as IndexError
 from ._errors import InternalError as InternalError
 from ._errors import LaunchError as LaunchError
