@@ -44,6 +44,7 @@ limits! {
     MAX_CONSTANT_COPIES: usize = 1 << 21, "E0508", "parts of all uses of compile-time values in a file together";
     MAX_STATIC_ITERATIONS: usize = 4096, "E0501", "iterations of a loop that is unrolled because `wp.static` needs its variable";
     MAX_UNROLLED_STATEMENTS: usize = 1 << 15, "E0910", "statements that such loops of a file are unrolled to, nested ones multiplied";
+    MAX_PYTHON_CLAUSES: usize = 8, "E0508", "`for`s of one comprehension that is computed while compiling";
     MAX_NESTED_USES: usize = 4096, "E0910", "functions and constants that are looked up inside one another";
     MAX_INSTANCES: usize = 32_768, "E0910", "versions of the functions of a file, one for each combination of argument types";
     MAX_GRADIENT_DEPTH: u32 = 8, "E0910", "`wp.grad` of functions that call `wp.grad`, inside one another";

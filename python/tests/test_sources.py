@@ -263,3 +263,35 @@ def test_array_types_have_other_names():
     out = np.zeros(2, np.float32)
     rows(2, np.array([[1, 2], [3, 4]], np.float32), out)
     assert out.tolist() == [3.0, 7.0]
+
+
+COMPUTED = [
+    "1.0 - math.cos(0.001)",
+    "math.radians(33.3) + math.degrees(0.7) + math.hypot(3.0, 4.1) + math.atan2(0.3, -2.0)",
+    "sum(math.exp(-0.5 * (i - 3) ** 2) for i in range(7))",
+    "np.log1p(1e-9) + np.arctan2(1e-8, 1.0) + np.sqrt(2.0) + np.power(2.5, 3.0)",
+    "math.floor(-2.5) * 10.0 + math.ceil(2.1) + float(math.trunc(-7.9))",
+    "math.log(10.0, 3.0) + math.log2(10.0) - math.log10(7.0) + math.expm1(1e-9)",
+    "[3.5, 2.5][-1] + {'a': 1.5, 'b': 2.5}['b'] + (1.5 if 'x' in ('x', 'y') else 2.5)",
+    "sum(a * b for a, b in zip([1.5, 2.5, 3.5], reversed([0.1, 0.2, 0.3])))",
+    "float(len([i for i in range(-5, 30, 3) if i % 2 == 1 if i > 0])) / 3.0",
+    "float(sum(i * x for i, x in enumerate(tuple(range(10, 4, -2)))))",
+    "[x for row in [[1.25, 2.5], [3.75]] for x in row if x != 2.5][1]",
+    "1.0 if any([False, 2 > 1]) and all(i < 3 for i in range(3)) and None is None else 0.0",
+    "np.tanh(0.3) * np.sinh(0.1) - np.cosh(1.1) + np.arcsin(0.3) - math.acos(0.2) + math.tan(1.2)",
+    "math.sqrt(math.pi) ** 3 + math.copysign(2.0, -0.0) + math.fmod(-7.5, 2.0) + math.fabs(-3)",
+]
+
+
+def test_constants_of_a_text_are_those_of_python():
+    lines = [f"C{k} = {text}" for k, text in enumerate(COMPUTED)]
+    writes = [f"    x[{k}] = wp.float64(C{k})" for k in range(len(COMPUTED))]
+    text = "\n".join(
+        ["import math", "import numpy as np", "import warp as wp", *lines, "@wp.kernel"]
+        + ["def k(x: wp.array(dtype=wp.float64)):", *writes]
+    )
+    x = np.zeros(len(COMPUTED))
+    kc.compile(text).k(1, x)
+    expected = [eval(text, {"math": math, "np": np}) for text in COMPUTED]
+    # The C library of Python and that of kc may round a function's last bit in different ways.
+    np.testing.assert_allclose(x, expected, rtol=4e-16, atol=0)

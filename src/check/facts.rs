@@ -112,6 +112,7 @@ fn meaning(operand: &Operand) -> Option<Meaning> {
         Operand::Tile(elements) => Meaning::Value(Type::Local(elements.ty)),
         Operand::Enum(class) => Meaning::Enum(class.name.clone()),
         Operand::Tuple(_)
+        | Operand::Dict(_)
         | Operand::Slice(_)
         | Operand::Shape(_)
         | Operand::Adjoint

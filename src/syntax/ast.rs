@@ -282,14 +282,35 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     List(Vec<Expr>),
     Starred(Box<Expr>),
-    /// Means something only in calls at module level, such as `wp.set_module_options({...})`.
+    /// Means something only where Python computes: `wp.set_module_options({...})`, constants of the module.
     Dict(Vec<(Expr, Expr)>),
-    /// Python that kernels do not have: `an f-string`, `a lambda`, `a comprehension`, `a dict`, ...
+    /// `[element for target in iter if condition]`, `(element for ...)`: only where Python computes.
+    Comprehension(Box<Comprehension>),
+    /// Python that kernels do not have: `an f-string`, `a lambda`, `a set`, ...
     Unsupported(&'static str),
     /// Text outside kernels that our grammar does not cover (module level only).
     Opaque,
     /// Could not be parsed; already reported.
     Error,
+}
+
+/// A list comprehension or a generator expression.
+#[derive(Clone, Debug)]
+pub struct Comprehension {
+    /// What it is called: `a comprehension`, `a generator expression`.
+    pub what: &'static str,
+    pub element: Expr,
+    /// At least one.
+    pub clauses: Vec<Clause>,
+}
+
+/// `for target in iter if condition if condition`
+#[derive(Clone, Debug)]
+pub struct Clause {
+    pub target: Expr,
+    pub iter: Expr,
+    pub conditions: Vec<Expr>,
+    pub is_async: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -37,6 +37,10 @@ pub enum BraceItem {
 /// The words for `...`, which as a statement of its own means `pass`.
 pub const ELLIPSIS: &str = "`...`";
 
+/// The words for comprehensions.
+pub const LIST: &str = "a comprehension";
+pub const GENERATOR: &str = "a generator expression";
+
 /// What the actions need to know, and what they find.
 pub struct Builder<'t> {
     pub file: FileId,
@@ -45,6 +49,10 @@ pub struct Builder<'t> {
     pub faults: Vec<Fault>,
     /// Whether the line holds Python that kernels do not have.
     pub unsupported: bool,
+}
+
+pub fn clause(is_async: bool, target: Expr, iter: Expr, conditions: Vec<Expr>) -> Clause {
+    Clause { target, iter, conditions, is_async }
 }
 
 impl<'t> Builder<'t> {
@@ -201,15 +209,31 @@ impl<'t> Builder<'t> {
         self.expr(start, ExprKind::List(items), end)
     }
 
+    pub fn comprehension(
+        &mut self,
+        start: u32,
+        what: &'static str,
+        element: Expr,
+        clauses: Vec<Clause>,
+        end: u32,
+    ) -> Expr {
+        if clauses.iter().any(|clause| clause.is_async) {
+            return self.unsupported(start, what, end);
+        }
+        self.expr(start, ExprKind::Comprehension(Box::new(Comprehension { what, element, clauses })), end)
+    }
+
     pub fn braces(&mut self, start: u32, items: Vec<BraceItem>, end: u32) -> Expr {
         let is_set = matches!(items.first(), Some(BraceItem::Element));
-        let whole = self.unsupported(start, if is_set { "a set" } else { "a dict" }, end);
         let count = items.len();
         let pairs: Vec<(Expr, Expr)> = items
             .into_iter()
             .filter_map(|item| if let BraceItem::Pair(pair) = item { Some(*pair) } else { None })
             .collect();
-        if pairs.len() == count { self.expr(start, ExprKind::Dict(pairs), end) } else { whole }
+        match pairs.len() == count {
+            true => self.expr(start, ExprKind::Dict(pairs), end),
+            false => self.unsupported(start, if is_set { "a set" } else { "a dict" }, end),
+        }
     }
 
     /// A parenthesised expression is the expression itself; its place includes the parentheses.

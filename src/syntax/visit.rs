@@ -130,6 +130,8 @@ impl Expr {
             | ExprKind::Str(_)
             | ExprKind::Bool(_)
             | ExprKind::None
+            // Its names are its own.
+            | ExprKind::Comprehension(_)
             | ExprKind::Unsupported(_)
             | ExprKind::Opaque
             | ExprKind::Error => {}

@@ -59,6 +59,9 @@ impl Body<'_, '_> {
 
     fn meaning(&mut self, expr: &ast::Expr) -> Res<Operand> {
         let span = expr.span;
+        if let Some(value) = self.python_value(expr) {
+            return value;
+        }
         if let Some(reported) = self.foreign(expr) {
             return Err(reported);
         }
@@ -97,11 +100,6 @@ impl Body<'_, '_> {
                 let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
                 Ok(Operand::Tuple(items?))
             }
-            // Python's own lists, in constants.
-            ast::ExprKind::List(items) if self.is_host() => {
-                let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
-                Ok(Operand::Tuple(items?))
-            }
             ast::ExprKind::List(_) => {
                 let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
                     .label(span, "not part of the kernel language");
@@ -115,6 +113,7 @@ impl Body<'_, '_> {
             }
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
             ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
+            ast::ExprKind::Comprehension(comprehension) => self.unsupported(span, comprehension.what, None),
             ast::ExprKind::Unsupported(what) => {
                 // What `:=` names is said once.
                 if what.contains(":=")

@@ -11,6 +11,8 @@ mod loops;
 mod operator;
 mod place;
 mod promise;
+mod python_call;
+pub mod python_value;
 mod slice;
 mod stmt;
 
@@ -340,7 +342,13 @@ impl<'c, 'a> Body<'c, 'a> {
                 let ty = self.locals[*id].ty;
                 return Ok(Operand::Value(Expr::new(ExprKind::Local(*id), ty, span)));
             }
-            Some(Binding::Alias(operand)) => return Ok(operand.clone()),
+            Some(Binding::Alias(operand)) => {
+                let operand = operand.clone();
+                if matches!(operand, Operand::Tuple(_)) {
+                    self.c.charge(&operand, span)?;
+                }
+                return Ok(operand);
+            }
             Some(Binding::Broken) => {
                 self.failed = true;
                 return Err(Reported);
@@ -499,6 +507,8 @@ impl<'c, 'a> Body<'c, 'a> {
                 format!("function `{}` is used as a value", name.text()),
                 "a function can only be called, or passed to a `wp.Function` parameter",
             ),
+            Operand::Type(TypeWord::None) => self.error(Code::E0304, span, "kernels have no `None`", "not a value"),
+            Operand::Dict(_) => self.error(Code::E0304, span, "a dict is used as a value", "look up one of its keys"),
             Operand::Type(_) => self.error(Code::E0304, span, "a type is used as a value", "call it to make a value"),
             Operand::Module(path) => {
                 self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")

@@ -391,6 +391,15 @@ impl Body<'_, '_> {
         at_left: Span,
         at_right: Span,
     ) -> Res<Operand> {
+        if let Some(result) = self.python_compare(op, &left, &right) {
+            return result;
+        }
+        if matches!((&left, &right), (Operand::Str(_), _) | (_, Operand::Str(_))) {
+            let text = format!("wp.static({})", self.c.sources.text(span));
+            let diagnostic = Diagnostic::new(Code::E0304, "kernels have no string values")
+                .label(span, "only Python can compare them, while kernels are compiled");
+            return Err(self.replaced(diagnostic, span, &text));
+        }
         let ir = match op {
             CompareOp::Eq => IrCompare::Eq,
             CompareOp::Ne => IrCompare::Ne,

@@ -1,7 +1,7 @@
 //! Parts of values, array elements, and what can be assigned.
 
 use crate::check::body::Body;
-use crate::check::names::scope::{EnumClass, Global};
+use crate::check::names::scope::{EnumClass, Global, ScopeId};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -302,23 +302,52 @@ impl Body<'_, '_> {
 
     /// `Solver.weight`, where the class holds kernel functions; None: it is no such name.
     fn class_attribute(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Option<Res<Operand>> {
-        let ast::ExprKind::Name(class) = &base.kind else { return None };
-        if self.is_library() || self.scope.contains_key(class) {
+        if self.is_library() {
             return None;
         }
-        let &Global::Class(scope, _) = self.c.lookup(class)?.1 else { return None };
+        let scope = self.class_scope(base)?;
         let known = self.c.within(scope, |c| c.names().contains_key(&name.text));
         if known { self.c.within(scope, |c| c.global(&name.text, span)) } else { None }
     }
 
-    fn enum_member(&mut self, class: &EnumClass, name: &ast::Name, span: Span) -> Res<Operand> {
-        match class.members.get(&name.text) {
-            Some(expr) => self.c.within(class.scope, |c| c.constant(expr, false)),
-            None => {
-                let message = format!("`{}` has no member `{}`", class.name, name.text);
-                self.error(Code::E0202, span, message, "not a member")
+    /// The scope of the plain Python class that a path names: `Solver`, `module.Solver`, `Solver.Data`.
+    fn class_scope(&mut self, path: &ast::Expr) -> Option<ScopeId> {
+        let class = |found: Option<(ScopeId, Global)>| match found?.1 {
+            Global::Class(scope, _) => Some(scope),
+            _ => None,
+        };
+        match &path.kind {
+            ast::ExprKind::Name(name) if !self.scope.contains_key(name) => class(self.c.follow(name)),
+            ast::ExprKind::Attribute { base, name } => {
+                let scope = match &base.kind {
+                    ast::ExprKind::Name(module) if !self.scope.contains_key(module) => match self.c.lookup(module)?.1 {
+                        Global::Module(module) => {
+                            let module = module.clone();
+                            self.c.module(&module)?
+                        }
+                        _ => self.class_scope(base)?,
+                    },
+                    _ => self.class_scope(base)?,
+                };
+                let known = self.c.within(scope, |c| c.names().contains_key(&name.text));
+                if known { class(self.c.within(scope, |c| c.follow(&name.text))) } else { None }
             }
+            _ => None,
         }
+    }
+
+    fn enum_member(&mut self, class: &EnumClass, name: &ast::Name, span: Span) -> Res<Operand> {
+        if let Some(expr) = class.members.get(&name.text) {
+            return self.c.within(class.scope, |c| c.constant(expr, false));
+        }
+        if let Some(functions) = class.functions
+            && self.c.within(functions, |c| c.names().contains_key(&name.text))
+            && let Some(function) = self.c.within(functions, |c| c.global(&name.text, span))
+        {
+            return function;
+        }
+        let message = format!("`{}` has no member `{}`", class.name, name.text);
+        self.error(Code::E0202, span, message, "not a member")
     }
 
     pub fn subscript(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
@@ -353,6 +382,13 @@ impl Body<'_, '_> {
                 _ => self.adjoint(indices, span),
             },
             Operand::Tuple(items) => self.tuple_item(&items, indices, span),
+            Operand::Dict(_) if !self.is_host() => {
+                let text = format!("wp.static({})", self.c.sources.text(span));
+                let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have a dict")
+                    .label(span, "only Python can look this up, while kernels are compiled");
+                Err(self.replaced(diagnostic, span, &text))
+            }
+            Operand::Dict(dict) => self.dict_item(&dict, indices, span),
             Operand::Shape(array) => {
                 // Every shape has four extents in memory; those past the rank are 0.
                 let mut extents = self.extents(&array, span);

@@ -76,6 +76,9 @@ impl Body<'_, '_> {
         if let Some(result) = self.call_host_function(callee, args, span) {
             return result;
         }
+        if let Some(result) = self.python_call(callee, args, span) {
+            return result;
+        }
         if let Some(reported) = self.of_list(callee, args, span) {
             return Err(reported);
         }

@@ -46,11 +46,14 @@ pub(crate) struct Scope {
 }
 
 /// An enumeration.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EnumClass {
     pub name: String,
+    pub place: Span,
     pub members: HashMap<String, ast::Expr>,
     pub(crate) scope: ScopeId,
+    /// Where its kernel functions are, if it has any.
+    pub(crate) functions: Option<ScopeId>,
 }
 
 /// A name outside kernels.
@@ -427,7 +430,8 @@ impl Checker<'_> {
             self.bind(&name, Global::Constant(base.clone()));
         } else if !class.bases.is_empty() {
             let members = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?))).collect();
-            let class = EnumClass { name: name.clone(), members, scope: self.scope };
+            let place = class.name.span;
+            let class = EnumClass { name: name.clone(), place, members, scope: self.scope, functions: None };
             self.bind(&name, Global::Enum(Rc::new(class)));
         } else {
             self.bind(&name, Global::Host(class.name.span));
@@ -669,6 +673,8 @@ impl Checker<'_> {
         let is_host = |d: &Diagnostic| match d.code {
             // Of arrays that a kernel reads it is the kernel that has to change.
             Code::E0502 => d.message.starts_with('`'),
+            // A plain function or class is called.
+            Code::E0203 => true,
             Code::E0201 => d
                 .message
                 .split('`')

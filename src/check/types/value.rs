@@ -24,6 +24,8 @@ pub enum Operand {
     /// A Python module, by its dotted path: `warp`, `math`, `warp.types`.
     Module(String),
     Tuple(Vec<Operand>),
+    /// A dict of Python, where Python computes.
+    Dict(Rc<crate::check::body::python_value::Dict>),
     /// A call with no result or with several.
     Results(Call, Vec<Type>),
     /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.

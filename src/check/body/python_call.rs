@@ -1,0 +1,333 @@
+//! What Python's own functions compute, where Python computes: comprehensions, `range`, `tuple` and the like, and the functions
+//! of `math` and `numpy`, which work in double precision.
+
+use crate::check::body::{Binding, Body, Mode};
+use crate::check::names::scope::Global;
+use crate::check::types::value::{Constant, Number, Operand, Res};
+use crate::diag::Code;
+use crate::limits::{MAX_CONSTANT_PARTS, MAX_PYTHON_CLAUSES};
+use crate::source::Span;
+use crate::syntax::{ast, visit};
+
+impl Body<'_, '_> {
+    /// `[element for target in iter if condition]`
+    pub fn comprehension(&mut self, comprehension: &ast::Comprehension, span: Span) -> Res<Operand> {
+        if comprehension.clauses.len() > MAX_PYTHON_CLAUSES {
+            let message = format!("this has more than {MAX_PYTHON_CLAUSES} `for`");
+            return self.error(Code::E0508, span, message, "too large to compute while compiling");
+        }
+        let mut items = Vec::new();
+        self.clauses(&comprehension.clauses, &comprehension.element, &mut items)?;
+        Ok(Operand::Tuple(items))
+    }
+
+    fn clauses(&mut self, clauses: &[ast::Clause], element: &ast::Expr, items: &mut Vec<Operand>) -> Res<()> {
+        let Some((clause, inner)) = clauses.split_first() else {
+            let item = self.expr(element)?;
+            self.c.charge(&item, element.span)?;
+            items.push(item);
+            return if items.len() > MAX_CONSTANT_PARTS {
+                Err(self.c.constant_too_large(element.span))
+            } else {
+                Ok(())
+            };
+        };
+        let values = self.star_items(&clause.iter)?;
+        let mut names = Vec::new();
+        visit::bound_names(&clause.target, &mut |_, name| names.push(name.to_string()));
+        let outer: Vec<Option<Binding>> = names.iter().map(|name| self.scope.remove(name)).collect();
+        let mut result = Ok(());
+        for value in values {
+            // Turns without an element count, too.
+            result = self.c.charge(&Operand::Tuple(Vec::new()), clause.iter.span);
+            result = result.and_then(|()| self.bind_item(&clause.target, value));
+            result = result.and_then(|()| {
+                for condition in &clause.conditions {
+                    if !self.python_truth(condition)? {
+                        return Ok(());
+                    }
+                }
+                self.clauses(inner, element, items)
+            });
+            if result.is_err() {
+                break;
+            }
+        }
+        for (name, binding) in names.into_iter().zip(outer) {
+            match binding {
+                Some(binding) => self.scope.insert(name, binding),
+                None => self.scope.remove(&name),
+            };
+        }
+        result
+    }
+
+    /// Binds the target of a `for` to one item.
+    fn bind_item(&mut self, target: &ast::Expr, value: Operand) -> Res<()> {
+        match (&target.kind, value) {
+            (ast::ExprKind::Name(name), value) => {
+                self.scope.insert(name.clone(), Binding::Alias(value));
+                Ok(())
+            }
+            (ast::ExprKind::Tuple(targets) | ast::ExprKind::List(targets), Operand::Tuple(items))
+                if targets.len() == items.len() =>
+            {
+                targets.iter().zip(items).try_for_each(|(target, item)| self.bind_item(target, item))
+            }
+            _ => self.error(Code::E0501, target.span, "this cannot be unpacked while compiling", "not as many values"),
+        }
+    }
+
+    fn python_truth(&mut self, condition: &ast::Expr) -> Res<bool> {
+        match self.expr(condition)? {
+            Operand::Const(constant) => Ok(constant.number.is_true()),
+            Operand::Tuple(items) => Ok(!items.is_empty()),
+            Operand::Str(text) => Ok(!text.is_empty()),
+            _ => {
+                self.error(Code::E0501, condition.span, "this value is not a compile-time constant", "not a condition")
+            }
+        }
+    }
+
+    /// A call of one of Python's functions, where Python computes. None: it does not, or this is none that is known.
+    pub fn python_call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
+        if self.mode != (Mode::Host { library: false }) {
+            return None;
+        }
+        let (module, name) = self.python_name(callee)?;
+        let plain = args.iter().all(|arg| arg.name.is_none() && !matches!(arg.value.kind, ast::ExprKind::Starred(_)));
+        if !plain || !is_known(module, &name, args.len()) {
+            return None;
+        }
+        let values: Res<Vec<Operand>> = args.iter().map(|arg| self.expr(&arg.value)).collect();
+        let values = match values {
+            Ok(values) => values,
+            Err(reported) => return Some(Err(reported)),
+        };
+        if let Err(reported) = self.c.charge(&Operand::Tuple(values.clone()), span) {
+            return Some(Err(reported));
+        }
+        match module {
+            Module::Builtins => self.python_builtin(&name, &values, args, span),
+            Module::Math | Module::Numpy => {
+                // Some functions of `numpy` keep integers.
+                let integers = values.iter().all(|value| whole(value).is_some());
+                let numbers: Option<Vec<f64>> = values.iter().map(untyped).collect();
+                let keeps = module == Module::Numpy && matches!(name.as_str(), "power" | "absolute" | "fmod");
+                if keeps && integers { None } else { self.python_math(module, &name, &numbers?, span) }
+            }
+        }
+    }
+
+    /// Which function of Python a callee names: one of no module, of `math`, or of `numpy`.
+    fn python_name(&self, callee: &ast::Expr) -> Option<(Module, String)> {
+        let module = |path: &str| match path {
+            "math" => Some(Module::Math),
+            "numpy" => Some(Module::Numpy),
+            _ => None,
+        };
+        match &callee.kind {
+            ast::ExprKind::Name(name) if !self.scope.contains_key(name) => match self.c.lookup(name) {
+                None => Some((Module::Builtins, name.clone())),
+                Some((_, Global::Member { module: path, name })) => Some((module(path)?, name.clone())),
+                Some(_) => None,
+            },
+            ast::ExprKind::Attribute { base, name } => match &base.kind {
+                ast::ExprKind::Name(base) if !self.scope.contains_key(base) => match self.c.lookup(base)?.1 {
+                    Global::Module(path) => Some((module(path)?, name.text.clone())),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn python_builtin(
+        &mut self,
+        name: &str,
+        values: &[Operand],
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<Res<Operand>> {
+        if name == "range" {
+            let bounds: Option<Vec<i128>> = values.iter().map(whole).collect();
+            return Some(self.python_range(&bounds?, span));
+        }
+        // All others take sequences.
+        let mut sequences = Vec::new();
+        for (value, arg) in values.iter().zip(args) {
+            match value {
+                Operand::Tuple(items) => sequences.push(items.clone()),
+                Operand::Value(expr) if expr.ty.is_composite() => match self.star_items(&arg.value) {
+                    Ok(items) => sequences.push(items),
+                    Err(reported) => return Some(Err(reported)),
+                },
+                _ => return None,
+            }
+        }
+        let first = sequences.first().cloned().unwrap_or_default();
+        let number = |n: usize| Operand::Const(Constant::untyped(Number::Int(n as i128)));
+        let truth = |holds: bool| Operand::Const(Constant::untyped(Number::Bool(holds)));
+        let is_true = |item: &Operand| match item {
+            Operand::Const(constant) => Some(constant.number.is_true()),
+            _ => None,
+        };
+        let all_known = || first.iter().map(is_true).collect::<Option<Vec<bool>>>();
+        Some(Ok(match name {
+            "tuple" | "list" => Operand::Tuple(first),
+            "reversed" => Operand::Tuple(first.into_iter().rev().collect()),
+            "enumerate" => {
+                let pairs = first.into_iter().enumerate().map(|(at, item)| Operand::Tuple(vec![number(at), item]));
+                Operand::Tuple(pairs.collect())
+            }
+            "zip" => {
+                let count = sequences.iter().map(Vec::len).min().unwrap_or(0);
+                let row = |at: usize| Operand::Tuple(sequences.iter().map(|items| items[at].clone()).collect());
+                Operand::Tuple((0..count).map(row).collect())
+            }
+            "any" => truth(all_known()?.contains(&true)),
+            "all" => truth(!all_known()?.contains(&false)),
+            "sum" => {
+                let mut total = number(0);
+                for item in first {
+                    match self.binary(ast::BinaryOp::Add, total, item, span, span, span) {
+                        Ok(sum) => total = sum,
+                        Err(reported) => return Some(Err(reported)),
+                    }
+                }
+                total
+            }
+            _ => return None,
+        }))
+    }
+
+    fn python_range(&mut self, bounds: &[i128], span: Span) -> Res<Operand> {
+        let (start, stop, step) = match *bounds {
+            [stop] => (0, stop, 1),
+            [start, stop] => (start, stop, 1),
+            [start, stop, step] => (start, stop, step),
+            _ => return self.error(Code::E0402, span, "`range` takes one to three numbers", "not so many"),
+        };
+        if step == 0 {
+            return self.error(Code::E0501, span, "the step of `range` is zero", "Python stops here");
+        }
+        let mut items = Vec::new();
+        let mut at = start;
+        while if step > 0 { at < stop } else { at > stop } {
+            items.push(Operand::Const(Constant::untyped(Number::Int(at))));
+            if items.len() > MAX_CONSTANT_PARTS {
+                return Err(self.c.constant_too_large(span));
+            }
+            at = at.saturating_add(step);
+        }
+        let items = Operand::Tuple(items);
+        self.c.charge(&items, span)?;
+        Ok(items)
+    }
+
+    /// A function of `math` or `numpy` of numbers, in double precision.
+    fn python_math(&mut self, module: Module, name: &str, numbers: &[f64], span: Span) -> Option<Res<Operand>> {
+        let result = in_double(name, numbers)?;
+        if module == Module::Math {
+            // Where `numpy` gives infinity or NaN, `math` stops.
+            let finite = numbers.iter().all(|x| x.is_finite());
+            if finite && !result.is_finite() {
+                return Some(self.error(
+                    Code::E0501,
+                    span,
+                    format!("`math.{name}` has no value here"),
+                    "Python stops here",
+                ));
+            }
+            if matches!(name, "floor" | "ceil" | "trunc") {
+                return match result.abs() < 1e38 {
+                    true => Some(Ok(Operand::Const(Constant::untyped(Number::Int(result as i128))))),
+                    false => Some(self.beyond_constants(span)),
+                };
+            }
+        }
+        Some(Ok(Operand::Const(Constant::untyped(Number::Float(result)))))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Module {
+    Builtins,
+    Math,
+    Numpy,
+}
+
+/// Whether a function of Python is computed here for so many arguments, if they are known.
+fn is_known(module: Module, name: &str, count: usize) -> bool {
+    match module {
+        Module::Builtins => match name {
+            "range" => (1..=3).contains(&count),
+            "zip" => count > 0,
+            "tuple" | "list" | "reversed" | "enumerate" | "any" | "all" | "sum" => count == 1,
+            _ => false,
+        },
+        Module::Math | Module::Numpy => in_double(name, &vec![0.5; count]).is_some(),
+    }
+}
+
+/// The number of a constant that has no type of its own.
+fn untyped(operand: &Operand) -> Option<f64> {
+    match operand {
+        Operand::Const(Constant { number, scalar: None }) => Some(number.as_f64()),
+        _ => None,
+    }
+}
+
+fn whole(operand: &Operand) -> Option<i128> {
+    match operand {
+        Operand::Const(constant) => constant.as_int(),
+        _ => None,
+    }
+}
+
+/// Functions of `math` and `numpy` by their names in either. None: not one of these, or not with so many arguments.
+fn in_double(name: &str, numbers: &[f64]) -> Option<f64> {
+    Some(match *numbers {
+        [x] => match name {
+            "sin" => x.sin(),
+            "cos" => x.cos(),
+            "tan" => x.tan(),
+            "asin" | "arcsin" => x.asin(),
+            "acos" | "arccos" => x.acos(),
+            "atan" | "arctan" => x.atan(),
+            "sinh" => x.sinh(),
+            "cosh" => x.cosh(),
+            "tanh" => x.tanh(),
+            "asinh" | "arcsinh" => x.asinh(),
+            "acosh" | "arccosh" => x.acosh(),
+            "atanh" | "arctanh" => x.atanh(),
+            "exp" => x.exp(),
+            "exp2" => x.exp2(),
+            "expm1" => x.exp_m1(),
+            "log" => x.ln(),
+            "log2" => x.log2(),
+            "log10" => x.log10(),
+            "log1p" => x.ln_1p(),
+            "sqrt" => x.sqrt(),
+            "cbrt" => x.cbrt(),
+            "fabs" | "absolute" => x.abs(),
+            "floor" => x.floor(),
+            "ceil" => x.ceil(),
+            "trunc" => x.trunc(),
+            "radians" | "deg2rad" => x * (std::f64::consts::PI / 180.0),
+            "degrees" | "rad2deg" => x * (180.0 / std::f64::consts::PI),
+            _ => return None,
+        },
+        [x, y] => match name {
+            "atan2" | "arctan2" => x.atan2(y),
+            "hypot" => x.hypot(y),
+            "pow" | "power" | "float_power" => x.powf(y),
+            "copysign" => x.copysign(y),
+            "fmod" => x % y,
+            "log" => x.ln() / y.ln(),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

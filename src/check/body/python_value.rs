@@ -1,0 +1,124 @@
+//! Values that only Python has, in expressions that are computed while compiling: `None`, strings, dicts. What may be
+//! asked of them is whether they are equal, whether one is in another, and what a dict holds for a key.
+
+use std::rc::Rc;
+
+use crate::check::body::Body;
+use crate::check::names::scope::ScopeId;
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
+use crate::diag::Code;
+use crate::source::Span;
+use crate::syntax::ast::{self, CompareOp};
+
+/// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are not asked for.
+#[derive(Debug)]
+pub struct Dict {
+    pub entries: Vec<(ast::Expr, ast::Expr)>,
+    /// Where the names of the entries are looked up.
+    pub(crate) scope: ScopeId,
+}
+
+impl Body<'_, '_> {
+    /// `None`, lists, dicts and comprehensions, where Python computes. None: it does not, or this is none of them.
+    pub fn python_value(&mut self, expr: &ast::Expr) -> Option<Res<Operand>> {
+        if !self.is_host() {
+            return None;
+        }
+        Some(match &expr.kind {
+            ast::ExprKind::None => Ok(Operand::Type(TypeWord::None)),
+            ast::ExprKind::List(items) => {
+                items.iter().map(|item| self.expr(item)).collect::<Res<_>>().map(Operand::Tuple)
+            }
+            ast::ExprKind::Dict(entries) => {
+                Ok(Operand::Dict(Rc::new(Dict { entries: entries.clone(), scope: self.c.scope })))
+            }
+            ast::ExprKind::Comprehension(comprehension) => self.comprehension(comprehension, expr.span),
+            _ => return None,
+        })
+    }
+
+    /// Compares values where Python computes. None: that takes kernel code, or is no comparison of such values.
+    pub fn python_compare(&mut self, op: CompareOp, left: &Operand, right: &Operand) -> Option<Res<Operand>> {
+        if !self.is_host() {
+            return None;
+        }
+        let truth = |holds: bool| Some(Ok(Operand::Const(Constant::untyped(Number::Bool(holds)))));
+        match op {
+            CompareOp::Eq | CompareOp::Is => truth(equal(left, right)?),
+            CompareOp::Ne | CompareOp::IsNot => truth(!equal(left, right)?),
+            CompareOp::In | CompareOp::NotIn => {
+                let found = match (left, right) {
+                    (Operand::Str(part), Operand::Str(whole)) => whole.contains(part.as_str()),
+                    (item, Operand::Tuple(items)) => any_equal(items, item)?,
+                    (key, Operand::Dict(dict)) => match self.entry(dict, key) {
+                        Ok(entry) => entry.is_some(),
+                        Err(reported) => return Some(Err(reported)),
+                    },
+                    _ => return None,
+                };
+                truth(found == (op == CompareOp::In))
+            }
+            CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => None,
+        }
+    }
+
+    /// `dict[key]`
+    pub fn dict_item(&mut self, dict: &Dict, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let [index] = indices else {
+            return self.error(Code::E0305, span, "a dict takes one key", "not one key");
+        };
+        let key = self.expr(index)?;
+        match self.entry(dict, &key)? {
+            Some(value) => self.c.within(dict.scope, |c| c.constant(value, false)),
+            None => self.error(Code::E0202, index.span, "the dict has no such key", "Python stops here"),
+        }
+    }
+
+    /// What a dict holds for a key: of equal keys the last.
+    fn entry<'d>(&mut self, dict: &'d Dict, key: &Operand) -> Res<Option<&'d ast::Expr>> {
+        let mut found = None;
+        for (other, value) in &dict.entries {
+            let other = self.c.within(dict.scope, |c| c.constant(other, false))?;
+            if equal(&other, key) == Some(true) {
+                found = Some(value);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether one of the items is equal to a value. None: for one of them that is not known.
+fn any_equal(items: &[Operand], value: &Operand) -> Option<bool> {
+    let known: Option<Vec<bool>> = items.iter().map(|item| equal(item, value)).collect();
+    known.map(|known| known.contains(&true))
+}
+
+/// Whether two values of Python are equal. None: they are not such values, or are not known.
+fn equal(left: &Operand, right: &Operand) -> Option<bool> {
+    use Operand::{Const, Dict, Enum, Function, Module, Str, Tuple, Type};
+    Some(match (left, right) {
+        (Const(a), Const(b)) => match (a.as_int(), b.as_int()) {
+            (Some(a), Some(b)) => a == b,
+            _ => a.number.as_f64() == b.number.as_f64(),
+        },
+        (Str(a), Str(b)) => a == b,
+        (Type(TypeWord::None), Type(TypeWord::None)) => true,
+        (Type(TypeWord::Type(a)), Type(TypeWord::Type(b))) => a == b,
+        (Function(FunctionName::Builtin(a)), Function(FunctionName::Builtin(b))) => a == b,
+        (Function(FunctionName::User { scope: a, name: x }), Function(FunctionName::User { scope: b, name: y })) => {
+            a == b && x == y
+        }
+        (Function(_), Function(_)) => false,
+        (Module(a), Module(b)) => a == b,
+        (Tuple(a), Tuple(b)) => {
+            let items: Option<Vec<bool>> = a.iter().zip(b).map(|(a, b)| equal(a, b)).collect();
+            items?.iter().all(|&same| same) && a.len() == b.len()
+        }
+        // `None` is nothing else; nor is text.
+        (Type(TypeWord::None) | Str(_), other) | (other, Type(TypeWord::None) | Str(_)) => match other {
+            Const(_) | Str(_) | Type(_) | Function(_) | Module(_) | Tuple(_) | Enum(_) | Dict(_) => false,
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
