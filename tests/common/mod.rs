@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use libloading::{Library, Symbol};
 
@@ -62,13 +62,9 @@ pub fn assert_ptx(ptx: &str, arch: &str) {
 
 /// Compiles CUDA C++ to PTX with NVRTC, without any include path; the error holds the compiler's log.
 pub fn compile_cuda(text: &str, arch: &str) -> Result<String, String> {
-    // One compilation at a time: NVRTC is thread-safe, but two at once only fight for the cores.
-    static NVRTC: OnceLock<Mutex<Nvrtc>> = OnceLock::new();
-    let nvrtc = NVRTC.get_or_init(|| Mutex::new(Nvrtc::open(&tool("KC_NVRTC", "lib/libnvrtc.so.13"))));
-    nvrtc
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-        .compile(text, &[&format!("--gpu-architecture={arch}")])
+    static NVRTC: OnceLock<Nvrtc> = OnceLock::new();
+    let nvrtc = NVRTC.get_or_init(|| Nvrtc::open(&tool("KC_NVRTC", "lib/libnvrtc.so.13")));
+    nvrtc.compile(text, &[&format!("--gpu-architecture={arch}")])
 }
 
 /// Fails the test, with the text, unless NVRTC accepts `text` for `arch`; gives the PTX.

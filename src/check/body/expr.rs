@@ -164,6 +164,9 @@ impl Body<'_, '_> {
     }
 
     fn logic(&mut self, op: BoolOp, operands: &[ast::Expr], expr: &ast::Expr) -> Res<Operand> {
+        if let Some(result) = self.python_logic(op, operands) {
+            return result;
+        }
         let mut values = Vec::new();
         let mut constants = Vec::new();
         let mut failed = false;
@@ -210,7 +213,10 @@ impl Body<'_, '_> {
     ) -> Res<Operand> {
         let condition = match self.expr(condition)? {
             Operand::Const(c) => return self.expr(if c.number.is_true() { then } else { otherwise }),
-            operand => self.truth(operand, condition.span)?,
+            operand => match self.python_truth(&operand) {
+                Some(holds) => return self.expr(if holds { then } else { otherwise }),
+                None => self.truth(operand, condition.span)?,
+            },
         };
         let before = self.pending.len();
         let (left, right) = (self.expr(then)?, self.expr(otherwise)?);

@@ -54,6 +54,9 @@ impl Body<'_, '_> {
                 return Ok(Operand::Const(folded));
             }
         }
+        if let Some(result) = self.python_binary(op, &left, &right, span) {
+            return result;
+        }
         if self.is_tile(&left) || self.is_tile(&right) {
             return self.tile_binary(op, left, right, (span, at_left, at_right));
         }
@@ -276,6 +279,11 @@ impl Body<'_, '_> {
             if let Some(number) = number {
                 return Ok(Operand::Const(Constant { number, ..c }));
             }
+        }
+        if op == UnaryOp::Not
+            && let Some(holds) = self.python_truth(&operand)
+        {
+            return Ok(Operand::Const(Constant::untyped(Number::Bool(!holds))));
         }
         if self.is_tile(&operand) {
             return self.tile_unary(op, operand, span, at);

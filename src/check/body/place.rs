@@ -381,7 +381,10 @@ impl Body<'_, '_> {
                 }
                 _ => self.adjoint(indices, span),
             },
-            Operand::Tuple(items) => self.tuple_item(&items, indices, span),
+            Operand::Tuple(items) => match indices {
+                [slice] if let Some(taken) = self.python_slice(&items, slice) => taken,
+                _ => self.tuple_item(&items, indices, span),
+            },
             Operand::Dict(_) if !self.is_host() => {
                 let text = format!("wp.static({})", self.c.sources.text(span));
                 let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have a dict")

@@ -1,7 +1,7 @@
 //! What Python's own functions compute, where Python computes: comprehensions, `range`, `tuple` and the like, and the functions
 //! of `math` and `numpy`, which work in double precision.
 
-use crate::check::body::{Binding, Body, Mode};
+use crate::check::body::{Binding, Body};
 use crate::check::names::scope::Global;
 use crate::check::types::value::{Constant, Number, Operand, Res};
 use crate::diag::Code;
@@ -43,7 +43,7 @@ impl Body<'_, '_> {
             result = result.and_then(|()| self.bind_item(&clause.target, value));
             result = result.and_then(|()| {
                 for condition in &clause.conditions {
-                    if !self.python_truth(condition)? {
+                    if !self.condition(condition)? {
                         return Ok(());
                     }
                 }
@@ -78,12 +78,12 @@ impl Body<'_, '_> {
         }
     }
 
-    fn python_truth(&mut self, condition: &ast::Expr) -> Res<bool> {
-        match self.expr(condition)? {
-            Operand::Const(constant) => Ok(constant.number.is_true()),
-            Operand::Tuple(items) => Ok(!items.is_empty()),
-            Operand::Str(text) => Ok(!text.is_empty()),
-            _ => {
+    /// The condition of a comprehension.
+    fn condition(&mut self, condition: &ast::Expr) -> Res<bool> {
+        let value = self.expr(condition)?;
+        match self.python_truth(&value) {
+            Some(holds) => Ok(holds),
+            None => {
                 self.error(Code::E0501, condition.span, "this value is not a compile-time constant", "not a condition")
             }
         }
@@ -91,7 +91,7 @@ impl Body<'_, '_> {
 
     /// A call of one of Python's functions, where Python computes. None: it does not, or this is none that is known.
     pub fn python_call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
-        if self.mode != (Mode::Host { library: false }) {
+        if !self.is_python() {
             return None;
         }
         let (module, name) = self.python_name(callee)?;
@@ -154,6 +154,9 @@ impl Body<'_, '_> {
             let bounds: Option<Vec<i128>> = values.iter().map(whole).collect();
             return Some(self.python_range(&bounds?, span));
         }
+        if let Some(result) = self.python_number(name, values, span) {
+            return Some(result);
+        }
         // All others take sequences.
         let mut sequences = Vec::new();
         for (value, arg) in values.iter().zip(args) {
@@ -188,6 +191,17 @@ impl Body<'_, '_> {
             }
             "any" => truth(all_known()?.contains(&true)),
             "all" => truth(!all_known()?.contains(&false)),
+            "len" => number(first.len()),
+            "sorted" => Operand::Tuple(sorted(first)?),
+            "min" | "max" => {
+                let ordered = sorted(first)?;
+                match if name == "min" { ordered.first() } else { ordered.last() } {
+                    Some(item) => item.clone(),
+                    None => {
+                        return Some(self.error(Code::E0501, span, format!("`{name}` of nothing"), "Python stops here"));
+                    }
+                }
+            }
             "sum" => {
                 let mut total = number(0);
                 for item in first {
@@ -200,6 +214,27 @@ impl Body<'_, '_> {
             }
             _ => return None,
         }))
+    }
+
+    /// `min(a, b)`, `round(x, 2)` and the like of numbers, `len("abc")`.
+    fn python_number(&mut self, name: &str, values: &[Operand], span: Span) -> Option<Res<Operand>> {
+        Some(match (name, values) {
+            ("min", [_, _, ..]) => Ok(sorted(values.to_vec())?.first()?.clone()),
+            ("max", [_, _, ..]) => Ok(sorted(values.to_vec())?.last()?.clone()),
+            ("pow", [base, exponent]) => {
+                self.binary(ast::BinaryOp::Pow, base.clone(), exponent.clone(), span, span, span)
+            }
+            ("round", [x, digits]) => {
+                // Python rounds the decimal digits of the number, as its text shows them.
+                let (x, digits) = (untyped(x)?, usize::try_from(whole(digits)?).ok().filter(|&n| n <= 300)?);
+                let rounded = format!("{x:.digits$}").parse().ok()?;
+                Ok(Operand::Const(Constant::untyped(Number::Float(rounded))))
+            }
+            ("len", [Operand::Str(text)]) => {
+                Ok(Operand::Const(Constant::untyped(Number::Int(text.chars().count() as i128))))
+            }
+            _ => return None,
+        })
     }
 
     fn python_range(&mut self, bounds: &[i128], span: Span) -> Res<Operand> {
@@ -264,7 +299,9 @@ fn is_known(module: Module, name: &str, count: usize) -> bool {
         Module::Builtins => match name {
             "range" => (1..=3).contains(&count),
             "zip" => count > 0,
-            "tuple" | "list" | "reversed" | "enumerate" | "any" | "all" | "sum" => count == 1,
+            "tuple" | "list" | "reversed" | "enumerate" | "any" | "all" | "sum" | "sorted" | "len" => count == 1,
+            "min" | "max" => count > 0,
+            "pow" | "round" => count == 2,
             _ => false,
         },
         Module::Math | Module::Numpy => in_double(name, &vec![0.5; count]).is_some(),
@@ -284,6 +321,19 @@ fn whole(operand: &Operand) -> Option<i128> {
         Operand::Const(constant) => constant.as_int(),
         _ => None,
     }
+}
+
+/// Numbers in order, equal ones as they came. None: not all are numbers.
+fn sorted(mut items: Vec<Operand>) -> Option<Vec<Operand>> {
+    let number = |item: &Operand| untyped(item).filter(|x| !x.is_nan());
+    if !items.iter().all(|item| number(item).is_some()) {
+        return None;
+    }
+    items.sort_by(|a, b| match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal),
+    });
+    Some(items)
 }
 
 /// Functions of `math` and `numpy` by their names in either. None: not one of these, or not with so many arguments.

@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
-use crate::check::body::Body;
+use crate::check::body::{Body, Mode};
 use crate::check::names::scope::ScopeId;
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
 use crate::diag::Code;
+use crate::limits::MAX_CONSTANT_PARTS;
 use crate::source::Span;
-use crate::syntax::ast::{self, CompareOp};
+use crate::syntax::ast::{self, BinaryOp, BoolOp, CompareOp};
 
 /// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are not asked for.
 #[derive(Debug)]
@@ -60,6 +61,99 @@ impl Body<'_, '_> {
             }
             CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => None,
         }
+    }
+
+    /// Whether a value counts as true where Python computes. None: it does not, or that is not known.
+    pub fn python_truth(&self, value: &Operand) -> Option<bool> {
+        if !self.is_python() {
+            return None;
+        }
+        Some(match value {
+            Operand::Const(constant) => constant.number.is_true(),
+            Operand::Str(text) => !text.is_empty(),
+            Operand::Tuple(items) => !items.is_empty(),
+            Operand::Dict(dict) => !dict.entries.is_empty(),
+            Operand::Type(TypeWord::None) => false,
+            Operand::Type(_) | Operand::Function(_) | Operand::Module(_) | Operand::Enum(_) => true,
+            _ => return None,
+        })
+    }
+
+    /// `a or b` where Python computes: one of them, whatever it is. None: that takes kernel code.
+    pub fn python_logic(&mut self, op: BoolOp, operands: &[ast::Expr]) -> Option<Res<Operand>> {
+        if !self.is_python() {
+            return None;
+        }
+        let (last, first) = operands.split_last()?;
+        for operand in first {
+            let value = match self.expr(operand) {
+                Ok(value) => value,
+                Err(reported) => return Some(Err(reported)),
+            };
+            if self.python_truth(&value)? == (op == BoolOp::Or) {
+                return Some(Ok(value));
+            }
+        }
+        Some(self.expr(last))
+    }
+
+    /// `[0.0] * 4`, `a + [1]`, `"a" + "b"`. None: that is arithmetic.
+    pub fn python_binary(&mut self, op: BinaryOp, left: &Operand, right: &Operand, span: Span) -> Option<Res<Operand>> {
+        if !self.is_python() {
+            return None;
+        }
+        let joined = match (op, left, right) {
+            (BinaryOp::Add, Operand::Str(a), Operand::Str(b)) => Operand::Str(format!("{a}{b}")),
+            (BinaryOp::Add, Operand::Tuple(a), Operand::Tuple(b)) => Operand::Tuple([a.as_slice(), b].concat()),
+            (BinaryOp::Mul, Operand::Tuple(items), Operand::Const(count))
+            | (BinaryOp::Mul, Operand::Const(count), Operand::Tuple(items)) => {
+                let count = usize::try_from(count.as_int()?.max(0)).unwrap_or(usize::MAX);
+                if items.len().saturating_mul(count) > MAX_CONSTANT_PARTS {
+                    return Some(Err(self.c.constant_too_large(span)));
+                }
+                Operand::Tuple(std::iter::repeat_n(items, count).flatten().cloned().collect())
+            }
+            _ => return None,
+        };
+        Some(self.c.charge(&joined, span).map(|()| joined))
+    }
+
+    /// `items[1:3]` where Python computes.
+    pub fn python_slice(&mut self, items: &[Operand], slice: &ast::Expr) -> Option<Res<Operand>> {
+        let ast::ExprKind::Slice { lower, upper, step } = &slice.kind else { return None };
+        if !self.is_python() {
+            return None;
+        }
+        let mut bounds = [None; 3];
+        for (bound, given) in bounds.iter_mut().zip([lower, upper, step]) {
+            if let Some(given) = given {
+                match self.expr(given) {
+                    Ok(operand) => *bound = Some(self.known_int(&operand)?),
+                    Err(reported) => return Some(Err(reported)),
+                }
+            }
+        }
+        let [lower, upper, step] = bounds;
+        let (step, count) = (step.unwrap_or(1), items.len() as i128);
+        if step == 0 {
+            return Some(self.error(Code::E0501, slice.span, "the step of a slice is zero", "Python stops here"));
+        }
+        // Python's rule: negative bounds count from the end, all are clipped to what there is.
+        let (least, most) = if step > 0 { (0, count) } else { (-1, count - 1) };
+        let clip = |at: i128| (if at < 0 { at.saturating_add(count) } else { at }).clamp(least, most);
+        let (start, stop) = if step > 0 { (least, most) } else { (most, least) };
+        let (mut at, stop) = (lower.map_or(start, clip), upper.map_or(stop, clip));
+        let mut taken = Vec::new();
+        while if step > 0 { at < stop } else { at > stop } {
+            taken.extend(usize::try_from(at).ok().and_then(|at| items.get(at)).cloned());
+            at = at.saturating_add(step);
+        }
+        Some(Ok(Operand::Tuple(taken)))
+    }
+
+    /// Whether this is Python's own code, and not that of the library.
+    pub fn is_python(&self) -> bool {
+        self.mode == (Mode::Host { library: false })
     }
 
     /// `dict[key]`

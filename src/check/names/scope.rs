@@ -673,8 +673,11 @@ impl Checker<'_> {
         let is_host = |d: &Diagnostic| match d.code {
             // Of arrays that a kernel reads it is the kernel that has to change.
             Code::E0502 => d.message.starts_with('`'),
-            // A plain function or class is called.
-            Code::E0203 => true,
+            // A plain function or class is called; Python's own values meet in a way that is not followed.
+            Code::E0203 | Code::E0308 => true,
+            // The name of a type is not computed.
+            Code::E0304 => !d.message.starts_with("a type"),
+            Code::E0202 => self.is_of_numpy(d),
             Code::E0201 => d
                 .message
                 .split('`')
@@ -687,6 +690,13 @@ impl Checker<'_> {
         }
         let reason = found.into_iter().find(|d| d.code == Code::E0502).map(|d| d.message);
         self.need_unknown(&Unknown { name: name.to_string(), place, why: Why::Computed(reason) });
+    }
+
+    /// Whether a finding is about a name of NumPy: `np.linspace`.
+    fn is_of_numpy(&self, diagnostic: &Diagnostic) -> bool {
+        let text = diagnostic.labels.first().map_or("", |label| self.sources.text(label.span));
+        let Some((module, _)) = text.split_once('.') else { return false };
+        matches!(self.lookup(module), Some((_, Global::Module(path))) if path == "numpy")
     }
 
     /// Adds what the kernel language says instead of the text at `span`.
