@@ -282,6 +282,7 @@ COMPUTED = [
     "(0 or 2.5) + (None or 1.5) + ('' or [] or 3.0) + (1.5 and 2.0) + (0.5 if not [] else 0.0)",
     "sum([0.5] * 3 + 2 * [1.25]) + [1.0, 2.0, 3.0, 4.0][-3:][0] + sum([1.0, 2.0, 3.0, 4.0][::-2]) + [5.0, 6.0][:99][-1]",
     "max(1.5, 2) + min([3, 2.5]) + sorted([3.5, 1.5, 2.5])[1] + float(pow(2, 5)) + round(2.567, 2) + len('abc') * 1.0",
+    "float(int(-2.7)) + float(int(3e9)) + float(True) + np.round(-0.5) + np.rint(1.5) + float(bool(3))",
     "float(round(2.5)) + float(round(-3.5)) + abs(-2.5) + (1.0 if 'a' + 'b' == 'ab' else 0.0)",
     "math.sqrt(math.pi) ** 3 + math.copysign(2.0, -0.0) + math.fmod(-7.5, 2.0) + math.fabs(-3)",
 ]

@@ -56,6 +56,8 @@ pub enum RegionKind {
     Launching { name: Name, params: Vec<Param> },
     /// The body of a plain class.
     Class(Name),
+    /// The functions of a class that is an item of its own, before this one: of an enumeration or a name of a type.
+    Methods(Name),
     /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover it.
     Loop { target: Expr, iter: Expr },
     /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of `with` and `try` always run.

@@ -135,9 +135,8 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::Def), _) => out.extend(self.plain_function(header)),
             (Some(Tok::Class), _) if is_struct || self.is_enum(header) || self.is_type(header) => {
                 out.extend(self.class(header));
-                // The functions of an enumeration stand beside its members.
                 if !is_struct && self.nested.holds(header) {
-                    self.class_region(header, out);
+                    self.methods_region(header, out);
                 }
             }
             (Some(Tok::Class), _) if self.nested.holds(header) || self.nested.launches(header) => {

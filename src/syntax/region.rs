@@ -237,6 +237,19 @@ impl Island<'_, '_> {
         }
     }
 
+    /// The functions of a class that is read as an enumeration or a name of a type; its other names are read there.
+    pub fn methods_region(&mut self, header: usize, out: &mut Vec<Item>) {
+        let Some(name) = self.name_at(header, 1) else { return };
+        let mut read = Vec::new();
+        self.region(RegionKind::Methods(name), header, Vec::new(), &mut read);
+        for item in &mut read {
+            if let Item::Region(region) = item {
+                region.items.retain(|item| matches!(item, Item::Function(_) | Item::Region(_)));
+            }
+        }
+        out.append(&mut read);
+    }
+
     /// `for target in iter:`
     pub fn loop_region(&mut self, header: usize, out: &mut Vec<Item>) {
         let span = self.span(header, header + 1);

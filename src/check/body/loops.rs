@@ -8,7 +8,7 @@ use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare};
 use crate::limits::MAX_STATIC_ITERATIONS;
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::syntax::visit::each_statement;
+use crate::syntax::visit::{self, each_statement};
 use crate::types::{BOOL, Scalar, Type};
 
 /// The arguments of `range`, of one integer type.
@@ -59,7 +59,7 @@ impl Body<'_, '_> {
             return self.unroll(name, &iterations, body, span, out);
         }
         let variable = match &header {
-            Ok((range, _)) => self.assigned_local(name, range.scalar.into(), target.span, iter.span),
+            Ok((range, _)) => self.loop_variable(name, range.scalar.into(), target.span, iter.span, span),
             Err(Reported) => Err(Reported),
         };
         if variable.is_err() {
@@ -87,6 +87,21 @@ impl Body<'_, '_> {
         let Range { start, end, step, .. } = range;
         out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body }, span });
         Ok(())
+    }
+
+    /// The variable that a loop counts with. One of another type has its name until the loop begins, if nothing reads that one
+    /// afterwards.
+    fn loop_variable(&mut self, name: &str, ty: Type, place: Span, iter: Span, span: Span) -> Res<LocalId> {
+        if let Some(Binding::Local(id)) = self.scope.get(name)
+            && self.locals[*id].ty != ty
+            && let Some(source) = self.source.clone()
+            && is_of_loops(&source.body, name, Some(span))
+        {
+            let id = self.new_local(name, ty, place);
+            self.scope.insert(name.to_string(), Binding::Local(id));
+            return Ok(id);
+        }
+        self.assigned_local(name, ty, place, iter)
     }
 
     /// One copy of the body for each iteration, with the variable a compile-time constant.
@@ -321,6 +336,37 @@ fn whole(n: i128, ty: Type, span: Span) -> Expr {
 fn binary(op: IrBinary, a: Expr, b: Expr) -> Expr {
     let (ty, span) = (a.ty, a.span);
     Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+/// Whether, from the loop at `from` on, a name is only that of loop variables: nothing behind that loop, or in a loop around
+/// it, reads or assigns the name outside of loops over it. Without `from`: all of the statements.
+fn is_of_loops(statements: &[ast::Stmt], name: &str, from: Option<Span>) -> bool {
+    let is_it = |expr: &ast::Expr| matches!(&expr.kind, ast::ExprKind::Name(word) if word == name);
+    let is_free = |expr: &ast::Expr| {
+        let mut free = true;
+        visit::walk(expr, &mut |part| free &= !is_it(part));
+        free
+    };
+    statements.iter().all(|stmt| {
+        let around = from.is_some_and(|from| stmt.span.start <= from.start && from.end <= stmt.span.end);
+        if from.is_some_and(|from| stmt.span.end <= from.start || stmt.span == from) {
+            return true;
+        }
+        if let ast::StmtKind::For { target, iter, .. } = &stmt.kind
+            && is_it(target)
+            && !around
+        {
+            return is_free(iter);
+        }
+        // What stands in a loop around it comes after it, too.
+        let is_loop = matches!(stmt.kind, ast::StmtKind::For { .. } | ast::StmtKind::While { .. });
+        let inner = from.filter(|_| around && !is_loop);
+        let mut free = true;
+        if inner.is_none() {
+            visit::expressions(stmt, &mut |expr| free &= is_free(expr));
+        }
+        free && visit::blocks(stmt).into_iter().all(|block| is_of_loops(block, name, inner))
+    })
 }
 
 /// Whether a body may leave its loop early, or assigns the loop's variable.

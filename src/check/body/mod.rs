@@ -102,6 +102,8 @@ pub(crate) struct Body<'c, 'a> {
     pub filled: HashMap<LocalId, LocalId>,
     /// The expression whose value the current statement drops.
     pub dropped: Option<Span>,
+    /// What is checked, if it is a function of its own.
+    pub source: Option<Arc<ast::Function>>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -131,6 +133,7 @@ impl<'c, 'a> Body<'c, 'a> {
             pending: Vec::new(),
             filled: HashMap::new(),
             dropped: None,
+            source: None,
         }
     }
 
@@ -190,6 +193,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let mode = if definition.library() { Mode::Library } else { Mode::User };
         let mut body = Body::new(c, mode, bindings);
         body.kernel = definition.kernel;
+        body.source = Some(definition.ast.clone());
         for (param, arg) in signature.params.iter().zip(args) {
             let binding = match arg {
                 InstanceArg::Type(ty) => {

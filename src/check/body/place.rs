@@ -312,12 +312,11 @@ impl Body<'_, '_> {
 
     /// The scope of the plain Python class that a path names: `Solver`, `module.Solver`, `Solver.Data`.
     fn class_scope(&mut self, path: &ast::Expr) -> Option<ScopeId> {
-        let class = |found: Option<(ScopeId, Global)>| match found?.1 {
-            Global::Class(scope, _) => Some(scope),
-            _ => None,
-        };
         match &path.kind {
-            ast::ExprKind::Name(name) if !self.scope.contains_key(name) => class(self.c.follow(name)),
+            ast::ExprKind::Name(name) if !self.scope.contains_key(name) => {
+                let found = self.c.follow(name);
+                self.scope_of_class(name, found)
+            }
             ast::ExprKind::Attribute { base, name } => {
                 let scope = match &base.kind {
                     ast::ExprKind::Name(module) if !self.scope.contains_key(module) => match self.c.lookup(module)?.1 {
@@ -330,8 +329,19 @@ impl Body<'_, '_> {
                     _ => self.class_scope(base)?,
                 };
                 let known = self.c.within(scope, |c| c.names().contains_key(&name.text));
-                if known { class(self.c.within(scope, |c| c.follow(&name.text))) } else { None }
+                let found = if known { self.c.within(scope, |c| c.follow(&name.text)) } else { None };
+                self.scope_of_class(&name.text, found)
             }
+            _ => None,
+        }
+    }
+
+    fn scope_of_class(&self, name: &str, found: Option<(ScopeId, Global)>) -> Option<ScopeId> {
+        let (scope, class) = found?;
+        match class {
+            Global::Class(scope, _) => Some(scope),
+            // A name of a type, with functions. Aliases in other files have other names.
+            Global::Constant(_) | Global::Value(_) => self.c.scopes[scope].methods.get(name).copied(),
             _ => None,
         }
     }
@@ -340,9 +350,8 @@ impl Body<'_, '_> {
         if let Some(expr) = class.members.get(&name.text) {
             return self.c.within(class.scope, |c| c.constant(expr, false));
         }
-        if let Some(functions) = class.functions
-            && self.c.within(functions, |c| c.names().contains_key(&name.text))
-            && let Some(function) = self.c.within(functions, |c| c.global(&name.text, span))
+        if self.c.within(class.scope, |c| c.names().contains_key(&name.text))
+            && let Some(function) = self.c.within(class.scope, |c| c.global(&name.text, span))
         {
             return function;
         }

@@ -198,7 +198,12 @@ impl Body<'_, '_> {
                 match if name == "min" { ordered.first() } else { ordered.last() } {
                     Some(item) => item.clone(),
                     None => {
-                        return Some(self.error(Code::E0501, span, format!("`{name}` of nothing"), "Python stops here"));
+                        return Some(self.error(
+                            Code::E0501,
+                            span,
+                            format!("`{name}` of nothing"),
+                            "Python stops here",
+                        ));
                     }
                 }
             }
@@ -224,6 +229,13 @@ impl Body<'_, '_> {
             ("pow", [base, exponent]) => {
                 self.binary(ast::BinaryOp::Pow, base.clone(), exponent.clone(), span, span, span)
             }
+            // To even where two are as near, unlike `wp.round`.
+            ("round", [x]) => self.integer(untyped(x)?.round_ties_even(), span),
+            ("int", [x @ Operand::Const(Constant { scalar: None, .. })]) => match whole(x) {
+                Some(value) => Ok(Operand::Const(Constant::untyped(Number::Int(value)))),
+                None => self.integer(untyped(x)?.trunc(), span),
+            },
+            ("float", [x]) => Ok(Operand::Const(Constant::untyped(Number::Float(untyped(x)?)))),
             ("round", [x, digits]) => {
                 // Python rounds the decimal digits of the number, as its text shows them.
                 let (x, digits) = (untyped(x)?, usize::try_from(whole(digits)?).ok().filter(|&n| n <= 300)?);
@@ -261,6 +273,14 @@ impl Body<'_, '_> {
         Ok(items)
     }
 
+    /// A float that is a whole number, as Python's integer.
+    fn integer(&mut self, value: f64, span: Span) -> Res<Operand> {
+        match value.abs() < 1e38 {
+            true => Ok(Operand::Const(Constant::untyped(Number::Int(value as i128)))),
+            false => self.beyond_constants(span),
+        }
+    }
+
     /// A function of `math` or `numpy` of numbers, in double precision.
     fn python_math(&mut self, module: Module, name: &str, numbers: &[f64], span: Span) -> Option<Res<Operand>> {
         let result = in_double(name, numbers)?;
@@ -276,10 +296,7 @@ impl Body<'_, '_> {
                 ));
             }
             if matches!(name, "floor" | "ceil" | "trunc") {
-                return match result.abs() < 1e38 {
-                    true => Some(Ok(Operand::Const(Constant::untyped(Number::Int(result as i128))))),
-                    false => Some(self.beyond_constants(span)),
-                };
+                return Some(self.integer(result, span));
             }
         }
         Some(Ok(Operand::Const(Constant::untyped(Number::Float(result)))))
@@ -301,7 +318,9 @@ fn is_known(module: Module, name: &str, count: usize) -> bool {
             "zip" => count > 0,
             "tuple" | "list" | "reversed" | "enumerate" | "any" | "all" | "sum" | "sorted" | "len" => count == 1,
             "min" | "max" => count > 0,
-            "pow" | "round" => count == 2,
+            "round" => (1..=2).contains(&count),
+            "int" | "float" => count == 1,
+            "pow" => count == 2,
             _ => false,
         },
         Module::Math | Module::Numpy => in_double(name, &vec![0.5; count]).is_some(),
@@ -365,6 +384,7 @@ fn in_double(name: &str, numbers: &[f64]) -> Option<f64> {
             "floor" => x.floor(),
             "ceil" => x.ceil(),
             "trunc" => x.trunc(),
+            "rint" | "round" | "around" => x.round_ties_even(),
             "radians" | "deg2rad" => x * (std::f64::consts::PI / 180.0),
             "degrees" | "rad2deg" => x * (180.0 / std::f64::consts::PI),
             _ => return None,

@@ -48,6 +48,8 @@ struct Bound {
     /// What chooses the instance.
     key: Vec<InstanceArg>,
     by_ref: Vec<Place>,
+    /// Variables for values that the function changes and nobody keeps: `wp.randf(wp.rand_init(seed))`.
+    lost: Vec<(LocalId, Expr)>,
 }
 
 impl Bound {
@@ -314,7 +316,7 @@ impl Body<'_, '_> {
             let values = std::mem::take(&mut bound.values);
             return self.operation(&bound, values, span).map(Operand::Value);
         }
-        let Bound { definition, bindings, values, key, by_ref, .. } = bound;
+        let Bound { definition, signature, bindings, values, key, by_ref, lost } = bound;
         let callee = match self.c.instance(&definition, key, bindings, span) {
             Ok(callee) => callee,
             Err(Reported) if definition.native => return self.native_result(&definition, span),
@@ -341,7 +343,11 @@ impl Body<'_, '_> {
             return Ok(Operand::LocalResult(call, array));
         }
         Ok(match results.as_slice() {
-            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span)),
+            [ty] => {
+                let result = Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span);
+                Operand::Value(self.wrap(lost, result))
+            }
+            _ if !lost.is_empty() => return Err(self.unkept(&definition, &signature, span)),
             _ => Operand::Results(call, results),
         })
     }
@@ -414,6 +420,9 @@ impl Body<'_, '_> {
             return Err(Reported);
         };
         let bound = self.bind(fit, given)?;
+        if !bound.lost.is_empty() {
+            return Err(self.unkept(&bound.definition.clone(), &bound.signature.clone(), span));
+        }
         let primal = if bound.is_operation() {
             // An operation has no function: one that does nothing else stands for it.
             self.operation_function(&bound, span)?
@@ -450,6 +459,7 @@ impl Body<'_, '_> {
         let mut values = Vec::new();
         let mut key = Vec::new();
         let mut by_ref: Vec<Place> = Vec::new();
+        let mut lost = Vec::new();
         for (param, slot) in signature.params.iter().zip(&slots) {
             let wanted = param.pattern.resolve(&bindings);
             let (operand, at) = match slot.and_then(|k| given[k].take()) {
@@ -465,7 +475,7 @@ impl Body<'_, '_> {
                 key.push(InstanceArg::Function(name.clone()));
                 continue;
             }
-            let expr = match (operand, wanted.and_then(Type::as_scalar)) {
+            let mut expr = match (operand, wanted.and_then(Type::as_scalar)) {
                 // A default such as `1` for a float parameter, or a literal of library code.
                 (Operand::Const(c), Some(scalar)) if slot.is_none() || c.adapts_to(scalar) => c.expr_as(scalar, at),
                 (operand, _) => self.materialize(operand, at)?,
@@ -479,15 +489,18 @@ impl Body<'_, '_> {
                 );
             }
             if let Pattern::Ref(_) = param.pattern {
+                if definition.library() && expr.ty.as_scalar().is_some() && self.as_place(expr.clone()).is_none() {
+                    let (ty, span) = (expr.ty, expr.span);
+                    let id = self.new_local("", ty, span);
+                    lost.push((id, std::mem::replace(&mut expr, Expr::new(ExprKind::Local(id), ty, span))));
+                }
                 match self.as_place(expr.clone()) {
                     Some(place) => by_ref.push(place),
                     None => {
-                        return self.error(
-                            Code::E0407,
-                            at,
-                            format!("`{}` changes its argument `{}`", definition.ast.name.text, param.name),
-                            "not a variable: nothing could keep the change",
-                        );
+                        let (function, changed) = (&definition.ast.name.text, &param.name);
+                        let message = format!("`{function}` changes its argument `{changed}`");
+                        let label = "not a variable: nothing could keep the change";
+                        return self.error(Code::E0407, at, message, label);
                     }
                 }
             }
@@ -502,7 +515,16 @@ impl Body<'_, '_> {
             key.push(InstanceArg::Type(expr.ty));
             values.push(expr);
         }
-        Ok(Bound { definition, signature, bindings, values, key, by_ref })
+        Ok(Bound { definition, signature, bindings, values, key, by_ref, lost })
+    }
+
+    /// A function changes an argument that is no variable.
+    fn unkept(&mut self, definition: &Definition, signature: &Signature, at: Span) -> Reported {
+        let changed = signature.params.iter().find(|param| matches!(param.pattern, Pattern::Ref(_)));
+        let changed = changed.map_or("", |param| &param.name);
+        let message = format!("`{}` changes its argument `{changed}`", definition.ast.name.text);
+        let label = "not a variable: nothing could keep the change";
+        self.report(Diagnostic::new(Code::E0407, message).label(at, label))
     }
 
     fn no_match(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {

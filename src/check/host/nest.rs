@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::check::body::Body;
-use crate::check::names::scope::{EnumClass, Global, MODULE, ScopeId};
+use crate::check::names::scope::{Global, MODULE, ScopeId};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
@@ -99,14 +99,11 @@ impl Checker<'_> {
             RegionKind::Class(name) => {
                 let scope = self.new_scope(self.scope, Some(&name.text), true);
                 self.within(scope, |c| c.collect_scope(&region.items));
-                let bound = match self.names().get(&name.text) {
-                    Some(Global::Enum(class)) if class.place == name.span => {
-                        let functions = Some(scope);
-                        Global::Enum(Rc::new(EnumClass { functions, ..(**class).clone() }))
-                    }
-                    _ => Global::Class(scope, name.span),
-                };
-                self.bind(&name.text, bound);
+                self.bind(&name.text, Global::Class(scope, name.span));
+            }
+            RegionKind::Methods(name) => {
+                let scope = self.methods_scope(name);
+                self.within(scope, |c| c.collect_scope(&region.items));
             }
             RegionKind::Loop { target, iter } => self.collect_loop(region, target, iter),
             RegionKind::Launching { name, params } => {
@@ -528,6 +525,7 @@ fn bound_names(items: &[Item], out: &mut Vec<(String, Span)>) {
                     target_names(target, out);
                     bound_names(&region.items, out);
                 }
+                RegionKind::Methods(_) => {}
                 RegionKind::Block { .. } => bound_names(&region.items, out),
             },
             Item::Import(_) | Item::Call(_) | Item::Return(_) => {}

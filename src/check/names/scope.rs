@@ -41,19 +41,19 @@ pub(crate) struct Scope {
     pub star_import: bool,
     /// The file has a `from .. import *` of what is no file that kc reads: it may have any name.
     pub open: bool,
+    /// The functions of classes that are names of types.
+    pub methods: HashMap<String, ScopeId>,
     /// What names meant before they were bound anew by their own value.
     earlier: HashMap<String, Vec<Global>>,
 }
 
 /// An enumeration.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct EnumClass {
     pub name: String,
-    pub place: Span,
     pub members: HashMap<String, ast::Expr>,
+    /// Where members know one another, and its kernel functions are.
     pub(crate) scope: ScopeId,
-    /// Where its kernel functions are, if it has any.
-    pub(crate) functions: Option<ScopeId>,
 }
 
 /// A name outside kernels.
@@ -116,6 +116,7 @@ impl Scope {
             returned: None,
             star_import: false,
             open: false,
+            methods: HashMap::new(),
             earlier: HashMap::new(),
         }
     }
@@ -429,13 +430,27 @@ impl Checker<'_> {
             // `class vec6(wp.types.vector(length=6, dtype=float)): pass` is another name of the type.
             self.bind(&name, Global::Constant(base.clone()));
         } else if !class.bases.is_empty() {
-            let members = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?))).collect();
-            let place = class.name.span;
-            let class = EnumClass { name: name.clone(), place, members, scope: self.scope, functions: None };
+            let values = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?)));
+            let members: HashMap<String, ast::Expr> = values.collect();
+            let scope = self.new_scope(self.scope, Some(&name), true);
+            self.within(scope, |c| {
+                members.iter().for_each(|(name, value)| c.bind(name, Global::Constant(value.clone())))
+            });
+            let class = EnumClass { name: name.clone(), members, scope };
             self.bind(&name, Global::Enum(Rc::new(class)));
         } else {
             self.bind(&name, Global::Host(class.name.span));
         }
+    }
+
+    /// Where the functions of a class are that is an enumeration or a name of a type.
+    pub fn methods_scope(&mut self, class: &ast::Name) -> ScopeId {
+        if let Some(Global::Enum(class)) = self.names().get(&class.text) {
+            return class.scope;
+        }
+        let scope = self.new_scope(self.scope, Some(&class.text), true);
+        self.scopes[self.scope].methods.insert(class.text.clone(), scope);
+        scope
     }
 
     fn struct_of(&mut self, class: &ast::Class) -> Global {
