@@ -168,6 +168,10 @@ impl Checker<'_> {
             }
             let Some(next) = self.module(module) else { break };
             let Some(found) = self.scopes[next].names.get(name) else { break };
+            if matches!(found, Global::Member { module: from, name: same } if from == module && same == name) {
+                let file = format!("{module}.{name}");
+                return self.module(&file).map(|_| (next, Global::Module(file)));
+            }
             (scope, global) = (next, found.clone());
         }
         Some((scope, global))
@@ -176,7 +180,9 @@ impl Checker<'_> {
     /// What `name` means in another file; None: there is no file of the module, or it does not have the name.
     pub fn member_of_file(&mut self, module: &str, name: &str, span: Span) -> Option<Res<Operand>> {
         if let Some(scope) = self.module(module)
-            && self.scopes[scope].names.contains_key(name)
+            && let Some(global) = self.scopes[scope].names.get(name)
+            // `from . import name` of a package is its own file.
+            && !matches!(global, Global::Member { module: from, name: same } if from == module && same == name)
         {
             if self.following >= MAX_IMPORTS {
                 let message = format!("the import of `{name}` from `{module}` leads back to itself");
