@@ -154,6 +154,11 @@ fn ptx() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
         ("unknown.ptx", include_bytes!("sim/unknown.ptx")),
         ("malformed.ptx", include_bytes!("sim/malformed.ptx")),
     ];
+    // Hundreds of accesses leave few numbers for what happens between fences.
+    let head = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {\n.reg .pred %p<2>;\n\
+                .reg .b32 %r<3>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, 0;\n";
+    let body = "AGAIN: membar.gl; ld.global.u32 %r2, [%rd1]; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 70000; @%p1 bra AGAIN;\n";
+    let long = format!("{head}{}{body}ret;\n}}\n", "ld.global.u32 %r2, [%rd1];\n".repeat(600));
     let launch = |source: &str, entry: &str| {
         let int = json!({"class": "scalar", "scalar": "int32", "shape": []});
         let out = json!({"name": "out", "kind": "pointer", "dtype": int, "shape": [64], "fill": 0});
@@ -172,6 +177,8 @@ fn ptx() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
         ("first.json", launch("faults.ptx", "first")),
         ("unknown.json", launch("unknown.ptx", "k")),
         ("malformed.json", launch("malformed.ptx", "k")),
+        ("long.ptx", long.into_bytes()),
+        ("long.json", launch("long.ptx", "k")),
     ];
     texts.into_iter().map(|(name, text)| (name, text.to_vec())).chain(launches)
 }
@@ -227,6 +234,7 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E1117, &["run", "--device", "sim", "stops.json"]),
     (Code::E1118, &["profile", "first.json", "--fail-if", "smsp__inst_executed.sum > 0"]),
     (Code::E1121, &["profile", "first.json", "--compare", "first.json"]),
+    (Code::W1122, &["run", "--device", "sim", "long.json"]),
     (Code::W1119, &["run", "--device", "sim", "--schedules", "8", "first.json"]),
     (
         Code::W1120,

@@ -191,6 +191,7 @@ codes! {
     W1119 "order-shows" "a result that depends on the order of the threads";
     W1120 "near-degenerate" "a gradient that a convention decides, or that has lost digits";
     E1121 "profile-export" "an export of a profiler that is none";
+    W1122 "races-unwatched" "a launch too long for the check of races";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

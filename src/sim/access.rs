@@ -233,7 +233,7 @@ impl Machine<'_> {
             Place::Global(at) | Place::Shared(at) => at,
             _ => return,
         };
-        let Some(interval) = interval(intervals, shared, warp) else { return };
+        let Some(interval) = interval(intervals, shared, warp, pc) else { return };
         let history = if matches!(place, Place::Global(_)) { &mut self.history } else { &mut shared.history };
         let of_block = matches!(&self.code.insts[pc as usize].op, Op::Atomic(atomic) if atomic.of_block);
         let who = Who { interval, lane: lane as u32, slot: intervals.slot(pc), strong, of_block, known: &warp.known };
@@ -323,11 +323,15 @@ impl Machine<'_> {
     }
 }
 
-/// The interval of a warp, begun if it is not; None: there are too many.
+/// The interval of a warp at an access, begun if it is not; None: there are too many, which is told.
 #[inline(always)]
-pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp) -> Option<u32> {
+pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp, pc: u32) -> Option<u32> {
     if warp.interval.is_none() {
         warp.interval = intervals.begin(shared.number, warp.id, shared.epoch, warp.epoch, warp.time);
+    }
+    if intervals.is_full() {
+        intervals.end_at(pc, warp.thread(0));
+        return None;
     }
     warp.interval
 }

@@ -62,6 +62,8 @@ pub enum What {
     },
     Trap,
     Endless,
+    /// So many intervals between synchronisations have been followed: races after them are not found.
+    RacesEnd(u64),
 }
 
 impl What {
@@ -69,7 +71,12 @@ impl What {
     pub fn is_fatal(&self) -> bool {
         !matches!(
             self,
-            What::Uninitialised(_) | What::Race(..) | What::Assert(_) | What::NoComponent { .. } | What::Degenerate(_)
+            What::Uninitialised(_)
+                | What::Race(..)
+                | What::Assert(_)
+                | What::NoComponent { .. }
+                | What::Degenerate(_)
+                | What::RacesEnd(_)
         )
     }
 }
@@ -104,7 +111,7 @@ impl Findings {
         let key = (std::mem::discriminant(&what), pc, other);
         if let Some(&known) = self.known.get(&key) {
             self.list[known].times += 1;
-        } else if self.list.len() < MOST {
+        } else if self.list.len() < MOST || matches!(what, What::RacesEnd(_)) {
             self.known.insert(key, self.list.len());
             self.list.push(Finding { what, pc, thread, times: 1 });
         }

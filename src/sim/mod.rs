@@ -112,6 +112,13 @@ fn followed(code: &Code) -> Vec<(u32, bool)> {
     found.map(|(pc, inst)| (pc, narrow(&inst.op))).collect()
 }
 
+/// About how many intervals between synchronisations a launch has.
+fn expected_intervals(code: &Code, form: &Form) -> u64 {
+    let synchronises = |op: &Op| matches!(op, Op::BlockBarrier(_) | Op::WarpBarrier { .. } | Op::Fence { .. });
+    let each = if code.insts.iter().any(|inst| synchronises(&inst.op)) { 64 } else { 2 };
+    form.blocks().saturating_mul(form.threads().div_ceil(value::LANES as u32).into()).saturating_mul(each)
+}
+
 /// Runs a launch; `params` are the bytes of its parameters. `go_on` is asked from time to time whether to.
 pub fn run(
     code: &Code,
@@ -127,10 +134,10 @@ pub fn run(
         params,
         checks: how.checks,
         history,
-        intervals: how
-            .checks
-            .races
-            .then(|| Intervals::new(code.insts.len(), followed(code), code.has_fences || code.has_partial_barriers)),
+        intervals: how.checks.races.then(|| {
+            let exact = code.has_fences || code.has_partial_barriers;
+            Intervals::new(code.insts.len(), followed(code), exact, expected_intervals(code, form))
+        }),
         released: HashMap::new(),
         findings: Default::default(),
         printed: Vec::new(),
@@ -145,6 +152,9 @@ pub fn run(
         memory,
     };
     machine.launch(form, go_on);
+    if let Some((pc, thread, many)) = machine.intervals.as_ref().and_then(Intervals::ended) {
+        machine.findings.add(What::RacesEnd(many), pc, thread);
+    }
     // Whoever prints first on a GPU, nobody knows: so it is the first thread.
     machine.printed.sort_by_key(|(thread, _)| *thread);
     let printed = machine.printed.into_iter().flat_map(|(_, text)| text).collect();

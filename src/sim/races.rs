@@ -3,10 +3,12 @@
 //! their barriers. Blocks are never ordered by barriers; what fences and atomics order is in clocks of the warps, which are
 //! looked at only where two accesses conflict.
 
+use std::cell::Cell as Once;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::code::NOWHERE;
+use super::findings::Thread;
 
 /// For warps of the launch the time up to which what they did is known.
 pub type Clock = Rc<HashMap<u32, u32>>;
@@ -39,8 +41,11 @@ enum Row {
     },
     /// Several blocks.
     Many,
-    /// Several warps where memory can order blocks: the intervals.
-    List(Vec<u32>),
+    /// Several warps where memory can order blocks: an interval, and those of another row.
+    Set {
+        before: u32,
+        interval: u32,
+    },
 }
 
 /// Who accesses.
@@ -70,9 +75,18 @@ pub struct Before {
 #[derive(Debug)]
 pub struct Intervals {
     rows: Vec<Row>,
-    /// Sets of readers that are there already.
+    /// Sets of readers that are there already: those of a block in an epoch, and those of a row with one more.
     blocks: HashMap<(u32, u32), u32>,
+    sets: HashMap<(u32, u32), Joined>,
+    /// A set whose intervals all came before another interval, as was found last.
+    ordered: Once<(u32, u32)>,
     exact: bool,
+    /// There are no more rows than this.
+    most: usize,
+    /// There was no room for one more: from now on nothing is noted.
+    full: bool,
+    /// Where that was.
+    ended: Option<(u32, Thread)>,
     /// The instructions that access memory which threads share, and of each instruction its number among them.
     accesses: Vec<u32>,
     slots: Vec<u32>,
@@ -82,36 +96,89 @@ pub struct Intervals {
     shift: u32,
 }
 
+/// What becomes of some readers with one more interval.
+#[derive(Clone, Copy, Debug)]
+enum Joined {
+    Row(u32),
+    /// The interval alone stands for all: the others came before it. Whether some are of its warp, not synchronised since.
+    Alone(bool),
+}
+
 /// Bits of a tag for the lane and the flag.
 const LANE_BITS: u32 = 6;
+/// More intervals and sets of readers take too much memory: about 1 GB.
+const MOST_ROWS: usize = 1 << 24;
 /// Instead of a lane: two threads or more have read there.
 const ANYBODYS: u32 = 31;
 /// Instructions beyond so many bits of numbers share theirs, so that there is room for intervals.
 const MOST_SLOT_BITS: u32 = 10;
 
 impl Intervals {
-    /// `accesses`: the instructions whose accesses are followed, and whether they are atomic for threads of the block only. `exact`: memory can order threads of different blocks.
-    pub fn new(instructions: usize, accesses: Vec<(u32, bool)>, exact: bool) -> Intervals {
-        let bits = accesses.len().max(1).next_power_of_two().trailing_zeros().min(MOST_SLOT_BITS);
+    /// `accesses`: the instructions whose accesses are followed, and whether they are atomic for threads of the block only. `exact`:
+    /// memory can order threads of different blocks. `expected`: about so many intervals will be.
+    pub fn new(instructions: usize, accesses: Vec<(u32, bool)>, exact: bool, expected: u64) -> Intervals {
+        // Rather than races, the instruction on the other side of a race goes untold in large launches.
+        let room = (u32::BITS - LANE_BITS).saturating_sub(64 - expected.leading_zeros()).max(1);
+        let bits = accesses.len().max(1).next_power_of_two().trailing_zeros().min(MOST_SLOT_BITS).min(room);
+        let count = 1usize << bits;
+        // Those that share their numbers are all atomic for the block only, or none is.
+        let halves = count < accesses.len() && accesses.iter().any(|&(_, narrow)| narrow);
         let mut slots = vec![0; instructions];
-        let mut of_block = vec![false; 1 << bits];
+        let mut of_block = vec![false; count];
         for (n, &(pc, narrow)) in accesses.iter().enumerate() {
-            let slot = n & ((1 << bits) - 1);
+            let slot = match halves {
+                true => n & (count / 2 - 1) | if narrow { count / 2 } else { 0 },
+                false => n & (count - 1),
+            };
             slots[pc as usize] = slot as u32;
             of_block[slot] |= narrow;
         }
         let accesses = accesses.into_iter().map(|(pc, _)| pc).collect();
         let shift = LANE_BITS + bits;
-        Intervals { rows: vec![Row::Many], blocks: HashMap::new(), exact, accesses, slots, of_block, shift }
+        Intervals {
+            rows: vec![Row::Many],
+            blocks: HashMap::new(),
+            sets: HashMap::new(),
+            ordered: Once::new((0, 0)),
+            exact,
+            most: MOST_ROWS.min((u32::MAX >> shift) as usize - 1),
+            full: false,
+            ended: None,
+            accesses,
+            slots,
+            of_block,
+            shift,
+        }
+    }
+
+    /// One more row; None: there is no room, and nothing is noted from now on.
+    fn push(&mut self, row: Row) -> Option<u32> {
+        if self.rows.len() >= self.most {
+            self.full = true;
+            return None;
+        }
+        self.rows.push(row);
+        Some(self.rows.len() as u32 - 1)
     }
 
     /// A new interval of a warp; None: there are too many.
     pub fn begin(&mut self, block: u32, warp: u32, epoch: u32, warp_epoch: u32, time: u32) -> Option<u32> {
-        if self.rows.len() >= (u32::MAX >> self.shift) as usize - 1 {
-            return None;
-        }
-        self.rows.push(Row::Warp { block, warp, epoch, warp_epoch, time });
-        Some(self.rows.len() as u32 - 1)
+        self.push(Row::Warp { block, warp, epoch, warp_epoch, time })
+    }
+
+    /// Whether all that was noted no longer grows.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Notes the first access that is not followed.
+    pub fn end_at(&mut self, pc: u32, thread: Thread) {
+        self.ended.get_or_insert((pc, thread));
+    }
+
+    /// Where races were looked for no longer, and after how many intervals.
+    pub fn ended(&self) -> Option<(u32, Thread, u64)> {
+        self.ended.map(|(pc, thread)| (pc, thread, self.most as u64))
     }
 
     /// The number of an instruction in tags.
@@ -149,8 +216,24 @@ impl Intervals {
             }
             Row::Block { block: b, epoch: e } => b == block && e != epoch,
             Row::Many => false,
-            Row::List(list) => list.iter().all(|&one| self.is_ordered(one, None, who)),
+            Row::Set { .. } => self.ordered.get() == (before, who.interval) || self.is_set_ordered(before, who),
         }
+    }
+
+    fn is_set_ordered(&self, set: u32, who: &Who) -> bool {
+        let mut row = set;
+        while let Some(&Row::Set { before, interval }) = self.rows.get(row as usize) {
+            if !self.is_ordered(interval, None, who) {
+                return false;
+            }
+            row = before;
+        }
+        let all = self.is_ordered(row, None, who);
+        // What a warp knows grows: it stays so for its interval.
+        if all {
+            self.ordered.set((set, who.interval));
+        }
+        all
     }
 
     fn before(&self, tag: u32, writes: bool) -> Before {
@@ -217,13 +300,6 @@ impl Intervals {
             return self.joined_lanes(old, mine);
         }
         let Some(&Row::Warp { block, warp, epoch, .. }) = self.rows.get(who.interval as usize) else { return mine };
-        if let Some(Row::List(list)) = self.rows.get_mut(index as usize) {
-            // A warp reads for all its lanes, one after the other.
-            if list.last() != Some(&who.interval) && !list.contains(&who.interval) {
-                list.push(who.interval);
-            }
-            return old;
-        }
         match self.rows.get(index as usize) {
             Some(Row::Warp { warp: w, .. }) if *w == warp && self.is_ordered(index, None, who) => mine,
             Some(Row::Warp { block: b, epoch: e, .. } | Row::Block { block: b, epoch: e })
@@ -231,21 +307,87 @@ impl Intervals {
             {
                 mine
             }
-            Some(Row::Warp { .. }) if self.exact => {
-                self.rows.push(Row::List(vec![index, who.interval]));
-                self.joined_tag(self.rows.len() as u32 - 1, old, who)
-            }
+            Some(Row::Warp { .. } | Row::Set { .. }) if self.exact => match self.with_one_more(index, who.interval) {
+                Some(Joined::Row(row)) if row == index => old,
+                Some(Joined::Row(row)) => self.joined_tag(row, old, who),
+                Some(Joined::Alone(false)) => mine,
+                Some(Joined::Alone(true)) => mine | ANYBODYS << 1 | 1,
+                None => old,
+            },
             Some(Row::Block { block: b, epoch: e }) if *b == block && *e == epoch => old,
             Some(Row::Warp { block: b, .. } | Row::Block { block: b, .. }) if *b == block => {
-                let rows = &mut self.rows;
-                let row = *self.blocks.entry((block, epoch)).or_insert_with(|| {
-                    rows.push(Row::Block { block, epoch });
-                    rows.len() as u32 - 1
-                });
+                let row = match self.blocks.get(&(block, epoch)) {
+                    Some(&row) => row,
+                    None => {
+                        let Some(row) = self.push(Row::Block { block, epoch }) else { return old };
+                        self.blocks.insert((block, epoch), row);
+                        row
+                    }
+                };
                 self.joined_tag(row, old, who)
             }
             _ => self.joined_tag(0, old, who),
         }
+    }
+
+    /// The intervals of a row and one more, the latest one. Words that the same warps read in the same order share their sets, and of
+    /// a warp, or a block at its barriers, stays what came last: whoever comes after that comes after the rest. None: there is no room.
+    fn with_one_more(&mut self, index: u32, interval: u32) -> Option<Joined> {
+        if let Some(&known) = self.sets.get(&(index, interval)) {
+            return Some(known);
+        }
+        let Some(&Row::Warp { block, warp, epoch, warp_epoch, .. }) = self.rows.get(interval as usize) else {
+            return None;
+        };
+        let (mut list, mut row) = (Vec::new(), index);
+        while let Some(&Row::Set { before, interval }) = self.rows.get(row as usize) {
+            list.push(interval);
+            row = before;
+        }
+        list.push(row);
+        let joined = match list.contains(&interval) {
+            true => Joined::Row(index),
+            false => {
+                let (count, mut lanes) = (list.len(), false);
+                list.retain(|&one| match self.rows.get(one as usize) {
+                    Some(&Row::Warp { block: b, warp: w, epoch: e, warp_epoch: we, .. }) => {
+                        lanes |= w == warp && we == warp_epoch;
+                        w != warp && (b != block || e == epoch)
+                    }
+                    _ => true,
+                });
+                let mut rest = list.pop();
+                if list.len() + 1 == count {
+                    // Nothing goes: the new set stands on the old one.
+                    rest = Some(index);
+                    list.clear();
+                }
+                match rest {
+                    None => Joined::Alone(lanes),
+                    Some(mut row) => {
+                        list.reverse();
+                        list.push(interval);
+                        for one in list {
+                            row = match self.sets.get(&(row, one)) {
+                                Some(&Joined::Row(known)) => known,
+                                _ => {
+                                    let set = self.push(Row::Set { before: row, interval: one })?;
+                                    self.sets.insert((row, one), Joined::Row(set));
+                                    set
+                                }
+                            };
+                        }
+                        Joined::Row(row)
+                    }
+                }
+            }
+        };
+        // What is forgotten here is only found again.
+        if self.sets.len() > self.most {
+            self.sets.clear();
+        }
+        self.sets.insert((index, interval), joined);
+        Some(joined)
     }
 
     /// The readers `old` and one more lane of the warp: of the instructions stays that of which more is known.
@@ -373,5 +515,73 @@ mod tests {
         assert_eq!(size_of::<Cell>(), 8);
         let history = History::new(4000);
         assert_eq!((history.words.len(), history.parts.len()), (1000, 0));
+    }
+
+    fn intervals(accesses: u32, expected: u64) -> Intervals {
+        Intervals::new(accesses as usize, (0..accesses).map(|pc| (pc, false)).collect(), true, expected)
+    }
+
+    fn who(interval: u32, known: &Clock) -> Who<'_> {
+        Who { interval, lane: 0, slot: 0, strong: false, of_block: false, known }
+    }
+
+    /// Tables that all warps read take as many sets as there are warps, not as there are words.
+    #[test]
+    fn words_with_the_same_readers_share_them() {
+        let (mut all, nothing) = (intervals(4, 2000), Clock::default());
+        let mut cells = vec![Cell::default(); 300];
+        for warp in 0..2000 {
+            // Each reads twice, and some read for several rounds.
+            for time in 0..1 + warp % 3 {
+                let interval = all.begin(warp, warp, 0, 0, time).expect("room");
+                for _ in 0..2 {
+                    cells.iter_mut().for_each(|cell| assert_eq!(all.read(cell, &who(interval, &nothing)), None));
+                }
+            }
+        }
+        assert!(all.rows.len() < 4 * 2000 * 3, "{}", all.rows.len());
+        // A warp that knows of all but one of them races with that one.
+        let mut known: HashMap<u32, u32> = (0..2000).map(|warp| (warp, 3)).collect();
+        let last = all.begin(5000, 5000, 0, 0, 0).expect("room");
+        let clock = Rc::new(known.clone());
+        assert_eq!(all.write(&mut cells[0], &who(last, &clock), true), None);
+        // Of warp 17, with rounds 0 to 2, the last one counts.
+        known.insert(17, 2);
+        let last = all.begin(5001, 5001, 0, 0, 0).expect("room");
+        let clock = Rc::new(known);
+        let found = all.write(&mut cells[1], &who(last, &clock), true);
+        assert!(found.is_some_and(|before| !before.writes), "{found:?}");
+    }
+
+    /// Beyond what tags can number nothing is noted, instead of noting it for others.
+    #[test]
+    fn readers_beyond_the_limit_end_the_check() {
+        let (mut all, nothing) = (intervals(1024, 1), Clock::default());
+        let most = all.most;
+        assert_eq!(most, (1 << 16) - 2);
+        let mine: Vec<u32> = (0..most as u32 - 1).map(|warp| all.begin(warp, warp, 0, 0, 0).expect("room")).collect();
+        assert_eq!((all.rows.len(), all.is_full()), (most, false));
+        let mut cells = vec![Cell::default(); 3000];
+        for (n, cell) in cells.iter_mut().enumerate() {
+            // Another pair of readers for each word.
+            all.read(cell, &who(mine[2 * n], &nothing));
+            all.read(cell, &who(mine[2 * n + 1], &nothing));
+        }
+        assert!(all.is_full() && all.rows.len() == most, "{}", all.rows.len());
+        // The tags still tell of their own intervals.
+        cells.iter().enumerate().for_each(|(n, cell)| assert_eq!(all.row(cell.reader), mine[2 * n]));
+        all.end_at(7, Thread { block: [0; 3], thread: [1, 0, 0] });
+        assert_eq!(all.ended().map(|(pc, _, many)| (pc, many)), Some((7, most as u64)));
+    }
+
+    /// Many warps leave room for their intervals; atomics of blocks keep numbers of their own.
+    #[test]
+    fn large_launches_number_fewer_instructions() {
+        assert_eq!(intervals(1024, 1 << 20).shift, LANE_BITS + 5);
+        assert_eq!(intervals(16, 1 << 20).shift, LANE_BITS + 4);
+        assert_eq!(intervals(1024, u64::MAX).shift, LANE_BITS + 1);
+        let narrow = |n| n % 3 == 0;
+        let all = Intervals::new(1024, (0..1024).map(|pc| (pc, narrow(pc))).collect(), true, 1 << 20);
+        (0..1024).for_each(|pc| assert_eq!(all.of_block[all.slot(pc) as usize], narrow(pc), "{pc}"));
     }
 }

@@ -53,7 +53,7 @@ impl Machine<'_> {
         let mut races = Races::new();
         if field != Field::Local
             && let Some(intervals) = &mut self.intervals
-            && let Some(interval) = interval(intervals, shared, warp)
+            && let Some(interval) = interval(intervals, shared, warp, pc)
         {
             let slot = intervals.slot(pc);
             let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
@@ -108,7 +108,7 @@ impl Machine<'_> {
         let keep = u64::MAX >> (64 - 8 * each);
         let mut races = Races::new();
         let interval = match &mut self.intervals {
-            Some(intervals) if field != Field::Local => interval(intervals, shared, warp),
+            Some(intervals) if field != Field::Local => interval(intervals, shared, warp, pc),
             _ => None,
         };
         let memory = match field {

@@ -70,7 +70,7 @@ fn kind(what: &What) -> Kind {
         What::Uninitialised(_) => Unset,
         What::DivergentBarrier(_) | What::EndlessBarrier { .. } | What::BadBarrier(_) => Barrier,
         What::MissingLanes { .. } | What::Unnamed(_) => Lanes,
-        What::Endless => Endless,
+        What::Endless | What::RacesEnd(_) => Endless,
         What::Assert(_) | What::NoComponent { .. } | What::Degenerate(_) | What::Trap => Trap,
     }
 }

@@ -269,6 +269,18 @@ pub fn told(finding: &Finding, arrays: &Arrays, code: &sim::Code, name: &dyn Fn(
             told.help = Some("a larger `--steps` lets it run on".to_string());
             told
         }
+        What::RacesEnd(many) => {
+            let mut told = plain(
+                Code::W1122,
+                format!(
+                    "races are looked for no further: the launch has more than {many} intervals between synchronisations"
+                ),
+                "the first access that is not followed",
+            );
+            told.help =
+                Some("a smaller launch is followed to its end; `--no-check races` asks for none of it".to_string());
+            told
+        }
     };
     told.note = told.note.or(times);
     told
