@@ -5,6 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+#[path = "sim/counters.rs"]
+mod counters;
 #[path = "sim/defects.rs"]
 mod defects;
 #[path = "sim/mutants.rs"]

@@ -78,6 +78,7 @@ struct Sides {
     ratio: &'static str,
     efficiency: &'static str,
     local: &'static str,
+    wavefronts: &'static str,
     conflicts: &'static str,
 }
 
@@ -89,6 +90,7 @@ const SIDES: [Sides; 2] = [
         ratio: "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
         efficiency: "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
         local: "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+        wavefronts: "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
         conflicts: "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     },
     Sides {
@@ -98,6 +100,7 @@ const SIDES: [Sides; 2] = [
         ratio: "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
         efficiency: "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
         local: "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
+        wavefronts: "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
         conflicts: "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
     },
 ];
@@ -185,6 +188,8 @@ pub fn of(instructions: &[Instruction]) -> Vec<Metric> {
         add("memory_l1_wavefronts_shared", waves, Kind::Exact);
         add("memory_l1_wavefronts_shared_ideal", ideal, Kind::Exact);
         add("derived__memory_l1_wavefronts_shared_excessive", (waves - ideal).max(0.0), Kind::Exact);
+        let accesses = sum(&shared, &|i| i.counts.shared_requests);
+        add("derived__memory_l1_conflicts_shared_nway", waves / accesses, Kind::Exact);
         let asked = sum(&shared, &|i| i.counts.shared_bytes);
         add("smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct", 100.0 * asked / (128.0 * waves), Kind::Exact);
     }
@@ -192,6 +197,8 @@ pub fn of(instructions: &[Instruction]) -> Vec<Metric> {
         let shared = |i: &Instruction| is(i, Space::Shared, side.kind);
         let conflicts = sum(&shared, &|i| i.counts.wavefronts - i.counts.ideal_wavefronts.min(i.counts.wavefronts));
         if sum(&shared, &|i| i.counts.shared_requests) > 0.0 {
+            // The hardware counts lost arbitration too.
+            add(side.wavefronts, sum(&shared, &|i| i.counts.wavefronts), Kind::Bound);
             add(side.conflicts, conflicts, Kind::Bound);
         }
         let local = sum(&|i| is(i, Space::Local, side.kind), &|i| i.counts.sectors);

@@ -133,7 +133,7 @@ impl Machine<'_> {
     ) {
         let addresses = addresses(warp, atomic.base, atomic.offset);
         if let Some(counters) = &mut self.counters {
-            counters.atomic(pc, &addresses, active, atomic.bytes);
+            counters.atomic(pc, atomic.space, &addresses, active, atomic.bytes);
         }
         let mut any = false;
         for lane in lanes(active) {

@@ -175,10 +175,11 @@ impl Counters {
             }
             // Lanes keep words of local memory side by side.
             Space::Local => {
+                let sectors = self.local_sectors(addresses, mask, bytes);
                 let counts = &mut self.counts[pc as usize];
                 let words = u64::from(bytes.div_ceil(4));
                 counts.requests += 1;
-                counts.sectors += words * u64::from(mask.count_ones()).div_ceil(8);
+                counts.sectors += sectors;
                 counts.ideal_sectors += words * u64::from(mask.count_ones()).div_ceil(8);
                 counts.bytes += total;
             }
@@ -194,11 +195,23 @@ impl Counters {
         }
     }
 
-    pub fn atomic(&mut self, pc: u32, addresses: &[u64; LANES], mask: u32, bytes: u32) {
+    pub fn atomic(&mut self, pc: u32, space: Space, addresses: &[u64; LANES], mask: u32, bytes: u32) {
         self.met.clear();
         let waiting = lanes(mask).filter(|&lane| !self.met.is_new(addresses[lane])).count();
         self.counts[pc as usize].serialised += waiting as u64;
-        self.accessed(pc, Space::Generic, addresses, mask, bytes, true);
+        self.accessed(pc, space, addresses, mask, bytes, true);
+    }
+
+    /// How many sectors of local memory lanes touch: each has one word of eight lanes side by side.
+    fn local_sectors(&mut self, addresses: &[u64; LANES], mask: u32, bytes: u32) -> u64 {
+        self.met.clear();
+        let mut count = 0;
+        for lane in lanes(mask) {
+            for word in addresses[lane] / 4..=addresses[lane].wrapping_add(u64::from(bytes) - 1) / 4 {
+                count += u64::from(self.met.is_new(word << 2 | lane as u64 / 8));
+            }
+        }
+        count
     }
 
     /// How many sectors lanes touch, which are noted.

@@ -203,7 +203,8 @@ impl<'t> Decoder<'_, 't> {
         if ty.kind == Kind::Predicate {
             return Ok((self.logic(i)?, Class::Other));
         }
-        let class = class(ty);
+        // To copy is no arithmetic.
+        let class = if i.opcode == "mov" { Class::Other } else { class(ty) };
         if m.take("cc") || matches!(i.opcode, "addc" | "subc" | "madc") {
             return Ok((self.carry(i, m, ty)?, class));
         }
