@@ -67,9 +67,10 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn of(parsed: &ast::Parsed, facts: &EditorFacts, text: &str) -> Names {
+    pub fn of<'a>(parsed: &'a ast::Parsed, facts: &'a EditorFacts, text: &'a str) -> Names {
         let mut walker = Walker {
             facts,
+            text,
             items: HashSet::new(),
             modules: HashMap::new(),
             imports: HashMap::new(),
@@ -166,6 +167,7 @@ pub fn bound(function: &ast::Function) -> HashSet<String> {
 
 struct Walker<'a> {
     facts: &'a EditorFacts,
+    text: &'a str,
     /// The names of the file's functions, classes and constants.
     items: HashSet<&'a str>,
     /// The file's names for modules and their members, each with its path.
@@ -337,8 +339,25 @@ impl<'a> Walker<'a> {
             }
             ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| self.expr(item, role)),
             ExprKind::Starred(inner) => self.expr(inner, role),
+            ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
             _ => expr.each_child(&mut |child| self.expr(child, Role::Read)),
         }
+    }
+
+    /// The names of a comprehension but for those that it binds itself.
+    fn comprehension(&mut self, comprehension: &'a ast::Comprehension) {
+        let from = self.found.len();
+        let mut own = HashSet::new();
+        self.expr(&comprehension.element, Role::Read);
+        for clause in &comprehension.clauses {
+            bound_names(&clause.target, &mut |_, name| own.extend([name]));
+            self.expr(&clause.iter, Role::Read);
+            clause.conditions.iter().for_each(|condition| self.expr(condition, Role::Read));
+        }
+        let text = self.text;
+        let named = |found: &Occurrence| text.get(found.span.start as usize..found.span.end as usize).unwrap_or("");
+        let kept: Vec<Occurrence> = self.found.drain(from..).filter(|found| !own.contains(named(found))).collect();
+        self.found.extend(kept);
     }
 
     fn attribute(&self, expr: &Expr, base: &Expr, name: &ast::Name) -> Option<Symbol> {

@@ -142,6 +142,11 @@ fn renaming() {
     assert_eq!(rename(text, "factor"), Ok(3));
     assert!(rename(text, "a").is_err());
     // Plain Python uses the field: its types are not known.
+    let listed = "import warp as wp\n\nC<|>OUNT = 4\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    \
+                  x[i] = float(wp.static(sum([i * COUNT for i in range(COUNT) if i < COUNT])))\n";
+    assert_eq!(rename(listed, "TOTAL"), Ok(4));
+    // The `i` of the comprehension is its own.
+    assert_eq!(rename(&listed.replace("C<|>", "C").replace("    i = ", "    <|>i = "), "thread"), Ok(2));
     let field = "@wp.kernel\ndef k(b: wp.array(dtype=Ball)):\n    b[0].ma<|>ss = 1.0\n";
     assert_eq!(rename(field, "weight"), Ok(2));
     assert!(rename(&format!("{field}\n\nball.mass = 3.0\n"), "weight").is_err());
