@@ -1,11 +1,12 @@
 //! Values that only Python has, in expressions that are computed while compiling: `None`, strings, dicts. What may be
 //! asked of them is whether they are equal, whether one is in another, and what a dict holds for a key.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::check::body::{Body, Mode};
 use crate::check::names::scope::ScopeId;
-use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::Code;
 use crate::limits::MAX_CONSTANT_PARTS;
 use crate::source::Span;
@@ -14,9 +15,34 @@ use crate::syntax::ast::{self, BinaryOp, BoolOp, CompareOp};
 /// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are not asked for.
 #[derive(Debug)]
 pub struct Dict {
-    pub entries: Vec<(ast::Expr, ast::Expr)>,
+    entries: Vec<(ast::Expr, ast::Expr)>,
+    /// What was found of each entry so far.
+    found: RefCell<Vec<Entry>>,
     /// Where the names of the entries are looked up.
-    pub(crate) scope: ScopeId,
+    scope: ScopeId,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Unread,
+    /// Being computed: what asks for it is a circle.
+    Evaluating,
+    Known(Operand),
+    Failed {
+        /// Whether that was said.
+        said: bool,
+    },
+}
+
+impl Dict {
+    fn new(entries: &[(ast::Expr, ast::Expr)], scope: ScopeId) -> Dict {
+        Dict { entries: entries.to_vec(), found: RefCell::new(vec![Entry::Unread; entries.len()]), scope }
+    }
+
+    /// How many entries were written.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
 }
 
 impl Body<'_, '_> {
@@ -30,9 +56,7 @@ impl Body<'_, '_> {
             ast::ExprKind::List(items) => {
                 items.iter().map(|item| self.expr(item)).collect::<Res<_>>().map(Operand::Tuple)
             }
-            ast::ExprKind::Dict(entries) => {
-                Ok(Operand::Dict(Rc::new(Dict { entries: entries.clone(), scope: self.c.scope })))
-            }
+            ast::ExprKind::Dict(entries) => Ok(Operand::Dict(Rc::new(Dict::new(entries, self.c.scope)))),
             ast::ExprKind::Comprehension(comprehension) => self.comprehension(comprehension, expr.span),
             _ => return None,
         })
@@ -72,7 +96,7 @@ impl Body<'_, '_> {
             Operand::Const(constant) => constant.number.is_true(),
             Operand::Str(text) => !text.is_empty(),
             Operand::Tuple(items) => !items.is_empty(),
-            Operand::Dict(dict) => !dict.entries.is_empty(),
+            Operand::Dict(dict) => dict.len() > 0,
             Operand::Type(TypeWord::None) => false,
             Operand::Type(_) | Operand::Function(_) | Operand::Module(_) | Operand::Enum(_) => true,
             _ => return None,
@@ -158,26 +182,46 @@ impl Body<'_, '_> {
 
     /// `dict[key]`
     pub fn dict_item(&mut self, dict: &Dict, indices: &[ast::Expr], span: Span) -> Res<Operand> {
-        let [index] = indices else {
-            return self.error(Code::E0305, span, "a dict takes one key", "not one key");
+        let key = match indices {
+            [index] => self.expr(index)?,
+            // `d[1, 2]` is `d[(1, 2)]`.
+            _ => Operand::Tuple(indices.iter().map(|index| self.expr(index)).collect::<Res<_>>()?),
         };
-        let key = self.expr(index)?;
         match self.entry(dict, &key)? {
-            Some(value) => self.c.within(dict.scope, |c| c.constant(value, false)),
-            None => self.error(Code::E0202, index.span, "the dict has no such key", "Python stops here"),
+            Some(at) => self.entry_value(dict, at, span),
+            None => self.error(Code::E0202, span, "the dict has no such key", "Python stops here"),
         }
     }
 
-    /// What a dict holds for a key: of equal keys the last.
-    fn entry<'d>(&mut self, dict: &'d Dict, key: &Operand) -> Res<Option<&'d ast::Expr>> {
+    /// Which entry a dict has for a key: of equal keys the last.
+    fn entry(&mut self, dict: &Dict, key: &Operand) -> Res<Option<usize>> {
         let mut found = None;
-        for (other, value) in &dict.entries {
+        for (at, (other, _)) in dict.entries.iter().enumerate() {
             let other = self.c.within(dict.scope, |c| c.constant(other, false))?;
             if equal(&other, key) == Some(true) {
-                found = Some(value);
+                found = Some(at);
             }
         }
         Ok(found)
+    }
+
+    /// The value of an entry, computed on its first use.
+    fn entry_value(&mut self, dict: &Dict, at: usize, span: Span) -> Res<Operand> {
+        let before = dict.found.borrow()[at].clone();
+        match before {
+            Entry::Known(value) => return self.c.charge(&value, span).map(|()| value),
+            Entry::Evaluating => return self.error(Code::E0501, span, "this entry depends on itself", "used here"),
+            // What was not said must be found again.
+            Entry::Failed { said } if said || self.c.quiet > 0 => return Err(Reported),
+            Entry::Failed { .. } | Entry::Unread => {}
+        }
+        dict.found.borrow_mut()[at] = Entry::Evaluating;
+        let value = self.c.nested(span, |c| c.within(dict.scope, |c| c.constant(&dict.entries[at].1, false)));
+        dict.found.borrow_mut()[at] = match &value {
+            Ok(value) => Entry::Known(value.clone()),
+            Err(Reported) => Entry::Failed { said: self.c.quiet == 0 },
+        };
+        value
     }
 }
 

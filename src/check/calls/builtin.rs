@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         let number = |n: u32| Ok(Operand::Const(Constant::untyped(Number::Int(i128::from(n)))));
         match &one.operand {
             Operand::Tuple(items) => number(items.len() as u32),
-            Operand::Dict(dict) => number(dict.entries.len() as u32),
+            Operand::Dict(dict) => number(dict.len() as u32),
             Operand::Shape(array) => number(u32::from(self.rank_of(array.ty))),
             operand => {
                 let expr = self.materialize(operand.clone(), one.span)?;
