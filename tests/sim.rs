@@ -11,6 +11,8 @@ mod counters;
 mod defects;
 #[path = "sim/mutants.rs"]
 mod mutants;
+#[path = "sim/tensor.rs"]
+mod tensor;
 
 const FAULTS: &str = include_str!("sim/faults.ptx");
 

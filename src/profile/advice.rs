@@ -57,7 +57,7 @@ fn is_in(instruction: &Instruction, space: Space) -> bool {
 }
 
 fn writes(instruction: &Instruction) -> bool {
-    instruction.access.is_some_and(|access| access.kind != AccessKind::Load)
+    instruction.access.is_some_and(|access| !matches!(access.kind, AccessKind::Load | AccessKind::Copy))
 }
 
 fn sectors(measured: &Measured, list: &mut Vec<Advice>) {

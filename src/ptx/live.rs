@@ -121,7 +121,7 @@ fn registers(instruction: &Instruction, see: &mut dyn FnMut(Register, bool)) {
         see(guard, false);
     }
     let writes = match instruction.opcode {
-        "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "membar" | "fence" | "prefetch"
+        "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "membar" | "fence" | "prefetch" | "cp"
         | "prefetchu" | "nanosleep" => false,
         "bar" | "barrier" => instruction.modifiers.contains(&"red"),
         // Results come through variables, if not before the name of the function.

@@ -214,6 +214,61 @@ impl Machine<'_> {
         found
     }
 
+    /// Whether a lane may touch `bytes` from an address on, a multiple of `aligned`; else it has been reported.
+    pub fn may_touch(
+        &mut self,
+        shared: &Shared,
+        warp: &Warp,
+        (space, address): (Space, u64),
+        aligned: u32,
+        bytes: u32,
+        writes: bool,
+        lane: usize,
+        pc: u32,
+    ) -> bool {
+        let whole = touched(space, address, aligned, writes);
+        if whole.address & u64::from(aligned - 1) != 0 {
+            self.findings.add(What::Misaligned(whole), pc, warp.thread(lane as u32));
+            return false;
+        }
+        let byte = |k: u32| Touched { address: whole.address + u64::from(k), bytes: 1, ..whole };
+        (0..bytes).all(|k| self.place(shared, warp, byte(k), lane, pc, false).is_some())
+    }
+
+    /// What a lane reads at a place that it may touch, looked at as any read.
+    pub fn fetch(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        (space, address): (Space, u64),
+        bytes: u32,
+        lane: usize,
+        pc: u32,
+    ) -> u64 {
+        let t = touched(space, address, bytes, false);
+        let Some(place) = self.place(shared, warp, t, lane, pc, false) else { return 0 };
+        self.look(shared, warp, place, t, lane, pc, false, false);
+        self.get(shared, warp, place, 0, bytes)
+    }
+
+    /// Writes at a place that a lane may touch, looked at as any write.
+    pub fn leave(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        (space, address): (Space, u64),
+        bytes: u32,
+        value: u64,
+        lane: usize,
+        pc: u32,
+    ) {
+        let t = touched(space, address, bytes, true);
+        let Some(place) = self.place(shared, warp, t, lane, pc, false) else { return };
+        let changes = self.get(shared, warp, place, 0, bytes) != value;
+        self.look(shared, warp, place, t, lane, pc, false, changes);
+        self.set(shared, warp, place, 0, bytes, value);
+    }
+
     /// Looks for what an access does wrong besides.
     #[inline]
     fn look(
@@ -354,7 +409,7 @@ pub fn join(clock: &mut Clock, news: &Clock) {
 }
 
 #[inline(always)]
-fn addresses(warp: &Warp, base: u32, offset: i64) -> [u64; LANES] {
+pub fn addresses(warp: &Warp, base: u32, offset: i64) -> [u64; LANES] {
     let base = &warp.regs[base as usize];
     std::array::from_fn(|l| base[l].wrapping_add(offset as u64))
 }

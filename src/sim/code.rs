@@ -137,6 +137,14 @@ pub enum Op {
     Clock {
         d: Reg,
     },
+    CopyAsync(Box<CopyAsync>),
+    CommitCopies,
+    /// All groups of copies but the last `left`; None: all copies.
+    WaitForCopies {
+        left: Option<u64>,
+    },
+    LoadMatrix(Box<LoadMatrix>),
+    MultiplyMatrices(Box<Matrix>),
     /// Orders memory; with false for the threads of the block only.
     Fence {
         device: bool,
@@ -300,6 +308,49 @@ pub struct Shuffle {
     pub distance: Reg,
     pub clamp: Reg,
     pub members: Reg,
+}
+
+/// A copy from global to shared memory that runs on by itself.
+#[derive(Clone, Debug)]
+pub struct CopyAsync {
+    pub to: Reg,
+    pub to_offset: i64,
+    pub from: Reg,
+    pub from_offset: i64,
+    pub bytes: u32,
+    /// So many bytes are read, the others become zero.
+    pub read: Option<Reg>,
+    /// Where it holds, none are.
+    pub ignored: Option<PredIn>,
+}
+
+/// Matrices of 8 x 8 halves, whose rows lanes name, into registers of the warp.
+#[derive(Clone, Debug)]
+pub struct LoadMatrix {
+    pub to: Box<[Reg]>,
+    pub space: Space,
+    pub base: Reg,
+    pub offset: i64,
+    pub transposed: bool,
+}
+
+/// What the factors of a product of matrices consist of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Element {
+    F16,
+    Bf16,
+    Tf32,
+}
+
+/// A product of 16 x `depth` and `depth` x 8 elements, summed up in float32.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    pub element: Element,
+    pub depth: u32,
+    pub d: Box<[Reg]>,
+    pub a: Box<[Reg]>,
+    pub b: Box<[Reg]>,
+    pub c: Box<[Reg]>,
 }
 
 /// An instruction.

@@ -208,7 +208,7 @@ impl Counters {
         let mut count = 0;
         for lane in lanes(mask) {
             for word in addresses[lane] / 4..=addresses[lane].wrapping_add(u64::from(bytes) - 1) / 4 {
-                count += u64::from(self.met.is_new(word << 2 | lane as u64 / 8));
+                count += u64::from(self.met.is_new(word * 4 + lane as u64 / 8));
             }
         }
         count

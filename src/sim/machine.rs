@@ -313,6 +313,19 @@ impl Machine<'_> {
                 }
             }
             Op::Print(print) => print::print(self, warp, print, active),
+            Op::CopyAsync(copy) => self.copy_async(shared, warp, copy, pc, active),
+            Op::CommitCopies => self.commit_copies(warp, active),
+            Op::WaitForCopies { left } => self.wait_for_copies(shared, warp, *left, active),
+            Op::LoadMatrix(load) => {
+                if let Some(pause) = self.load_matrix(shared, warp, load, pc, active) {
+                    return Some(pause);
+                }
+            }
+            Op::MultiplyMatrices(matrix) => {
+                if let Some(pause) = self.multiply_matrices(warp, matrix, pc, active) {
+                    return Some(pause);
+                }
+            }
             Op::Fence { .. } => {
                 if active != 0 && self.intervals.is_some() {
                     warp.fenced();

@@ -69,6 +69,8 @@ pub enum AccessKind {
     Atomic,
     /// An atomic whose old value nobody asks for: `red`.
     Reduction,
+    /// From global to shared memory: `cp.async`.
+    Copy,
 }
 
 impl Measured {
@@ -80,6 +82,8 @@ impl Measured {
                 Op::Store(access) => (AccessKind::Store, access.space, access.bytes * access.values.len() as u32),
                 Op::Atomic(atomic) if atomic.d.is_none() => (AccessKind::Reduction, atomic.space, atomic.bytes),
                 Op::Atomic(atomic) => (AccessKind::Atomic, atomic.space, atomic.bytes),
+                Op::CopyAsync(copy) => (AccessKind::Copy, Space::Global, copy.bytes),
+                Op::LoadMatrix(load) => (AccessKind::Load, load.space, 16),
                 _ => (AccessKind::Load, Space::Generic, 0),
             };
             Instruction {

@@ -10,6 +10,7 @@
 //! | `machine` | what does a warp do until it has to wait? |
 //! | `warp` | where are its lanes? |
 //! | `access`, `together` | what do loads, stores and atomics do, lane by lane, and all lanes at once? |
+//! | `tensor` | what do warps do with matrices, and copies by themselves? |
 //! | `exchange` | what do lanes tell each other, and warps at a barrier? |
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
@@ -30,6 +31,7 @@ mod memory;
 mod print;
 mod races;
 mod schedule;
+mod tensor;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -105,6 +107,7 @@ fn followed(code: &Code) -> Vec<(u32, bool)> {
     let follows = |op: &Op| match op {
         Op::Load(access) | Op::Store(access) => shares(access.space),
         Op::Atomic(atomic) => shares(atomic.space),
+        Op::CopyAsync(_) | Op::LoadMatrix(_) => true,
         _ => false,
     };
     let narrow = |op: &Op| matches!(op, Op::Atomic(atomic) if atomic.of_block);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::code::{Code, NOWHERE};
 use super::findings::Thread;
 use super::races::Clock;
+use super::tensor::Copies;
 use super::value::{LANES, Lanes};
 
 /// Lanes that are at one instruction.
@@ -66,6 +67,8 @@ pub struct Warp {
     /// What the last fence lets others know.
     pub released: Option<Clock>,
     pub steps: u64,
+    /// Of each lane, where there are any.
+    pub copies: Vec<Copies>,
 }
 
 /// What a register holds that nobody wrote.
@@ -96,6 +99,7 @@ impl Warp {
             known: Rc::new(HashMap::new()),
             released: None,
             steps: 0,
+            copies: Vec::new(),
         }
     }
 
@@ -103,6 +107,7 @@ impl Warp {
     pub fn begin(&mut self, live: u32) {
         self.live = live;
         self.preds.fill(0);
+        self.copies.clear();
         self.preds[0] = u32::MAX;
         let entry = Entry { mask: live, pc: 0, meet: NOWHERE, call: KERNEL };
         self.splits.clear();

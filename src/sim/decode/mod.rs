@@ -9,6 +9,7 @@ mod layout;
 mod memory;
 mod modifiers;
 mod operands;
+mod tensor;
 
 use std::collections::HashMap;
 
@@ -183,6 +184,9 @@ impl<'t> Decoder<'_, 't> {
             "ld" | "ldu" | "st" | "atom" | "red" | "prefetch" | "prefetchu" => {
                 return Ok((self.memory(i, m)?, Class::Memory));
             }
+            "cp" => return Ok((self.copy(i, m)?, Class::Memory)),
+            "ldmatrix" => return Ok((self.load_matrix(i, m)?, Class::Memory)),
+            "mma" => return Ok((self.multiply(i, m)?, Class::Other)),
             "cvta" | "isspacep" => return Ok((self.address(i, m)?, Class::Integer)),
             "setp" | "set" | "selp" => return self.comparison(i, m),
             "cvt" => return self.convert(i, m),
