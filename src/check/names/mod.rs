@@ -1,6 +1,7 @@
 //! What do the names of a file mean, and what did someone mean who wrote a name that is not there?
 
 mod cascade;
+mod constants;
 pub(super) mod foreign;
 pub(super) mod habits;
 pub(super) mod member;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::foreign;
 use super::habits::Habit;
 use super::member::{builtin_word, is_core, is_kc, is_warp};
 use crate::check::host::nest::{Maker, Unknown, Why};
@@ -44,7 +43,7 @@ pub(crate) struct Scope {
     /// The functions of classes that are names of types.
     pub methods: HashMap<String, ScopeId>,
     /// What names meant before they were bound anew by their own value.
-    earlier: HashMap<String, Vec<Global>>,
+    pub(super) earlier: HashMap<String, Vec<Global>>,
 }
 
 /// An enumeration.
@@ -631,87 +630,6 @@ impl Checker<'_> {
             format!("{indent}{decorator}\n"),
             Applicability::Maybe,
         ))
-    }
-
-    /// The value of a constant, computed on its first use.
-    fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr, used: Span) -> Res<Operand> {
-        let module = self.scopes[scope].parent.is_none();
-        if self.quiet > 0 && module && self.quiet_failures.contains(&(scope, name.to_string())) {
-            return Err(Reported);
-        }
-        // `N = N if N > 0 else 16` means the binding before.
-        let earlier = self.scopes[scope].earlier.get_mut(name).and_then(Vec::pop);
-        self.scopes[scope].names.insert(name.to_string(), earlier.clone().unwrap_or(Global::Evaluating));
-        let needed = std::mem::take(&mut self.unknown);
-        let (result, after) = if module {
-            let known = self.diagnostics.len();
-            let result = self.nested(used, |c| c.within(scope, |c| c.constant(&value, false)));
-            if result.is_err() && self.unknown.is_empty() {
-                self.leave_to_python(known, name, value.span);
-            }
-            self.diagnostics.blame(known, used, "needed here");
-            let failed = match self.unknown.first() {
-                Some(unknown) => Global::Unknown(unknown.clone()),
-                None if self.quiet > 0 => {
-                    if result.is_err() {
-                        self.quiet_failures.insert((scope, name.to_string()));
-                    }
-                    Global::Constant(value)
-                }
-                None => Global::Broken,
-            };
-            (result, failed)
-        } else {
-            // Host code computes what it likes: a value that is none of ours is no mistake.
-            let (result, quiet) = self.quietly(|c| c.nested(used, |c| c.within(scope, |c| c.constant(&value, false))));
-            (result, Global::Unknown(quiet.cause(name, value.span)))
-        };
-        self.unknown = needed;
-        let after = match &result {
-            Ok(operand) => Global::Value(operand.clone()),
-            Err(Reported) => after,
-        };
-        if let Global::Unknown(unknown) = &after {
-            self.need_unknown(unknown);
-        }
-        if let (Some(earlier), Global::Constant(_)) = (earlier, &after) {
-            self.scopes[scope].earlier.entry(name.to_string()).or_default().push(earlier);
-        }
-        self.scopes[scope].names.insert(name.to_string(), after);
-        result
-    }
-
-    /// Makes a constant unknown whose value only fails, in the findings after the first `known` ones, for words of Python that
-    /// kernels do not have: the file is not wrong.
-    fn leave_to_python(&mut self, known: usize, name: &str, place: Span) {
-        let found = self.diagnostics.take_after(known);
-        let is_host = |d: &Diagnostic| match d.code {
-            // Of arrays that a kernel reads it is the kernel that has to change.
-            Code::E0502 => d.message.starts_with('`'),
-            // A plain function or class is called; Python's own values meet in a way that is not followed.
-            Code::E0203 | Code::E0308 => true,
-            // The name of a type is not computed.
-            Code::E0304 => !d.message.starts_with("a type"),
-            Code::E0202 => self.is_of_numpy(d),
-            Code::E0201 => d
-                .message
-                .split('`')
-                .nth(1)
-                .is_some_and(|word| foreign::is_of_python(word, &self.sources.file(place.file).text)),
-            _ => false,
-        };
-        if found.is_empty() || !found.iter().all(is_host) {
-            return found.into_iter().for_each(|d| self.diagnostics.push(d));
-        }
-        let reason = found.into_iter().find(|d| d.code == Code::E0502).map(|d| d.message);
-        self.need_unknown(&Unknown { name: name.to_string(), place, why: Why::Computed(reason) });
-    }
-
-    /// Whether a finding is about a name of NumPy: `np.linspace`.
-    fn is_of_numpy(&self, diagnostic: &Diagnostic) -> bool {
-        let text = diagnostic.labels.first().map_or("", |label| self.sources.text(label.span));
-        let Some((module, _)) = text.split_once('.') else { return false };
-        matches!(self.lookup(module), Some((_, Global::Module(path))) if path == "numpy")
     }
 
     /// Adds what the kernel language says instead of the text at `span`.
