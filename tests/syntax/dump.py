@@ -12,9 +12,8 @@ BIN = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod":
 UN = {"USub": "-", "UAdd": "+", "Not": "not", "Invert": "~"}
 CMP = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Is": "is", "IsNot": "is not",
        "In": "in", "NotIn": "not in"}
-EXPR = {"Lambda": "a lambda", "JoinedStr": "an f-string", "Dict": "a dict", "Set": "a set", "ListComp": "a comprehension",
-        "SetComp": "a comprehension", "DictComp": "a comprehension", "GeneratorExp": "a generator expression",
-        "NamedExpr": "`:=`", "Await": "`await`", "Yield": "`yield`", "YieldFrom": "`yield`"}
+EXPR = {"Lambda": "a lambda", "JoinedStr": "an f-string", "Set": "a set", "SetComp": "a comprehension",
+        "DictComp": "a comprehension", "NamedExpr": "`:=`", "Await": "`await`", "Yield": "`yield`", "YieldFrom": "`yield`"}
 STMT = {"Try": "`try`", "TryStar": "`try`", "With": "`with`", "Raise": "`raise`", "Delete": "`del`", "Global": "`global`",
         "Nonlocal": "`nonlocal`", "Import": "`import` in a function", "ImportFrom": "`import` in a function",
         "Match": "`match`", "FunctionDef": "a nested function", "ClassDef": "a nested class",
@@ -86,6 +85,15 @@ def expr(e):
         return f"(tuple{items(e.elts)})"
     if k == "List":
         return f"(list{items(e.elts)})"
+    if k == "Dict":
+        if None in e.keys:
+            return "?a dict"
+        return f"(dict{''.join(f' {expr(a)} {expr(b)}' for a, b in zip(e.keys, e.values))})"
+    if k in ("ListComp", "GeneratorExp"):
+        if any(c.is_async for c in e.generators):
+            return "?a comprehension" if k == "ListComp" else "?a generator expression"
+        clauses = "".join(f" (for {expr(c.target)} {expr(c.iter)}{items(c.ifs)})" for c in e.generators)
+        return f"({'each' if k == 'ListComp' else 'generate'} {expr(e.elt)}{clauses})"
     if k == "Starred":
         return f"(* {expr(e.value)})"
     raise ValueError(k)

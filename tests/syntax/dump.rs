@@ -192,7 +192,18 @@ pub fn expr(value: &Expr) -> String {
         ExprKind::Tuple(items) => format!("(tuple{})", list(items)),
         ExprKind::List(items) => format!("(list{})", list(items)),
         ExprKind::Starred(inner) => format!("(* {})", expr(inner)),
-        ExprKind::Dict(_) => "?a dict".to_string(),
+        ExprKind::Dict(pairs) => {
+            let pairs: Vec<_> = pairs.iter().map(|(key, value)| format!(" {} {}", expr(key), expr(value))).collect();
+            format!("(dict{})", pairs.concat())
+        }
+        ExprKind::Comprehension(comprehension) => {
+            let clause = |clause: &Clause| {
+                format!(" (for {} {}{})", expr(&clause.target), expr(&clause.iter), list(&clause.conditions))
+            };
+            let clauses: Vec<_> = comprehension.clauses.iter().map(clause).collect();
+            let word = if comprehension.what == "a comprehension" { "each" } else { "generate" };
+            format!("({word} {}{})", expr(&comprehension.element), clauses.concat())
+        }
         ExprKind::Unsupported(what) => format!("?{what}"),
         ExprKind::Opaque => "opaque".to_owned(),
         ExprKind::Error => "!error".to_owned(),
