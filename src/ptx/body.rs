@@ -258,7 +258,22 @@ impl<'t> Parser<'t> {
             Token::Int(value) => self.number(Operand::Int(value)),
             Token::F32(bits) => self.number(Operand::F32(bits)),
             Token::F64(bits) => self.number(Operand::F64(bits)),
-            Token::Word("_") => self.number(Operand::Sink),
+            Token::Word("WARP_SZ") => self.number(Operand::Int(32)),
+            Token::Dot(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => {
+                Err(Error::unknown(at, format!("the number `.{digits}`; `0.{digits}` will do")))
+            }
+            Token::Word("_") => {
+                self.lexer.advance()?;
+                if !self.eat(b'|')? {
+                    return Ok(Operand::Sink);
+                }
+                let at = self.place();
+                match self.word("a predicate")? {
+                    "_" => Ok(Operand::Sink),
+                    name => Ok(Operand::Second(self.register(name, at)?)),
+                }
+            }
+            Token::Mark(b'~') => Err(Error::unknown(at, "a constant that is computed")),
             Token::Word(name) => {
                 self.lexer.advance()?;
                 self.named(name, at, instruction, position)
@@ -269,6 +284,12 @@ impl<'t> Parser<'t> {
 
     fn number(&mut self, operand: Operand<'t>) -> Result<Operand<'t>> {
         self.lexer.advance()?;
+        if matches!(
+            self.lexer.token,
+            Token::Mark(b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'&' | b'^' | b'?' | b'|')
+        ) {
+            return Err(Error::unknown(self.place(), "a constant that is computed"));
+        }
         Ok(operand)
     }
 
@@ -309,6 +330,9 @@ impl<'t> Parser<'t> {
             }
             None => {
                 if let Some(special) = name.strip_prefix('%') {
+                    if names::is_rare(special) {
+                        return Err(Error::unknown(at, format!("the register `{name}`")));
+                    }
                     if !names::is_special(special) {
                         return Err(Error::malformed(at, format!("there is no register `{name}`")));
                     }
@@ -360,6 +384,9 @@ impl<'t> Parser<'t> {
             self.lexer.advance()?;
             let by = self.signed()? as i64;
             offset = offset.wrapping_add(if negative { by.wrapping_neg() } else { by });
+        }
+        if self.is(b'*') {
+            return Err(Error::unknown(self.place(), "an offset that is computed"));
         }
         Ok(offset)
     }

@@ -135,7 +135,7 @@ fn registers(instruction: &Instruction, see: &mut dyn FnMut(Register, bool)) {
 
 fn of_operand(operand: &Operand, writes: bool, see: &mut dyn FnMut(Register, bool)) {
     match operand {
-        Operand::Register(register) | Operand::Not(register) => see(*register, writes),
+        Operand::Register(register) | Operand::Not(register) | Operand::Second(register) => see(*register, writes),
         Operand::Pair(first, second) => {
             see(*first, writes);
             see(*second, writes);

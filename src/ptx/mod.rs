@@ -277,6 +277,8 @@ pub enum Operand<'t> {
     Not(Register),
     /// `%r1|%p1`: two results.
     Pair(Register, Register),
+    /// `_|%p1`: the second of two results.
+    Second(Register),
     Int(u64),
     /// Bits of a float32, a float64.
     F32(u32),

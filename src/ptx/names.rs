@@ -98,6 +98,14 @@ pub fn is_special(name: &str) -> bool {
     )
 }
 
+/// Special registers that PTX has and kc does not.
+pub fn is_rare(name: &str) -> bool {
+    const BEGINNINGS: [&str; 7] =
+        ["cluster", "ncluster", "envreg", "is_explicit_cluster", "aggr_smem_size", "reserved_smem", "current_graph"];
+    let counts = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) || name.strip_prefix("pm").is_some_and(counts)
+}
+
 /// The registers of a function so far.
 pub fn push(registers: &mut Vec<Type>, ty: Type, count: u32) -> Register {
     let first = registers.len() as Register;

@@ -399,6 +399,9 @@ impl<'t> Parser<'t> {
         let value = match value {
             Init::Bits(bits, bytes) => {
                 self.lexer.advance()?;
+                if self.is(b'(') {
+                    return Err(Error::unknown(self.place(), "a part of an address as an initial value"));
+                }
                 let is_float = variable.ty.kind == Kind::Float;
                 let sign = if negative && is_float { 1 << (variable.ty.bits - 1) } else { 0 };
                 Init::Bits(bits ^ sign, bytes)

@@ -89,6 +89,10 @@ fn errors_have_their_place() {
     assert_eq!(error(".reg .b32 %x, %x;").3, "`%x` is declared twice");
     assert!(error(".reg .b128 %q;").2);
     assert!(error(".tex .u64 t;").2);
+    for rare in ["3*4", "(1<<4)|3", "~0", ".5", "%envreg0", "%cluster_ctarank"] {
+        assert!(error(&format!("mov.u32 %r1, {rare};")).2, "{rare}");
+    }
+    assert!(error("ld.global.u32 %r1, [%r0+4*2];").2 && !error("mov.u32 %r1, %pmask;").2);
     assert_eq!(error("\"").3, "a text does not end");
     assert_eq!(error("/*").3, "a comment does not end");
     assert_eq!(error("é").3, "a character that PTX does not have");

@@ -131,6 +131,12 @@ pub enum Op {
         a: Reg,
         members: Reg,
     },
+    /// The first of the lanes that are named: which it is, and whether it is this one.
+    Elect {
+        d: Reg,
+        p: Pred,
+        members: Reg,
+    },
     ActiveMask {
         d: Reg,
     },

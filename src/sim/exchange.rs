@@ -12,7 +12,10 @@ impl Machine<'_> {
     /// An instruction that names the lanes which take part; what to wait for.
     pub fn exchange(&mut self, warp: &mut Warp, split: &mut Split, op: &Op, pc: u32, active: u32) -> Option<Pause> {
         let members = match op {
-            Op::WarpBarrier { members } | Op::Match { members, .. } | Op::Reduce { members, .. } => Some(*members),
+            Op::WarpBarrier { members }
+            | Op::Match { members, .. }
+            | Op::Reduce { members, .. }
+            | Op::Elect { members, .. } => Some(*members),
             Op::Shuffle(shuffle) => Some(shuffle.members),
             Op::Vote { members, .. } => *members,
             _ => None,
@@ -73,6 +76,11 @@ impl Machine<'_> {
                     if let Some(p) = p {
                         put_mask(&mut warp.preds[*p as usize], if agree { u32::MAX } else { 0 }, group);
                     }
+                }
+                Op::Elect { d, p, .. } => {
+                    let first = group.trailing_zeros();
+                    put(&mut warp.regs[*d as usize], &[first.into(); LANES], group);
+                    put_mask(&mut warp.preds[*p as usize], 1u32.checked_shl(first).unwrap_or(0), group);
                 }
                 Op::Reduce { f, d, a, .. } => {
                     let values = warp.regs[*a as usize];

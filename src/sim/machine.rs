@@ -333,7 +333,12 @@ impl Machine<'_> {
             }
             Op::Nothing => {}
             Op::BlockBarrier(barrier) => return self.barrier(shared, warp, split, barrier, pc, active),
-            Op::WarpBarrier { .. } | Op::Shuffle(_) | Op::Vote { .. } | Op::Match { .. } | Op::Reduce { .. } => {
+            Op::WarpBarrier { .. }
+            | Op::Shuffle(_)
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Reduce { .. }
+            | Op::Elect { .. } => {
                 if active != 0 {
                     match self.exchange(warp, split, &inst.op, pc, active) {
                         None => {}

@@ -83,6 +83,42 @@ fn integers() {
         ("bfi.b32 %r8, 0xff, 0x12345678, 40, 4;", 0x1234_5678),
         ("prmt.b32 %r8, 0x33221100, 0x77665544, 0x7531;", 0x7755_3311),
         ("prmt.b32 %r8, 0x80, 0, 0x0008;", 0x8080_80ff),
+        // Bytes 00 to 77 from a number on, backwards, one of them, from both edges, half a word.
+        ("prmt.b32.f4e %r8, 0x33221100, 0x77665544, 1;", 0x4433_2211),
+        ("prmt.b32.b4e %r8, 0x33221100, 0x77665544, 1;", 0x6677_0011),
+        ("prmt.b32.rc8 %r8, 0x33221100, 0x77665544, 2;", 0x2222_2222),
+        ("prmt.b32.ecl %r8, 0x33221100, 0x77665544, 2;", 0x3322_2222),
+        ("prmt.b32.ecr %r8, 0x33221100, 0x77665544, 1;", 0x1111_1100),
+        ("prmt.b32.rc16 %r8, 0x33221100, 0x77665544, 1;", 0x3322_3322),
+        ("bmsk.clamp.b32 %r8, 4, 8;", 0xff0),
+        ("bmsk.clamp.b32 %r8, 28, 8;", 0xf000_0000),
+        ("bmsk.clamp.b32 %r8, 0, 32;", u32::MAX),
+        ("bmsk.clamp.b32 %r8, 40, 1;", 0),
+        ("bmsk.wrap.b32 %r8, 33, 2;", 6),
+        ("bmsk.wrap.b32 %r8, 4, 32;", 0),
+        ("szext.clamp.s32 %r8, 0xff, 8;", u32::MAX),
+        ("szext.clamp.u32 %r8, 0x1ff, 8;", 0xff),
+        ("szext.clamp.s32 %r8, 0x80000001, 32;", 0x8000_0001),
+        ("szext.wrap.s32 %r8, 0x80000001, 32;", 0),
+        // Bits above the 24th do not count; the sign is the 24th.
+        ("mul24.lo.u32 %r8, 0x01000002, 3;", 6),
+        ("mul24.hi.s32 %r8, 0x00ffffff, 2;", u32::MAX),
+        ("mul24.hi.u32 %r8, 0x00ffffff, 0x10000;", 0x00ff_ffff),
+        ("mad24.lo.s32 %r8, 0x00fffffe, 3, 10;", 4),
+        ("slct.s32.s32 %r8, 7, 9, -1;", 9),
+        ("slct.u32.f32 %r8, 7, 9, 0f80000000;", 7),
+        ("slct.ftz.u32.f32 %r8, 7, 9, 0f80000001;", 7),
+        ("slct.u32.f32 %r8, 7, 9, 0f80000001;", 9),
+        ("slct.u32.f32 %r8, 7, 9, 0f7fc00000;", 9),
+        // The nearest with 10 bits of fraction; of two the farther one.
+        ("cvt.rna.tf32.f32 %r8, 0f3f801000;", 0x3f80_2000),
+        ("cvt.rna.tf32.f32 %r8, 0f3f800fff;", 0x3f80_0000),
+        ("cvt.rna.tf32.f32 %r8, 0fff800000;", 0xff80_0000),
+        ("setp.eq.u32 _|%p1, 3, 3; selp.b32 %r8, 7, 9, %p1;", 9),
+        (
+            "mov.u32 %r1, tile; mov.u64 %rd7, 0; st.shared.u32 [%r1], 5; ld.shared.L2::cache_hint.u32 %r8, [%r1], %rd7;",
+            5,
+        ),
         ("shf.l.wrap.b32 %r8, 0x80000000, 1, 33;", 3),
         ("shf.l.clamp.b32 %r8, 7, 1, 33;", 7),
         ("shf.r.wrap.b32 %r8, 0x10, 1, 4;", 0x1000_0001),
@@ -204,6 +240,14 @@ fn lanes_tell_each_other() {
     assert_eq!(
         warp("shr.u32 %r1, %r0, 4; match.any.sync.b32 %r8, %r1, -1;"),
         of(|l| if l < 16 { 0xffff } else { 0xffff_0000 })
+    );
+    assert_eq!(
+        warp("mov.u32 %r8, 7; elect.sync %r8|%p0, -1; @%p0 add.u32 %r8, %r8, 5;"),
+        of(|l| if l == 0 { 5 } else { 0 })
+    );
+    assert_eq!(
+        warp("mov.u32 %r8, 7; setp.ge.u32 %p1, %r0, 9; @%p1 elect.sync _|%p0, 0xfffffe00; @%p0 mov.u32 %r8, 5;"),
+        of(|l| if l == 9 { 5 } else { 7 })
     );
     assert_eq!(warp("redux.sync.add.s32 %r8, %r0, -1;"), of(|_| 496));
     // Lanes part, and meet again.

@@ -4,6 +4,7 @@
 use half::{bf16, f16};
 
 use super::modifiers::Modifiers;
+use super::words;
 use crate::ptx::{Kind, Type};
 use crate::sim::code::Carry;
 use crate::sim::value::{Alu, Compute, Exact, LANES, Lane, Lanes, Round, flush, greatest, least};
@@ -327,6 +328,9 @@ fn integer(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
             _ => None,
         };
     }
+    if matches!(opcode, "mul24" | "mad24") {
+        return if hi != lo && !wide { words::of_24_bits(opcode == "mad24", hi, ty) } else { None };
+    }
     if (wide || hi || lo) && !matches!(opcode, "mul" | "mad") {
         return None;
     }
@@ -462,7 +466,7 @@ fn inserted(a: u64, b: u64, start: u32, length: u32, bits: u32) -> u64 {
 }
 
 /// `prmt`: each byte is one of eight, or its sign everywhere.
-fn permuted(a: u32, b: u32, choice: u32) -> u32 {
+pub fn permuted(a: u32, b: u32, choice: u32) -> u32 {
     let whole = u64::from(b) << 32 | u64::from(a);
     (0..4).fold(0, |made, n| {
         let pick = choice >> (4 * n) & 15;
@@ -508,7 +512,7 @@ fn bits(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
         ("bfe", 32) => Some(lanes!(|a: u32, b: u32, c: u32| field(a.into(), b, c, 32, false) as u32)),
         ("bfe", 64) if signed => Some(lanes!(|a: u64, b: u32, c: u32| field(a, b, c, 64, true))),
         ("bfe", 64) => Some(lanes!(|a: u64, b: u32, c: u32| field(a, b, c, 64, false))),
-        ("prmt", 32) => Some(lanes!(|a: u32, b: u32, c: u32| permuted(a, b, c))),
+        ("prmt", 32) => words::permutation(m),
         ("shf", 32) => match (m.take("l"), m.take("r"), m.take("wrap"), m.take("clamp")) {
             (true, false, true, false) => Some(lanes!(|a: u32, b: u32, c: u32| funnel(a, b, c & 31, true))),
             (true, false, false, true) => Some(lanes!(|a: u32, b: u32, c: u32| funnel(a, b, c.min(32), true))),
@@ -516,7 +520,7 @@ fn bits(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
             (false, true, false, true) => Some(lanes!(|a: u32, b: u32, c: u32| funnel(a, b, c.min(32), false))),
             _ => None,
         },
-        _ => None,
+        _ => words::function(opcode, m, ty),
     }
 }
 

@@ -172,6 +172,9 @@ impl<'t> Decoder<'_, 't> {
             let [members] = self.all(i)?;
             return Ok(Op::WarpBarrier { members: self.read(i, members, U32)? });
         }
+        if m.take("cluster") {
+            return Err(unknown(i));
+        }
         let aligned = m.take("aligned") || i.opcode == "bar";
         m.ignore(&["cta"]);
         let how =
@@ -211,6 +214,12 @@ impl<'t> Decoder<'_, 't> {
                 let [d] = self.all(i)?;
                 Ok(Op::ActiveMask { d: self.write(i, d, U32)? })
             }
+            "elect" if synchronises => {
+                let [d, members] = self.all(i)?;
+                let (d, p) = self.with_predicate(i, d)?;
+                let p = p.ok_or_else(|| Error::malformed(i.at, format!("`{i}` takes a predicate")))?;
+                Ok(Op::Elect { d, p, members: self.read(i, members, U32)? })
+            }
             "shfl" if synchronises => self.shuffle(i, m),
             "vote" => self.vote(i, m, synchronises),
             "match" if synchronises => {
@@ -242,6 +251,7 @@ impl<'t> Decoder<'_, 't> {
     fn with_predicate(&mut self, i: &Instruction<'t>, d: &Operand<'t>) -> Result<(Reg, Option<u32>)> {
         match *d {
             Operand::Pair(d, p) => Ok((self.write(i, &Operand::Register(d), U32)?, Some(self.pred(i, p)?))),
+            Operand::Second(p) => Ok((self.write(i, &Operand::Sink, U32)?, Some(self.pred(i, p)?))),
             ref d => Ok((self.write(i, d, U32)?, None)),
         }
     }

@@ -34,6 +34,13 @@ impl<'t> Decoder<'_, 't> {
                 m.ignore_caching();
                 Ok(Op::Nothing)
             }
+            // It says how caches hold what is accessed, in a last operand.
+            _ if m.take("L2::cache_hint") => {
+                let mut plain = i.clone();
+                plain.modifiers.retain(|m| *m != "L2::cache_hint");
+                plain.operands.pop();
+                self.memory(&plain, m)
+            }
             "atom" | "red" => self.atomic(i, m),
             _ => self.access(i, m),
         }
@@ -115,6 +122,9 @@ impl<'t> Decoder<'_, 't> {
         m.ignore_caching();
         const NAMES: &[&str] = &["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"];
         let name = m.find(|m| NAMES.iter().copied().find(|name| *name == m)).ok_or_else(|| unknown(i))?;
+        if i.modifiers.iter().any(|m| matches!(*m, "v2" | "v4" | "v8" | "async")) {
+            return Err(unknown(i));
+        }
         let types = m.types();
         let &[ty] = types.as_slice() else { return Err(unknown(i)) };
         let f = update(name, ty).ok_or_else(|| unknown(i))?;

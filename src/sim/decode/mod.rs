@@ -10,6 +10,7 @@ mod memory;
 mod modifiers;
 mod operands;
 mod tensor;
+mod words;
 
 use std::collections::HashMap;
 
@@ -180,7 +181,9 @@ impl<'t> Decoder<'_, 't> {
             "bar" | "barrier" | "membar" | "fence" | "nanosleep" => {
                 return Ok((self.synchronise(i, m)?, Class::Control));
             }
-            "shfl" | "vote" | "match" | "redux" | "activemask" => return Ok((self.exchange(i, m)?, Class::Exchange)),
+            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => {
+                return Ok((self.exchange(i, m)?, Class::Exchange));
+            }
             "ld" | "ldu" | "st" | "atom" | "red" | "prefetch" | "prefetchu" => {
                 return Ok((self.memory(i, m)?, Class::Memory));
             }
@@ -199,8 +202,10 @@ impl<'t> Decoder<'_, 't> {
         }
         let types = m.types();
         let &[ty] = types.as_slice() else {
-            if i.opcode == "dp4a" {
-                return self.dot(i, &types);
+            match i.opcode {
+                "dp4a" => return self.dot(i, &types),
+                "slct" => return self.by_sign(i, m, &types),
+                _ => {}
             }
             return Err(unknown(i));
         };
@@ -220,6 +225,9 @@ impl<'t> Decoder<'_, 't> {
                 let (start, length) = (self.read(i, start, U32)?, self.read(i, length, U32)?);
                 return Ok((Op::Alu4 { f, d: self.write(i, d, ty)?, a, b, c: start, e: length }, class));
             }
+            // With a predicate beside the result.
+            "lop3" if i.modifiers.iter().any(|m| matches!(*m, "and" | "or")) => return Err(unknown(i)),
+            "min" | "max" if i.operands.len() == 4 => return Err(unknown(i)),
             "lop3" if ty.bits == 32 => {
                 let [d, a, b, c, table] = self.all(i)?;
                 let f = |a: u64, b: u64, c: u32, e: u32| arithmetic::looked_up(a as u32, b as u32, c, e).into();
@@ -256,6 +264,9 @@ impl<'t> Decoder<'_, 't> {
 
     /// `mov` of what is no plain register: parts, predicates, clocks.
     fn special_move(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Option<Op>> {
+        if i.modifiers.iter().any(|m| matches!(*m, "v2" | "v4")) {
+            return Err(unknown(i));
+        }
         let [to, from] = self.all(i)?;
         if let Operand::Special(name) = from
             && matches!(*name, "clock" | "clock64" | "clock_hi" | "globaltimer" | "globaltimer_lo" | "globaltimer_hi")
@@ -313,6 +324,21 @@ impl<'t> Decoder<'_, 't> {
         };
         let (a, b, c) = (self.read(i, a, U32)?, self.read(i, b, U32)?, self.read(i, c, U32)?);
         Ok((Op::Alu4 { f, d: self.write(i, d, U32)?, a, b, c, e: c }, Class::Integer))
+    }
+
+    /// `slct`: by the sign of the third operand.
+    fn by_sign(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>, types: &[Type]) -> Result<(Op, Class)> {
+        let &[ty, sign] = types else { return Err(unknown(i)) };
+        let ftz = m.take("ftz");
+        let f: fn(u64, u64, u32, u32) -> u64 = match (sign.kind, sign.bits, ftz) {
+            (Kind::Signed, 32, false) => |a, b, c, _| if c as i32 >= 0 { a } else { b },
+            (Kind::Float, 32, false) => |a, b, c, _| if f32::from_bits(c) >= 0.0 { a } else { b },
+            (Kind::Float, 32, true) => |a, b, c, _| if super::value::flush(f32::from_bits(c)) >= 0.0 { a } else { b },
+            _ => return Err(unknown(i)),
+        };
+        let [d, a, b, c] = self.all(i)?;
+        let (a, b, c) = (self.read(i, a, ty)?, self.read(i, b, ty)?, self.read(i, c, sign)?);
+        Ok((Op::Alu4 { f, d: self.write(i, d, ty)?, a, b, c, e: c }, Class::Other))
     }
 
     fn logic(&mut self, i: &Instruction<'t>) -> Result<Op> {
@@ -376,6 +402,7 @@ impl<'t> Decoder<'_, 't> {
         let (p, q) = match &i.operands[0] {
             Operand::Pair(p, q) => (Some(self.pred(i, *p)?), Some(self.pred(i, *q)?)),
             Operand::Sink => (None, None),
+            Operand::Second(q) => (None, Some(self.pred(i, *q)?)),
             operand => (Some(self.write_predicate(i, operand)?), None),
         };
         Ok((Op::Test { f, a, b, p, q, with }, class(ty)))
@@ -383,6 +410,17 @@ impl<'t> Decoder<'_, 't> {
 
     fn convert(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<(Op, Class)> {
         let types = m.types();
+        if m.take("tf32") {
+            let (true, [Type { kind: Kind::Float, bits: 32 }]) = (m.take("rna"), types.as_slice()) else {
+                return Err(unknown(i));
+            };
+            let [d, a] = self.all(i)?;
+            let a = self.read(i, a, types[0])?;
+            return Ok((Op::Alu { f: words::to_tf32(), d: self.write(i, d, U32)?, a, b: a, c: a }, Class::Conversion));
+        }
+        if m.take("pack") {
+            return Err(unknown(i));
+        }
         let &[to, from] = types.as_slice() else { return Err(unknown(i)) };
         // A register may be wider than what is taken from it or put into it.
         let Some((d, sources)) = i.operands.split_first() else { return Err(unknown(i)) };
@@ -407,6 +445,7 @@ impl<'t> Decoder<'_, 't> {
                 Space::Global | Space::Const => memory::in_space!(Space::Global),
                 Space::Shared => memory::in_space!(Space::Shared),
                 Space::Local => memory::in_space!(Space::Local),
+                Space::Param => memory::in_space!(Space::Param),
                 _ => return Err(unknown(i)),
             };
             let a = self.read(i, a, U64)?;
@@ -452,7 +491,7 @@ fn math(opcode: &str, class: Class) -> Option<Math> {
 /// How many registers an operation of the arithmetic table reads.
 fn operand_count(opcode: &str) -> usize {
     match opcode {
-        "fma" | "mad" | "sad" | "bfe" | "prmt" | "shf" => 3,
+        "fma" | "mad" | "mad24" | "sad" | "bfe" | "prmt" | "shf" => 3,
         "neg" | "abs" | "not" | "cnot" | "mov" | "popc" | "clz" | "brev" | "bfind" | "rcp" | "sqrt" | "rsqrt"
         | "sin" | "cos" | "ex2" | "lg2" | "tanh" => 1,
         _ => 2,
