@@ -100,6 +100,11 @@ pub fn host_entry(kernel: &str, phase: Phase) -> String {
     format!("{kernel}_cpu_kernel_{}", phase.name())
 }
 
+/// The name of the host entry beside the one of this name that updates memory by plain reads and writes.
+pub fn alone_entry(entry: &str) -> String {
+    format!("{entry}_alone")
+}
+
 /// Byte offset of each host argument in the argument struct, and the struct's layout.
 pub fn argument_layout(params: &[Type], structs: &StructTable) -> (Vec<u32>, Layout) {
     let mut end = Layout { size: 0, align: 1 };

@@ -283,3 +283,156 @@ fn the_helpers_divide_launches_and_refuse_what_does_not_fit() {
     };
     assert_eq!([host("shout"), host("total"), host("count")], [(false, true), (true, false), (true, true)]);
 }
+
+/// Kernels whose threads add to arrays: floats in rows, integers of 8 to 64 bits, doubles, an array in a struct.
+const ADDING: &str = "import warp as wp
+
+@wp.struct
+class Bins:
+    width: int
+    of: wp.array(dtype=wp.int64)
+
+@wp.kernel
+def spread(x: wp.array2d(dtype=wp.vec3), y: wp.array(dtype=wp.vec3), w: wp.array(dtype=wp.float64)):
+    i, j = wp.tid()
+    y[j % 7] += x[i, j]
+    wp.atomic_add(w, i % 5, wp.float64(1.0))
+
+@wp.kernel
+def count(x: wp.array(dtype=int), bins: Bins, small: wp.array2d(dtype=wp.uint8)):
+    i = wp.tid()
+    wp.atomic_add(bins.of, x[i] % bins.width, wp.int64(1))
+    wp.atomic_add(small, x[i] % 3, x[i] % 2, wp.uint8(1))
+
+@wp.kernel
+def most(x: wp.array(dtype=int), y: wp.array(dtype=int)):
+    wp.atomic_max(y, 0, x[wp.tid()])
+";
+
+const ADDS: &str = r#"
+#include "k.h"
+#include <cmath>
+#include <cstdlib>
+
+#define expect(condition) do { if (!(condition)) { std::printf("line %d: %s\n", __LINE__, #condition); std::exit(1); } } while (0)
+
+static uint64_t pieces;
+static bool divided;
+
+/* In the other order; remembers how the launch was divided. */
+static void backwards(void *, uint64_t count, kc_piece piece, const kc_job *job)
+{
+    pieces = count;
+    divided = job->others != nullptr;
+    while (count-- > 0) piece(job, count);
+}
+
+int main()
+{
+    typedef float vec3[3];
+    const int rows = 3000, columns = 41;
+    std::vector<float> x((size_t)rows * columns * 3);
+    for (size_t n = 0; n < x.size(); ++n) x[n] = (float)(n % 17) * 0.25f; /* sums are exact in any order */
+    kc_launch_bounds b = kc::bounds({rows, columns});
+    std::vector<float> expected;
+    for (unsigned workers : {1u, 2u, 3u, 5u, 300u}) {
+        for (int apart : {1, 2}) { /* elements side by side, and with gaps */
+            std::vector<float> y(7 * 3 * 2, 1.0f);
+            std::vector<double> w(5, 2.0);
+            spread_args args = {kc::array((vec3 *)x.data(), {rows, columns}), kc::array((vec3 *)y.data(), {7}), kc::array(w.data(), {5})};
+            args.y.strides[0] *= apart;
+            divided = false;
+            spread_cpu_launch(&b, &args, nullptr, workers, backwards, nullptr);
+            expect(divided == (workers > 1));
+            expect(workers == 1 || (pieces > 1 && pieces <= workers && pieces <= b.size / spread_cpu_grain));
+            std::vector<float> got;
+            for (int n = 0; n < 7; ++n)
+                for (int k = 0; k < 3; ++k) got.push_back(y[(size_t)(n * apart * 3 + k)]);
+            if (expected.empty()) expected = got;
+            expect(got == expected);
+            for (double sum : w) expect(sum == 2.0 + rows / 5 * columns);
+            if (apart == 2) for (int n = 0; n < 7; ++n) for (int k = 3; k < 6; ++k) expect(y[(size_t)(n * 6 + k)] == 1.0f);
+        }
+    }
+    /* What is added to is read too: one worker does it all. */
+    std::vector<double> w(5);
+    spread_args shared = {kc::array((vec3 *)x.data(), {rows, columns}), kc::array((vec3 *)x.data(), {7}), kc::array(w.data(), {5})};
+    divided = false;
+    pieces = 0;
+    spread_cpu_launch(&b, &shared, nullptr, 4, backwards, nullptr);
+    expect(!divided && pieces == 0 && w[4] == rows / 5 * columns);
+
+    std::vector<int> numbers(50000);
+    for (size_t n = 0; n < numbers.size(); ++n) numbers[n] = (int)(n * 7919 % 10007);
+    std::vector<int64_t> first, second;
+    std::vector<uint8_t> small[2];
+    for (unsigned workers : {1u, 4u}) {
+        auto &bins = workers == 1 ? first : second;
+        bins.assign(100, 1);
+        auto &tiny = small[workers == 1 ? 0 : 1];
+        tiny.assign(6, 3);
+        count_args args = {kc::array(numbers.data(), {50000}), {100, kc::array(bins.data(), {100})}, kc::array(tiny.data(), {3, 2})};
+        kc::launch(count_cpu_launch, {50000}, args, nullptr, workers);
+    }
+    expect(first == second && small[0] == small[1] && first[3] > 1);
+    /* Parts of a launch by hand, each with arrays of its own. */
+    std::vector<int64_t> parts[2] = {std::vector<int64_t>(100), std::vector<int64_t>(100)};
+    std::vector<uint8_t> rest(6);
+    kc_launch_bounds all = kc::bounds({50000});
+    for (int n = 0; n < 2; ++n) {
+        count_args args = {kc::array(numbers.data(), {50000}), {100, kc::array(parts[n].data(), {100})}, kc::array(rest.data(), {3, 2})};
+        count_cpu_kernel_forward_alone(&all, &args, n == 0 ? 0 : 20001, n == 0 ? 20001 : 50000, nullptr);
+    }
+    for (size_t n = 0; n < 100; ++n) expect(parts[0][n] + parts[1][n] + 1 == first[n]);
+
+    /* A greatest element is no sum: its updates are atomic, in pieces. */
+    int greatest = 0;
+    most_args top = {kc::array(numbers.data(), {50000}), kc::array(&greatest, {1})};
+    divided = true;
+    most_cpu_launch(&all, &top, nullptr, 4, backwards, nullptr);
+    expect(!divided && pieces > 1 && greatest == 10006);
+
+    /* The gradient, with adjoints behind their arrays and in arguments of their own. */
+    std::vector<float> ax[2];
+    for (unsigned workers : {1u, 3u}) {
+        auto &adjoint = ax[workers == 1 ? 0 : 1];
+        adjoint.assign(x.size(), 0.0f);
+        std::vector<float> y(21), ay(21, 0.5f);
+        spread_backward_args args = {};
+        args.x = kc::array((vec3 *)x.data(), {rows, columns}, (vec3 *)adjoint.data());
+        args.y = kc::array((vec3 *)y.data(), {7});
+        args.w = kc::array(w.data(), {5});
+        args.adj_y = kc::array((vec3 *)ay.data(), {7});
+        kc::launch(spread_backward_cpu_launch, {rows, columns}, args, nullptr, workers);
+    }
+    for (size_t n = 0; n < x.size(); ++n) expect(ax[0][n] == 0.5f && ax[1][n] == 0.5f);
+    std::puts("all as expected");
+    return 0;
+}
+"#;
+
+#[test]
+fn workers_that_add_have_arrays_of_their_own() {
+    let sources = tempfile::tempdir().expect("a temporary folder");
+    let kernels: PathBuf = sources.path().join("k.py");
+    std::fs::write(&kernels, ADDING).expect("a writable folder");
+    let folder = compiled(&kernels, &[]);
+    let (source, program) = (folder.path().join("adds.cpp"), folder.path().join("adds"));
+    std::fs::write(&source, ADDS).expect("a file");
+    let mut cpp = Command::new("c++");
+    cpp.args(["-std=c++17", "-fsanitize=undefined,address", "-fno-sanitize-recover"])
+        .args(WARNINGS)
+        .arg("-Wno-unused-function");
+    run(cpp.arg("-pthread").arg(&source).arg(folder.path().join("k.o")).arg("-o").arg(&program));
+    assert_eq!(run(&mut Command::new(&program)), "all as expected\n");
+    let text = std::fs::read_to_string(folder.path().join("k.json")).expect("the description");
+    let description: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let host = |n: usize| &description["kernels"][n]["entries"]["forward"]["host"];
+    assert_eq!(host(0)["alone"], "spread_cpu_kernel_forward_alone");
+    assert_eq!(host(0)["sums"], serde_json::json!(["y", "w"]));
+    assert_eq!(host(1)["sums"], serde_json::json!(["bins.of", "small"]));
+    assert_eq!(
+        (&host(2)["alone"], &host(2)["sums"]),
+        (&"most_cpu_kernel_forward_alone".into(), &serde_json::Value::Null)
+    );
+}

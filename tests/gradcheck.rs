@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use kc::abi::{HostStatus, LaunchBounds};
-use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Compiler, Gradients, Request, Store};
 use kc::ir::{FuncId, Phase};
 use kc::run::devices::host::Host;
@@ -154,7 +154,7 @@ fn second_derivatives_are_right_with_every_store() {
 fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, Vec<u64>)> {
     let module = &program.module;
     let all: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-    let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
+    let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, atomics: Atomics::Plain };
     let host = (!device.is_reference()).then(|| HostModule::compile(module, &all, &options).expect("host code"));
     let mut found = Vec::new();
     for (kernel, function) in module.kernels().filter(|(_, f)| f.phase == Phase::Forward) {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use kc::codegen::llvm::{HostModule, HostOptions};
+use kc::codegen::llvm::{Atomics, HostModule, HostOptions};
 use kc::codegen::sites::Sites;
 use kc::codegen::{header, meta};
 use kc::driver::{Compiler, Cpu, Gradients, Opt, Request};
@@ -274,7 +274,7 @@ fn the_table_of_a_module_has_every_site_of_its_code() {
             }
             let made = Compiler::new().load(&file, &Request::default());
             let kernels: Vec<FuncId> = made.module.kernels().map(|(id, _)| id).collect();
-            let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+            let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
             let table = Sites::of(&made.module, true);
             for &kernel in kernels.iter().step_by(3) {
                 let code = HostModule::compile(&made.module, &[kernel], &options).unwrap();

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::privatization::{ArrayArgument, Role, privatized};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
-use crate::ir::{FuncId, Function, Module, TapeRole};
+use crate::ir::{FuncId, Function, FunctionKind, Module, TapeRole};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
 
 /// What every kc header declares, once per program: types, constructors, and helpers for launches.
@@ -19,6 +20,7 @@ const INCLUDES: &str = "\
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef __cplusplus
 #include <atomic>
@@ -29,6 +31,9 @@ const INCLUDES: &str = "\
 #include <vector>
 #endif
 ";
+
+/// In front of a declaration.
+const EXTERN_C: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\n";
 
 /// The header for some kernels of a module; `source_name` is the name of the source file, without folders, and `sites` what
 /// the object beside it may report.
@@ -105,7 +110,7 @@ fn kernel_text(module: &Module, id: FuncId) -> String {
     out.push_str(&struct_text(&format!("{name}_args"), &fields, &offsets, layout, structs));
     let _ = write!(
         out,
-        "\n#ifdef __cplusplus\nextern \"C\"\n#endif\n/* Runs the threads begin..end; status may be null. */\n\
+        "\n{EXTERN_C}/* Runs the threads begin..end; status may be null. */\n\
          void {host}(const kc_launch_bounds *launch, const {name}_args *args, uint64_t begin, uint64_t end,\n    \
          kc_status *status);\n"
     );
@@ -121,14 +126,40 @@ fn kernel_text(module: &Module, id: FuncId) -> String {
     } else {
         ""
     };
+    let piece = |piece: &str, entry: &str| {
+        format!(
+            "static inline void {piece}(const kc_job *job, uint64_t n)\n{{\n    \
+             {entry}(job->launch, (const {name}_args *)kc_piece_args(job, n), n * job->threads, kc_piece_end(job, n), job->status);\n}}\n"
+        )
+    };
     let _ = write!(
         out,
-        "\n/* {why}{sums}. */\n#define {name}_cpu_grain {grain}\n\
-         static inline void {name}_cpu_piece(const kc_job *job, uint64_t n)\n{{\n    \
-         {host}(job->launch, (const {name}_args *)job->args, n * job->threads, kc_piece_end(job, n), job->status);\n}}\n\
-         static inline void {name}_cpu_launch(const kc_launch_bounds *launch, const {name}_args *args, kc_status *status,\n    \
+        "\n/* {why}{sums}. */\n#define {name}_cpu_grain {grain}\n{}",
+        piece(&format!("{name}_cpu_piece"), &host)
+    );
+    let mut table = "NULL".to_string();
+    if let Some(arrays) = summed(module, id) {
+        let alone = abi::alone_entry(&host);
+        let rows: Vec<String> = arrays.iter().map(|array| format!("    {},\n", shared_array(array))).collect();
+        let FunctionKind::Kernel { rank } = kernel.kind else { unreachable!("a kernel has entries") };
+        table = format!("&{name}_cpu_sums");
+        let _ = write!(
+            out,
+            "\n/* As {host}, while nobody else works on what it adds to. */\n{}\
+             void {alone}(const kc_launch_bounds *launch, const {name}_args *args, uint64_t begin, uint64_t end,\n    kc_status *status);\n\
+             {}static const kc_shared {name}_cpu_arrays[] = {{\n{}}};\n\
+             static const kc_sums {name}_cpu_sums = {{{name}_cpu_piece_alone, sizeof({name}_args), {rank}, {}, {name}_cpu_arrays}};\n",
+            EXTERN_C,
+            piece(&format!("{name}_cpu_piece_alone"), &alone),
+            rows.concat(),
+            arrays.len(),
+        );
+    }
+    let _ = write!(
+        out,
+        "static inline void {name}_cpu_launch(const kc_launch_bounds *launch, const {name}_args *args, kc_status *status,\n    \
          unsigned workers, kc_executor executor, void *user)\n{{\n    \
-         kc_run({name}_cpu_piece, {name}_cpu_grain, launch, args, status, workers, executor, user);\n}}\n"
+         kc_run({name}_cpu_piece, {name}_cpu_grain, {table}, launch, args, status, workers, executor, user);\n}}\n"
     );
     let sizes: Vec<String> =
         fields.iter().map(|(name, ty)| format!("{name} {}", Layout::of(*ty, structs).size)).collect();
@@ -138,6 +169,29 @@ fn kernel_text(module: &Module, id: FuncId) -> String {
         [vec!["launch 24".to_string()], sizes].concat().join(", ")
     );
     out
+}
+
+/// The arrays of a kernel whose workers add to copies of their own.
+fn summed(module: &Module, id: FuncId) -> Option<Vec<ArrayArgument>> {
+    let wanted = order::has_atomics(module, id) && !order::prints(module, id);
+    let arrays = wanted.then(|| privatized(module, id)).flatten()?;
+    arrays.iter().any(|array| array.role == Role::Sum).then_some(arrays)
+}
+
+/// The row of an array in the table of the kit.
+fn shared_array(array: &ArrayArgument) -> String {
+    let gradient_of = array.gradient_of.map_or("UINT32_MAX".to_string(), |offset| offset.to_string());
+    let scalar = match array.scalar {
+        Some(Scalar::F32) => "'f'".to_string(),
+        Some(Scalar::F64) => "'d'".to_string(),
+        scalar => scalar.map_or(1, Scalar::size).to_string(),
+    };
+    let role = match array.role {
+        Role::Sum => "KC_SUM",
+        Role::Own => "KC_OWN",
+        Role::Other => "KC_READ",
+    };
+    format!("{{{}, {gradient_of}, {}, {}, {scalar}, {role}}}", array.offset, array.element, array.ndim)
 }
 
 /// What an entry other than the forward one takes.

@@ -90,12 +90,15 @@ static inline bool kc_launch_of(kc_launch_bounds *out, int ndim, const int64_t *
     return true;
 }
 
-/* A launch that is divided: piece n runs the threads n * threads .. (n + 1) * threads. */
+/* A launch that is divided: piece n runs the threads n * threads .. (n + 1) * threads, with the arguments `args`, or, from piece 1 on, those
+ * of `stride` bytes each at `others`. */
 typedef struct kc_job {
     const kc_launch_bounds *launch;
     const void *args;
     kc_status *status;
     uint64_t threads;
+    const unsigned char *others;
+    size_t stride;
 } kc_job;
 
 /* Runs one piece of a job; the headers have one for each entry, `NAME_cpu_piece`. */
@@ -104,6 +107,12 @@ typedef void (*kc_piece)(const kc_job *job, uint64_t n);
 /* Calls `piece(job, n)` for each n below `count`, in any order, on any threads, and returns when all calls have. */
 typedef void (*kc_executor)(void *user, uint64_t count, kc_piece piece, const kc_job *job);
 
+/* The arguments of piece n. */
+static inline const void *kc_piece_args(const kc_job *job, uint64_t n)
+{
+    return n == 0 || !job->others ? job->args : job->others + (size_t)(n - 1) * job->stride;
+}
+
 /* Where piece n of a job ends. */
 static inline uint64_t kc_piece_end(const kc_job *job, uint64_t n)
 {
@@ -111,15 +120,159 @@ static inline uint64_t kc_piece_end(const kc_job *job, uint64_t n)
     return job->launch->size - begin < job->threads ? job->launch->size : begin + job->threads;
 }
 
-/* Runs a launch, in pieces of at least `grain` threads if `executor` is given and the launch is worth more than one of `workers`. */
-static inline void kc_run(kc_piece piece, uint64_t grain, const kc_launch_bounds *launch, const void *args, kc_status *status,
-                          unsigned workers, kc_executor executor, void *user)
+/* An array among the arguments of a kernel: where its descriptor stands, and that of the array whose gradient it is if it is null itself
+ * (UINT32_MAX: none); bytes of an element; what it is made of ('f', 'd', or the bytes of an integer); what threads do with it. */
+enum { KC_READ = 0, KC_OWN = 1, KC_SUM = 2 };
+typedef struct kc_shared {
+    uint32_t offset, gradient_of, element;
+    uint8_t ndim;
+    char scalar;
+    uint8_t role;
+} kc_shared;
+
+/* A kernel whose workers need no atomics if each adds to arrays of its own: the piece that does so, the bytes of its arguments, the dimensions
+ * of its launches, and its arrays. */
+typedef struct kc_sums {
+    kc_piece piece;
+    size_t args;
+    int rank;
+    size_t count;
+    const kc_shared *arrays;
+} kc_sums;
+
+/* The array that `like` describes. False: there is none. */
+static inline bool kc_find(kc_array *out, const void *args, const kc_shared *like)
 {
-    kc_job job = {launch, args, status, launch->size};
+    memcpy(out, (const unsigned char *)args + like->offset, sizeof *out);
+    if (out->data) return true;
+    if (like->gradient_of == UINT32_MAX) return false;
+    memcpy(out, (const unsigned char *)args + like->gradient_of, sizeof *out);
+    out->data = out->grad;
+    out->grad = NULL;
+    return out->data != NULL;
+}
+
+/* The bytes from the first element of an array to the end of the last; 0 where strides run backwards. */
+static inline uint64_t kc_span(const kc_array *array, const kc_shared *like)
+{
+    uint64_t last = 0;
+    int d;
+    for (d = 0; d < like->ndim; ++d) {
+        if (array->strides[d] < 0) return 0;
+        if (array->shape[d] > 1) last += (uint64_t)(array->shape[d] - 1) * (uint64_t)array->strides[d];
+    }
+    return last + like->element;
+}
+
+static inline void kc_add_scalars(void *to, const void *from, size_t count, char scalar)
+{
+    size_t n;
+    /* Zeros change nothing, not even the sign of a zero. */
+#define KC_ADD(type)                                                                        \
+    for (n = 0; n < count; ++n)                                                             \
+        if (((const type *)from)[n] != 0) ((type *)to)[n] = (type)(((type *)to)[n] + ((const type *)from)[n]);
+    switch (scalar) {
+    case 'f': KC_ADD(float) break;
+    case 'd': KC_ADD(double) break;
+    case 1: KC_ADD(uint8_t) break;
+    case 2: KC_ADD(uint16_t) break;
+    case 4: KC_ADD(uint32_t) break;
+    default: KC_ADD(uint64_t)
+    }
+#undef KC_ADD
+}
+
+/* Adds a copy to the array that it has the shape of. */
+static inline void kc_add_copy(const kc_array *array, const unsigned char *copy, const kc_shared *like)
+{
+    const size_t size = like->scalar == 'f' ? 4 : like->scalar == 'd' ? 8 : (size_t)like->scalar;
+    int32_t at[4] = {0, 0, 0, 0};
+    int d = like->ndim - 1;
+    size_t run = like->element, offset;
+    /* What is dense at the end is one run. */
+    while (d >= 0 && (size_t)array->strides[d] == run) run *= (size_t)array->shape[d--];
+    for (;;) {
+        int k;
+        for (offset = 0, k = 0; k <= d; ++k) offset += (size_t)at[k] * (size_t)array->strides[k];
+        kc_add_scalars((unsigned char *)array->data + offset, copy + offset, run / size, like->scalar);
+        for (k = d; k >= 0 && ++at[k] == array->shape[k]; --k) at[k] = 0;
+        if (k < 0) return;
+    }
+}
+
+/* Runs a launch in one part for each worker, of which all but the first add to copies. False where that is not worth it, or cannot be:
+ * nothing was run. */
+static inline bool kc_run_sums(const kc_sums *sums, kc_job job, unsigned workers, kc_executor executor, void *user)
+{
+    uint64_t bytes = 0, row = 1, pieces;
+    unsigned char *memory, *copy;
+    kc_array array, other;
+    size_t a, b, n;
+    int d;
+    for (d = sums->rank; d < 4; ++d)
+        if (job.launch->shape[d] != 1) return false;
+    for (a = 0; a < sums->count; ++a) {
+        const kc_shared *like = &sums->arrays[a];
+        uint64_t span;
+        if (!kc_find(&array, job.args, like)) continue;
+        for (d = 0; d < like->ndim; ++d)
+            if (array.shape[d] == 0) return false;
+        span = kc_span(&array, like);
+        if (span == 0) return false;
+        /* What is updated shares no memory. */
+        for (b = 0; b < a; ++b) {
+            if (like->role == KC_READ && sums->arrays[b].role == KC_READ) continue;
+            if (!kc_find(&other, job.args, &sums->arrays[b])) continue;
+            if ((uintptr_t)array.data < (uintptr_t)other.data + kc_span(&other, &sums->arrays[b])
+                && (uintptr_t)other.data < (uintptr_t)array.data + span)
+                return false;
+        }
+        if (like->role == KC_SUM) bytes += (span + 63) / 64 * 64;
+    }
+    job.threads = (job.launch->size + workers - 1) / workers;
+    for (d = 3; d >= 0 && row == 1; --d) row = job.launch->shape[d];
+    if (row <= job.threads) job.threads = (job.threads + row - 1) / row * row; /* whole rows */
+    pieces = (job.launch->size - 1) / job.threads + 1;
+    job.stride = (sums->args + 63) / 64 * 64;
+    if (pieces < 2 || bytes > job.launch->size * 16 || bytes + job.stride > SIZE_MAX / pieces) return false;
+    memory = (unsigned char *)calloc((size_t)(pieces - 1), job.stride + (size_t)bytes);
+    if (!memory) return false;
+    copy = memory + (size_t)(pieces - 1) * job.stride;
+    for (n = 0; n + 1 < pieces; ++n) {
+        memcpy(memory + n * job.stride, job.args, sums->args);
+        for (a = 0; a < sums->count; ++a) {
+            if (sums->arrays[a].role != KC_SUM || !kc_find(&array, job.args, &sums->arrays[a])) continue;
+            array.data = copy;
+            array.grad = NULL;
+            memcpy(memory + n * job.stride + sums->arrays[a].offset, &array, sizeof array);
+            copy += (kc_span(&array, &sums->arrays[a]) + 63) / 64 * 64;
+        }
+    }
+    job.others = memory;
+    executor(user, pieces, sums->piece, &job);
+    for (n = 0; n + 1 < pieces; ++n)
+        for (a = 0; a < sums->count; ++a) {
+            if (sums->arrays[a].role != KC_SUM || !kc_find(&array, job.args, &sums->arrays[a])) continue;
+            memcpy(&other, memory + n * job.stride + sums->arrays[a].offset, sizeof other);
+            kc_add_copy(&array, (const unsigned char *)other.data, &sums->arrays[a]);
+        }
+    free(memory);
+    return true;
+}
+
+/* Runs a launch, in pieces of at least `grain` threads if `executor` is given and the launch is worth more than one of `workers`. With `sums`
+ * workers add to copies of their own, or one runs it all. */
+static inline void kc_run(kc_piece piece, uint64_t grain, const kc_sums *sums, const kc_launch_bounds *launch, const void *args,
+                          kc_status *status, unsigned workers, kc_executor executor, void *user)
+{
+    kc_job job = {launch, args, status, launch->size, NULL, 0};
     uint64_t row = 1;
     int d;
     if (launch->size == 0) return;
-    if (executor && workers > 1 && launch->size > grain) {
+    if (executor && workers > 1 && launch->size > grain && sums) {
+        if (launch->size / grain < workers) workers = (unsigned)(launch->size / grain);
+        if (workers > 1 && kc_run_sums(sums, job, workers, executor, user)) return;
+    } else if (executor && workers > 1 && launch->size > grain) {
         job.threads = launch->size / ((uint64_t)workers * 8);
         if (job.threads < grain) job.threads = grain;
         for (d = 3; d >= 0 && row == 1; --d) row = launch->shape[d];

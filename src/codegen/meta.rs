@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::blocks;
+use super::privatization;
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
@@ -97,6 +98,12 @@ struct Host {
     grain: u64,
     /// Whether the results are then the same in any order. Otherwise sums of floats round by it, or old values tell who came first.
     same_in_any_order: bool,
+    /// The entry that updates memory without atomics, while nobody else works on what it updates; absent where none of the kernel's updates is atomic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alone: Option<String>,
+    /// The arrays that the kernel only adds to: with copies of them for each thread of the caller, `alone` may run parts of a launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -203,10 +210,14 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         if let Derivative::Zero(reason) | Derivative::None(reason) = &function.derivative {
             kernels[at].no_gradient = Some(reason.clone());
         }
+        let parallel = !order::prints(module, id);
+        let atomics = order::has_atomics(module, id);
         let host = Host {
-            parallel: !order::prints(module, id),
+            parallel,
             grain: grain::smallest(module, id),
             same_in_any_order: !order::order_shows(module, id),
+            alone: atomics.then(|| abi::alone_entry(&abi::host_entry(&function.source_name, function.phase))),
+            sums: (atomics && parallel).then(|| privatization::summed_names(module, id)).flatten(),
         };
         let mut made = entry(function, host, &module.structs, &mut structs);
         made.block = function.by_block.then(|| Block { shared_bytes: shared_bytes(module, id) });

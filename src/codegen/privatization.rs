@@ -84,6 +84,31 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
     Some(arrays.into_iter().map(|(_, array)| array).collect())
 }
 
+/// The arrays that workers get copies of, if copies make the atomics of the kernel needless and it has some, by the names of
+/// parameters and fields (`bins.of`).
+pub fn summed_names(module: &Module, kernel: FuncId) -> Option<Vec<String>> {
+    let function = &module.functions[kernel];
+    let arrays = privatized(module, kernel)?;
+    let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+    let (offsets, _) = abi::argument_layout(&types, &module.structs);
+    let sums = arrays.iter().filter(|array| array.role == Role::Sum);
+    Some(sums.filter_map(|array| name_at(function, &module.structs, &types, &offsets, array.offset)).collect())
+}
+
+/// The name of what stands in the argument struct at an offset.
+fn name_at(function: &Function, structs: &StructTable, types: &[Type], offsets: &[u32], at: u32) -> Option<String> {
+    let n = offsets.iter().rposition(|&offset| offset <= at)?;
+    let (mut name, mut ty, mut start) = (function.param_name(n), types[n], offsets[n]);
+    while let Type::Struct(id) = ty {
+        let step = |k: usize| start + Layout::step_offset(ty, k as u32, structs);
+        let k = (0..structs[id].fields.len()).rev().find(|&k| step(k) <= at)?;
+        let field = &structs[id].fields[k];
+        name = format!("{name}.{}", field.name);
+        (start, ty) = (step(k), field.ty);
+    }
+    Some(name)
+}
+
 /// Whether something else than atomics reads or writes the array.
 fn used_otherwise(function: &Function, array: &Root) -> bool {
     let mut used = false;

@@ -234,7 +234,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
         }
     }
     if emit.host {
-        let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::V3, alone: false };
+        let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::V3, atomics: llvm::Atomics::Shared };
         let text = timings.time("host ir", || {
             llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options), compiler.device_parts())
         });

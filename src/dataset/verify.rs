@@ -7,7 +7,7 @@ use super::launch::{self, Contents, Scale, Size};
 use super::plan::{Plan, Step};
 use super::reference;
 use crate::abi::LaunchBounds;
-use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use crate::driver::Timings;
 use crate::ir::{Module, Phase, interp};
 use crate::run::args::Arguments;
@@ -118,7 +118,7 @@ pub fn verify(
     timings: &mut Timings,
 ) -> Result<Checked, Rejection> {
     let module = &compiled.program.module;
-    let options = HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, alone: true };
+    let options = HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, atomics: Atomics::Plain };
     let runner = |kernel: &Kernel| {
         let code = HostModule::compile(module, &[kernel.forward], &options);
         let code = code.map_err(|e| Rejection::new("back end host", e.message))?;

@@ -8,7 +8,7 @@ use super::remarks::remarks;
 use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
-use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -147,10 +147,16 @@ impl Job<'_> {
                 llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch)), &self.cache.device).map_err(boxed)?
             }
             Artefact::Object => {
-                return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu, alone: false })
-                    .map_err(boxed);
+                return llvm::emit_object(
+                    module,
+                    kernels,
+                    &HostOptions { checked, opt, cpu, atomics: Atomics::Called },
+                )
+                .map_err(boxed);
             }
-            Artefact::Plan => llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, alone: false }),
+            Artefact::Plan => {
+                llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, atomics: Atomics::Called })
+            }
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
                 let remarks = file.map_or_else(Remarks::default, |file| remarks(file, self.sources.file(file)));

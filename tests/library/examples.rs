@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::FuncId;
 use kc::library::Library;
@@ -42,7 +42,7 @@ fn run(example: &str) -> Result<(), Failed> {
     }
     let module = &compilation.module;
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
     let host = HostModule::compile(module, &kernels, &options).map_err(|error| error.to_string())?;
     for kernel in kernels {
         let mut data = [Memory::zeroed(Type::Scalar(Scalar::F32), 8)];

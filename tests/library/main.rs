@@ -16,7 +16,7 @@ mod memory;
 use std::path::Path;
 
 use instance::{Instance, Role, instances};
-use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Abi, ArrayLayout, Artefact, Compilation, Compiler, Gradients, Grid, Options, Request};
 use kc::ir::{Derivative, FuncId, Module, Phase};
 use kc::library::Library;
@@ -62,7 +62,7 @@ fn check(name: &str) -> Result<(), Failed> {
     let compilation = compile(&instances, !in_place)?;
     let module = &compilation.module;
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
     let host = HostModule::compile(module, &kernels, &options).map_err(|error| error.to_string())?;
     for instance in &instances {
         let forward = find(module, &instance.kernel, Phase::Forward)?;

@@ -1,6 +1,6 @@
 //! Do the decisions that make code fast show in the code? What it computes is for the other tests, which would pass without them.
 
-use kc::codegen::llvm::{Cpu, HostOptions, Opt, emit_plan};
+use kc::codegen::llvm::{Atomics, Cpu, HostOptions, Opt, emit_plan};
 
 use crate::harness::*;
 
@@ -35,7 +35,8 @@ fn plans_know_the_processor() {
         [("sapphirerapids", "lanes: 16"), ("skylake", "lanes: 8"), ("znver2", "lanes: none"), ("znver5", "lanes: none")]
     {
         let cpu = Cpu::from_name(name).expect("a processor of the table");
-        let plan = emit_plan(&module, &kernels, &HostOptions { checked: false, opt: Opt::Full, cpu, alone: true });
+        let plan =
+            emit_plan(&module, &kernels, &HostOptions { checked: false, opt: Opt::Full, cpu, atomics: Atomics::Plain });
         assert!(plan.contains(lanes), "{name}\n{plan}");
     }
 }
@@ -59,7 +60,7 @@ fn affine_indices_are_checked_before_the_row() {
           yield %t
         }";
     for body in [beside, scaled, turns] {
-        let (_, ir) = host_code(&kernel(body), true, false);
+        let (_, ir) = host_code(&kernel(body), true, Atomics::Shared);
         let (entry, rows) = (function_of(&ir, "k_cpu_kernel_forward"), function_of(&ir, "k_rows"));
         assert!(!entry.contains("kc_out_of_bounds"), "{body}\n{entry}");
         assert!(rows.contains("kc_out_of_bounds"), "{body}\n{rows}");
@@ -74,7 +75,7 @@ fn affine_indices_are_checked_before_the_row() {
             %r: float32 = load %x[%i, %p]",
         ),
         true,
-        false,
+        Atomics::Shared,
     );
     assert!(function_of(&ir, "k_cpu_kernel_forward").contains("kc_out_of_bounds"), "{ir}");
 }
@@ -93,7 +94,7 @@ fn addresses_are_widening_products() {
 #[test]
 fn short_kernels_take_eight_threads_in_a_turn() {
     let updates = |text: &str| {
-        let (plan, ir) = host_code(text, false, false);
+        let (plan, ir) = host_code(text, false, Atomics::Shared);
         assert!(plan.contains("\n  lanes: none, because "), "{plan}");
         function_of(&ir, "k_cpu_kernel_forward").matches("atomicrmw xor ").count()
     };
@@ -116,4 +117,55 @@ fn short_kernels_take_eight_threads_in_a_turn() {
     assert_eq!(updates(&text(30, "")), 30);
     let turning = "for %k: int32 = %c0 to %n step %c1 {\n%b: int32 = atomic add %to[%n], %k\n}\n";
     assert_eq!(updates(&text(1, turning)), 1);
+}
+
+/// However many neighbours of an element a kernel reads, one comparison of a row's ends with the array's covers all.
+#[test]
+fn any_number_of_neighbours_is_checked_once_for_a_row() {
+    let many: String = (0..300)
+        .map(|n| format!("%c{n}: int32 = const {n}\n%q{n}: int32 = add %i, %c{n}\n%v{n}: float32 = load %x[%q{n}]\nstore %y[%i], %v{n}\n"))
+        .collect();
+    let text = format!(
+        "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {{\n%i: int32 = thread_index 0\n{many}return\n}}\n"
+    );
+    let (_, ir) = host_code(&text, true, Atomics::Shared);
+    let entry = function_of(&ir, "k_cpu_kernel_forward");
+    assert!(!entry.contains("llvm.masked.gather") && !entry.contains("kc_out_of_bounds"), "{entry}");
+}
+
+/// A kernel with atomics has a part that is plain and one that is not, and an entry that chooses; one without has one entry.
+#[test]
+fn objects_have_an_entry_without_atomics() {
+    let add = "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {
+        %i: int32 = thread_index 0
+        %v: float32 = load %x[%i]
+        %3: int32 = const 3
+        %j: int32 = and %i, %3
+        %old: float32 = atomic add %y[%j], %v
+        return
+    }";
+    let (_, ir) = host_code(add, true, Atomics::Called);
+    let atomic = |name: &str| function_of(&ir, name).contains("atomicrmw");
+    assert!(!atomic("k_cpu_kernel_forward_alone") && atomic("k_cpu_kernel_forward_shared"), "{ir}");
+    let entry = function_of(&ir, "k_cpu_kernel_forward");
+    assert!(entry.contains("@k_cpu_kernel_forward_alone") && entry.contains("@k_cpu_kernel_forward_shared"), "{entry}");
+    let (_, ir) =
+        host_code(&add.replace("%old: float32 = atomic add %y[%j], %v", "store %y[%j], %v"), true, Atomics::Called);
+    assert!(!ir.contains("_alone") && !ir.contains("_shared"), "{ir}");
+}
+
+/// Many atomics in a kernel are calls of one function.
+#[test]
+fn many_atomics_are_calls() {
+    let many = |count: usize| -> String {
+        let adds: String = (0..count)
+            .map(|n| format!("%c{n}: int32 = const {n}\n%q{n}: int32 = add %i, %c{n}\n%o{n}: float32 = atomic add %y[%q{n}], %one\n"))
+            .collect();
+        format!(
+            "kernel @k(%y: array(dtype=float32)) rank 1 {{\n%i: int32 = thread_index 0\n%one: float32 = const 1.5\n{adds}return\n}}\n"
+        )
+    };
+    let calls =
+        |count| host_code(&many(count), true, Atomics::Shared).1.matches("call float @kc_atomic_add_float32").count();
+    assert!(calls(8) == 0 && calls(100) > 60, "{} {}", calls(8), calls(100));
 }

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir, emit_plan,
-    emit_ptx,
+    Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir,
+    emit_plan, emit_ptx,
 };
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
@@ -250,17 +250,19 @@ pub fn new_status() -> HostStatus {
     }
 }
 
-pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+pub const CHECKED: HostOptions =
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
 
 /// The ways in which every test kernel is compiled for the host.
-pub const HOST_OPTIONS: [HostOptions; 6] = [
+pub const HOST_OPTIONS: [HostOptions; 7] = [
     CHECKED,
-    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native, alone: false },
-    HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: false },
-    HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, alone: false },
+    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared },
+    HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, atomics: Atomics::Shared },
+    HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, atomics: Atomics::Shared },
     // Without FMA and half conversions.
-    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::V1, alone: false },
-    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: true },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::V1, atomics: Atomics::Shared },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Plain },
+    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Called },
 ];
 
 /// All NaNs of a type are one.
@@ -317,10 +319,10 @@ pub fn compare(text: &str, dims: &[u32], args: &[Arg]) -> Run {
 }
 
 /// The plan and the LLVM IR of kernel `@k` for a processor with AVX-512, whatever this one has.
-pub fn host_code(text: &str, checked: bool, alone: bool) -> (String, String) {
+pub fn host_code(text: &str, checked: bool, atomics: Atomics) -> (String, String) {
     let module = parse(text);
     let kernel = module.find("k").expect("the kernel is called k");
-    let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::V4, alone };
+    let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::V4, atomics };
     let ir =
         emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
     (emit_plan(&module, &[kernel], &options), ir)
@@ -329,7 +331,7 @@ pub fn host_code(text: &str, checked: bool, alone: bool) -> (String, String) {
 /// Kernel `@k` runs as so many lanes of vectors of 512 bits: by plan, and in the code.
 #[track_caller]
 pub fn assert_lanes(text: &str, count: u32) {
-    let (plan, ir) = host_code(text, true, false);
+    let (plan, ir) = host_code(text, true, Atomics::Shared);
     assert!(plan.contains(&format!("\n  lanes: {count}, in vectors of 512 bits;")), "{plan}");
     // The block for the lanes that are left at the end of a row.
     assert!(ir.contains("\nlanes:") && ir.contains(&format!("<{count} x i1>")), "{ir}");

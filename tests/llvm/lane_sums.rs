@@ -1,5 +1,6 @@
 //! Threads as lanes: what lanes share, and what each has of its own.
 
+use kc::codegen::llvm::Atomics;
 use kc::types::Scalar;
 
 use crate::harness::*;
@@ -135,8 +136,8 @@ fn shared(rows: i32, columns: i32, n: i32, wanted: [bool; 3]) -> Run {
 fn lanes_add_to_elements_that_they_share() {
     assert_lanes(SHARED, 16);
     // A worker that is alone with the arrays gives each lane a copy of the elements that a row adds to.
-    let copies = |alone| host_code(SHARED, true, alone).1.contains("@kc_add_copy_64x16(");
-    assert!(copies(true) && !copies(false));
+    let copies = |atomics| host_code(SHARED, true, atomics).1.contains("@kc_add_copy_64x16(");
+    assert!(copies(Atomics::Plain) && copies(Atomics::Called) && !copies(Atomics::Shared));
     // Long rows, with and without a rest; short ones; elements that are too many for copies.
     for (rows, columns, n) in [(2, 160, 7), (3, 203, 4), (2, 9, 5), (1, 130, 90), (2, 400, 1)] {
         for wanted in [[true; 3], [true, false, true], [false, true, false]] {

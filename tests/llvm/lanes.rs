@@ -1,6 +1,7 @@
 //! Code that is built differently for the host's speed: lanes, loops without checks, several turns at once. All ways must
 //! give what the interpreter gives.
 
+use kc::codegen::llvm::Atomics;
 use kc::types::Scalar;
 
 use crate::harness::*;
@@ -133,7 +134,7 @@ fn elements_of_several_components() {
               }}"
         );
         assert_lanes(&text, 16);
-        let (_, ir) = host_code(&text, true, false);
+        let (_, ir) = host_code(&text, true, Atomics::Shared);
         assert!(ir.contains("\nall:"), "vectors of which all lanes run have code of their own: {ir}");
         // Whole vectors, such a vector and a rest, and vectors of which the guard leaves a part.
         for (threads, limit) in [(64, 64), (53, 53), (64, 41), (64, 0), (7, 7)] {

@@ -4,7 +4,7 @@
 //! `c / 2b` units in the last place from the middle for integers `x` and `b` of 24 bits and an integer `c`, and the way is
 //! exact to 2^-22 units, so that only `|c| <= 8` counts. For each `b` and `c` these `x` solve `x * 2^k = c mod b`.
 
-use kc::codegen::llvm::{Cpu, HostModule, HostOptions, LlvmTarget, Parts, emit_llvm_ir};
+use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, LlvmTarget, Parts, emit_llvm_ir};
 use kc::ir::{FuncId, Module};
 use kc::types::Scalar;
 
@@ -62,7 +62,7 @@ fn hard_quotients(stride: usize) -> usize {
 fn quotients_next_to_a_middle() {
     for text in KERNELS {
         assert_lanes(text, 16);
-        let (_, ir) = host_code(text, true, false);
+        let (_, ir) = host_code(text, true, Atomics::Shared);
         let entry = function_of(&ir, "k_cpu_kernel_forward");
         // Of the two copies of the body, each divides three numbers once by the reciprocal, once with zeros, once as it is.
         for block in ["\nusual", "\nzeros", "\nothers"] {

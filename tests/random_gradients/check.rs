@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kc::abi::{HostStatus, LaunchBounds};
 use kc::autodiff::{Adjoints, Options, Store, differentiate, jvp};
-use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::diag::{Diagnostics, Level};
 use kc::driver::{Compiler, Request};
 use kc::ir::{FuncId, Module, Phase};
@@ -351,7 +351,7 @@ impl Code {
             return Ok(Code::Interp(HashMap::new()));
         }
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
+        let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, atomics: Atomics::Plain };
         HostModule::compile(module, &kernels, &options).map(Code::Host).map_err(|error| error.to_string())
     }
 

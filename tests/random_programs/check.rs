@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kc::abi::{HostStatus, LaunchBounds};
 use kc::codegen::cuda::{CudaOptions, Texts, emit};
-use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, HostModule, HostOptions, Opt, PtxOptions};
+use kc::codegen::llvm::{Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostOptions, Opt, PtxOptions};
 use kc::diag::Level;
 use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
@@ -68,14 +68,14 @@ impl Way {
     }
 
     fn host(self) -> Option<HostOptions> {
-        let (checked, opt, cpu, alone) = match self {
-            Way::Host => (true, Opt::Full, Cpu::Native, false),
-            Way::Unchecked => (false, Opt::Full, Cpu::Native, true),
-            Way::Lean => (true, Opt::Lean, Cpu::Native, false),
-            Way::Plain => (false, Opt::None, Cpu::V1, false),
+        let (checked, opt, cpu, atomics) = match self {
+            Way::Host => (true, Opt::Full, Cpu::Native, Atomics::Shared),
+            Way::Unchecked => (false, Opt::Full, Cpu::Native, Atomics::Plain),
+            Way::Lean => (true, Opt::Lean, Cpu::Native, Atomics::Called),
+            Way::Plain => (false, Opt::None, Cpu::V1, Atomics::Shared),
             Way::Sim | Way::SimLean | Way::Cuda => return None,
         };
-        Some(HostOptions { checked, opt, cpu, alone })
+        Some(HostOptions { checked, opt, cpu, atomics })
     }
 }
 

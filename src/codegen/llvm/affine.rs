@@ -261,8 +261,16 @@ pub struct Guards<'ctx> {
     pub coordinate: Val<'ctx>,
     /// Extents and strides of array parameters: known before the row.
     pub known: IdSet<Val<'ctx>>,
-    within: Vec<(Affine<'ctx>, Val<'ctx>)>,
+    within: Vec<Within<'ctx>>,
     strides: Vec<(Val<'ctx>, u32)>,
+}
+
+/// `form + constant` is in `0..extent` for each constant of a range: the neighbours of one element, however many, are one guard.
+struct Within<'ctx> {
+    form: Affine<'ctx>,
+    extent: Val<'ctx>,
+    least: i64,
+    most: i64,
 }
 
 /// Guards beyond this cost more than they save; further accesses are checked in place.
@@ -305,14 +313,17 @@ impl<'ctx> Guards<'ctx> {
             return None;
         }
         let form = facts.form(ll, index)?;
-        let guard = (form, extent);
-        if !self.within.contains(&guard) {
-            if self.within.len() == MAX_GUARDS {
-                return None;
+        let constant = form.constant;
+        let base = Affine { constant: 0, ..form.clone() };
+        let full = self.within.len() == MAX_GUARDS;
+        match self.within.iter_mut().find(|guard| guard.extent == extent && guard.form == base) {
+            Some(guard) => {
+                guard.least = guard.least.min(constant);
+                guard.most = guard.most.max(constant);
             }
-            self.within.push(guard.clone());
+            None if full => return None,
+            None => self.within.push(Within { form: base, extent, least: constant, most: constant }),
         }
-        let form = guard.0;
         let rest = form.emit(ll, None);
         let first = match form.inner {
             0 => rest,
@@ -336,10 +347,10 @@ impl<'ctx> Guards<'ctx> {
         for (stride, size) in &self.strides {
             ok = ll.and(ok, ll.eq(*stride, ll.const_i32(*size as i32)));
         }
-        for (form, extent) in &self.within {
+        for Within { form, extent, least, most } in &self.within {
             let extent = ll.sext(*extent, ll.i64());
-            let least = form.emit(ll, Some(Bound::Least));
-            let most = form.emit(ll, Some(Bound::Most));
+            let bound = |bound, constant| Affine { constant, ..form.clone() }.emit(ll, Some(bound));
+            let (least, most) = (bound(Bound::Least, *least), bound(Bound::Most, *most));
             match form.inner {
                 0 => {
                     ok = ll.and(ok, ll.icmp(IntPredicate::SGE, least, ll.const_i64(0)));

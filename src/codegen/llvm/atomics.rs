@@ -10,6 +10,10 @@ use super::lower::{Frame, Lower, Scalars};
 use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
 use crate::types::{Scalar, Type};
 
+/// Where a module has more atomics than this that the host does by loops of compare-and-swap, the others are calls of one function: 500 of
+/// them in a row took LLVM's register allocation a second.
+const INLINE_SWAPS: u32 = 32;
+
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn atomic(
         &mut self,
@@ -148,6 +152,30 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     pub fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {
+        let swaps = s.is_float() && op != AtomicOp::Exchange;
+        if swaps && !self.target.is_gpu() {
+            self.state.swaps += 1;
+            if self.state.swaps > INLINE_SWAPS {
+                return self.atomic_call(op, s, pointer, operand);
+            }
+        }
+        self.atomic_in_place(op, s, pointer, operand)
+    }
+
+    /// The same, as a call of a function of its own.
+    fn atomic_call(&mut self, op: AtomicOp, s: Scalar, pointer: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {
+        let (ll, ty) = (self.ll, self.ops.ty(s));
+        let name = format!("kc_atomic_{}_{}", op.name(), s.name());
+        let function = self.function_once(&name, Some(ty), &[ll.ptr(0), ty], |lower, function| {
+            let around = std::mem::replace(&mut lower.llvm_function, function);
+            let old = lower.atomic_in_place(op, s, ll.param(function, 0), ll.param(function, 1));
+            lower.llvm_function = around;
+            ll.ret(Some(old));
+        });
+        ll.call(function, &[pointer, operand])
+    }
+
+    fn atomic_in_place(&mut self, op: AtomicOp, s: Scalar, pointer: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {
         let signed = s.is_signed_int();
         let rmw = match op {
             AtomicOp::Exchange => Some(AtomicRMWBinOp::Xchg),

@@ -19,12 +19,27 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Emits an internal function once; `body` builds its instructions.
     fn helper(&mut self, name: &str, params: &[Ty<'ctx>], body: impl FnOnce(&mut Self, Func<'ctx>)) -> Func<'ctx> {
         let ll = self.ll;
+        self.function_once(name, None, params, |lower, function| {
+            ll.add_attribute(function, AttributeLoc::Function, Attribute::Flag("cold"));
+            body(lower, function);
+        })
+    }
+
+    /// An internal function of this name that is called, never inlined. The body is made once for a module, with the cursor at its start.
+    pub fn function_once(
+        &mut self,
+        name: &str,
+        result: Option<Ty<'ctx>>,
+        params: &[Ty<'ctx>],
+        body: impl FnOnce(&mut Self, Func<'ctx>),
+    ) -> Func<'ctx> {
+        let ll = self.ll;
         let known = ll.function_has_body(name);
-        let function = ll.declare(name, None, params, false);
+        let function = ll.declare(name, result, params, false);
         if !known {
             let here = ll.current_block();
             ll.set_internal(function);
-            for flag in ["noinline", "cold", "nounwind"] {
+            for flag in ["noinline", "nounwind"] {
                 ll.add_attribute(function, AttributeLoc::Function, Attribute::Flag(flag));
             }
             let entry = ll.block(function, "entry");

@@ -12,6 +12,9 @@ const COSTLY_INSTRUCTIONS: usize = 12_000;
 /// Likewise of blocks: loop passes took 16 s for 500 loops one after another (3,500 blocks), and take 0.8 s for as many as this.
 const COSTLY_BLOCKS: usize = 800;
 
+/// Likewise of the instructions of one block, in which those passes find little that the others leave: 3,000 took half a second.
+const COSTLY_BLOCK: usize = 3_000;
+
 /// With more instructions than this in one function, device code for [`Opt::Full`] is made like the lean one: the search for
 /// common parts of addresses (straight-line strength reduction) takes time in the square of their number, seconds from here on.
 const DEVICE_INSTRUCTIONS: usize = 8_000;
@@ -24,11 +27,15 @@ const DEVICE_BLOCK: usize = 4_000;
 
 /// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the product of two 12 x 12 matrices with its
 /// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
-const SCHEDULED: usize = 2_500;
+const SCHEDULED: usize = 1_500;
 
-/// With a block of more instructions than this, the passes that compare all accesses of a loop take seconds: the sum of 2,500
-/// elements (17,500 instructions) took 5 s, and found nothing to do.
-const ACCESSES_BLOCK: usize = 4_000;
+/// With a block of more instructions than this, the passes that compare all accesses of a loop take long: the sum of 2,500
+/// elements (17,500 instructions) took 5 s, that of 1,000 took 0.6 s of 1.9, and found nothing to do.
+const ACCESSES_BLOCK: usize = 2_000;
+
+/// With a block of more instructions than this, scalars are not put into vectors: 80 numbers that a loop carries, each made of its
+/// neighbour (480 instructions), took 7.4 s. Where that pays, lanes have done it.
+const VECTORISED_BLOCK: usize = 300;
 
 /// With more than this in one function, or in one block, code is made without looking at it as a whole. It runs 1.4 to 4 times as long; with
 /// registers and strengths of loops the code of 500 loops took 5 to 13 s, and takes 0.1 to 0.3 s.
@@ -50,12 +57,17 @@ pub struct Size {
 impl Size {
     /// Whether passes may run that take more than a time linear in the function.
     pub fn bears_costly_passes(self) -> bool {
-        self.instructions <= COSTLY_INSTRUCTIONS && self.blocks <= COSTLY_BLOCKS
+        self.instructions <= COSTLY_INSTRUCTIONS && self.blocks <= COSTLY_BLOCKS && self.block <= COSTLY_BLOCK
     }
 
     /// Whether passes may run that compare each access of a loop with all others.
     pub fn bears_passes_on_accesses(self) -> bool {
         self.block <= ACCESSES_BLOCK
+    }
+
+    /// Whether scalars of a block may be put into vectors.
+    pub fn bears_vectors_of_scalars(self) -> bool {
+        self.block <= VECTORISED_BLOCK
     }
 
     /// Whether device code may be optimised in full.

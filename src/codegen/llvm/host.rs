@@ -6,6 +6,7 @@
 //! that checks everything and takes any strides.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::mem::offset_of;
 
 use super::affine::Guards;
@@ -16,8 +17,9 @@ use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
-use super::{CodegenError, HostOptions, Opt};
+use super::{Atomics, CodegenError, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
+use crate::analysis::order::has_atomics;
 use crate::codegen::shadow;
 use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
@@ -30,6 +32,10 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
+
+/// A kernel larger than this has no lanes in the entry for parts of a launch, if it has atomics, to save compile time: there is another
+/// entry for whole launches.
+const SHARED_LANES_LIMIT: usize = 800;
 
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
 const UNROLL_LIMIT: u64 = 24;
@@ -46,6 +52,9 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 
 /// Passes of [`FULL`] that compare each access of a loop with all others.
 const ON_ACCESSES: [&str; 3] = ["loop-distribute,", "loop-vectorize,", "loop-load-elim,"];
+
+/// The pass of [`FULL`] that looks for operations on scalars that make one on a vector.
+const VECTORS_OF_SCALARS: &str = "slp-vectorizer,vector-combine,instcombine,";
 
 /// An optimised host module.
 pub(super) struct Compiled<'ctx> {
@@ -85,8 +94,7 @@ pub(super) fn compile<'ctx>(
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
-    let sites = Sites::of(module, options.checked);
-    let target = Target::Host { checked: options.checked, alone: options.alone };
+    let mut sites = Sites::of(module, options.checked);
     let blocks = match options.opt {
         Opt::Full => block_alone::alone(module, kernels),
         Opt::Lean | Opt::None => Cow::Borrowed(module),
@@ -104,31 +112,22 @@ pub(super) fn compile<'ctx>(
         }));
     }
     let has_half = Machine::host_has_half(options.cpu);
-    let mut state = ModuleState::new(&module, &shadows, &ll, target, has_half, names);
-    state.sites = sites;
-    state.library = library.map(|_| Library::new(&module, false, target));
-    for (&kernel, body) in kernels.iter().zip(bodies) {
-        KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
-    }
-    state.finish();
-    let sites = std::mem::take(&mut state.sites);
-    let called = state.library.take().map(Library::into_called).unwrap_or_default();
-    drop(state);
-    let optimise = |ll: &Llvm| {
-        let size = ll.size();
-        match options.opt {
-            Opt::Full if !size.bears_costly_passes() => machine.optimise(ll, LARGE),
-            Opt::Full if size.bears_passes_on_accesses() => machine.optimise(ll, FULL),
-            Opt::Full => {
-                let passes = ON_ACCESSES.iter().fold(FULL.to_string(), |passes, name| passes.replace(name, ""));
-                machine.optimise(ll, &passes)
-            }
-            Opt::Lean => machine.optimise(ll, LEAN),
-            Opt::None => machine.optimise(ll, ""),
+    let target = |alone| Target::Host { checked: options.checked, alone };
+    let mut entries =
+        Entries { kernels, bodies, options, called: Vec::new(), rows: HashMap::new(), made: HashMap::new() };
+    for alone in [false, true] {
+        if !kernels.iter().any(|&kernel| entries.wants(&module, kernel, alone)) {
+            continue;
         }
-    };
+        let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), has_half, names);
+        state.sites = std::mem::take(&mut sites);
+        state.library = library.map(|_| Library::new(&module, false, target(alone)));
+        entries.define(&mut state, alone);
+        sites = state.sites;
+    }
+    entries.define_choices(&module, &ll);
     let mut objects = Vec::new();
-    for (id, declared, fingerprint) in called {
+    for ((id, declared, fingerprint), alone) in entries.called {
         ll.rename(declared, &symbol(fingerprint));
         if library.is_none_or(|there| there.contains(&fingerprint)) {
             continue;
@@ -136,17 +135,115 @@ pub(super) fn compile<'ctx>(
         let context = Context::create();
         let ll = Llvm::new(&context, "kc", "", names);
         machine.prepare(&ll);
-        let made = ModuleState::new(&module, &shadows, &ll, target, has_half, names).library_function(id);
+        let made = ModuleState::new(&module, &shadows, &ll, target(alone), has_half, names).library_function(id);
         ll.rename(made, &symbol(fingerprint));
-        optimise(&ll)?;
+        optimise(&machine, &ll, options.opt)?;
         objects.push((fingerprint, machine.emit(&ll, false)?));
     }
-    optimise(&ll)?;
+    optimise(&machine, &ll, options.opt)?;
     let machine = match options.opt {
         Opt::Full => Machine::host(options.cpu, ll.size().code())?,
         Opt::Lean | Opt::None => machine,
     };
     Ok(Compiled { ll, machine, sites, library: objects })
+}
+
+/// The passes that a module of this size bears.
+fn optimise(machine: &Machine, ll: &Llvm, opt: Opt) -> Result<(), CodegenError> {
+    let size = ll.size();
+    let passes = match opt {
+        Opt::Full if !size.bears_costly_passes() => LARGE.into(),
+        Opt::Full => {
+            let mut left_out = Vec::new();
+            if !size.bears_passes_on_accesses() {
+                left_out.extend(ON_ACCESSES);
+            }
+            if !size.bears_vectors_of_scalars() {
+                left_out.push(VECTORS_OF_SCALARS);
+            }
+            left_out.iter().fold(Cow::Borrowed(FULL), |passes, name| passes.replace(name, "").into())
+        }
+        Opt::Lean => LEAN.into(),
+        Opt::None => "".into(),
+    };
+    machine.optimise(ll, &passes)
+}
+
+/// The entries of a module's kernels, in the making.
+struct Entries<'o, 'ctx> {
+    kernels: &'o [FuncId],
+    /// Of each kernel, if it has one.
+    bodies: Vec<Option<LaneBody>>,
+    options: &'o HostOptions,
+    /// Library functions that are called, and whether by code that is alone.
+    called: Vec<((FuncId, Func<'ctx>, u128), bool)>,
+    /// What runs single threads, by kernel.
+    rows: HashMap<FuncId, Func<'ctx>>,
+    /// For parts of a launch and for whole ones, by kernel that has both.
+    made: HashMap<FuncId, [Option<Func<'ctx>>; 2]>,
+}
+
+impl<'ctx> Entries<'_, 'ctx> {
+    /// Whether a kernel needs an entry for who is alone with its arrays, or for who is not. One without atomics has one entry for both.
+    fn wants(&self, module: &Module, kernel: FuncId, alone: bool) -> bool {
+        match self.options.atomics {
+            Atomics::Plain => alone,
+            Atomics::Shared => !alone,
+            Atomics::Called => !alone || has_atomics(module, kernel),
+        }
+    }
+
+    fn define(&mut self, state: &mut ModuleState<'_, 'ctx>, alone: bool) {
+        for (&kernel, body) in self.kernels.iter().zip(&self.bodies) {
+            if !self.wants(state.ir, kernel, alone) {
+                continue;
+            }
+            let divided = self.options.atomics == Atomics::Called && has_atomics(state.ir, kernel);
+            let lanes = body.clone().filter(|body| !divided || alone || body.plan.insts <= SHARED_LANES_LIMIT);
+            // What is left over of a large kernel's lanes runs by the code for parts, again to save compile time.
+            let known = lanes.as_ref().filter(|body| body.plan.insts > SHARED_LANES_LIMIT);
+            let known = known.and_then(|_| self.rows.get(&kernel).copied());
+            let (rows, made) = KernelEntry::define(state, kernel, lanes, known, self.options.opt == Opt::Full);
+            self.rows.insert(kernel, rows);
+            if divided {
+                self.made.entry(kernel).or_default()[usize::from(alone)] = Some(made);
+            }
+        }
+        state.finish();
+        let called = state.library.take().map(Library::into_called).unwrap_or_default();
+        self.called.extend(called.into_iter().map(|function| (function, alone)));
+    }
+
+    /// Makes the entries that choose.
+    fn define_choices(&self, module: &Module, ll: &Llvm<'ctx>) {
+        for kernel in self.kernels {
+            let Some(&[Some(shared), Some(alone)]) = self.made.get(kernel) else { continue };
+            let function = &module.functions[*kernel];
+            let name = abi::host_entry(&function.source_name, function.phase);
+            ll.rename(shared, &format!("{name}_shared"));
+            ll.set_internal(shared);
+            ll.rename(alone, &abi::alone_entry(&name));
+            define_choice(ll, &name, alone, shared);
+        }
+    }
+}
+
+/// The entry `name`, which leaves a whole launch to `alone` and a part of one to `shared`.
+fn define_choice<'ctx>(ll: &Llvm<'ctx>, name: &str, alone: Func<'ctx>, shared: Func<'ctx>) {
+    let (i64, ptr) = (ll.i64(), ll.ptr(0));
+    let made = ll.add_function(name, None, &[ptr, ptr, i64, i64, ptr], false);
+    ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag("nounwind"));
+    let p = |n| ll.param(made, n);
+    let (start, whole, part) = (ll.block(made, "start"), ll.block(made, "whole"), ll.block(made, "part"));
+    ll.position_at_end(start);
+    let size = ll.load(i64, ll.offset_by(p(0), offset_of!(LaunchBounds, size) as u64), 8);
+    let is_whole = ll.and(ll.eq(p(2), ll.const_i64(0)), ll.eq(p(3), size));
+    ll.cond_br(is_whole, whole, part);
+    for (block, entry) in [(whole, alone), (part, shared)] {
+        ll.position_at_end(block);
+        ll.call_void(entry, &[p(0), p(1), p(2), p(3), p(4)]);
+        ll.ret(None);
+    }
 }
 
 /// What both loops over threads need.
@@ -161,6 +258,7 @@ struct KernelEntry {
 }
 
 /// The body that runs several threads at once.
+#[derive(Clone)]
 struct LaneBody {
     function: FuncId,
     plan: Plan,
@@ -168,7 +266,13 @@ struct LaneBody {
 }
 
 impl KernelEntry {
-    fn define(state: &mut ModuleState, kernel: FuncId, body: Option<LaneBody>, twice: bool) {
+    fn define<'ctx>(
+        state: &mut ModuleState<'_, 'ctx>,
+        kernel: FuncId,
+        body: Option<LaneBody>,
+        rows: Option<Func<'ctx>>,
+        twice: bool,
+    ) -> (Func<'ctx>, Func<'ctx>) {
         let function = &state.ir.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
         let rank = match function.kind {
@@ -177,8 +281,8 @@ impl KernelEntry {
         };
         let offsets = abi::argument_layout(&types, &state.ir.structs).0;
         let entry = KernelEntry { kernel, rank, types, offsets, twice };
-        let rows = entry.define_rows(state);
-        entry.define_entry(state, rows, body);
+        let rows = rows.unwrap_or_else(|| entry.define_rows(state));
+        (rows, entry.define_entry(state, rows, body))
     }
 
     fn load_args<'ctx>(&self, lower: &mut Lower<'_, '_, 'ctx>, args: Val<'ctx>) -> Vec<Scalars<'ctx>> {
@@ -250,7 +354,12 @@ impl KernelEntry {
         coordinates
     }
 
-    fn define_entry<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>, rows: Func<'ctx>, body: Option<LaneBody>) {
+    fn define_entry<'ctx>(
+        &self,
+        state: &mut ModuleState<'_, 'ctx>,
+        rows: Func<'ctx>,
+        body: Option<LaneBody>,
+    ) -> Func<'ctx> {
         let ll = state.ll;
         let kernel = &state.ir.functions[self.kernel];
         let name = abi::host_entry(&kernel.source_name, kernel.phase);
@@ -285,6 +394,7 @@ impl KernelEntry {
         self.by_rows(state, made, start, rows, [args, begin, end, status], done, &shape, body);
         ll.position_at_end(done);
         ll.ret(None);
+        made
     }
 
     /// Extra dimensions of the launch repeat each thread: one call per thread.

@@ -102,6 +102,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub locations: Option<DebugLocations<'a, 'ctx>>,
     /// Functions in which no multiplication fuses with an addition, though others let them.
     pub as_written: IdSet<FuncId>,
+    /// Atomics so far that are loops of compare-and-swap on the host.
+    pub swaps: u32,
     contract: bool,
 }
 
@@ -130,6 +132,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             shadows,
             locations: None,
             as_written: IdSet::default(),
+            swaps: 0,
             contract: ll.contract.get(),
         }
     }

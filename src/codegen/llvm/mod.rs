@@ -154,8 +154,19 @@ pub struct HostOptions {
     pub checked: bool,
     pub opt: Opt,
     pub cpu: Cpu,
-    /// One worker runs the whole launch, and nobody else touches its arrays meanwhile: atomics are plain reads and writes.
-    pub alone: bool,
+    pub atomics: Atomics,
+}
+
+/// How do host entries update memory atomically?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Atomics {
+    /// By plain reads and writes: one worker runs the whole launch, and nobody else touches its arrays meanwhile.
+    Plain,
+    /// So that workers may share the arrays.
+    Shared,
+    /// As the entry is called: plain for a whole launch at once, shared for a part of one. Beside the entry of a kernel that has some
+    /// is one that is plain for parts too ([`abi::alone_entry`](crate::abi::alone_entry)).
+    Called,
 }
 
 /// Why there is no code.

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
 use super::{HostOptions, Opt};
-use crate::abi;
 use crate::analysis::alias::{Root, root};
-use crate::codegen::privatization::{self, Role};
+use crate::codegen::privatization;
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Function, Module, Op, ValueId};
 use crate::types::Type;
@@ -89,17 +88,9 @@ fn name(function: &Function, array: ValueId) -> String {
 
 /// How the workers of a launch with several share it.
 fn workers(module: &Module, kernel: FuncId) -> String {
-    let function = &module.functions[kernel];
-    let Some(arrays) = privatization::privatized(module, kernel) else {
+    let Some(sums) = privatization::summed_names(module, kernel) else {
         return "their updates of arrays are atomic".to_string();
     };
-    let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
-    let (offsets, _) = abi::argument_layout(&types, &module.structs);
-    let sums = arrays.iter().filter(|array| array.role == Role::Sum).map(|array| {
-        let param = offsets.iter().rposition(|&offset| offset <= array.offset).map(|n| function.params()[n]);
-        param.and_then(|p| function.values[p].name.clone()).unwrap_or_else(|| "an array".to_string())
-    });
-    let sums: Vec<String> = sums.collect();
     if sums.is_empty() {
         return "each takes threads as they come, without atomics".to_string();
     }

@@ -11,7 +11,7 @@ use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, Tr
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::analysis::grain;
 use crate::analysis::order::{has_atomics, prints};
-use crate::codegen::llvm::{CodegenError, HostModule, HostOptions, Opt};
+use crate::codegen::llvm::{Atomics, CodegenError, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
 use crate::codegen::sites::SiteKind;
 use crate::diag::{Code, Diagnostic};
@@ -40,8 +40,8 @@ impl Device for Host {
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
         let sharing = sharing(module, kernel, how.alone);
-        let alone = !matches!(sharing, Sharing::Free);
-        let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, alone };
+        let atomics = if matches!(sharing, Sharing::Free) { Atomics::Shared } else { Atomics::Plain };
+        let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, atomics };
         let code = code(module, kernel, &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
         Ok(Box::new(Compiled { code, entry, sharing, smallest: grain::smallest(module, kernel) }))

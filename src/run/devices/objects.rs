@@ -59,8 +59,9 @@ impl Place {
     pub fn of(module: &Module, kernel: FuncId, options: &HostOptions) -> Option<Place> {
         let folder = FOLDER.get()?.as_deref().filter(|folder| is_ours(folder))?;
         let mut hash = Sha256::new();
-        let HostOptions { checked, opt, cpu, alone } = options;
-        let head = format!("{}\n{}\n{kernel:?} {checked} {opt:?} {cpu:?} {alone}\n", this_kc()?, native_processor());
+        let HostOptions { checked, opt, cpu, atomics } = options;
+        let head =
+            format!("{}\n{}\n{kernel:?} {checked} {opt:?} {cpu:?} {atomics:?}\n", this_kc()?, native_processor());
         hash.update((head.len() as u64).to_le_bytes());
         hash.update(head);
         hash.update(fingerprint::contents(module));
@@ -164,10 +165,10 @@ fn sweep(folder: &Path, most: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::llvm::{Cpu, Opt};
+    use crate::codegen::llvm::{Atomics, Cpu, Opt};
     use crate::ir::parse::parse;
 
-    const HOW: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+    const HOW: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
 
     fn place(folder: &'static Path, key: u8) -> Place {
         Place { folder, key: [key; 32] }
@@ -249,7 +250,7 @@ mod tests {
             HostOptions { checked: false, ..HOW },
             HostOptions { opt: Opt::None, ..HOW },
             HostOptions { cpu: Cpu::V3, ..HOW },
-            HostOptions { alone: true, ..HOW },
+            HostOptions { atomics: Atomics::Plain, ..HOW },
         ];
         let mut keys: Vec<[u8; 32]> = others.iter().map(|options| key("2.0", options)).collect();
         keys.extend([key("2.0", &HOW), key("3.0", &HOW)]);

@@ -30,6 +30,7 @@ const MAX_INSTS: usize = 5_000;
 const MAX_LOCAL_BYTES: u32 = 64 << 10;
 
 /// What is known about a kernel before it is lowered for lanes.
+#[derive(Clone)]
 pub struct Plan {
     differences: Differences,
     /// By value: something reads it.
@@ -314,6 +315,7 @@ fn components(function: &Function, array: ValueId) -> f64 {
 }
 
 /// What lanes differ in: what varies along the thread's last coordinate.
+#[derive(Clone)]
 struct Differences {
     uniformity: Uniformity,
     strides: Strides,
