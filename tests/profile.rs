@@ -204,7 +204,8 @@ fn lanes_that_wait_are_told_of() {
 fn registers_limit_occupancy() {
     let found = measured("rows", &["--arch", "sm_89", "--registers", "128"]);
     let registers = json!({"at_least": 128, "at_most": 128, "kind": "exact", "from": "given"});
-    let expected = json!({"blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128,
+    let words = "128 registers, 16 of 48 warps at 128 threads on sm_89, 0 bytes shared";
+    let expected = json!({"words": words, "blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128,
                           "registers": registers, "warps_per_sm_at_least": 16});
     assert_eq!((&found["arch"], &found["occupancy"]), (&json!("sm_89"), &expected));
 }
