@@ -333,6 +333,16 @@ fn kernels_without_a_launch_file() {
     assert!(status == Some(0) && text.matches("_cuda_kernel_forward").count() == 3, "{text}");
     let (text, status) = kc(folder.path(), &["profile", "k.py", "--no-run", "--block-dim", "1024", "--arch", "sm_86"]);
     assert!(status == Some(0) && text.matches("occupancy on sm_86: 32 of 48 warps").count() == 3, "{text}");
+    // A kernel with tiles computes once for each block of its launch.
+    let tiles = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    \
+                 t = wp.tile_load(x[i], shape=64)\n    wp.tile_store(y, wp.tile_sum(t * t), offset=i)\n";
+    std::fs::write(folder.path().join("t.py"), tiles).expect("a source");
+    let (text, status) = kc(folder.path(), &["launch", "new", "t.py", "--dim", "8", "-o", "t.json"]);
+    assert_eq!(status, Some(0), "{text}");
+    let (text, status) = kc(folder.path(), &["profile", "t.json"]);
+    assert!(status == Some(0) && text.contains("grid 8 x 1 x 1, block 256 x 1 x 1"), "{text}");
+    let (text, status) = kc(folder.path(), &["verify", "t.json", "--devices", "host,interp,sim"]);
+    assert!(status == Some(0) && text.contains(", sim"), "{text}");
     // What stands in the way has a code.
     let missing = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), n: wp.array(dtype=int)):\n    x[n[wp.tid()] - 5000000] = 1.0\n";
     std::fs::write(folder.path().join("m.py"), missing).expect("a source");
