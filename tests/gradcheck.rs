@@ -106,6 +106,19 @@ fn gradients_are_checked_from_their_ptx() {
     for words in ["error[E1101]", "so nothing is checked"] {
         assert!(text(&output).contains(words), "{}", text(&output));
     }
+    // A kernel that the back end refuses is named, with what checks it; the others are checked.
+    let tiles = "import warp as wp\n\n@wp.kernel\ndef running(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
+                 i = wp.tid()\n    t = wp.tile_load(x, shape=20000, offset=i * 20000)\n    \
+                 wp.tile_store(y, wp.tile_scan_inclusive(t), offset=i * 20000)\n\n\
+                 @wp.kernel\ndef fine(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
+                 i = wp.tid()\n    y[i] = x[i] * x[i]\n";
+    std::fs::write(&source, tiles).expect("a source");
+    let output = gradcheck(&["--device", "sim"], &source);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for words in ["running\n  not checked: E0822\n", "error[E0822]", "`--device interp` checks", "fine\n  argument"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
     let output = gradcheck(&["--device", "sim", "--second-order"], &path("examples/launches/spmv.json"));
     assert!(output.status.code() != Some(0) && text(&output).contains("E1012"), "{}", text(&output));
 }

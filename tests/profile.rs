@@ -204,7 +204,8 @@ fn lanes_that_wait_are_told_of() {
 fn registers_limit_occupancy() {
     let found = measured("rows", &["--arch", "sm_89", "--registers", "128"]);
     let registers = json!({"at_least": 128, "at_most": 128, "kind": "exact", "from": "given"});
-    let expected = json!({"blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128,
+    let words = "128 registers, 16 of 48 warps at 128 threads on sm_89, 0 bytes shared";
+    let expected = json!({"words": words, "blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128,
                           "registers": registers, "warps_per_sm_at_least": 16});
     assert_eq!((&found["arch"], &found["occupancy"]), (&json!("sm_89"), &expected));
 }
@@ -308,4 +309,57 @@ fn gradients_are_two_entries_and_errors_are_errors() {
     let (text, status) = kc(folder.path(), &["profile", "case.json"]);
     assert!(status == Some(1) && text.contains("error[E0901]"), "{text}");
     assert_eq!(kc(folder.path(), &["profile", "absent.json"]).1, Some(1));
+}
+
+/// Kernels of a source file get the launches that `kc launch new` writes; accesses are told by their places.
+#[test]
+fn kernels_without_a_launch_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), SOURCE).expect("a source");
+    let (text, status) = kc(folder.path(), &["profile", "k.py", "-k", "columns", "--json"]);
+    assert_eq!(status, Some(0), "{text}");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let accesses: Vec<_> = all["kernels"][0]["accesses"]
+        .as_array()
+        .expect("accesses")
+        .iter()
+        .map(|one| ["line", "column", "kind", "takes", "ideal", "wasteful"].map(|key| one[key].clone()))
+        .collect();
+    let row = |line: u32, column: u32, kind: &str, takes: f64, wasteful: bool| {
+        [json!(line), json!(column), json!(kind), json!(takes), json!(4.0), json!(wasteful)]
+    };
+    assert_eq!(accesses, [row(11, 13, "load", 4.0, false), row(12, 5, "store", 32.0, true)]);
+    let (text, status) = kc(folder.path(), &["profile", "k.py"]);
+    assert!(status == Some(0) && text.matches("_cuda_kernel_forward").count() == 3, "{text}");
+    let (text, status) = kc(folder.path(), &["profile", "k.py", "--no-run", "--block-dim", "1024", "--arch", "sm_86"]);
+    assert!(status == Some(0) && text.matches("occupancy on sm_86: 32 of 48 warps").count() == 3, "{text}");
+    // A kernel with tiles computes once for each block of its launch.
+    let tiles = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    \
+                 t = wp.tile_load(x[i], shape=64)\n    wp.tile_store(y, wp.tile_sum(t * t), offset=i)\n";
+    std::fs::write(folder.path().join("t.py"), tiles).expect("a source");
+    let (text, status) = kc(folder.path(), &["launch", "new", "t.py", "--dim", "8", "-o", "t.json"]);
+    assert_eq!(status, Some(0), "{text}");
+    let (text, status) = kc(folder.path(), &["profile", "t.json"]);
+    assert!(status == Some(0) && text.contains("grid 8 x 1 x 1, block 256 x 1 x 1"), "{text}");
+    let (text, status) = kc(folder.path(), &["verify", "t.json", "--devices", "host,interp,sim"]);
+    assert!(status == Some(0) && text.contains(", sim"), "{text}");
+    // What stands in the way has a code.
+    let missing = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), n: wp.array(dtype=int)):\n    x[n[wp.tid()] - 5000000] = 1.0\n";
+    std::fs::write(folder.path().join("m.py"), missing).expect("a source");
+    std::fs::write(folder.path().join("b.py"), SOURCE.replace("value = x[i, j]", "value = z")).expect("a source");
+    std::fs::write(folder.path().join("none.py"), "x = 1\n").expect("a source");
+    for (args, code, status) in [
+        (&["m.py"][..], "E1109", 1),
+        (&["b.py"], "E0", 1),
+        (&["b.py", "--no-run"], "E0", 1),
+        (&["none.py"], "E0908", 1),
+        (&["absent.py", "--no-run"], "E0901", 1),
+        (&["k.py", "-k", "none"], "E0905", 1),
+        (&["case.json", "--no-run"], "E1012", 2),
+    ] {
+        let (text, ended) = kc(folder.path(), &[&["profile"], args].concat());
+        assert!(ended == Some(status) && text.contains(&format!("error[{code}")), "{args:?}: {text}");
+    }
+    let (text, _) = kc(folder.path(), &["profile", "b.py", "--no-run"]);
+    assert_eq!(text.matches("occupancy on").count(), 2, "{text}");
 }

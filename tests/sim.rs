@@ -5,12 +5,17 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+mod common;
+#[path = "sim/corpus.rs"]
+mod corpus;
 #[path = "sim/counters.rs"]
 mod counters;
 #[path = "sim/defects.rs"]
 mod defects;
 #[path = "sim/mutants.rs"]
 mod mutants;
+#[path = "sim/published.rs"]
+mod published;
 #[path = "sim/tensor.rs"]
 mod tensor;
 

@@ -75,7 +75,7 @@ fn file(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<Exit> {
     if path.extension().is_some_and(|e| e == "json") {
         let launch = gradcheck::as_gradient(launch::read(path)?);
         let mut subject = Subject::new(args, &launch.source, launch.kernel.as_deref(), None);
-        let end = of_launch(args, &mut subject, &launch);
+        let end = of_launch(args, &mut subject, &launch).map_err(|error| refused(args, error));
         *sources = subject.plain.program.sources;
         return end;
     }
@@ -143,15 +143,29 @@ fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
             .and_then(|_| make::launch(program, forward, path, args.seed))
             .and_then(|(launch, arguments)| one(args, subject, forward, &launch, arguments));
         let end = end.unwrap_or_else(|error| {
+            let error = refused(args, error);
             // Errors of the source were shown.
             if error.level < Level::Error || !program.diagnostics.iter().any(|d| d.message == error.message) {
                 say(&error, &program.sources);
+            }
+            if !args.json {
+                let text = format!("{}\n  not checked: {}\n", function.source_name, error.code.name());
+                // Its exit code says so already.
+                let _ = output::out(text.as_bytes());
             }
             Exit::after([&*error])
         });
         exit = exit.max(end);
     }
     Ok(exit)
+}
+
+/// A kernel that the device's back end refuses has a gradient all the same.
+fn refused(args: &Args, error: Fail) -> Fail {
+    match error.code.is_of_back_ends() && !args.device.is_reference() {
+        true => Box::new(error.note("`--device interp` checks the gradient of a kernel that a back end refuses")),
+        false => error,
+    }
 }
 
 fn one(args: &Args, subject: &Subject, forward: FuncId, launch: &Launch, arguments: Arguments) -> Result<Exit> {

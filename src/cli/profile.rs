@@ -1,19 +1,23 @@
 //! `kc profile`: what would launches cost a GPU, and why?
 
+mod sources;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::run::{compile, report};
+use super::run::{compile_from, report};
 use super::trial::TrialArgs;
 use super::{Exit, output, registers};
+use crate::driver::Overlaid;
 use crate::profile::compare::{self, Pair};
 use crate::profile::{
-    Found, Gate, Kind, Limits, Metric, Occupancy, Page, Picture, Profile, Registers, Verdict, find, known_architectures,
+    Found, Gate, Kind, Limits, Metric, Page, Picture, Profile, Registers, Text, Verdict, find, known_architectures,
 };
 use crate::run::devices;
-use crate::run::launch;
+use crate::run::launch::{self, Launch};
 use crate::run::program::{Program, Wanted, kernel};
 use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
@@ -24,9 +28,21 @@ use crate::source::{SourceFile, SourceMap};
 /// invented. Then the occupancy, and advice, what costs most first.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Launch files.
+    /// Launch files; or source files (`.py`), of whose kernels those launches are counted that `kc launch new` would write.
     #[arg(required = true, value_name = "LAUNCH")]
     files: Vec<PathBuf>,
+    /// Of source files only this kernel; may be repeated.
+    #[arg(short, long = "kernel", value_name = "NAME")]
+    kernels: Vec<String>,
+    /// Only say what needs no launch: registers, occupancy and shared memory of the kernels of source files.
+    #[arg(long, conflicts_with_all = ["html", "roofline", "compare", "fail_if", "all"])]
+    no_run: bool,
+    /// Threads in a block, for `--no-run`.
+    #[arg(long, value_name = "N", default_value_t = 256, requires = "no_run", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    block_dim: u16,
+    /// For editors: a file, and another one that has its text as it is on the screen; may be repeated.
+    #[arg(long, hide = true, num_args = 2, value_names = ["FILE", "TEXT"])]
+    overlay: Vec<PathBuf>,
     /// The architecture whose multiprocessors the occupancy is of.
     #[arg(long, default_value = "sm_90", value_name = "ARCH", value_parser = limits)]
     arch: &'static Limits,
@@ -66,26 +82,57 @@ fn picture_path(text: &str) -> std::result::Result<PathBuf, String> {
     if known("svg") || known("png") { Ok(path) } else { Err("a name that ends in .svg or .png is wanted".to_string()) }
 }
 
+/// Kernels without launches.
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "py" || e == "ir")
+}
+
 pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
-    let mut measured = match args.compare.as_deref().map(export).transpose() {
+    let measured = match args.compare.as_deref().map(export).transpose() {
         Ok(measured) => measured,
         Err(error) => {
             report(&error, &SourceMap::default());
             return Exit::Errors;
         }
     };
-    let mut kernels = Vec::new();
-    let mut shown = Vec::new();
-    // Of each gate: whether a launch had its metric.
-    let mut known = vec![false; args.fail_if.len()];
-    for path in &args.files {
-        let end = one(args, path, &mut measured, &mut kernels, &mut shown, &mut known).unwrap_or_else(|error| {
-            report(&error, &SourceMap::default());
-            Exit::after([&*error])
-        });
-        exit = exit.max(end);
+    if let Some(path) = args.files.iter().find(|path| !is_source(path))
+        && (args.no_run || !args.kernels.is_empty())
+    {
+        let message =
+            format!("`--kernel` and `--no-run` are for source files; {} says itself what runs", path.display());
+        return output::refuse(&fail(crate::diag::Code::E1012, message));
     }
+    let known = vec![false; args.fail_if.len()];
+    let mut sum = Sum { measured, kernels: Vec::new(), shown: Vec::new(), known };
+    let overlays = args.overlay.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+    let overlaid = Arc::new(Overlaid::new(overlays));
+    for path in &args.files {
+        if args.no_run {
+            exit = exit.max(sources::outlines(args, path, &overlaid, &mut sum.kernels));
+            continue;
+        }
+        let origin = path.display().to_string();
+        let (launches, end) = match is_source(path) {
+            true => sources::launches(args, path, &overlaid),
+            false => match launch::read(path) {
+                Ok(launch) => (vec![launch], Exit::Ok),
+                Err(error) => {
+                    report(&error, &SourceMap::default());
+                    (Vec::new(), Exit::after([&*error]))
+                }
+            },
+        };
+        exit = exit.max(end);
+        for launch in &launches {
+            let end = one(args, launch, &origin, &overlaid, &mut sum).unwrap_or_else(|error| {
+                report(&error, &SourceMap::default());
+                Exit::after([&*error])
+            });
+            exit = exit.max(end);
+        }
+    }
+    let Sum { kernels, shown, known, .. } = sum;
     if args.json
         && let Err(error) = output::out(format!("{:#}\n", json!({ "kernels": kernels })).as_bytes())
     {
@@ -169,39 +216,40 @@ fn export(path: &Path) -> Result<Vec<compare::Launch>> {
     compare::read(&String::from_utf8_lossy(&bytes)).map_err(wrong)
 }
 
-/// `measured`: what a GPU counted, less what was compared already.
-fn one(
-    args: &Args,
-    path: &Path,
-    measured: &mut Option<Vec<compare::Launch>>,
-    kernels: &mut Vec<Value>,
-    shown: &mut Vec<Shown>,
-    known: &mut [bool],
-) -> Result<Exit> {
-    let launch = launch::read(path)?;
-    let origin = path.display().to_string();
+/// What the launches of a call come to.
+struct Sum {
+    /// What a GPU counted, less what was compared already.
+    measured: Option<Vec<compare::Launch>>,
+    /// For programs.
+    kernels: Vec<Value>,
+    shown: Vec<Shown>,
+    /// Of each gate: whether a launch had its metric.
+    known: Vec<bool>,
+}
+
+fn one(args: &Args, launch: &Launch, origin: &str, files: &Arc<Overlaid>, sum: &mut Sum) -> Result<Exit> {
+    let Sum { measured, kernels, shown, known } = sum;
     let trial = devices::Trial { counts: true, ..args.trial.trial() };
-    let mut compile = |wanted: &Wanted| compile(wanted, None, false);
+    let mut compile = |wanted: &Wanted| compile_from(files, wanted, None, false);
     let finished = Session::new(Options { trial, checked: false, ..Options::of(devices::counting()?) }, &mut compile)
-        .run(&launch, &origin);
+        .run(launch, origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
     let found = founds(&finished);
-    let Some(file) = finished.program.as_ref().and_then(|program| file(program, &launch)) else { return Ok(exit) };
+    let Some(file) = finished.program.as_ref().and_then(|program| file(program, launch)) else { return Ok(exit) };
     for mut counted in finished.counted {
         for instruction in &mut counted.instructions {
-            instruction.line = match launch.grid {
+            (instruction.line, instruction.column) = match launch.grid {
                 // The lines of PTX are there; what it was made of is not.
-                Some(_) => Some(instruction.ptx_line),
-                None => instruction.line.map(|offset| file.line_column(offset - 1).line),
+                Some(_) => (Some(instruction.ptx_line), 0),
+                None => {
+                    let place = instruction.line.map(|offset| file.line_column(offset - 1));
+                    (place.map(|place| place.line), place.map_or(0, |place| place.column))
+                }
             };
         }
         let entry = counted.entry.clone();
-        let registers = match (args.registers, &counted.text) {
-            (Some(registers), _) => Registers::Given(registers),
-            (None, Some(text)) => registers::of(text, &entry, args.arch.arch),
-            (None, None) => Registers::Unknown,
-        };
+        let registers = registers_of(args, counted.text.as_ref(), &entry);
         let profile = Profile::of(counted, args.arch, registers);
         let theirs = measured.as_mut().and_then(|list| {
             let at = list.iter().position(|launch| launch.kernel == entry)?;
@@ -239,8 +287,17 @@ fn one(
     Ok(exit)
 }
 
+/// As far as they are known.
+fn registers_of(args: &Args, text: Option<&Text>, entry: &str) -> Registers {
+    match (args.registers, text) {
+        (Some(registers), _) => Registers::Given(registers),
+        (None, Some(text)) => registers::of(text, entry, args.arch.arch),
+        (None, None) => Registers::Unknown,
+    }
+}
+
 /// The file that the kernel of a launch stands in.
-fn file<'a>(program: &'a Program, launch: &launch::Launch) -> Option<&'a SourceFile> {
+fn file<'a>(program: &'a Program, launch: &Launch) -> Option<&'a SourceFile> {
     let named = kernel(program, &launch.source, launch.kernel.as_deref()).ok();
     let id = named.or_else(|| program.module.kernels().next().map(|(id, _)| id))?;
     Some(program.sources.file(program.module.functions[id].span.file))
@@ -316,7 +373,7 @@ fn text(profile: &Profile, id: &str, file: &SourceFile, args: &Args) -> String {
     for metric in profile.metrics.iter().filter(|metric| args.all || USUAL.contains(&metric.name)) {
         let _ = writeln!(text, "  {:<72} {:>14}  {}", metric.name, shown(metric), metric.kind.name());
     }
-    let _ = writeln!(text, "  {}", occupancy(profile, args));
+    let _ = writeln!(text, "  {}", profile.resident.words());
     if let Some(roof) = &profile.roofline {
         let _ = writeln!(text, "  roofline of {}: {}", roof.gpu.name, roof.words());
     }
@@ -366,23 +423,4 @@ fn shown(metric: &Metric) -> String {
         false if metric.kind == Kind::Exact => format!("{:.3}", metric.value),
         false => format!("{:.1}", metric.value),
     }
-}
-
-fn occupancy(profile: &Profile, args: &Args) -> String {
-    let Occupancy { blocks_per_sm, warps_per_sm, most_warps, limiter, free_registers } = profile.occupancy;
-    let arch = args.arch.arch;
-    if blocks_per_sm == 0 {
-        return format!("occupancy on {arch}: not one block fits a multiprocessor");
-    }
-    let mut text = format!(
-        "occupancy on {arch}: {warps_per_sm} of {most_warps} warps ({blocks_per_sm} blocks), limited by {limiter}"
-    );
-    if profile.registers.known().is_none() {
-        text += &format!(", if a thread has at most {free_registers} registers");
-    }
-    text += &format!("; {}", profile.registers.words());
-    if let Some(least) = profile.least_occupancy.filter(|least| least.warps_per_sm < warps_per_sm) {
-        text += &format!(": at least {} warps", least.warps_per_sm);
-    }
-    text
 }

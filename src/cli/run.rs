@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -340,6 +341,16 @@ pub(super) fn report(error: &Diagnostic, sources: &SourceMap) {
 
 /// The front half of the compiler, from a file to IR. `parameters`: gradients of what kernels are given by value too.
 pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>, parameters: bool) -> Program {
+    compile_from(&Arc::default(), wanted, store, parameters)
+}
+
+/// The same, with the texts of some files given.
+pub(super) fn compile_from(
+    files: &Arc<driver::Overlaid>,
+    wanted: &Wanted,
+    store: Option<driver::Store>,
+    parameters: bool,
+) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
@@ -347,7 +358,7 @@ pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>, parameters:
         checked: wanted.checked,
         ..driver::Request::default()
     };
-    let compilation = driver::Compiler::new().load(&wanted.source, &request);
+    let compilation = driver::Compiler::new().load_from(&wanted.source, files.clone(), &request);
     Program {
         module: compilation.module,
         sources: compilation.sources,

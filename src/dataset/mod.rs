@@ -13,6 +13,7 @@
 //! | [`mod@reference`] | does it compute what it is for? |
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`statics`] | what does one of its threads do? |
+//! | [`perf`] | what do its launches cost a GPU? |
 //! | [`record`], [`entry`] | what does a row hold? |
 //! | [`row`] | what is a row? |
 //! | [`columns`] | which columns do rows have? |
@@ -35,6 +36,7 @@ pub mod identity;
 pub mod launch;
 pub mod natural;
 pub mod near;
+pub mod perf;
 pub mod plan;
 pub mod produce;
 pub mod record;

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::artefacts::{self, Compiled, Rejection, Texts};
 use super::columns::LIST;
 use super::identity::Identity;
+use super::perf::{self, Perf};
 use super::plan::Plan;
 use super::row::{Cell, Row};
 use super::sample::{Sample, random::Random};
@@ -16,7 +17,7 @@ use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -50,6 +51,11 @@ pub fn make(
     if let (true, Some(cuda), Some(checked)) = (options.emit.standalone, &texts.cuda_forward, &checked) {
         texts.standalone = timings.time("standalone", || standalone::source(&compiled, cuda, plan, &checked.few));
     }
+    let perf = texts
+        .ptx
+        .as_deref()
+        .filter(|_| checked.is_some())
+        .and_then(|ptx| timings.time("perf", || perf::count(plan, &compiled, ptx, seed)));
     let (verdict, example) = match checked {
         Some(checked) => {
             let example = checked.example(plan, &compiled);
@@ -57,7 +63,8 @@ pub fn make(
         }
         None => (None, Example::default()),
     };
-    Ok(timings.time("row", || row(sample, identity, candidate, options, &compiled, verdict, &example, texts)))
+    Ok(timings
+        .time("row", || row(sample, identity, candidate, options, &compiled, verdict, &example, perf.as_ref(), texts)))
 }
 
 fn row(
@@ -68,6 +75,7 @@ fn row(
     compiled: &Compiled,
     verdict: Option<Verdict>,
     example: &Example,
+    perf: Option<&Perf>,
     texts: Texts,
 ) -> Row {
     let plan = &sample.plan;
@@ -163,6 +171,7 @@ fn row(
     row.set("perf_static.accesses_other", statics.accesses_other);
     row.set("perf_static.divergent", statics.divergent);
     row.set("perf_static.open_loops", statics.open_loops);
+    costs(&mut row, perf);
     for (name, counts) in lengths {
         for (of, count) in counts {
             row.set(&format!("{name}.{of}"), count);
@@ -175,6 +184,32 @@ fn row(
     row.set("schema_version", SCHEMA);
     row.set("license", LICENSE);
     row
+}
+
+/// What the launches cost, by the names of Nsight Compute for them.
+fn costs(row: &mut Row, perf: Option<&Perf>) {
+    let count = |metric: &str| perf.and_then(|perf| perf.count(metric));
+    let value = |metric: &str| perf.and_then(|perf| perf.value(metric));
+    row.set("perf.threads", perf.map(|perf| perf.threads));
+    row.set("perf.warp_insts", count("smsp__inst_executed.sum"));
+    row.set("perf.active_lanes", value("smsp__thread_inst_executed_per_inst_executed.ratio"));
+    row.set("perf.uniform_branches", value("smsp__sass_average_branch_targets_threads_uniform.pct"));
+    for (side, requests, sectors) in
+        [("ld", "load_requests", "sectors_per_load"), ("st", "store_requests", "sectors_per_store")]
+    {
+        row.set(&format!("perf.{requests}"), count(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{side}.sum")));
+        let ratio = format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{side}.ratio");
+        row.set(&format!("perf.{sectors}"), value(&ratio));
+    }
+    row.set("perf.sectors", count("memory_l2_theoretical_sectors_global"));
+    row.set("perf.sectors_ideal", count("memory_l2_theoretical_sectors_global_ideal"));
+    let bytes = ["dram__bytes_read.sum", "dram__bytes_write.sum"].map(|metric| count(metric).unwrap_or(0));
+    row.set("perf.dram_bytes", perf.map(|_| bytes.iter().sum::<u64>()));
+    let (registers, warps) = (perf.and_then(|perf| perf.registers), perf.and_then(|perf| perf.warps));
+    row.set("perf.registers_at_least", registers.map(|(least, _)| least));
+    row.set("perf.registers_at_most", registers.map(|(_, most)| most));
+    row.set("perf.warps_at_least", warps.map(|(least, _)| least));
+    row.set("perf.warps_at_most", warps.map(|(_, most)| most));
 }
 
 /// Arrays as rows show them, in the list `name` of `io`.

@@ -178,3 +178,38 @@ fn memory_of_a_million_rows_is_bounded() {
     assert!(bytes < 500 << 20, "{bytes}");
     drop(seen);
 }
+
+/// Launches are counted of the PTX that a row has.
+#[test]
+fn launches_are_counted_where_there_is_ptx() {
+    let made = |ptx: bool| -> Vec<serde_json::Value> {
+        let options = Options { emit: Emit { ptx, ..options(1).emit }, ..options(10) };
+        let (generator, mut rows) = (options.generator().expect("a generator"), Vec::new());
+        let mut sink = |some: Vec<produce::Made>| {
+            rows.extend(some);
+            Ok(())
+        };
+        let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
+        produce::shard(&options, &generator, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+            .expect("rows");
+        rows.iter().map(|row| serde_json::to_value(&row.pair).expect("JSON")["perf"].clone()).collect()
+    };
+    let without = made(false);
+    assert!(without.iter().all(|perf| perf.as_object().is_some_and(|perf| perf.values().all(|v| v.is_null()))));
+    let rows = made(true);
+    assert_eq!((rows.len(), without.len()), (10, 10));
+    for perf in rows {
+        let number = |name: &str| perf[name].as_f64().unwrap_or_else(|| panic!("{name}: {perf:#}"));
+        // Every thread runs, 32 of them a warp, and each array is somewhere written.
+        let warps = (number("threads") / 32.0).ceil();
+        assert!(number("threads") >= 64.0 && number("warp_insts") >= 3.0 * warps, "{perf:#}");
+        assert!(number("active_lanes") > 0.0 && number("active_lanes") <= 32.0, "{perf:#}");
+        assert!(number("sectors") >= 1.0 && number("dram_bytes") >= 32.0, "{perf:#}");
+        assert!(number("registers_at_least") <= number("registers_at_most"), "{perf:#}");
+        assert!(number("warps_at_least") <= number("warps_at_most") && number("warps_at_most") == 64.0, "{perf:#}");
+        for (requests, ratio) in [("load_requests", "sectors_per_load"), ("store_requests", "sectors_per_store")] {
+            let both = (perf[requests].as_f64(), perf[ratio].as_f64());
+            assert!(matches!(both, (None, None)) || both.0 > Some(0.0) && both.1 >= Some(1.0) && both.1 <= Some(64.0));
+        }
+    }
+}

@@ -31,6 +31,11 @@ macro_rules! codes {
                 match self { $(Code::$code => $title),* }
             }
 
+            /// Whether it is a back end's: it does not take what is right.
+            pub fn is_of_back_ends(self) -> bool {
+                self.name()[1..].starts_with("08")
+            }
+
             /// The page that `kc explain` shows, in Markdown.
             pub fn page(self) -> &'static str {
                 match self { $(Code::$code => include_str!(concat!("pages/", stringify!($code), ".md"))),* }

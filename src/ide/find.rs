@@ -29,6 +29,16 @@ impl File {
         })
     }
 
+    /// The access that begins at an offset: `x[i]`, `x[i].y`, `wp.atomic_add(x, i, 1.0)`.
+    pub fn access_at(&self, offset: u32) -> Option<Span> {
+        let is_access = |expr: &&&Expr| {
+            let kind = &expr.kind;
+            expr.span.start == offset && matches!(kind, ExprKind::Subscript { .. } | ExprKind::Call { .. })
+        };
+        // The longest: `m[i][j]` is read where it begins, not `m[i]`.
+        self.expressions_at(offset).iter().find(is_access).map(|expr| expr.span)
+    }
+
     /// The expressions around an offset, outermost first.
     pub fn expressions_at(&self, offset: u32) -> Vec<&Expr> {
         let Some(function) = self.function_at(offset) else { return Vec::new() };

@@ -1,6 +1,8 @@
 //! How are the answers of [`crate::ide`] said in the protocol? One function per request; what needs more room has a file
 //! of its own.
 
+use std::sync::Arc;
+
 use gen_lsp_types as lsp;
 use gen_lsp_types::{Position, Range, Uri};
 use lsp_server::{ErrorCode, ResponseError};
@@ -8,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::client::{Client, library_uri, token_type};
+use super::costs::{Access, Count};
 use super::position::Encoding;
 use crate::driver::Analysis;
 use crate::ide::define::Target;
@@ -22,7 +25,12 @@ pub struct Context<'a> {
     pub uri: &'a str,
     pub version: i32,
     pub client: &'a Client,
+    /// What launches took, for the answers that show it ([`SHOW_COUNTS`]).
+    pub counts: Vec<Arc<Count>>,
 }
+
+/// The methods whose answers show what launches took.
+pub const SHOW_COUNTS: [&str; 2] = ["textDocument/hover", "textDocument/inlayHint"];
 
 pub type Answer = Result<Value, ResponseError>;
 
@@ -125,8 +133,43 @@ impl Context<'_> {
     }
 
     fn hover(&self, value: &Value) -> Answer {
-        let Some(found) = hover::hover(self.file, self.offset(value)?) else { return Ok(Value::Null) };
-        Ok(json!({"contents": doc(self.client, &found.markdown), "range": self.range(found.span)}))
+        let offset = self.offset(value)?;
+        let mut parts = Vec::new();
+        let mut range = None;
+        if let Some(found) = hover::hover(self.file, offset) {
+            range = Some(found.span);
+            parts.push(found.markdown);
+        }
+        if let Some((span, costs)) = self.costs_at(offset) {
+            range = range.or(Some(span));
+            parts.push(costs);
+        }
+        let Some(range) = range else { return Ok(Value::Null) };
+        Ok(json!({"contents": doc(self.client, &parts.join("\n\n")), "range": self.range(range)}))
+    }
+
+    /// What launches took at the innermost access around an offset.
+    fn costs_at(&self, offset: u32) -> Option<(Span, String)> {
+        let around = |access: &Access| {
+            let span = self.file.access_at(access.offset)?;
+            (span.start <= offset && offset <= span.end).then_some(span)
+        };
+        let all = || {
+            self.counts.iter().flat_map(|count| {
+                let of = |phase, list: &'_ [Access]| {
+                    let one = |access: &Access| (phase, count.clone(), access.clone());
+                    list.iter().map(one).collect::<Vec<_>>()
+                };
+                [of("", &count.accesses), of("backward ", &count.backward)].concat()
+            })
+        };
+        let span = all().filter_map(|(_, _, access)| around(&access)).min_by_key(|span| span.len())?;
+        let here = all().filter(|(_, _, access)| self.file.access_at(access.offset) == Some(span));
+        let mut lines: Vec<String> = here
+            .map(|(phase, count, access)| format!("{phase}{} (`{}`, {})", access.words, count.kernel, count.launch))
+            .collect();
+        lines.dedup();
+        Some((span, lines.join("  \n")))
     }
 
     fn completion(&self, value: &Value) -> Answer {
@@ -285,11 +328,16 @@ impl Context<'_> {
         let kernels = self.file.functions().filter(|function| ide::find::is_kernel(function));
         let lenses = kernels.flat_map(|kernel| {
             let range = self.range(kernel.name.span);
-            ide::view::View::ALL.map(|view| {
-                let arguments = json!([self.uri, kernel.name.text, view.name()]);
-                let command = json!({"title": view.title(), "command": super::client::SHOW, "arguments": arguments});
-                json!({"range": range, "command": command})
-            })
+            ide::view::View::ALL
+                .map(|view| {
+                    let arguments = json!([self.uri, kernel.name.text, view.name()]);
+                    let command =
+                        json!({"title": view.title(), "command": super::client::SHOW, "arguments": arguments});
+                    json!({"range": range, "command": command})
+                })
+                .into_iter()
+                // Those take a while, and are filled where they are seen.
+                .chain([json!({"range": range, "data": {"uri": self.uri, "kernel": kernel.name.text}})])
         });
         Ok(lenses.collect())
     }
@@ -327,14 +375,36 @@ impl Context<'_> {
     }
 
     fn hints(&self, value: &Value) -> Answer {
-        let hints = hints::hints(self.file, self.range_param(value)?).into_iter();
+        let wanted = self.range_param(value)?;
+        let hints = hints::hints(self.file, wanted.clone()).into_iter();
         let said = hints.map(|hint| {
             let position = self.encoding().position(self.source(), hint.offset);
             // 1 is a type, 2 a parameter.
             let kind = if hint.parameter { 2 } else { 1 };
             json!({"position": position, "label": hint.label.trim_end(), "kind": kind, "paddingRight": hint.parameter})
         });
-        Ok(said.collect())
+        Ok(said.chain(self.costs_of_accesses(&wanted)).collect())
+    }
+
+    /// What the launch that was counted last took, behind each access.
+    fn costs_of_accesses(&self, wanted: &std::ops::Range<u32>) -> Vec<Value> {
+        let mut shown: Vec<Span> = Vec::new();
+        let mut list = Vec::new();
+        for count in self.counts.iter().rev() {
+            for access in &count.accesses {
+                let Some(span) = self.file.access_at(access.offset) else { continue };
+                if shown.contains(&span) || span.end < wanted.start || wanted.end < span.start {
+                    continue;
+                }
+                shown.push(span);
+                let position = self.encoding().position(self.source(), span.end);
+                let tooltip = format!("{} (`{}`, {})", access.words, count.kernel, count.launch);
+                list.push(
+                    json!({"position": position, "label": access.short, "tooltip": tooltip, "paddingLeft": true}),
+                );
+            }
+        }
+        list
     }
 
     fn tokens(&self, range: Option<std::ops::Range<u32>>) -> Answer {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::position::Encoding;
 use crate::diag::policy::{Policy, Setting};
 use crate::ide::tokens;
+use crate::profile::{Limits, known_architectures};
 
 /// What was agreed on when the session began.
 #[derive(Clone, Debug)]
@@ -25,11 +26,16 @@ pub struct Client {
     pub versioned_edits: bool,
     /// Findings that were asked for can be called out of date.
     pub refreshes: bool,
+    /// Lenses, and hints, that were asked for can be called out of date.
+    pub refreshes_lenses: bool,
+    pub refreshes_hints: bool,
     /// The client can be asked to watch files.
     pub watches: bool,
     /// The user's wishes about warnings.
     pub policy: Policy,
-    /// What was wrong with them.
+    /// The GPU that kernels are looked at for.
+    pub arch: String,
+    /// What was wrong with the settings.
     pub complaints: Vec<String>,
 }
 
@@ -52,19 +58,31 @@ impl Client {
             shows: yes("/window/showDocument/support"),
             versioned_edits: yes("/workspace/workspaceEdit/documentChanges"),
             refreshes: yes("/workspace/diagnostics/refreshSupport"),
+            refreshes_lenses: yes("/workspace/codeLens/refreshSupport"),
+            refreshes_hints: yes("/workspace/inlayHint/refreshSupport"),
             watches: yes("/workspace/didChangeWatchedFiles/dynamicRegistration"),
             policy: Policy::default(),
+            arch: String::new(),
             complaints: Vec::new(),
         };
         client.configure(params.pointer("/initializationOptions").unwrap_or(&Value::Null));
         client
     }
 
-    /// Takes the user's settings: `{"warn": [...], "deny": [...], "allow": [...]}`, perhaps under `kc`.
+    /// Takes the user's settings: `{"warn": [...], "deny": [...], "allow": [...], "arch": "sm_90"}`, perhaps under `kc`.
     pub fn configure(&mut self, settings: &Value) {
         let settings = settings.get("kc").unwrap_or(settings);
         self.policy = Policy::default().with_remarks();
         self.complaints.clear();
+        self.arch = ARCH.to_string();
+        if let Some(arch) = settings.get("arch").and_then(Value::as_str).filter(|arch| !arch.is_empty()) {
+            match Limits::of(arch) {
+                Some(limits) => self.arch = limits.arch.to_string(),
+                None => self
+                    .complaints
+                    .push(format!("arch: `{arch}` is not known; there are {}", known_architectures().join(", "))),
+            }
+        }
         for (key, setting) in [("warn", Setting::Warn), ("deny", Setting::Deny), ("allow", Setting::Allow)] {
             let codes = settings.get(key).and_then(Value::as_array).into_iter().flatten();
             for code in codes.filter_map(Value::as_str) {
@@ -102,6 +120,12 @@ pub fn token_type(class: tokens::Class) -> u32 {
 pub const VIEW_SCHEME: &str = "kc-view";
 pub const LIBRARY_SCHEME: &str = "kc-stdlib";
 
+/// The GPU that kernels are looked at for, without a wish.
+const ARCH: &str = "sm_90";
+
+/// The command that counts a launch of a kernel.
+pub const COUNT: &str = "kc.count";
+
 /// The command that shows a view.
 pub const SHOW: &str = "kc.show";
 
@@ -126,7 +150,7 @@ pub fn capabilities(client: &Client) -> Value {
             "documentSymbolProvider": true,
             "renameProvider": {"prepareProvider": true},
             "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor.rewrite"]},
-            "codeLensProvider": {"resolveProvider": false},
+            "codeLensProvider": {"resolveProvider": true},
             "foldingRangeProvider": true,
             "selectionRangeProvider": true,
             "inlayHintProvider": true,
@@ -136,7 +160,7 @@ pub fn capabilities(client: &Client) -> Value {
                 "range": true,
             },
             "diagnosticProvider": {"identifier": "kc", "interFileDependencies": true, "workspaceDiagnostics": false},
-            "executeCommandProvider": {"commands": [SHOW]},
+            "executeCommandProvider": {"commands": [SHOW, COUNT]},
             "workspaceSymbolProvider": true,
             "workspace": {
                 "workspaceFolders": {"supported": true, "changeNotifications": true},

@@ -2,14 +2,17 @@
 //!
 //! - [`transport`]: bytes to messages. [`client`]: what both sides can. [`documents`]: the open texts. [`position`]: offsets.
 //! - [`across`]: what is answered from several of them.
-//! - [`worker`]: the thread that looks at texts. [`answer`], [`findings`]: what it says. [`views`]: what kernels become.
+//! - [`worker`]: the thread that looks at texts. [`answer`], [`findings`]: what it says. [`views`]: what kernels become; [`costs`]: what
+//!   they cost; [`child`]: the process that is asked for both.
 //!
 //! The main loop reads messages and never waits for work, so an edit takes effect at once.
 
 mod across;
 mod answer;
 mod calls;
+mod child;
 mod client;
+mod costs;
 mod documents;
 mod findings;
 mod position;
@@ -28,16 +31,19 @@ use crate::ide::view::View;
 use crate::library::Library;
 use crate::source::lined::Lined;
 use answer::{Answer, error, params};
-use client::{Client, LIBRARY_SCHEME, SHOW, VIEW_SCHEME};
+use client::{COUNT, Client, LIBRARY_SCHEME, SHOW, VIEW_SCHEME};
+use costs::Costs;
 use documents::{Documents, Snapshot};
 use worker::Worker;
 
 /// Serves one client until it says goodbye or is gone. Returns whether it said goodbye.
 pub fn serve(connection: Connection) -> bool {
-    let worker = Worker::start(connection.sender.clone());
+    let costs = Costs::start(connection.sender.clone());
+    let worker = Worker::start(connection.sender.clone(), costs.table.clone());
     let mut server = Server {
         out: connection.sender,
         worker,
+        costs,
         documents: Documents::default(),
         client: None,
         shut_down: false,
@@ -98,6 +104,7 @@ fn lock(views: &Views) -> MutexGuard<'_, HashMap<String, Shown>> {
 struct Server {
     out: crossbeam_channel::Sender<Message>,
     worker: Worker,
+    costs: Costs,
     documents: Documents,
     /// None before `initialize`.
     client: Option<Arc<Client>>,
@@ -232,6 +239,13 @@ impl Server {
                 self.shut_down = true;
                 Ok(Value::Null)
             }
+            ("codeLens/resolve", Some(client)) => {
+                let uri = request.params.pointer("/data/uri").and_then(Value::as_str).unwrap_or_default();
+                match self.document(uri) {
+                    Ok(snapshot) => return self.costs.resolve(request, snapshot, client),
+                    Err(fault) => Err(fault),
+                }
+            }
             ("completionItem/resolve", Some(client)) => answer::resolve(&client, &request.params),
             ("workspace/symbol" | "callHierarchy/incomingCalls" | "callHierarchy/outgoingCalls", Some(client)) => {
                 return self.worker.ask_all(request, self.documents.files.clone(), client);
@@ -252,7 +266,10 @@ impl Server {
     /// The document that a request is about.
     fn snapshot(&self, params: &Value) -> Result<Snapshot, lsp_server::ResponseError> {
         let uri = params.pointer("/textDocument/uri").or_else(|| params.get("uri")).and_then(Value::as_str);
-        let uri = uri.ok_or_else(|| error(ErrorCode::InvalidParams, "textDocument.uri is missing"))?;
+        self.document(uri.ok_or_else(|| error(ErrorCode::InvalidParams, "textDocument.uri is missing"))?)
+    }
+
+    fn document(&self, uri: &str) -> Result<Snapshot, lsp_server::ResponseError> {
         self.documents.get(uri).cloned().ok_or_else(|| error(ErrorCode::RequestFailed, format!("`{uri}` is not open")))
     }
 
@@ -305,6 +322,14 @@ impl Server {
                 let at = |n: usize| request.params.pointer(&format!("/arguments/{n}")).cloned().unwrap_or_default();
                 let params = json!({"uri": at(0), "kernel": at(1), "view": at(2)});
                 self.view(Request { params, ..request }, client, true);
+            }
+            Some(COUNT) => {
+                let at = |n: usize| request.params.pointer(&format!("/arguments/{n}")).and_then(Value::as_str);
+                let kernel = at(1).unwrap_or_default().to_string();
+                match self.document(at(0).unwrap_or_default()) {
+                    Ok(snapshot) => self.costs.count(request.id, snapshot, client, kernel),
+                    Err(fault) => self.respond(request.id, Err(fault)),
+                }
             }
             command => {
                 let message = format!("`{}` is not one of our commands", command.unwrap_or_default());

@@ -1,13 +1,11 @@
-//! Where do the views of kernels come from? From `kc compile` in a process of its own: what goes wrong in a back end, and
-//! the memory it takes, stay there.
+//! Where do the views of kernels come from? From `kc compile` ([`child`]).
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
+use super::child;
 use super::documents::Snapshot;
-use crate::driver;
 use crate::ide::view::View;
 use crate::library::Library;
 use crate::source::lined::Lined;
@@ -24,43 +22,28 @@ pub struct Request {
 /// # Errors
 /// Why there is none, for the user.
 pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Lined, String> {
-    let kc = std::env::current_exe().map_err(|fault| format!("kc does not find itself: {fault}"))?;
-    let folder = tempfile::tempdir().map_err(|fault| format!("there is no room for temporary files: {fault}"))?;
-    let file = snapshot.source.path.with_extension("py");
-    let mut command = Command::new(kc);
-    command.arg("compile").arg(&file);
-    // The document last: it counts, whatever else has its path.
-    let open = snapshot.files.open();
-    let texts = open.iter().map(|source| (&source.path, &source.text)).chain([(&file, &snapshot.source.text)]);
-    for (n, (path, text)) in texts.enumerate() {
-        let copy = folder.path().join(format!("{n}.py"));
-        std::fs::write(&copy, text).map_err(|fault| fault.to_string())?;
-        command.arg("--overlay").arg(path).arg(copy);
-    }
-    command.args(["-k", &request.kernel, "-o", "-", "--lines", "--format", "short", "--emit"]);
-    match request.view {
-        View::Ptx => command.args(["ptx", "--no-backward"]),
-        View::Cuda => command.args(["cuda", "--no-backward"]),
-        View::Ir => command.arg("ir"),
-        View::Adjoint => command.arg("cuda"),
-    };
-    driver::ends_with_this(&mut command);
-    let output = command.stdin(std::process::Stdio::null()).output().map_err(|fault| fault.to_string())?;
-    let beside = file.parent().map(|folder| format!("{}/", folder.display())).filter(|folder| folder != "/");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = beside.map_or_else(|| said.to_string(), |folder| said.replace(&folder, ""));
-    let Some(lined) = read(&output.stdout) else {
-        let said = said.trim();
-        return Err(if said.is_empty() {
+    let said = child::ask(snapshot, None, |command| {
+        command.arg("compile").arg(child::file(snapshot));
+        command.args(["-k", &request.kernel, "-o", "-", "--lines", "--format", "short", "--emit"]);
+        match request.view {
+            View::Ptx => command.args(["ptx", "--no-backward"]),
+            View::Cuda => command.args(["cuda", "--no-backward"]),
+            View::Ir => command.arg("ir"),
+            View::Adjoint => command.arg("cuda"),
+        };
+    })?;
+    let why = said.err.trim();
+    let Some(lined) = read(&said.out) else {
+        return Err(if why.is_empty() {
             format!("`{}` has no {}", request.kernel, request.view.title())
         } else {
-            said.to_string()
+            why.to_string()
         });
     };
     match request.view {
-        View::Adjoint => backward(&lined, &request.kernel).ok_or_else(|| match said.trim() {
+        View::Adjoint => backward(&lined, &request.kernel).ok_or_else(|| match why {
             "" => format!("`{}` has no backward kernel", request.kernel),
-            said => said.to_string(),
+            why => why.to_string(),
         }),
         _ => Ok(lined),
     }

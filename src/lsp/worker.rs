@@ -15,6 +15,7 @@ use super::across::{self, Across};
 use super::answer::{self, Answer, Context, error};
 use super::calls;
 use super::client::Client;
+use super::costs::Table;
 use super::documents::{Files, Snapshot};
 use crate::driver::{self, Compiler, Reads};
 use crate::ide::{File, project};
@@ -93,12 +94,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn start(sender: Sender<Message>) -> Worker {
+    pub fn start(sender: Sender<Message>, costs: Table) -> Worker {
         let shared = Arc::new(WorkQueue::default());
         let (theirs, out) = (shared.clone(), sender.clone());
         let thread = std::thread::spawn(move || {
             // Deeply nested code needs a deep stack.
-            while driver::guard(|| Work::new(&theirs, &out).run()).is_err() {}
+            while driver::guard(|| Work::new(&theirs, &out, &costs).run()).is_err() {}
         });
         Worker { shared, thread: Some(thread), sender }
     }
@@ -194,6 +195,8 @@ struct Kept {
 struct Work<'a> {
     shared: &'a WorkQueue,
     out: &'a Sender<Message>,
+    /// What was counted.
+    costs: &'a Table,
     compiler: Compiler,
     /// The document used last stands last.
     kept: Vec<Kept>,
@@ -210,10 +213,11 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(shared: &'a WorkQueue, out: &'a Sender<Message>) -> Work<'a> {
+    fn new(shared: &'a WorkQueue, out: &'a Sender<Message>, costs: &'a Table) -> Work<'a> {
         Work {
             shared,
             out,
+            costs,
             compiler: Compiler::new(),
             kept: Vec::new(),
             shown: HashMap::new(),
@@ -358,7 +362,11 @@ impl<'a> Work<'a> {
         let Some(file) = self.file(snapshot, client, stop) else {
             return Err(error(ErrorCode::ContentModified, "the document has changed since"));
         };
-        let context = Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client };
+        let counts = match answer::SHOW_COUNTS.contains(&request.method.as_str()) {
+            true => self.costs.counts(&snapshot.uri, &snapshot.source, Some(file.analysis.reads())),
+            false => Vec::new(),
+        };
+        let context = Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client, counts };
         if across::METHODS.contains(&request.method.as_str()) {
             self.others.put(snapshot.files.absolute(&snapshot.source.path), file.clone());
             let mut across = Across::new(&snapshot.files, &self.compiler, &mut self.others);
@@ -411,7 +419,8 @@ impl<'a> Work<'a> {
 
     /// Pushes what was found. Files without kernels are none of our business.
     fn report(&mut self, file: &File, snapshot: &Snapshot, client: &Client) {
-        let found = Context { file, uri: &snapshot.uri, version: snapshot.version, client }.diagnostics();
+        let found =
+            Context { file, uri: &snapshot.uri, version: snapshot.version, client, counts: Vec::new() }.diagnostics();
         if file.has_kernels() || self.shown.get(&snapshot.uri) == Some(&true) {
             self.shown.insert(snapshot.uri.clone(), !found.is_empty());
             self.publish(&snapshot.uri, Some(snapshot.version), json!(found));
@@ -430,6 +439,7 @@ impl<'a> Work<'a> {
         self.kept.retain(|kept| kept.uri != uri);
         self.gradients.remove(uri);
         self.reads.remove(uri);
+        self.costs.forget(uri);
         if self.shown.remove(uri) == Some(true) {
             self.publish(uri, None, json!([]));
         }

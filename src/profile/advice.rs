@@ -22,7 +22,7 @@ pub struct Advice {
 const WORTH: f64 = 0.05;
 
 /// Accesses that take more than this times what they had to.
-const WASTEFUL: f64 = 1.5;
+pub const WASTEFUL: f64 = 1.5;
 
 /// Warps with fewer lanes than this on the average are said to be divergent, as Nsight Compute does.
 const FEW_LANES: f64 = 24.0;
@@ -52,6 +52,18 @@ fn by_line<K: Ord>(
     sums
 }
 
+/// What an access of global memory takes.
+pub fn per_request(counts: &Counts) -> String {
+    let each = |count: u64| count as f64 / counts.requests.max(1) as f64;
+    format!("{:.1} sectors per request, ideal {:.1}", each(counts.sectors), each(counts.ideal_sectors))
+}
+
+/// What an access of shared memory takes.
+pub fn wavefronts(counts: &Counts) -> String {
+    let each = |count: u64| count as f64 / counts.shared_requests.max(1) as f64;
+    format!("{:.1} wavefronts each, ideal {:.1}", each(counts.wavefronts), each(counts.ideal_wavefronts))
+}
+
 fn is_in(instruction: &Instruction, space: Space) -> bool {
     instruction.access.is_some_and(|access| access.space == space)
 }
@@ -69,17 +81,15 @@ fn sectors(measured: &Measured, list: &mut Vec<Advice>) {
         if sectors < WASTEFUL * ideal || share < WORTH || counts.requests == 0 {
             continue;
         }
-        let requests = counts.requests as f64;
         let (what, metric) = if writes {
             ("stores", "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio")
         } else {
             ("loads", "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio")
         };
         let message = format!(
-            "{what} take {:.1} sectors per request, ideal {:.1}: threads side by side touch elements that lie apart; let neighbouring threads take \
-             neighbouring elements (the last index from the last coordinate, a structure of arrays, or sorted indices)",
-            sectors / requests,
-            ideal / requests,
+            "{what} take {}: threads side by side touch elements that lie apart; let neighbouring threads take neighbouring elements (the last index \
+             from the last coordinate, a structure of arrays, or sorted indices)",
+            per_request(&counts),
         );
         list.push(Advice { line, message, metric, share });
     }
@@ -95,9 +105,8 @@ fn banks(measured: &Measured, list: &mut Vec<Advice>) {
             continue;
         }
         let message = format!(
-            "accesses of shared memory take {:.1} wavefronts each, ideal {:.1}: lanes meet in one bank; pad rows by an element",
-            waves / counts.shared_requests.max(1) as f64,
-            ideal / counts.shared_requests.max(1) as f64,
+            "accesses of shared memory take {}: lanes meet in one bank; pad rows by an element",
+            wavefronts(&counts),
         );
         list.push(Advice { line, message, metric: "derived__memory_l1_wavefronts_shared_excessive", share });
     }

@@ -197,7 +197,8 @@ fn tidy(path: &str) -> String {
 
 /// A row of warps, those that are resident filled.
 fn occupancy(page: &Page, text: &mut String) {
-    let found = &page.profile.occupancy;
+    let resident = &page.profile.resident;
+    let found = &resident.occupancy;
     let _ = writeln!(
         text,
         "<h2>Occupancy on {}</h2><p>{} of {} warps, {} blocks a multiprocessor, limited by {}; at most {} registers a thread keep it so; {}{}</p>",
@@ -207,10 +208,8 @@ fn occupancy(page: &Page, text: &mut String) {
         found.blocks_per_sm,
         found.limiter,
         found.free_registers,
-        page.profile.registers.words(),
-        page.profile
-            .least_occupancy
-            .map_or_else(String::new, |least| format!(": at least {} warps", least.warps_per_sm))
+        resident.registers.words(),
+        resident.least.map_or_else(String::new, |least| format!(": at least {} warps", least.warps_per_sm))
     );
     let _ = write!(
         text,

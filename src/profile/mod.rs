@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `metrics` | what are the counts called, and how exact are they? |
 //! | `occupancy` | how many blocks are resident on a multiprocessor, and what limits them? |
+//! | `accesses` | what does each access of the source cost? |
 //! | `advice` | what is slow, in words, and at which line? |
+//! | `resident` | what follows from registers and shared memory, as far as they are known? |
 //! | `registers` | how many registers has a thread? |
 //! | `gpus`, `roofline` | what limits a launch on a GPU, and what could it reach at most? |
 //! | `plot`, `font` | how does that look? |
@@ -14,6 +16,7 @@
 //!
 //! No time is given: addresses and masks say what is asked of a GPU, not how long it takes.
 
+mod accesses;
 mod advice;
 pub mod compare;
 mod font;
@@ -24,6 +27,7 @@ mod metrics;
 pub mod occupancy;
 mod plot;
 mod registers;
+mod resident;
 mod roofline;
 #[cfg(test)]
 mod tests;
@@ -32,14 +36,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+pub use accesses::PlaceOfAccess;
 pub use advice::Advice;
 pub use gate::{Gate, Verdict};
 pub use gpus::Gpu;
 pub use html::{Page, report};
-pub use metrics::{Kind, Metric, find};
+pub use metrics::{Kind, Metric, find, of as metrics_of, of_memory as metrics_of_memory};
 pub use occupancy::{Limits, Occupancy};
 pub use plot::Picture;
 pub use registers::Registers;
+pub use resident::Resident;
 pub use roofline::Roofline;
 
 use crate::sim::Measured;
@@ -57,12 +63,11 @@ pub struct Profile {
     pub metrics: Vec<Metric>,
     /// The lines of the source, in order.
     pub lines: Vec<Line>,
-    /// Those of the PTX, where its text is known.
+    /// Accesses by their places in the source.
+    pub accesses: Vec<PlaceOfAccess>,
+    /// The lines of the PTX, where its text is known.
     pub ptx: Vec<PtxLine>,
-    pub registers: Registers,
-    pub occupancy: Occupancy,
-    /// With as many registers as there may be, where their number is not known.
-    pub least_occupancy: Option<Occupancy>,
+    pub resident: Resident,
     /// Under the roofs of the architecture's GPU.
     pub roofline: Option<Roofline>,
     /// What costs most first.
@@ -124,10 +129,9 @@ impl Profile {
         let blocks = measured.form.grid.iter().map(|&extent| u64::from(extent)).product();
         Profile {
             roofline: Gpu::of(limits.arch).map(|gpu| Roofline::of(&metrics, blocks, gpu)),
-            occupancy: limits.occupancy(measured.form.threads(), registers.known(), shared),
-            least_occupancy: registers.least(limits, measured.form.threads(), shared),
+            resident: Resident::of(limits, measured.form.threads(), registers, shared),
             ptx: ptx_lines(&measured),
-            registers,
+            accesses: accesses::of(&measured.instructions),
             advice: advice::of(&measured),
             metrics,
             lines,
@@ -146,6 +150,16 @@ impl Profile {
             .iter()
             .map(|line| json!({ "file": file, "line": line.line, "metrics": metrics(&line.metrics) }))
             .collect();
+        let accesses: Vec<Value> = self
+            .accesses
+            .iter()
+            .map(|access| {
+                json!({
+                    "file": file, "line": access.line, "column": access.column, "kind": access.kind, "takes": access.takes,
+                    "ideal": access.ideal, "unit": access.unit, "wasteful": access.is_wasteful(), "words": access.words, "metrics": metrics(&access.metrics),
+                })
+            })
+            .collect();
         let ptx: Vec<Value> = self
             .ptx
             .iter()
@@ -160,7 +174,6 @@ impl Profile {
             .iter()
             .map(|found| json!({ "code": found.code, "message": found.message, "file": file, "line": found.line }))
             .collect();
-        let Occupancy { blocks_per_sm, warps_per_sm, limiter, free_registers, .. } = self.occupancy;
         let mut all = json!({
             "entry": self.measured.entry,
             "grid": self.measured.form.grid,
@@ -168,15 +181,9 @@ impl Profile {
             "arch": arch,
             "metrics": metrics(&self.metrics),
             "lines": lines,
+            "accesses": accesses,
             "ptx": ptx,
-            "occupancy": {
-                "blocks_per_sm": blocks_per_sm,
-                "warps_per_sm": warps_per_sm,
-                "limiter": limiter,
-                "registers_up_to": free_registers,
-                "registers": self.registers.json(),
-                "warps_per_sm_at_least": self.least_occupancy.unwrap_or(self.occupancy).warps_per_sm,
-            },
+            "occupancy": self.resident.json(),
             "roofline": self.roofline.as_ref().map(Roofline::json),
             "advice": advice,
             "findings": findings,

@@ -36,6 +36,15 @@ impl Registers {
         }
     }
 
+    /// The fewest and the most that it may be.
+    pub fn range(self) -> Option<(u32, u32)> {
+        match self {
+            Registers::Given(registers) | Registers::Ptxas(registers) => Some((registers, registers)),
+            Registers::Between(least, most) => Some((least, most)),
+            Registers::Unknown => None,
+        }
+    }
+
     /// The least that there may be resident, where the number is not known.
     pub fn least(self, limits: &Limits, threads: u32, shared: u32) -> Option<Occupancy> {
         match self {
@@ -53,6 +62,16 @@ impl Registers {
                 format!("{least} to {most} registers a thread (estimate, by what is live in the PTX)")
             }
             Registers::Unknown => "registers are not known".to_string(),
+        }
+    }
+
+    /// For people with little room.
+    pub fn short(self) -> String {
+        match self {
+            Registers::Given(registers) => format!("{registers} registers"),
+            Registers::Ptxas(registers) => format!("{registers} registers (ptxas)"),
+            Registers::Between(least, most) => format!("{least} to {most} registers (estimate)"),
+            Registers::Unknown => "registers unknown".to_string(),
         }
     }
 

@@ -18,6 +18,7 @@ fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
     Instruction {
         ptx_line: line,
         line: Some(line),
+        column: 1,
         class: Class::Memory,
         math: None,
         branches: false,

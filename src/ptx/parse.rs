@@ -6,6 +6,8 @@ use super::{Error, Function, Init, Kind, Module, Place, Result, Space, Type, Var
 
 /// Parses a text.
 pub fn parse(text: &str) -> Result<Module<'_>> {
+    // What was a string of C may have kept its end, as in files that Warp writes.
+    let text = text.trim_end_matches('\0');
     let module =
         Module { version: (0, 0), target: "", files: Vec::new(), variables: Vec::new(), functions: Vec::new() };
     let mut parser = Parser { lexer: Lexer::new(text)?, module, scopes: vec![Scope::default()], location: None };

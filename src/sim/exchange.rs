@@ -275,7 +275,15 @@ impl Machine<'_> {
             join(&mut clock, &warp.known);
         }
         std::rc::Rc::make_mut(&mut clock).extend(warps.iter().map(|warp| (warp.id, warp.time)));
-        warps.iter_mut().for_each(|warp| warp.known = clock.clone());
+        // A fence of each thread, the barrier, and an atomic of one: what all fenced is known to who sees the atomic.
+        let mut fenced: Option<Clock> = None;
+        for released in warps.iter().filter_map(|warp| warp.released.as_ref()) {
+            join(fenced.get_or_insert_default(), released);
+        }
+        for warp in warps.iter_mut() {
+            warp.known = clock.clone();
+            warp.released.clone_from(&fenced);
+        }
     }
 
     /// A thread of the launch by its block, warp and lane.

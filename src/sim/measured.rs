@@ -43,6 +43,8 @@ pub struct Instruction {
     pub ptx_line: u32,
     /// The line of the source that it comes from.
     pub line: Option<u32>,
+    /// Its column there, from 1; 0: not known.
+    pub column: u32,
     pub class: Class,
     pub math: Option<Math>,
     pub branches: bool,
@@ -89,6 +91,7 @@ impl Measured {
             Instruction {
                 ptx_line: inst.at.line,
                 line: inst.source.map(|source| source.line).filter(|line| *line > 0),
+                column: 0,
                 class: inst.class,
                 math: inst.math,
                 branches: matches!(inst.op, Op::Branch { .. } | Op::Switch { .. }),

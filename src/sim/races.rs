@@ -446,7 +446,9 @@ impl Intervals {
         let alone = is_mine(cell.writer) && is_mine(cell.reader) && cell.reader & 1 == 0;
         // Whoever writes what is there already shows no order.
         let race = if alone || !changes { None } else { self.write_after(*cell, who) };
-        *cell = Cell { writer: mine, reader: 0 };
+        // What a thread wrote plainly stays so while nothing orders others after it, whatever it does to it atomically then.
+        let is_hidden = who.strong && cell.writer & 1 == 0 && cell.writer != 0 && is_mine(cell.writer);
+        *cell = Cell { writer: if is_hidden { cell.writer } else { mine }, reader: 0 };
         race
     }
 

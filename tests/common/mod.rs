@@ -95,6 +95,11 @@ pub fn build_cuda(text: &str, arch: &str, folder: &Path) -> Result<(), String> {
     Err(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
 }
 
+/// Where CUDA's headers are.
+pub fn cuda_include() -> PathBuf {
+    tool("KC_CUDA_INCLUDE", "include")
+}
+
 fn numbered(text: &str) -> String {
     text.lines().enumerate().map(|(n, line)| format!("{:4} {line}\n", n + 1)).collect()
 }

@@ -78,7 +78,17 @@ check('tokens', client.server_capabilities.semanticTokensProvider ~= nil)
 local hints = ask('textDocument/inlayHint', { range = { start = { line = 0, character = 0 }, ['end'] = { line = 99, character = 0 } } })
 check('hints', #hints > 2)
 local lenses = ask('textDocument/codeLens')
-check('lenses', #lenses == 4)
+check('lenses', #lenses == 5)
+-- The last one is filled when it is seen, and counts a launch.
+local costs = client:request_sync('codeLens/resolve', lenses[5], 30000, 0).result.command
+check('figures', costs.title:find('registers', 1, true) ~= nil and costs.title:find('of 64 warps', 1, true) ~= nil)
+client:exec_cmd(costs, { bufnr = 0 })
+wait('sectors', function()
+  local range = { start = { line = 0, character = 0 }, ['end'] = { line = 99, character = 0 } }
+  return vim.iter(ask('textDocument/inlayHint', { range = range })):any(function(hint)
+    return hint.label:find('sectors', 1, true) ~= nil
+  end)
+end)
 client:exec_cmd(lenses[3].command, { bufnr = 0 })
 wait('view', function()
   return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find('kernel @k', 1, true) ~= nil

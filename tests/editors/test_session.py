@@ -118,7 +118,9 @@ async def test_file(client):
     )
     assert chain[0].parent is not None
     lenses = await client.text_document_code_lens_async(whole(types.CodeLensParams))
-    assert [lens.command.title for lens in lenses] == ["PTX", "CUDA", "IR", "adjoint"]
+    assert [lens.command.title for lens in lenses if lens.command] == ["PTX", "CUDA", "IR", "adjoint"]
+    costs = await client.code_lens_resolve_async(next(lens for lens in lenses if not lens.command))
+    assert costs.command.command == "kc.count"
     actions = await client.text_document_code_action_async(
         whole(types.CodeActionParams, range=EVERYWHERE, context=types.CodeActionContext(diagnostics=[]))
     )

@@ -1,6 +1,7 @@
 //! `kc lsp` as a client sees it: one scenario per request, and the ways in which a session can go wrong.
 
 mod client;
+mod costs;
 mod imports;
 mod typing;
 mod workspace;

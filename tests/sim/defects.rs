@@ -108,7 +108,11 @@ const CASES: &[Case] = &[
     ("lock that is not taken", Race, "TRY: atom.global.cas.b32 %r5, [%rd0+4], 0, 1; setp.ne.s32 %p1, %r5, @; @%p1 bra TRY; membar.gl; ld.global.u32 %r6, [%rd0]; add.s32 %r6, %r6, 1; st.global.u32 [%rd0], %r6; membar.gl; atom.global.exch.b32 %r5, [%rd0+4], 0;", "0", "%r5"),
     ("last block without a fence", Race, "st.global.u32 [%rd2], 5; bar.sync 0; setp.ne.u32 %p1, %r0, 0; @%p1 bra END; mov.u64 %rd10, cell; @ atom.global.add.u32 %r5, [%rd10], 1; setp.ne.u32 %p2, %r5, 8; @%p2 bra END; membar.gl; ld.global.u32 %r6, [%rd7]; END:", "membar.gl;", ""),
     ("barrier of the grid without a fence", Race, "setp.eq.u32 %p2, %r0, 5; @%p2 st.global.u32 [%rd2], 5; bar.sync 0; setp.ne.u32 %p1, %r0, 0; @%p1 bra MET; @ red.global.add.u32 [%rd0], 1; LOOK: ld.volatile.global.u32 %r5, [%rd0]; setp.lt.u32 %p3, %r5, 2; @%p3 bra LOOK; membar.gl; MET: bar.sync 0; @%p2 ld.global.u32 %r6, [%rd7];", "membar.gl;", ""),
+    // Each thread fences, then the block meets, then one tells: as libraries write it.
+    ("last block, fences before the barrier", Race, "st.global.u32 [%rd2], 5; @ bar.sync 0; setp.ne.u32 %p1, %r0, 0; @%p1 bra END; mov.u64 %rd10, cell; atom.global.add.u32 %r5, [%rd10], 1; setp.ne.u32 %p2, %r5, 8; @%p2 bra END; membar.gl; xor.b32 %r6, %r3, 96; mul.wide.u32 %rd11, %r6, 4; add.s64 %rd11, %rd0, %rd11; ld.global.u32 %r7, [%rd11]; END:", "membar.gl;", ""),
+    ("barrier of the grid, fences before the block's", Race, "st.global.u32 [%rd2], 5; @ bar.sync 0; setp.ne.u32 %p1, %r0, 0; @%p1 bra MET; mov.u64 %rd10, cell; red.global.add.u32 [%rd10], 1; LOOK: ld.volatile.global.u32 %r5, [%rd10]; setp.lt.u32 %p3, %r5, 9; @%p3 bra LOOK; membar.gl; MET: bar.sync 0; xor.b32 %r6, %r3, 96; mul.wide.u32 %rd11, %r6, 4; add.s64 %rd11, %rd0, %rd11; ld.global.u32 %r7, [%rd11];", "membar.gl;", ""),
     // Shared memory.
+    ("cleared by one, counted by all", Race, "setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [tile], 0; @ red.shared.add.u32 [tile], 1;", BAR, ""),
     ("tile of the other warp", Race, "st.shared.u32 [%rd4], %r3; @ ld.shared.u32 %r5, [%rd9];", BAR, ""),
     ("tile of the other lane", Race, "st.shared.u32 [%rd4], %r3; @ ld.shared.u32 %r5, [%rd8];", WARP, ""),
     ("tile written again", Race, "st.shared.u32 [%rd4], %r3; bar.sync 0; ld.shared.u32 %r5, [%rd9]; @ add.u32 %r5, %r5, 9; st.shared.u32 [%rd4], %r5;", BAR, ""),

@@ -11,7 +11,9 @@ let client: LanguageClient | undefined;
 
 const settings = () => {
     const all = vscode.workspace.getConfiguration('kc');
-    return { warn: all.get('warn', []), deny: all.get('deny', []), allow: all.get('allow', []) };
+    return {
+        warn: all.get('warn', []), deny: all.get('deny', []), allow: all.get('allow', []), arch: all.get('arch', 'sm_90'),
+    };
 };
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {

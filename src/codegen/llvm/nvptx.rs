@@ -162,7 +162,10 @@ struct Ready<'a> {
 impl Ready<'_> {
     fn of<'a>(module: &'a Module, kernels: &[FuncId], known: &'a Parts) -> Result<Ready<'a>, CodegenError> {
         for &kernel in kernels {
-            super::validate(module, kernel)?;
+            // The tiles of a kernel that works on them are the block's, and looked at there.
+            if !module.functions[kernel].by_block {
+                super::validate(module, kernel)?;
+            }
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
@@ -170,6 +173,9 @@ impl Ready<'_> {
             Cow::Owned(shared) => Cow::Owned(shared),
             Cow::Borrowed(_) => module,
         };
+        for &kernel in kernels.iter().filter(|&&kernel| module.functions[kernel].by_block) {
+            super::validate(&module, kernel)?;
+        }
         Ok(Ready { module, shadows, known })
     }
 

@@ -172,12 +172,18 @@ pub trait Executable: Send + Sync {
 
 /// Makes a kernel ready for a device.
 pub fn prepare(device: &dyn Device, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
+    holds_no_cuda_text(module, kernel)?;
+    device.prepare(module, kernel, how)
+}
+
+/// Whether all that a kernel calls is there to be compiled.
+pub fn holds_no_cuda_text(module: &Module, kernel: FuncId) -> Result<()> {
     if let Some(text) = module.native_below(kernel, |_| true) {
         let (kernel, span) = (&module.functions[kernel].source_name, module.functions[text].span);
         let error = fail(Code::E0821, format!("kernel `{kernel}` calls a function whose body is CUDA text"));
         return Err(Box::new(error.label(span, "it only runs where `--emit cuda` is compiled")));
     }
-    device.prepare(module, kernel, how)
+    Ok(())
 }
 
 /// One launch, ready to go.

@@ -41,10 +41,7 @@ impl Device for Sim {
     }
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
-        let (arch, layout) = (ARCH, ArrayLayout::Strided);
-        let &How { fmad, checked, .. } = how;
-        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked };
-        Ok(Box::new(Kernel::load(module, kernel, &options, how.trial)?))
+        Ok(Box::new(prepared(module, kernel, how.fmad, how.checked, how.trial)?))
     }
 
     fn run_ptx(&self, launch: &Ptx) -> Result<Report> {
@@ -66,6 +63,17 @@ impl Device for Sim {
 
 /// What PTX is made for.
 const ARCH: Arch = Arch::DEFAULT;
+
+/// A kernel as the device runs it.
+pub fn prepared(module: &Module, kernel: FuncId, fmad: bool, checked: bool, trial: Trial) -> Result<Kernel> {
+    let (arch, layout) = (ARCH, ArrayLayout::Strided);
+    Kernel::load(
+        module,
+        kernel,
+        &PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked },
+        trial,
+    )
+}
 
 /// A kernel as a GPU would have it.
 pub struct Kernel {
@@ -99,7 +107,17 @@ impl Kernel {
         let file = module.functions[first].span.file;
         let text = emit_ptx_located(module, kernels, options, &Parts::new(0), file)
             .map_err(|e| Box::new(Diagnostic::from(e)))?;
-        let text: Arc<str> = text.into();
+        Kernel::of_text(module, kernels, text.into(), options.grid, trial)
+    }
+
+    /// The same of a text that was made of them.
+    pub fn of_text(
+        module: &Module,
+        kernels: &[FuncId],
+        text: Arc<str>,
+        grid: Grid,
+        trial: &Trial,
+    ) -> Result<Vec<Kernel>> {
         let parsed = ptx::parse(&text).map_err(|error| own_text(&error, &text))?;
         let load = |&kernel: &FuncId| {
             let function = &module.functions[kernel];
@@ -117,7 +135,7 @@ impl Kernel {
                     FunctionKind::Kernel { rank } => rank.into(),
                     FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
                 },
-                grid: options.grid,
+                grid,
                 by_block: function.by_block,
                 trial: *trial,
                 text: written,
@@ -125,6 +143,11 @@ impl Kernel {
             })
         };
         kernels.iter().map(load).collect()
+    }
+
+    /// What is known of the kernel without a launch: its entry, its text, the bytes of shared memory of a block.
+    pub fn outline(&self) -> (&str, Option<&sim::Text>, u32) {
+        (&self.code.entry, self.text.as_ref(), self.code.shared_bytes)
     }
 
     /// The same, with arrays at addresses that are multiples of `shift` only.

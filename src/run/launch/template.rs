@@ -9,7 +9,7 @@ use super::{Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Lite
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, TrapKind};
-use crate::ir::{FuncId, FunctionKind};
+use crate::ir::{FuncId, Function, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::program::Program;
 use crate::run::{Result, fail};
@@ -112,7 +112,21 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
             TrapKind::OutOfBounds | TrapKind::Component | TrapKind::Assert => break,
         }
     }
+    by_blocks(&mut launch, function);
     Ok(Template { launch, why })
+}
+
+/// A kernel with tiles computes once for each block: the threads of one are a dimension more of its launch, or one thread is a block.
+fn by_blocks(launch: &mut Launch, function: &Function) {
+    let FunctionKind::Kernel { rank } = function.kind else { return };
+    if !function.by_block || launch.dim.len() > rank.into() {
+        return;
+    }
+    if function.by_lane || launch.dim.len() == MAX_DIMS {
+        launch.block_dim = 1;
+    } else {
+        launch.dim.push(launch.block_dim);
+    }
 }
 
 /// Makes the arrays that have so many elements in a dimension larger in it. False: none can be.

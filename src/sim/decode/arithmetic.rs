@@ -556,6 +556,19 @@ pub fn dot(a: u32, b: u32, c: u32, signed: (bool, bool)) -> u32 {
     (0..4).fold(c, |sum, n| sum.wrapping_add((part(a, n, signed.0) * part(b, n, signed.1)) as u32))
 }
 
+/// `dp2a`: products of halves and two bytes, the upper ones if `high`, added up.
+pub fn dot_of_halves(a: u32, b: u32, c: u32, signed: (bool, bool), high: bool) -> u32 {
+    let half = |n: u32| {
+        let half = (a >> (16 * n)) as u16;
+        if signed.0 { i32::from(half as i16) } else { i32::from(half) }
+    };
+    let byte = |n: u32| {
+        let byte = (b >> (8 * n + if high { 16 } else { 0 })) as u8;
+        if signed.1 { i32::from(byte as i8) } else { i32::from(byte) }
+    };
+    (0..2).fold(c, |sum, n| sum.wrapping_add((half(n) * byte(n)) as u32))
+}
+
 /// Addition and the like with the carry flag.
 pub fn with_carry(opcode: &str, high: bool, ty: Type) -> Option<Carry> {
     macro_rules! carry {

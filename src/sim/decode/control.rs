@@ -159,6 +159,11 @@ impl<'t> Decoder<'_, 't> {
                 return Ok(Op::Nothing);
             }
             "membar" | "fence" => {
+                // Between the ways that memory is reached by: there is one here.
+                if m.take("proxy") {
+                    m.ignore(&["alias", "async", "global", "shared::cta", "shared::cluster"]);
+                    return Ok(Op::Nothing);
+                }
                 let of_block = m.take("cta");
                 m.ignore(&["gl", "sys", "gpu", "cluster", "sc", "acq_rel"]);
                 return Ok(Op::Fence { device: !of_block });

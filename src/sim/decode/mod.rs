@@ -9,6 +9,7 @@ mod layout;
 mod memory;
 mod modifiers;
 mod operands;
+mod packed;
 mod tensor;
 mod words;
 
@@ -200,10 +201,15 @@ impl<'t> Decoder<'_, 't> {
             }
             _ => {}
         }
+        if let Some(found) = self.of_parts(i, m)? {
+            return Ok(found);
+        }
         let types = m.types();
         let &[ty] = types.as_slice() else {
             match i.opcode {
-                "dp4a" => return self.dot(i, &types),
+                "dp4a" => return self.dot(i, None, &types),
+                "dp2a" if m.take("lo") => return self.dot(i, Some(false), &types),
+                "dp2a" if m.take("hi") => return self.dot(i, Some(true), &types),
                 "slct" => return self.by_sign(i, m, &types),
                 _ => {}
             }
@@ -313,14 +319,32 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::Carry { f, d: self.write(i, &i.operands[0], ty)?, a, b, c, writes })
     }
 
-    fn dot(&mut self, i: &Instruction<'t>, types: &[Type]) -> Result<(Op, Class)> {
+    /// `halves`: of halves and two of the bytes, the upper ones if so.
+    fn dot(&mut self, i: &Instruction<'t>, halves: Option<bool>, types: &[Type]) -> Result<(Op, Class)> {
+        macro_rules! by_signs {
+            (|$a:ident, $b:ident, $c:ident, $signed:ident| $e:expr) => {
+                by_signs!(@ $a, $b, $c, $signed, $e, (true, true), (true, false), (false, true), (false, false))
+            };
+            (@ $a:ident, $b:ident, $c:ident, $signed:ident, $e:expr, $($signs:expr),*) => {
+                [$(|$a, $b, $c, _| {
+                    let ($a, $b, $signed) = ($a as u32, $b as u32, $signs);
+                    ($e).into()
+                }),*]
+            };
+        }
+        type Alu4 = fn(u64, u64, u32, u32) -> u64;
         let &[first, second] = types else { return Err(unknown(i)) };
         let [d, a, b, c] = self.all(i)?;
-        let f: fn(u64, u64, u32, u32) -> u64 = match (first.kind, second.kind) {
-            (Kind::Signed, Kind::Signed) => |a, b, c, _| arithmetic::dot(a as u32, b as u32, c, (true, true)).into(),
-            (Kind::Signed, Kind::Unsigned) => |a, b, c, _| arithmetic::dot(a as u32, b as u32, c, (true, false)).into(),
-            (Kind::Unsigned, Kind::Signed) => |a, b, c, _| arithmetic::dot(a as u32, b as u32, c, (false, true)).into(),
-            _ => |a, b, c, _| arithmetic::dot(a as u32, b as u32, c, (false, false)).into(),
+        let all: [Alu4; 4] = match halves {
+            None => by_signs!(|a, b, c, signed| arithmetic::dot(a, b, c, signed)),
+            Some(false) => by_signs!(|a, b, c, signed| arithmetic::dot_of_halves(a, b, c, signed, false)),
+            Some(true) => by_signs!(|a, b, c, signed| arithmetic::dot_of_halves(a, b, c, signed, true)),
+        };
+        let f = match (first.kind, second.kind) {
+            (Kind::Signed, Kind::Signed) => all[0],
+            (Kind::Signed, _) => all[1],
+            (_, Kind::Signed) => all[2],
+            _ => all[3],
         };
         let (a, b, c) = (self.read(i, a, U32)?, self.read(i, b, U32)?, self.read(i, c, U32)?);
         Ok((Op::Alu4 { f, d: self.write(i, d, U32)?, a, b, c, e: c }, Class::Integer))

@@ -1,0 +1,85 @@
+//! What do the launches of a program cost a GPU? Counted on the simulator, of the PTX that the row holds.
+
+use std::sync::Arc;
+
+use super::artefacts::{self, Compiled, Kernel};
+use super::launch::{self, Scale};
+use super::plan::Plan;
+use super::verify::{Case, STEPS};
+use crate::codegen::llvm::Grid;
+use crate::ir::FuncId;
+use crate::profile::{Limits, Metric, Registers, Resident, find, metrics_of, metrics_of_memory};
+use crate::run::devices::{Executable, Job, Trial, sim};
+use crate::run::launch::Direction;
+use crate::sim::{Instruction, Measured};
+
+/// All launches of a program together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Perf {
+    /// Of all launches.
+    pub threads: u64,
+    metrics: Vec<Metric>,
+    /// Of the kernel that may need most.
+    pub registers: Option<(u32, u32)>,
+    /// Warps on a multiprocessor for sure and at most, of the kernel with the fewest.
+    pub warps: Option<(u32, u32)>,
+}
+
+impl Perf {
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        find(&self.metrics, metric).map(|metric| metric.value)
+    }
+
+    pub fn count(&self, metric: &str) -> Option<u64> {
+        self.value(metric).map(|value| value as u64)
+    }
+}
+
+/// Runs the forward launches of a program at [`Scale::Many`], each on what the one before left. None: not all of them end well there, or the
+/// simulator does not know an instruction.
+pub fn count(plan: &Plan, compiled: &Compiled, ptx: &str, seed: u64) -> Option<Perf> {
+    let module = &compiled.program.module;
+    let trial = Trial { steps: STEPS, races: false, uninitialised: false, counts: true, ..Trial::PLAIN };
+    let forward: Vec<FuncId> = compiled.kernels.iter().map(|kernel: &Kernel| kernel.forward).collect();
+    let ready = sim::Kernel::of_text(module, &forward, Arc::from(ptx), Grid::Any, &trial).ok()?;
+    let mut contents = launch::contents(&plan.steps, &launch::values(plan, Scale::Many), seed);
+    let (mut threads, mut counted) = (0, Vec::<Measured>::new());
+    for step in &plan.steps {
+        let size = launch::size(plan, step, Scale::Many);
+        let at = compiled.kernels.iter().position(|kernel| kernel.name == step.kernel)?;
+        let case = Case { plan, step, compiled, kernel: &compiled.kernels[at], size: &size, contents: &contents };
+        let (arguments, bounds) = (case.bind(Direction::Forward).ok()?, case.bounds().ok()?);
+        let memory = arguments.memory();
+        let job = Job { memory: &memory, block_dim: launch::BLOCK_DIM, ..Job::new(bounds, arguments.block(), 1) };
+        // SAFETY: the arguments were bound for this kernel, and nobody else uses them.
+        let report = unsafe { ready[at].run(module, &job) }.ok()?;
+        if report.trap.is_some() || !report.findings.is_empty() {
+            return None;
+        }
+        threads += bounds.size;
+        counted.extend(report.counted);
+        launch::keep(&mut contents, step, &arguments, &module.structs);
+    }
+    let limits = Limits::of(artefacts::arch()?.name)?;
+    let resident: Vec<Resident> = counted.iter().map(|measured| resident(measured, limits)).collect();
+    let instructions: Vec<Instruction> = counted.iter().flat_map(|measured| measured.instructions.clone()).collect();
+    let mut metrics = metrics_of(&instructions);
+    for metric in counted.iter().flat_map(metrics_of_memory) {
+        match metrics.iter_mut().find(|sum| sum.name == metric.name) {
+            Some(sum) => sum.value += metric.value,
+            None => metrics.push(metric),
+        }
+    }
+    let ranges: Vec<(u32, u32)> = resident.iter().filter_map(|one| one.registers.range()).collect();
+    Some(Perf {
+        threads,
+        metrics,
+        registers: ranges.iter().copied().max_by_key(|&(least, most)| (most, least)),
+        warps: resident.iter().map(|one| (one.least_warps(), one.occupancy.warps_per_sm)).min(),
+    })
+}
+
+fn resident(measured: &Measured, limits: &'static Limits) -> Resident {
+    let live = measured.text.as_ref().and_then(|text| text.live);
+    Resident::of(limits, measured.form.threads(), live.map_or(Registers::Unknown, Registers::of), measured.shared_bytes)
+}
