@@ -43,9 +43,7 @@ fn main() {
         .iter()
         .map(|name| Trial::test(format!("hand_written_{name}"), move || hand_written::check(name)));
     let ratios = Trial::test("hand_written_ratios", hand_written::check_ratios);
-    let programs = PROGRAMS
-        .iter()
-        .map(|name| Trial::test(format!("gradients_of_{name}"), move || check_program(name)));
+    let programs = PROGRAMS.iter().map(|name| Trial::test(format!("gradients_of_{name}"), move || check_program(name)));
     let trials = golden.chain(operations).chain(beside).chain(programs).chain([kept, parameters, ratios]);
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
@@ -60,7 +58,11 @@ fn check_program(name: &str) -> Result<(), Failed> {
     let module = compilation.apart().unwrap_or(&compilation.module);
     let options = CudaOptions { abi: Abi::Plain, ..CudaOptions::default() };
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-    let plain = |&id: &FuncId| emit_with_entries(module, &[id], &options, &Texts::new(0)).is_ok();
+    // The shim's library would call the C library's `times`; made-up indices lie outside of what `slots` counts.
+    let plain = |&id: &FuncId| {
+        let is_left_out = ["times", "slots"].contains(&module.functions[id].source_name.as_str());
+        !is_left_out && emit_with_entries(module, &[id], &options, &Texts::new(0)).is_ok()
+    };
     let good: Vec<FuncId> = kernels.into_iter().filter(plain).collect();
     assert!(good.len() >= 10, "{name}: {} entries", good.len());
     let (text, entries) =

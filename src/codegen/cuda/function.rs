@@ -69,6 +69,8 @@ pub struct Translator<'a> {
     yields: Vec<ValueId>,
     loops: Vec<Loop>,
     returns_in_loop: bool,
+    /// A local array would be assigned to another, which C++ has no form for.
+    chooses_arrays: bool,
     /// Values that the head of a loop computes.
     counters: Vec<ValueId>,
     comments: Pending<'a>,
@@ -117,6 +119,7 @@ pub fn translate(
         yields: Vec::new(),
         loops: Vec::new(),
         returns_in_loop: false,
+        chooses_arrays: false,
         counters: Vec::new(),
         comments: Pending::of(shared.remarks.of(function)),
     };
@@ -181,6 +184,9 @@ impl<'a> Translator<'a> {
             self.thread = Some((task, launch));
         }
         let mut stmts = self.block(function.entry)?;
+        if self.chooses_arrays {
+            return Err(Fault { what: "a local array that a branch or loop chooses".to_string(), span: function.span });
+        }
         if matches!(stmts.last(), Some(Stmt::Return(None))) {
             stmts.pop();
         }
@@ -691,6 +697,7 @@ impl<'a> Translator<'a> {
         let ty = self.vars[var.0 as usize].ty;
         let value = target_first(&Expr::Var(var), ty, value);
         self.prelude.ty(ty, self.structs());
+        self.chooses_arrays |= matches!(ty, Type::Local(_));
         self.declare_compound(&Expr::Var(var), ty, &value);
         out.push(Stmt::Assign { var, value, declare: false });
     }

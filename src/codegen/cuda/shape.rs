@@ -159,7 +159,7 @@ fn break_for_flag(list: &mut [Stmt], at: usize, counts: &[Count]) -> Option<usiz
 }
 
 /// Moves counters that go on at the end in front of the statement that sets the flag, if that has no part in them.
-fn steps_first(body: &mut Vec<Stmt>, flag: Var) {
+fn steps_first(body: &mut [Stmt], flag: Var) {
     let Some(mut setter) = body.iter().rposition(|stmt| tree::assigns(std::slice::from_ref(stmt), flag)) else {
         return;
     };

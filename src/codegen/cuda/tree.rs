@@ -293,10 +293,10 @@ pub fn sets_first(list: &[Stmt], var: Var) -> bool {
     for stmt in list {
         match stmt {
             Stmt::Assign { var: set, value, .. } if *set == var => return !value.reads(var),
-            Stmt::If { condition, then, otherwise } if !condition.reads(var) => {
-                if sets_first(then, var) && sets_first(otherwise, var) {
-                    return true;
-                }
+            Stmt::If { condition, then, otherwise }
+                if !condition.reads(var) && sets_first(then, var) && sets_first(otherwise, var) =>
+            {
+                return true;
             }
             _ => {}
         }
