@@ -143,6 +143,40 @@ fn an_index_that_is_tested_before_its_use_is_good() {
     }
 }
 
+const GUARDED: &str = r#"import warp as wp
+
+
+@wp.kernel
+def product(counts: wp.array(dtype=int), columns: wp.array(dtype=int), x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    block = int(-1)
+    if counts:
+        if counts[i] > 0:
+            block = counts[i] - 1
+    v = float(0.0)
+    if block != -1:
+        v = x[columns[block]]
+    y[i] = v
+"#;
+
+/// Neither checked nor unchecked code reads what stands behind a guard: here the arrays are not there, or the index is none.
+#[test]
+fn what_a_guard_keeps_from_is_not_read() {
+    let folder = Folder::new(GUARDED);
+    for device in DEVICES {
+        for more in ["", " --unchecked"] {
+            let run = |counts: &str, x: &str| {
+                let args = format!("--arg counts={counts} --arg columns={x} --arg x={x} --arg y=ones:64 --dim 64");
+                folder.run("product", &format!("{args} --device {device} --print y:1{more}"))
+            };
+            for (counts, x) in [("null", "null"), ("zeros:64", "null")] {
+                let (exit, said) = run(counts, x);
+                assert!(exit == Some(0) && said.contains("[0]           0.0"), "{device}{more}, {counts}: {said}");
+            }
+        }
+    }
+}
+
 /// One thread of many, in lanes and on several workers, and the same in both directions of a gradient.
 #[test]
 fn the_thread_is_told() {

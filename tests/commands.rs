@@ -1,4 +1,4 @@
-//! The tour of the commands (docs/commands.md) is true: each line after `$` is typed into a shell, in a folder with the files that the page
+//! The tour of the commands (docs/commands.md) and the tutorials are true: each line after `$` is typed into a shell, in a folder with the files that the page
 //! gives, and says what stands below it, with the exit code that the page gives (0 where it gives none).
 
 use std::path::Path;
@@ -78,8 +78,9 @@ fn patterns_stand_for_what_they_say() {
 /// Types the commands of a page in a folder, to which its files are added; how many files and commands of kc there are.
 fn type_in(text: &str, folder: &Path) -> (usize, usize) {
     let files = blocks(text, "python");
-    for file in &files {
-        let name = file.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a name");
+    let programs = blocks(text, "cpp");
+    for (file, comment) in files.iter().map(|file| (file, "# ")).chain(programs.iter().map(|file| (file, "// "))) {
+        let name = file.lines().next().and_then(|line| line.strip_prefix(comment)).expect("a name");
         std::fs::write(folder.join(name), file).expect("a writable folder");
     }
     let commands = typed(text);
@@ -118,6 +119,16 @@ fn the_simulator_says_what_its_page_says() {
     std::os::unix::fs::symlink(examples, folder.path().join("examples")).expect("a link");
     let (files, of_kc) = type_in(&page("simulator.md"), folder.path());
     assert!(files == 1 && of_kc >= 3, "{files} files, {of_kc} commands");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_tutorials_say_what_their_pages_say() {
+    for (name, most) in [("first-kernel", 8), ("gradients", 5), ("cpp", 1), ("data-sets", 7)] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (_, of_kc) = type_in(&page(&format!("tutorials/{name}.md")), folder.path());
+        assert!(of_kc >= most, "{name}: {of_kc} commands");
+    }
 }
 
 #[test]

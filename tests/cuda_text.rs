@@ -43,8 +43,32 @@ fn main() {
         .iter()
         .map(|name| Trial::test(format!("hand_written_{name}"), move || hand_written::check(name)));
     let ratios = Trial::test("hand_written_ratios", hand_written::check_ratios);
-    let trials = golden.chain(operations).chain(beside).chain([kept, parameters, ratios]);
+    let programs = PROGRAMS.iter().map(|name| Trial::test(format!("gradients_of_{name}"), move || check_program(name)));
+    let trials = golden.chain(operations).chain(beside).chain(programs).chain([kept, parameters, ratios]);
     libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+/// Files of `tests/gradients`, full of loops that leave and arrays that are overwritten.
+const PROGRAMS: &[&str] = &["loops_and_overwrites", "basics", "chosen"];
+
+/// The plain texts of a file's kernels, with their gradients, compute what the IR does.
+fn check_program(name: &str) -> Result<(), Failed> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gradients").join(name).with_extension("py");
+    let compilation = Compiler::new().load(&path, &Request::default());
+    let module = compilation.apart().unwrap_or(&compilation.module);
+    let options = CudaOptions { abi: Abi::Plain, ..CudaOptions::default() };
+    let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
+    // The shim's library would call the C library's `times`; made-up indices lie outside of what `slots` counts.
+    let plain = |&id: &FuncId| {
+        let is_left_out = ["times", "slots"].contains(&module.functions[id].source_name.as_str());
+        !is_left_out && emit_with_entries(module, &[id], &options, &Texts::new(0)).is_ok()
+    };
+    let good: Vec<FuncId> = kernels.into_iter().filter(plain).collect();
+    assert!(good.len() >= 10, "{name}: {} entries", good.len());
+    let (text, entries) =
+        emit_with_entries(module, &good, &options, &Texts::new(0)).map_err(|diagnostic| diagnostic.message)?;
+    host_text::assert_same_plain(module, &text, &entries, &[host_text::Numbers::Near]);
+    Ok(())
 }
 
 /// Every operation that a number type has, each in a kernel of its own.

@@ -61,7 +61,9 @@ fn links_lead_to_files() {
 fn figures_stand_where_they_were_measured() {
     let page = |name: &str| std::fs::read_to_string(root().join("docs").join(name)).expect("a page");
     let cells = |line: &str| -> Vec<String> { line.split('|').map(|cell| cell.trim().to_string()).collect() };
-    let number = |cell: &&String| cell.parse::<f64>().is_ok();
+    // `1,139` and `12 / 21` too.
+    let is_figure = |part: &str| part.replace(',', "").trim().parse::<f64>().is_ok();
+    let number = |cell: &&String| cell.split('/').all(is_figure);
     let (why, speed, gradients) = (page("why.md"), page("performance.md"), page("gradients-warp.md"));
     let rows: Vec<Vec<String>> = speed.lines().chain(gradients.lines()).map(cells).collect();
     let mut compared = 0;
@@ -78,7 +80,17 @@ fn figures_stand_where_they_were_measured() {
         assert!(rows.iter().any(has), "no page has {line}");
         compared += 1;
     }
-    assert!(compared >= 7, "{compared} rows");
+    assert!(compared >= 16, "{compared} rows");
+    // What it says in words.
+    let (cuda, gallery) = (page("cuda.md"), page("gallery.md"));
+    let all = cuda.lines().find(|line| line.starts_with("| **all** |")).map(cells).expect("the sum of the table");
+    let ratios = format!("{} times the lines, and its gradients {} times", all[4], all[7]);
+    assert!(why.contains(&ratios), "docs/cuda.md says {ratios}");
+    let count = gallery.matches("\n## ").count();
+    assert!(why.contains(&format!("[{count} common mistakes](gallery.md)")), "the gallery has {count}");
+    for mean in ["0.94 / 1.03", "1.10 / 1.32", "1.71 / 6.13"] {
+        assert!(why.contains(mean) && speed.contains(mean), "{mean}");
+    }
 }
 
 /// What shows pages; it is not on every machine. `KC_BROWSER=NAME` takes another browser of the family, and fails without it.

@@ -72,7 +72,7 @@ fn falls_through(function: &Function, block: BlockId) -> bool {
 }
 
 /// Whether effects can be moved from before an instruction to behind it.
-fn is_free_of_memory(function: &Function, effects: &EffectTable, inst: &Inst) -> bool {
+pub(super) fn is_free_of_memory(function: &Function, effects: &EffectTable, inst: &Inst) -> bool {
     let free = |op: &Op| {
         let properties = effects.properties(op);
         !properties.accesses_memory()

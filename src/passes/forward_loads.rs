@@ -25,13 +25,28 @@ const MAX_KNOWN: usize = 256;
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
+    replace(function, effects, None)
+}
+
+/// The same for loads of arrays that the function stores to.
+pub fn run_stored(function: &mut Function, effects: &EffectTable) -> bool {
+    let mut stored = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Store { access, .. } = &inst.op {
+            stored.push(root(function, access.array));
+        }
+    });
+    !stored.is_empty() && replace(function, effects, Some(stored))
+}
+
+fn replace(function: &mut Function, effects: &EffectTable, of: Option<Vec<Root>>) -> bool {
     if !may_repeat(function) {
         return false;
     }
     let (first, ranges) = (numbering(function), Ranges::of(function));
     let entry = function.entry;
     let rebuild = Rebuild::start(function);
-    let mut pass = Forward { rebuild, effects, first, ranges, known: Vec::new(), changed: false };
+    let mut pass = Forward { rebuild, effects, first, ranges, of, known: Vec::new(), changed: false };
     pass.block(entry);
     pass.rebuild.finish(function);
     pass.changed
@@ -72,6 +87,8 @@ struct Forward<'a> {
     effects: &'a EffectTable,
     first: IdVec<ValueId, ValueId>,
     ranges: Ranges,
+    /// Loads of other arrays stay as they are.
+    of: Option<Vec<Root>>,
     known: Vec<Known>,
     changed: bool,
 }
@@ -91,6 +108,10 @@ impl Forward<'_> {
             Op::Load(access) => {
                 let result = self.rebuild.b.function.insts[id].results[0];
                 let element = self.element(access);
+                if self.of.as_ref().is_some_and(|of| !of.contains(&element.root)) {
+                    self.rebuild.b.append(id);
+                    return;
+                }
                 if let Some((value, rest)) = self.find(&element.access) {
                     let value = match rest.is_empty() {
                         true => value,

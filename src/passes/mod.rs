@@ -15,8 +15,11 @@
 //! | [`chosen_arrays`] | makes branches between known arrays of an access of one that was chosen |
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
 //! | [`forward_loads`] | reads no element again that this thread has just written |
+//! | [`dead_stores`] | removes stores that the next one overwrites |
+//! | [`zero_sums`] | lets sums of adjoints begin with their first part |
 //! | [`sink`] | moves under a branch what only one side of a choice needs |
 //! | [`adjacent`] | joins neighbouring branches on one condition |
+//! | [`join_stores`] | makes one store of those that end both branches |
 //! | [`unroll`] | makes straight code of short loops |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
@@ -32,9 +35,11 @@ pub mod block_threads;
 pub mod chosen_arrays;
 pub mod copy;
 pub mod dce;
+pub mod dead_stores;
 pub mod fold;
 pub mod forward_loads;
 pub mod inline;
+pub mod join_stores;
 pub mod local_arrays;
 pub mod loops;
 pub mod pipelines;
@@ -49,6 +54,7 @@ pub mod sink;
 #[cfg(test)]
 mod tests;
 pub mod unroll;
+pub mod zero_sums;
 
 pub use dce::forget_calls;
 pub use pipelines::{simplify, simplify_function, write_out};

@@ -4,8 +4,9 @@
 //! |---|---|---|
 //! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
-//! | [`reversible`] | [`single_exit`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
+//! | [`reversible`] | [`single_exit`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
+//! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], each cleaned | reverse code that reads no element again that it has just written |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
 //! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
@@ -18,7 +19,8 @@
 //! fewer arrays are left; and only then is it known which choices guard values that need not exist.
 
 use super::{
-    adjacent, chosen_arrays, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink, unroll,
+    adjacent, chosen_arrays, dce, dead_stores, forward_loads, inline, join_stores, local_arrays, rewrite, select,
+    single_exit, sink, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
@@ -82,13 +84,17 @@ pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTab
     }
 }
 
-/// Brings a function into the form that can be differentiated: one exit per region, no accesses of arrays that were chosen, small
+/// Brings a function into the form that can be differentiated: one exit per region, one store of what both branches end with, no accesses of arrays that were chosen, small
 /// local arrays as values, no load of
 /// an element that the thread itself has just stored. With `sinking`, what only one side of a choice needs moves under a
 /// branch.
 pub fn reversible(function: &mut Function, structs: &StructTable, effects: &EffectTable, sinking: bool) {
     single_exit::run(function);
     clean(function, structs, effects);
+    // Each level of branches is looked at from its end.
+    if !function.by_block && !function.is_deeper_than(MAX_DEPTH) && join_stores::run(function, effects) {
+        clean(function, structs, effects);
+    }
     if chosen_arrays::run(function, structs) {
         clean(function, structs, effects);
     }
@@ -114,6 +120,20 @@ pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
     }
     let joined = adjacent::run(function, effects);
     sink::into_branches(function, effects) || joined
+}
+
+/// Lets reverse code read no element again that it has just written, where different arrays share no memory.
+pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    if function.is_deeper_than(MAX_DEPTH) || !forward_loads::run_stored(function, effects) {
+        return;
+    }
+    clean(function, structs, effects);
+    if zero_sums::start_without_zero(function) {
+        clean(function, structs, effects);
+    }
+    if dead_stores::run(function, effects) {
+        clean(function, structs, effects);
+    }
 }
 
 /// Takes what forward code has for differentiation alone, when that is done: the tests of [`Check::Degenerate`].

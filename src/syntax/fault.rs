@@ -264,7 +264,11 @@ impl Fault {
             ),
             FaultKind::Unexpected => {
                 let fault = new(Code::E0112, format!("unexpected {word}"), "kc cannot read the line from here");
-                if here == "{" { fault.help(NO_BRACES) } else { fault }
+                match here {
+                    "{" => fault.help(NO_BRACES),
+                    "//" => fault.help("comments begin with `#`").fix("write `#`", span, "#", Applicability::Maybe),
+                    _ => fault,
+                }
             }
             FaultKind::UnexpectedEnd => {
                 new(Code::E0112, format!("the line ends too early after {word}"), "something is missing after this")

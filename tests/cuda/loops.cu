@@ -166,7 +166,7 @@ extern "C" __global__ void drain_cuda_kernel_forward(launch_bounds dim, array1<i
             int c = counts[i];
             c += 1;
             counts[i] = c;
-            if (!(c < 10)) break;
+            if (c >= 10) break;
             turns += 1;
         }
         int k = 0;

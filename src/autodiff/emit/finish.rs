@@ -9,13 +9,14 @@ use super::repeated;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::uses;
 use crate::analysis::value_numbering::numbering;
-use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ids::{IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{
-    BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, TapeRole,
+    BinaryOp, BlockId, Const, Derivative, FuncId, Function, InstId, LinkedFunction, Module, Op, Phase, TapeRole,
     ValueId,
 };
 use crate::passes::pipelines::{clean, tidy_reverse};
+use crate::passes::zero_sums::start_without_zero;
 use crate::passes::{forget_calls, inline};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
@@ -100,6 +101,9 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let numbers = double(&mut function);
     repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
     clean(&mut function, &module.structs, effects);
+    if start_without_zero(&mut function) {
+        clean(&mut function, &module.structs, effects);
+    }
     forget_calls(&mut function);
     module.functions[id] = function;
 }
@@ -144,33 +148,6 @@ fn is_small(function: &Function) -> bool {
         && function.source_name.starts_with("adj_")
         && work.count() <= MAX_INLINED + 1
         && insts.iter().all(|&id| function.insts[id].op.blocks().is_empty())
-}
-
-/// `0 + x` is x: a sum of adjoints starts with its first part. (The sign of a zero adjoint means nothing.)
-fn start_without_zero(function: &mut Function) -> bool {
-    let mut same: IdMap<ValueId, ValueId> = IdMap::default();
-    function.walk(function.entry, &mut |_, inst| {
-        if let Op::Binary(BinaryOp::Add, zero, x) = inst.op
-            && matches!(function.def(zero), Some(Inst { op: Op::Zero, .. }))
-            && function.ty(x).scalar_part().is_some_and(|s| s.is_float())
-            && function.ty(zero) == function.ty(x)
-        {
-            let x = same.get(&x).copied().unwrap_or(x);
-            same.insert(inst.results[0], x);
-        }
-    });
-    if same.is_empty() {
-        return false;
-    }
-    for inst in function.insts.values_mut() {
-        inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
-    }
-    for (old, new) in same {
-        let name = function.values[old].name.clone();
-        let into = &mut function.values[new].name;
-        *into = into.take().or(name);
-    }
-    true
 }
 
 /// `x + x` is `x * 2`: what a square passes on comes twice. Returns the numbering of the function's values, if it was computed
@@ -307,21 +284,6 @@ mod tests {
         assert_eq!(verify(&module), Ok(()));
         let adds = ops(&module.functions[id]).iter().filter(|op| matches!(op, Op::Binary(BinaryOp::Add, ..))).count();
         assert_eq!(adds, 1, "{}", crate::ir::print::print(&module));
-    }
-
-    #[test]
-    fn sums_begin_with_their_first_part() {
-        let text = "func @f(%x: float64) -> (float64) {
-            %z: float64 = zero
-            %s: float64 = add %z, %x
-            %t: float64 = add %s, %x
-            return %t
-            }";
-        let mut module = parse(text).unwrap();
-        let id = module.find("f").unwrap();
-        assert!(start_without_zero(&mut module.functions[id]));
-        let x = module.functions[id].params()[0];
-        assert!(ops(&module.functions[id]).contains(&&Op::Binary(BinaryOp::Add, x, x)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::state::{Kept, Sweep};
 use crate::autodiff::Store;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::{Plan, Slot, body_of};
-use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueId, Values};
+use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueDef, ValueId, Values};
 use crate::types::{I32, Scalar, Type};
 
 /// The counter of a `for` and how it goes backwards.
@@ -166,7 +166,7 @@ impl Reverse<'_> {
         for (&n, &reached) in extremes.iter().zip(&reached) {
             self.b.name(reached, "reached");
             let (before, after) = (self.primal(params[first + n]), self.primal(yields(old, body)[n]));
-            let changed = self.b.compare(CompareOp::Ne, after, before);
+            let changed = self.changes(inst, n, [before, after]);
             let number = match iteration {
                 Some(iteration) => iteration,
                 None => self.iteration_of_counter(&inst.op, params[0]),
@@ -178,6 +178,30 @@ impl Reverse<'_> {
         self.b.yield_(&next);
         self.b.switch_to(outside);
         copy
+    }
+
+    /// Whether this iteration changes the extreme that slot `n` carries, from `before` to `after`.
+    fn changes(&mut self, inst: &Inst, n: usize, [before, after]: [ValueId; 2]) -> ValueId {
+        // A number is exceeded, or stays; what is no number gives way to every number.
+        let (Op::For { init, .. } | Op::While { init, .. }) = &inst.op else { return after };
+        let start = self.old.as_const(init[n]).and_then(|c| c.as_float());
+        let at = match self.b.function.values[after].def {
+            ValueDef::Result(at, _) if start.is_some_and(|start| !start.is_nan()) => at,
+            _ => return self.b.compare(CompareOp::Ne, after, before),
+        };
+        let (op, found) = match self.b.function.insts[at].op {
+            Op::Binary(BinaryOp::Max, a, found) if a == before => (CompareOp::Gt, found),
+            Op::Binary(BinaryOp::Min, a, found) if a == before => (CompareOp::Lt, found),
+            _ => return self.b.compare(CompareOp::Ne, after, before),
+        };
+        let changed = self.b.compare(op, found, before);
+        // In front of the new value, which then takes the place of the old one.
+        let block = self.b.block();
+        let insts = &mut self.b.function.blocks[block].insts;
+        if let Some(place) = insts.iter().position(|&inst| inst == at) {
+            insts[place..].rotate_right(1);
+        }
+        changed
     }
 
     /// 1 or -1 where a `for` steps by that.
@@ -240,7 +264,11 @@ impl Reverse<'_> {
             types.push(NUMBER);
         }
         let backwards = match &inst.op {
-            Op::For { start, end, step, .. } => self.backwards(&plan, &inst.op, [*start, *end, *step]),
+            Op::For { start, end, step, .. } => match sweep.iterations.filter(|_| self.unit_step(&inst.op).is_none()) {
+                // The forward sweep has counted them.
+                Some(iterations) => Backwards::Iterations(iterations),
+                None => self.backwards(&plan, &inst.op, [*start, *end, *step]),
+            },
             _ => Backwards::Iterations(sweep.iterations.unwrap_or_else(|| self.b.int(Scalar::I32, 0))),
         };
         let (counter_ty, range) = self.range(&backwards);

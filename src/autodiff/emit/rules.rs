@@ -225,19 +225,22 @@ impl Reverse<'_> {
         }
         let pb = self.primal(b);
         let non_finite = self.facts.finite.may_be_non_finite(result, result);
-        let quotient = self.b.binary(BinaryOp::Div, d, pb);
+        let mut quotient = self.b.binary(BinaryOp::Div, d, pb);
         if self.is_active(a) {
             let is_safe = !non_finite || self.old.as_const(b).is_some();
-            let to_a = if is_safe { quotient } else { self.unless_zero_by(d, b, quotient) };
-            self.add(a, to_a);
+            if !is_safe {
+                quotient = self.unless_zero_by(d, b, quotient);
+            }
+            self.add(a, quotient);
         }
         if self.is_active(b) {
             let pr = self.primal(result);
+            // Behind the guard the quotient is that of the other operand, guarded or not.
             let product = self.b.binary(BinaryOp::Mul, quotient, pr);
             // The guard comes last: what is zero then costs nothing where products can be masked.
-            let minus = self.b.unary(UnaryOp::Neg, product);
-            let minus = if non_finite { self.unless_zero_by(d, b, minus) } else { minus };
-            let minus = if self.old.ty(b).is_composite() { minus } else { self.sum(minus) };
+            let product = if non_finite { self.unless_zero_by(d, b, product) } else { product };
+            let sum = if self.old.ty(b).is_composite() { product } else { self.sum(product) };
+            let minus = self.b.unary(UnaryOp::Neg, sum);
             self.add(b, minus);
         }
     }

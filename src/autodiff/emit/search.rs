@@ -87,6 +87,8 @@ impl Reverse<'_> {
         let distance = self.b.int(scalar, i128::try_from(before).unwrap_or(0));
         let value = self.b.binary(op, reached, distance);
         self.bind(counter, value);
+        // It is read in a few places, and says more there than by a name.
+        self.b.function.values[value].name = None;
         last
     }
 }

@@ -395,6 +395,11 @@ impl Body<'_, '_> {
         }
         let count = names.len();
         if self.is_tid_call(value) {
+            if let ast::ExprKind::Call { args, .. } = &value.kind
+                && !args.is_empty()
+            {
+                return self.tid_takes_none(args.len(), value.span);
+            }
             return self.assign_tid(&names, span, out);
         }
         let items = match self.expr(value)? {
@@ -426,12 +431,13 @@ impl Body<'_, '_> {
             other => {
                 let expr = self.materialize(other, value.span)?;
                 let shown = self.show(expr.ty);
-                return self.error(
-                    Code::E0313,
-                    value.span,
-                    format!("`{shown}` cannot be unpacked"),
-                    "this is one value",
-                );
+                let text = self.c.sources.text(value.span).to_string();
+                let mut diagnostic = Diagnostic::new(Code::E0313, format!("`{shown}` cannot be unpacked"))
+                    .label(value.span, "this is one value");
+                if let Some((first, _)) = names.first().filter(|_| !text.contains('\n')) {
+                    diagnostic = diagnostic.help(format!("one value has one name: `{first} = {text}`"));
+                }
+                return Err(self.report(diagnostic));
             }
         };
         if items.len() != count {
@@ -522,6 +528,13 @@ impl Body<'_, '_> {
             let text = self.c.sources.text(value.span);
             if let Some(element) = element_of(text, array.ndim) {
                 diagnostic = diagnostic.help(format!("one index for each dimension gives an element: `{element}`"));
+            }
+        } else if let (Type::Scalar(_), Type::Vec(..)) = (place.ty, value.ty) {
+            let text = self.c.sources.text(value.span);
+            if text.lines().count() == 1 {
+                let part = if text.contains(' ') { format!("({text})[0]") } else { format!("{text}[0]") };
+                diagnostic = diagnostic
+                    .help(format!("store a component, `{part}`, or what is computed of all: `wp.length({text})`"));
             }
         } else if let (Type::Vec(_, to), Type::Scalar(from)) = (place.ty, value.ty)
             && to == from

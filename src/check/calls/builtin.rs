@@ -77,9 +77,17 @@ impl Body<'_, '_> {
         self.error(Code::E0402, span, format!("`{name}` takes {wanted}"), format!("{} given", given.len()))
     }
 
+    /// `wp.tid(2)`: how many numbers there are follows from what takes them.
+    pub fn tid_takes_none<T>(&mut self, given: usize, span: Span) -> Res<T> {
+        let text = self.c.sources.text(span);
+        let called = text.split_once('(').map_or("wp.tid", |(name, _)| name.trim_end()).to_string();
+        let diagnostic = Diagnostic::new(Code::E0402, "`tid` takes no arguments").label(span, format!("{given} given"));
+        Err(self.replaced(diagnostic, span, &format!("{called}()")))
+    }
+
     fn tid(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         if !given.is_empty() {
-            return self.arguments("tid", "no arguments", given, span);
+            return self.tid_takes_none(given.len(), span);
         }
         self.tid_allowed(span)?;
         Ok(Operand::Value(Expr::new(ExprKind::ThreadIndex(0), I32, span)))
@@ -133,7 +141,16 @@ impl Body<'_, '_> {
 
     fn zeros(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let Some(shape) = self.argument(given, "shape", 0) else {
-            return self.arguments("zeros", "`shape` and `dtype`", given, span);
+            let text = self.c.sources.text(span);
+            let other = given.iter().filter_map(|one| one.name.as_deref()).find(|name| *name != "dtype");
+            let named = other.and_then(|name| text.split_once(&format!("{name}=")));
+            let Some((before, after)) = named else {
+                return self.arguments("zeros", "`shape` and `dtype`", given, span);
+            };
+            let repaired = format!("{before}shape={after}");
+            let diagnostic = Diagnostic::new(Code::E0402, "`zeros` takes `shape` and `dtype`")
+                .label(span, format!("{} given", given.len()));
+            return Err(self.replaced(diagnostic, span, &repaired));
         };
         let element = match self.argument(given, "dtype", 1) {
             Some(dtype) => self.type_argument(dtype)?,

@@ -705,6 +705,13 @@ impl Body<'_, '_> {
                 }
                 _ => diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name)),
             }
+            if name == "cross" && matches!(ty, Type::Vec(2, _)) {
+                let help = "of two components it is a number: `a[0] * b[1] - a[1] * b[0]`";
+                return Err(self.report(diagnostic.help(help)));
+            }
+            if let Some(repaired) = self.condition_first(name, given, span) {
+                return Err(self.replaced(diagnostic, span, &repaired));
+            }
             if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
                 diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", Applicability::Machine);
             } else if let Type::Scalar(s) = ty

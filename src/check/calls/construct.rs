@@ -159,12 +159,17 @@ impl Body<'_, '_> {
             let value = self.coerce(arg.operand.clone(), field.ty, arg.span)?;
             if value.ty != field.ty {
                 let (wanted, found) = (self.show(field.ty), self.show(value.ty));
-                return self.error(
+                let mut diagnostic = Diagnostic::new(
                     Code::E0303,
-                    arg.span,
                     format!("field `{}` of `{name}` is `{wanted}`, not `{found}`", field.name),
-                    format!("this is `{found}`"),
-                );
+                )
+                .label(arg.span, format!("this is `{found}`"));
+                if let (Type::Scalar(to), Type::Scalar(_)) = (field.ty, value.ty) {
+                    let literal = matches!(arg.operand, Operand::Const(_));
+                    let sure = if literal { Applicability::Machine } else { Applicability::Maybe };
+                    diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", sure);
+                }
+                return Err(self.report(diagnostic));
             }
             if let Some(slot) = slot.and_then(|s| values.get_mut(s)) {
                 *slot = Some(value);

@@ -56,6 +56,18 @@ impl Checker<'_> {
         if self.warp_word(callee)? != "launch" {
             return None;
         }
+        let first = args.iter().find(|arg| arg.name.as_ref().is_none_or(|name| name.text == "kernel"))?;
+        if let ExprKind::Call { callee, args: given } = &first.value.kind
+            && let Some((name, definition)) = self.kernel_called(callee)
+        {
+            let given: Vec<&str> = given.iter().map(|arg| self.sources.text(arg.value.span)).collect();
+            return Some(
+                Diagnostic::new(Code::W0409, format!("kernel `{name}` is called, not launched"))
+                    .label(first.value.span, "a launch takes the kernel itself")
+                    .label(definition.ast.name.span, "defined here")
+                    .help(format!("write `wp.launch({name}, dim=..., inputs=[{}])`", given.join(", "))),
+            );
+        }
         let (kernel, lists) = parts_of(args)?;
         let kernel = kernel.to_string();
         let Some((_, Global::Kernel(definition))) = self.follow(&kernel) else { return None };

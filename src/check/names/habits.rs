@@ -27,7 +27,8 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "arctan2" => Name("atan2"),
         "power" | "powf" => Name("pow"),
         "mod" | "fmod" | "remainder" => Say("write `a % b`; it has the sign of `a`"),
-        "norm" | "hypot" => Name("length"),
+        "norm" => Name("length"),
+        "hypot" => Say("write `wp.length(wp.vec2(x, y))`"),
         "transpose" => Name("transpose"),
         "inv" => Name("inverse"),
         "det" => Name("determinant"),
@@ -129,6 +130,7 @@ pub fn of_attribute(name: &str) -> Option<&'static str> {
         }
         "astype" => "convert single values: `float(x)`, `wp.float64(x)`",
         "len" => "write `x.shape[0]`",
+        "shape" | "size" | "ndim" => "the number of components is `len(v)`",
         "r" | "g" | "b" | "a" => "components are `x`, `y`, `z`, `w`",
         _ => return None,
     })
@@ -143,7 +145,7 @@ pub fn of_construct(what: &str) -> Option<&'static str> {
         "a comprehension" | "a generator expression" => "write a loop: `for i in range(n):`",
         "a dict" | "a set" => "use a `@wp.struct`",
         "`try`" | "`raise`" => "kernels have no exceptions; write an error code to an array, or use `assert`",
-        "`with`" => "kernels have no context managers",
+        "`with`" => "kernels have no context managers: write the lines below it without it",
         "`import` in a function" => "import at the top of the file",
         "`yield`" | "`async`" | "`await`" => "a kernel runs from start to end in each thread",
         "`global`" | "`nonlocal`" => {

@@ -1,14 +1,15 @@
 //! Where do the types in a mismatch come from, and what should be written instead?
 
-use super::value::{Reported, cast_name};
+use super::value::{Operand, Reported, cast_name};
 use crate::check::body::Body;
+use crate::check::calls::call::Given;
 use crate::check::names::habits;
 use crate::check::names::suggest::nearest;
 use crate::check::tree::{Expr, ExprKind, Local, LocalId};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
-use crate::types::{Scalar, Type};
+use crate::types::{BOOL, Scalar, Type};
 
 impl Body<'_, '_> {
     /// Labels the place that gave the type to the value at `at`: the variable's, the array's.
@@ -29,6 +30,23 @@ impl Body<'_, '_> {
         }
         let text = format!("`{}` {verb} `{}` because of this", local.name, self.show(ty));
         diagnostic.label(place, text)
+    }
+
+    /// `where(a, condition, b)` with its arguments in order, as text.
+    pub fn condition_first(&self, name: &str, given: &[Given], span: Span) -> Option<String> {
+        let [_, _, _] = given else { return None };
+        let is_bool = |arg: &Given| match &arg.operand {
+            Operand::Value(expr) => expr.ty == BOOL,
+            Operand::Const(c) => Type::from(c.scalar()) == BOOL,
+            _ => false,
+        };
+        let at = given.iter().position(is_bool).filter(|&at| name == "where" && at > 0)?;
+        let plain = given.iter().all(|arg| arg.name.is_none()) && given.iter().filter(|arg| is_bool(arg)).count() == 1;
+        let (called, _) = self.c.sources.text(span).split_once('(').filter(|_| plain)?;
+        let rest = given.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, arg)| arg);
+        let args: Vec<&str> =
+            std::iter::once(&given[at]).chain(rest).map(|arg| self.c.sources.text(arg.span)).collect();
+        Some(format!("{called}({})", args.join(", ")))
     }
 
     /// The help and the fix that make the scalar at `at` one of type `to`; `what` names it: "it".

@@ -544,6 +544,26 @@ impl Translator<'_> {
         }
     }
 
+    /// `!condition`; integers are less, or not less: only floats may be neither.
+    pub fn negated(&self, condition: ValueId, e: Expr) -> Expr {
+        let is_int = match self.function.def(condition).map(|inst| &inst.op) {
+            Some(Op::Compare(_, a, _)) => self.function.ty(*a).is_int(),
+            _ => false,
+        };
+        match e.negate() {
+            Expr::Prefix("!", inner) if is_int => match *inner {
+                // `n <= 2`, not `2 >= n`.
+                Expr::Infix(op, a, b) if op.opposite().is_some() && matches!(*a, Expr::Atom(_)) => {
+                    let op = op.opposite().unwrap_or(op);
+                    Expr::Infix(op.mirrored().unwrap_or(op), b, a)
+                }
+                Expr::Infix(op, a, b) if op.opposite().is_some() => Expr::Infix(op.opposite().unwrap_or(op), a, b),
+                inner => Expr::prefix("!", inner),
+            },
+            e => e,
+        }
+    }
+
     pub fn type_name(&mut self, ty: Type) -> String {
         let structs = self.structs();
         self.prelude.ty(ty, structs);

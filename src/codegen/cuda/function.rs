@@ -12,7 +12,7 @@ use super::vars::Variables;
 use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
@@ -69,6 +69,8 @@ pub struct Translator<'a> {
     yields: Vec<ValueId>,
     loops: Vec<Loop>,
     returns_in_loop: bool,
+    /// A local array would be assigned to another, which C++ has no form for.
+    chooses_arrays: bool,
     /// Values that the head of a loop computes.
     counters: Vec<ValueId>,
     comments: Pending<'a>,
@@ -87,14 +89,16 @@ pub fn translate(
     plain: Option<&plain::Kernel>,
     prelude: &mut Prelude,
 ) -> Result<Body, Fault> {
-    let plan = Plan::of(shared.module, function, shared.effects);
+    let read_only = plain.map(|kernel| &kernel.read_only);
+    let plan = Plan::of(shared.module, function, shared.effects, read_only);
     let variables = Variables::assign(shared.module, function, &plan);
+    let adjoints = names::adjoints(function);
     let mut vars: Vec<VarData> = Vec::new();
     for (_, members) in variables.members() {
         let ty = members.first().map_or(crate::types::I32, |&m| function.ty(m));
         // Values that are part of larger expressions need no name.
         let hint = match members.iter().any(|&m| plan.form(m) == Form::Variable) {
-            true => names::hint(shared, function, &variables, members),
+            true => names::hint(shared, function, &variables, &adjoints, members),
             false => String::new(),
         };
         vars.push(VarData { ty, hint, by_reference: false });
@@ -115,6 +119,7 @@ pub fn translate(
         yields: Vec::new(),
         loops: Vec::new(),
         returns_in_loop: false,
+        chooses_arrays: false,
         counters: Vec::new(),
         comments: Pending::of(shared.remarks.of(function)),
     };
@@ -179,6 +184,9 @@ impl<'a> Translator<'a> {
             self.thread = Some((task, launch));
         }
         let mut stmts = self.block(function.entry)?;
+        if self.chooses_arrays {
+            return Err(Fault { what: "a local array that a branch or loop chooses".to_string(), span: function.span });
+        }
         if matches!(stmts.last(), Some(Stmt::Return(None))) {
             stmts.pop();
         }
@@ -455,6 +463,7 @@ impl<'a> Translator<'a> {
         results: &[ValueId],
         out: &mut Vec<Stmt>,
     ) -> Result<(), Fault> {
+        let tested = condition;
         let mut condition = self.value(condition)?;
         let mut then = self.nested(then, results)?;
         let mut otherwise = self.nested(otherwise, results)?;
@@ -482,16 +491,28 @@ impl<'a> Translator<'a> {
         }
         let is_jump = |list: &[Stmt]| matches!(tree::spoken(list).as_slice(), [only] if only.leaves());
         if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
-            condition = condition.negate();
+            condition = self.negated(tested, condition);
             std::mem::swap(&mut then, &mut otherwise);
         }
         // What it is otherwise can stand before the choice, unless the other side keeps what it was.
-        let first = match tree::spoken(&otherwise).as_slice() {
-            [Stmt::Assign { var, value: Expr::Atom(_), declare: false }] => Some(*var),
-            _ => None,
+        // Branches of the source keep their order, but for a single constant.
+        let is_reverse = self.function.phase == Phase::Backward;
+        let can_stand_before = |constants: &[Stmt], rest: &[Stmt]| {
+            let first = |stmt: &&Stmt| match stmt {
+                Stmt::Assign { var, value, declare: false } => {
+                    value.is_constant() && !condition.reads(*var) && tree::sets_first(rest, *var)
+                }
+                _ => false,
+            };
+            let spoken = tree::spoken(constants);
+            (spoken.len() == 1 || is_reverse && spoken.len() > 1) && spoken.iter().all(first)
         };
-        if first.is_some_and(|var| !condition.reads(var) && !tree::reads(&then, var) && tree::sets(&then, var)) {
+        if can_stand_before(&otherwise, &then) {
             out.append(&mut otherwise);
+        } else if is_reverse && condition.has_plain_negation() && can_stand_before(&then, &otherwise) {
+            out.append(&mut then);
+            condition = self.negated(tested, condition);
+            std::mem::swap(&mut then, &mut otherwise);
         }
         // A guard: what follows need not be nested.
         let rest = if is_jump(&then) { std::mem::take(&mut otherwise) } else { Vec::new() };
@@ -583,15 +604,19 @@ impl<'a> Translator<'a> {
         let Some(Inst { op: Op::Yield(values), .. }) = function.terminator(*condition) else {
             return Err(self.fault(inst, "a loop without condition"));
         };
-        let Some(&test) = values.first() else { return Err(self.fault(inst, "a loop without condition")) };
-        let mut test = Some(self.value(test)?);
+        let Some(&tested) = values.first() else { return Err(self.fault(inst, "a loop without condition")) };
+        let mut test = Some(self.value(tested)?);
         if matches!(&test, Some(Expr::Atom(text)) if text == "true") {
             test = None;
         }
         if !stmts.is_empty()
             && let Some(test) = test.take()
         {
-            stmts.push(Stmt::If { condition: test.negate(), then: vec![Stmt::Break], otherwise: Vec::new() });
+            stmts.push(Stmt::If {
+                condition: self.negated(tested, test),
+                then: vec![Stmt::Break],
+                otherwise: Vec::new(),
+            });
         }
         self.loops.push(Loop { carried: carried.clone(), results: inst.results.to_vec() });
         let body = self.nested(*body, &carried);
@@ -672,6 +697,7 @@ impl<'a> Translator<'a> {
         let ty = self.vars[var.0 as usize].ty;
         let value = target_first(&Expr::Var(var), ty, value);
         self.prelude.ty(ty, self.structs());
+        self.chooses_arrays |= matches!(ty, Type::Local(_));
         self.declare_compound(&Expr::Var(var), ty, &value);
         out.push(Stmt::Assign { var, value, declare: false });
     }

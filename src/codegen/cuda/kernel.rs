@@ -9,7 +9,7 @@ use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, type_name};
-use super::{TextContext, declarations, names, print};
+use super::{TextContext, declarations, names, print, shape};
 use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
 use crate::ids::IdList;
@@ -53,6 +53,8 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
     if let Some(scope) = &body.plain {
         declared.extend(scope.variables());
     }
+    let is_reverse = function.phase == Phase::Backward;
+    shape::run(&mut body.stmts, body.vars.len(), function.is_kernel(), is_reverse);
     declarations::declare(&mut body.stmts, &declared, body.vars.len());
     if body.thread.is_some() && !body.returns_in_loop {
         replace_returns(&mut body.stmts);
@@ -207,7 +209,7 @@ fn heading(function: &Function, has_defaults: bool) -> String {
     };
     for buffer in &function.tape {
         let name = function.param_name(buffer.param as usize);
-        let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slots)"));
+        let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slot{})", if n == 1 { "" } else { "s" }));
         lines.push(match buffer.role {
             TapeRole::Log | TapeRole::State => format!("{name}[slot][thread]{slots}: {}", buffer.reason),
             TapeRole::Parameters => format!("{name}: receives the gradients of {}.", buffer.reason),

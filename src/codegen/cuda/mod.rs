@@ -1,7 +1,7 @@
 //! IR to CUDA C++ text: one file that a person likes to read and that `nvcc` and NVRTC compile without include paths.
 //!
 //! Per function: [`plan`] decides which values become variables and which are written where they are used, [`vars`] leaves
-//! SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`declarations`] declares the variables, [`names`]
+//! SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`shape`] gives loops their jumps back, [`declarations`] declares the variables, [`names`]
 //! names them, [`print`] prints. [`prelude`] collects what the functions need above them: types and helpers, each only
 //! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] has from an
 //! earlier text.
@@ -29,6 +29,7 @@ mod prelude;
 mod print;
 mod remarks;
 mod scalar;
+mod shape;
 mod survey;
 mod tree;
 mod types;

@@ -12,12 +12,18 @@ use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
-use crate::ids::IdHasher;
-use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
+use crate::ids::{IdHasher, IdMap};
+use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
-pub fn hint(shared: &TextContext<'_>, function: &Function, variables: &Variables, members: &[ValueId]) -> String {
+pub fn hint(
+    shared: &TextContext<'_>,
+    function: &Function,
+    variables: &Variables,
+    adjoints: &IdMap<ValueId, String>,
+    members: &[ValueId],
+) -> String {
     if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
         return identifier(name);
     }
@@ -28,8 +34,50 @@ pub fn hint(shared: &TextContext<'_>, function: &Function, variables: &Variables
         return "start".to_string();
     }
     let from_copy = members.iter().find_map(|&m| copied_name(function, m));
+    let is_given = |&m: &ValueId| function.def(m).is_some_and(|inst| matches!(inst.op, Op::Load(_) | Op::Call(..)));
+    let adjoint = || members.iter().find_map(|m| adjoints.get(m).cloned()).filter(|_| !members.iter().any(is_given));
     let derived = || members.iter().find_map(|&m| derived_name(shared, function, variables, m));
-    identifier(&from_copy.or_else(derived).unwrap_or_else(|| "value".to_string()))
+    identifier(&from_copy.or_else(adjoint).or_else(derived).unwrap_or_else(|| "value".to_string()))
+}
+
+/// What is added to an element of an array of adjoints is called after it.
+pub fn adjoints(function: &Function) -> IdMap<ValueId, String> {
+    let mut found = IdMap::default();
+    if function.phase != Phase::Backward {
+        return found;
+    }
+    function.walk(function.entry, &mut |_, inst| {
+        let (access, added) = match &inst.op {
+            Op::Atomic { op: AtomicOp::Add, access, value } => (access, *value),
+            Op::Store { access, value } => match function.def(*value).map(|inst| &inst.op) {
+                Some(Op::Binary(BinaryOp::Add, old, added))
+                    if function.def(*old).is_some_and(|old| matches!(&old.op, Op::Load(from) if from == access)) =>
+                {
+                    (access, *added)
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        let is_adjoint = name_of(function, access.array).is_some_and(|name| name.starts_with("adj_"));
+        if is_adjoint && access.path.is_empty() && !found.contains_key(&added) {
+            found.insert(added, element_name(function, access));
+        }
+    });
+    found
+}
+
+/// `x_i` for `x[i]`.
+fn element_name(function: &Function, access: &Access) -> String {
+    let named = |v: &ValueId| name_of(function, *v);
+    let array = named(&access.array).unwrap_or("element");
+    match access.indices.as_slice() {
+        [i] => named(i).map_or(format!("{array}_value"), |i| format!("{array}_{i}")),
+        indices => {
+            let names: Option<String> = indices.iter().map(named).collect::<Option<Vec<_>>>().map(|n| n.concat());
+            names.filter(|n| n.len() <= 4).map_or(format!("{array}_value"), |n| format!("{array}_{n}"))
+        }
+    }
 }
 
 fn name_of(function: &Function, value: ValueId) -> Option<&str> {
@@ -60,17 +108,7 @@ fn derived_name(
     };
     let named = |v: &ValueId| name_of(function, *v);
     let word = match &inst.op {
-        Op::Load(Access { array, indices, path }) if path.is_empty() => {
-            let array = named(array).unwrap_or("element");
-            match indices.as_slice() {
-                [i] => named(i).map_or(format!("{array}_value"), |i| format!("{array}_{i}")),
-                _ => {
-                    let names: Option<String> =
-                        indices.iter().map(named).collect::<Option<Vec<_>>>().map(|n| n.concat());
-                    names.filter(|n| n.len() <= 4).map_or(format!("{array}_value"), |n| format!("{array}_{n}"))
-                }
-            }
-        }
+        Op::Load(access) if access.path.is_empty() => element_name(function, access),
         Op::Load(Access { array, path, .. }) => part_name(function, shared, named(array).unwrap_or("element"), path),
         Op::Extract(base, path) => part_name(function, shared, named(base).unwrap_or("part"), path),
         Op::Call(callee, _) if result_name(shared, *callee, n).is_some() => result_name(shared, *callee, n)?,

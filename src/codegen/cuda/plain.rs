@@ -23,7 +23,7 @@ use crate::ir::{
     Const, FuncId, Function, FunctionKind, InstId, Module, Op, Phase, ValueDef, ValueId, Values, ViewIndex,
 };
 use crate::passes::inline;
-use crate::passes::pipelines::clean;
+use crate::passes::pipelines::{clean, own_elements};
 use crate::types::Type;
 
 /// What a text with plain kernels says at its head.
@@ -210,6 +210,9 @@ fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, Value
         }
     });
     clean(&mut function, &module.structs, &effects);
+    if function.phase == Phase::Backward {
+        own_elements(&mut function, &module.structs, &effects);
+    }
     Ok((function, like))
 }
 
@@ -402,7 +405,7 @@ pub fn offset(indices: Vec<Expr>, extent: &mut dyn FnMut(u8) -> Expr) -> Expr {
         if is_zero {
             return index;
         }
-        let start = Expr::infix(Infix::Mul, e, extent(dim));
+        let start = if e == Expr::atom("1") { extent(dim) } else { Expr::infix(Infix::Mul, e, extent(dim)) };
         // `start + i - 1`
         match index {
             Expr::Infix(op @ (Infix::Add | Infix::Sub), a, b) => {

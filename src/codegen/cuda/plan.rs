@@ -2,8 +2,8 @@
 
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
-use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueId, Values};
+use crate::ids::{IdSet, IdVec};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueDef, ValueId, Values};
 use crate::types::Scalar;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub enum Form {
 const LONGEST: u32 = 150;
 /// An `if` with a value is printed with `?:` up to this length.
 const LONGEST_CONDITIONAL: u32 = 90;
+/// A load is written twice, where nothing writes the array, up to this length.
+const LONGEST_TWICE: u32 = 24;
 /// The first term of the sum that an adjoint is stands in its expression up to this length.
 const LONGEST_TERM: u32 = 60;
 
@@ -38,11 +40,18 @@ impl Plan {
         self.expressions[inst]
     }
 
-    pub fn of(module: &Module, function: &Function, effects: &FunctionEffects) -> Plan {
+    /// `read_only`: arrays that no thread of the launch writes, whatever else is written.
+    pub fn of(
+        module: &Module,
+        function: &Function,
+        effects: &FunctionEffects,
+        read_only: Option<&IdSet<ValueId>>,
+    ) -> Plan {
         let mut planner = Planner {
             module,
             function,
             effects,
+            read_only,
             uses: function.values.ids().map(|_| Uses::default()).collect(),
             cost: function.values.ids().map(|_| Cost::default()).collect(),
             plan: Plan {
@@ -64,6 +73,8 @@ struct Uses {
     block: Option<BlockId>,
     /// The last use that was counted.
     user: Option<InstId>,
+    /// Some uses that were counted are in different blocks.
+    blocks: bool,
     /// Used as the end or step of a `for`, which is evaluated in every iteration.
     every_iteration: bool,
 }
@@ -76,12 +87,15 @@ struct Cost {
     /// Kinds of memory that evaluating it reads.
     reads: u8,
     calls: bool,
+    /// It reads arrays, be they such as nothing writes.
+    loads: bool,
 }
 
 struct Planner<'a> {
     module: &'a Module,
     function: &'a Function,
     effects: &'a FunctionEffects,
+    read_only: Option<&'a IdSet<ValueId>>,
     uses: IdVec<ValueId, Uses>,
     cost: IdVec<ValueId, Cost>,
     plan: Plan,
@@ -116,6 +130,7 @@ impl Planner<'_> {
         data.op.for_each_operand(|value| {
             let uses = &mut self.uses[value];
             uses.count = uses.count.wrapping_add_signed(by);
+            uses.blocks |= uses.block.is_some_and(|known| known != block);
             uses.block = Some(block);
             uses.user = Some(inst);
         });
@@ -133,6 +148,11 @@ impl Planner<'_> {
         for &id in &self.function.blocks[block].insts {
             let inst = &self.function.insts[id];
             let mut effects = self.effects.own(self.function, inst);
+            if let Op::Load(access) = &inst.op
+                && self.read_only.is_some_and(|arrays| arrays.contains(&access.array))
+            {
+                effects.reads = 0;
+            }
             for nested in inst.op.blocks() {
                 effects.join(self.block(nested));
             }
@@ -184,11 +204,12 @@ impl Planner<'_> {
         let value = &self.function.values[result];
         let uses = self.uses[result];
         let is_constant = matches!(inst.op, Op::Const(_) | Op::Zero) || is_table(self.module, self.function, inst);
-        let is_trivial = is_constant || self.is_trivial(&inst.op);
+        let is_trivial = is_constant || self.is_trivial(&inst.op) || self.is_read_twice(inst, uses, cost, block);
         let single = uses.count <= 1 && uses.block == Some(block);
-        let loop_bound = uses.every_iteration && (cost.reads != 0 || cost.calls || matches!(inst.op, Op::If { .. }));
+        let loop_bound = uses.every_iteration && (cost.loads || cost.calls || matches!(inst.op, Op::If { .. }));
         let needs_no_name = value.name.is_none() || single && cost.length <= LONGEST_TERM && self.is_term(result, inst);
-        let inline = is_constant || needs_no_name && !loop_bound && (is_trivial || single);
+        let inline =
+            is_constant || self.is_parameter(&inst.op) || needs_no_name && !loop_bound && (is_trivial || single);
         if inline {
             self.plan.forms[result] = Form::Inline;
         }
@@ -210,6 +231,36 @@ impl Planner<'_> {
             && self.plan.forms[sum] != Form::Unused
             && name(value).is_some_and(|name| name.starts_with("adj_"))
             && name(value) == name(sum)
+    }
+
+    /// What is a parameter or the thread's number where parameters are plain: in entries that kc made, a second name for it says
+    /// nothing.
+    fn is_parameter(&self, op: &Op) -> bool {
+        let is_own = |array: &ValueId| self.function.params().contains(array);
+        self.read_only.is_some()
+            && self.function.phase != Phase::Forward
+            && match op {
+                Op::ThreadNumber => true,
+                Op::Extent(array, _) => is_own(array),
+                _ => false,
+            }
+    }
+
+    /// `x[i]`, read by two neighbours: as clear as a name that somebody made up for it.
+    fn is_read_twice(&self, inst: &Inst, uses: Uses, cost: Cost, block: BlockId) -> bool {
+        let function = self.function;
+        let counts = |&index: &ValueId| match function.values[index].def {
+            ValueDef::Param(..) => true,
+            ValueDef::Result(inst, _) => matches!(function.insts[inst].op, Op::ThreadIndex(_)),
+        };
+        let Op::Load(access) = &inst.op else { return false };
+        inst.results.iter().all(|&result| function.ty(result).scalar_part().is_some_and(Scalar::is_float))
+            && access.indices.iter().all(counts)
+            && cost.reads == 0
+            && cost.length <= LONGEST_TWICE
+            && uses.count == 2
+            && !uses.blocks
+            && uses.block == Some(block)
     }
 
     fn is_inlined_tree(&self, value: ValueId) -> bool {
@@ -248,6 +299,7 @@ impl Planner<'_> {
                     cost.length += part.length + 3;
                     cost.reads |= part.reads;
                     cost.calls |= part.calls;
+                    cost.loads |= part.loads;
                 }
                 cost.length <= LONGEST_CONDITIONAL
             }
@@ -282,12 +334,14 @@ impl Planner<'_> {
             length: own_length(self.module, self.function, inst),
             reads: 0,
             calls: matches!(inst.op, Op::Call(..)),
+            loads: matches!(inst.op, Op::Load(_)),
         };
         for &value in operands {
             let part = self.operand_cost(value);
             cost.length += part.length;
             cost.reads |= part.reads;
             cost.calls |= part.calls;
+            cost.loads |= part.loads;
         }
         cost
     }

@@ -212,6 +212,15 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
         }
         let place = at.filter(|_| !matches!(stmt, Stmt::Declare(_)));
         let declares_several = matches!(stmt, Stmt::Declare(_)) && matches!(rest.peek(), Some(Stmt::Declare(_)));
+        let start = notes.is_empty().then(|| starts(stmt, &mut rest, level, vars)).flatten();
+        if let Some(text) = start {
+            out.extend(place.iter().map(|span| lined::begin(*span)));
+            line(out, level, &text);
+            if place.is_some() {
+                out.insert(out.len() - 1, lined::END);
+            }
+            continue;
+        }
         if notes.is_empty() && !declares_several {
             out.extend(place.iter().map(|span| lined::begin(*span)));
             statement(out, stmt, level, vars);
@@ -246,6 +255,39 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
         out.push('\n');
         notes.clear();
     }
+}
+
+/// `float adj_a = 0.0f, adj_b = 0.0f;`: adjoints that begin side by side, as many as fit on a line.
+fn starts(
+    stmt: &Stmt,
+    rest: &mut std::iter::Peekable<std::slice::Iter<'_, Stmt>>,
+    level: usize,
+    vars: &dyn Variables,
+) -> Option<String> {
+    let begins = |stmt: &Stmt| match stmt {
+        Stmt::Assign { var, value: value @ Expr::Atom(_), declare: true } if vars.name(*var).starts_with("adj_") => {
+            Some((vars.declaration(*var), expression(value, vars)))
+        }
+        _ => None,
+    };
+    let (declared, value) = begins(stmt)?;
+    let (ty, _) = declared.rsplit_once(' ')?;
+    let mut text = format!("{declared} = {value}");
+    let mut several = false;
+    loop {
+        let mut ahead = rest.clone();
+        let next = ahead.find(|stmt| !matches!(stmt, Stmt::At(_)));
+        let Some((other, value)) = next.and_then(begins) else { break };
+        let Some((_, name)) = other.rsplit_once(' ').filter(|(other, _)| *other == ty) else { break };
+        let longer = format!("{text}, {name} = {value}");
+        if level * 4 + longer.len() >= WIDTH {
+            break;
+        }
+        text = longer;
+        several = true;
+        *rest = ahead;
+    }
+    several.then(|| text + ";")
 }
 
 fn indent(out: &mut String, columns: usize) {

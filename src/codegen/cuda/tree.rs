@@ -92,6 +92,28 @@ impl Infix {
         })
     }
 
+    /// The order of integers that holds exactly when this one does not.
+    pub fn opposite(self) -> Option<Infix> {
+        Some(match self {
+            Infix::Lt => Infix::Ge,
+            Infix::Le => Infix::Gt,
+            Infix::Gt => Infix::Le,
+            Infix::Ge => Infix::Lt,
+            _ => return None,
+        })
+    }
+
+    /// The order of `b` and `a` that is this one of `a` and `b`.
+    pub fn mirrored(self) -> Option<Infix> {
+        Some(match self {
+            Infix::Lt => Infix::Gt,
+            Infix::Le => Infix::Ge,
+            Infix::Gt => Infix::Lt,
+            Infix::Ge => Infix::Le,
+            _ => return None,
+        })
+    }
+
     /// Whether `a op= b` exists and means `a = a op b`.
     pub fn has_assignment(self) -> bool {
         use Infix::*;
@@ -187,6 +209,33 @@ impl Expr {
         }
     }
 
+    /// Whether `!self` needs no `!`.
+    pub fn has_plain_negation(&self) -> bool {
+        match self {
+            Expr::Infix(op, ..) => op.negated().is_some(),
+            Expr::Prefix("!", _) => true,
+            _ => false,
+        }
+    }
+
+    /// A literal, or a composite of zeros.
+    pub fn is_constant(&self) -> bool {
+        match self {
+            Expr::Atom(_) => true,
+            Expr::Braces(_, parts) => parts.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// `0.0f`, `vec3{}`: what adds nothing.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Expr::Atom(text) => matches!(text.as_str(), "0.0f" | "0.0"),
+            Expr::Braces(_, parts) => parts.is_empty(),
+            _ => false,
+        }
+    }
+
     /// The literal's text without its sign, if this is a negative literal.
     pub fn as_negative_literal(&self) -> Option<&str> {
         if let Expr::Atom(text) = self { text.strip_prefix('-') } else { None }
@@ -239,23 +288,56 @@ pub fn reads(list: &[Stmt], var: Var) -> bool {
     })
 }
 
-/// Whether statements set a variable, whichever way they take.
-pub fn sets(list: &[Stmt], var: Var) -> bool {
+/// Whether statements set a variable before they read it, whichever way they take.
+pub fn sets_first(list: &[Stmt], var: Var) -> bool {
+    for stmt in list {
+        match stmt {
+            Stmt::Assign { var: set, value, .. } if *set == var => return !value.reads(var),
+            Stmt::If { condition, then, otherwise }
+                if !condition.reads(var) && sets_first(then, var) && sets_first(otherwise, var) =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+        let alone = std::slice::from_ref(stmt);
+        if jumps(alone) || assigns(alone, var) || reads(alone, var) {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether statements or those in them set a variable.
+pub fn assigns(list: &[Stmt], wanted: Var) -> bool {
+    list.iter().any(|stmt| {
+        let own = matches!(stmt, Stmt::Assign { var, .. } | Stmt::For { var, .. } if *var == wanted);
+        own || stmt.bodies().iter().any(|body| assigns(body, wanted))
+    })
+}
+
+/// Whether statements leave the loop around them or its iteration.
+pub fn jumps(list: &[Stmt]) -> bool {
     list.iter().any(|stmt| match stmt {
-        Stmt::Assign { var: set, .. } => *set == var,
-        Stmt::If { then, otherwise, .. } => sets(then, var) && sets(otherwise, var),
+        Stmt::Break | Stmt::Continue | Stmt::Return(_) => true,
+        Stmt::If { then, otherwise, .. } => jumps(then) || jumps(otherwise),
+        // Their own jumps stay in them, but for this.
+        Stmt::For { body, .. } | Stmt::While { body, .. } => returns(body),
         _ => false,
     })
+}
+
+fn returns(list: &[Stmt]) -> bool {
+    list.iter().any(|stmt| matches!(stmt, Stmt::Return(_)) || stmt.bodies().iter().any(|body| returns(body)))
 }
 
 /// A variable that both branches of an `if` set to the same constant before they do anything else with it, and where. Nothing leaves a
 /// branch before.
 pub fn same_start(then: &[Stmt], otherwise: &[Stmt]) -> Option<(Var, [usize; 2])> {
     fn start(list: &[Stmt], var: Var) -> Option<(usize, &String)> {
-        let is_simple = |stmt: &Stmt| stmt.bodies().iter().all(|body| body.is_empty()) && !stmt.leaves();
         let about = |stmt: &Stmt| {
             let alone = std::slice::from_ref(stmt);
-            !is_simple(stmt) || sets(alone, var) || reads(alone, var)
+            jumps(alone) || assigns(alone, var) || reads(alone, var)
         };
         let at = list.iter().position(about)?;
         match &list[at] {

@@ -65,31 +65,25 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x_i = x[i];
-        float choice;
-        if (x_i < 0.0f) {
-            if (adj_y) adj_y[i] = 0.0f;
-            choice = 0.0f;
-        } else {
+        float adj_total = adj_y ? take(adj_y[i]) : 0.0f;
+        float adj_x_i = 0.0f;
+        if (!(x_i < 0.0f)) {
             int k = 0;
             float total = 0.0f;
-            bool leave = false;
-            while (!leave && k < n) {
+            while (k < n) {
                 float v = x_i * (float)k;
-                if (!(v < 1.0f)) {
-                    total += v;
-                    leave = total > limit;
-                }
                 k += 1;
+                if (v < 1.0f) continue;
+                total += v;
+                if (total > limit) break;
             }
-            float adj_total = adj_y ? take(adj_y[i]) : 0.0f;
-            choice = 0.0f;
             for (int iteration = k - 1; iteration >= 0; --iteration) {
                 float iteration_as_float = (float)iteration;
                 float v = x_i * iteration_as_float;
                 float adj_v = v < 1.0f ? 0.0f : adj_total;
-                choice += adj_v * iteration_as_float;
+                adj_x_i += adj_v * iteration_as_float;
             }
         }
-        if (adj_x) adj_x[i] += choice;
+        if (adj_x) adj_x[i] += adj_x_i;
     }
 }

@@ -121,7 +121,7 @@ extern "C" __global__ void kept_state_cuda_kernel_backward(
             }
             adj_p += adj_q;
             adj_q = adj_q * 0.1f * q * 2.0f;
-            latest = iteration_kept[latest] == k && latest > 0u ? latest - 1u : latest;
+            if (iteration_kept[latest] == k && latest > 0u) latest -= 1u;
         }
         adj_p += adj_q;
         float adj_p_2 = 0.0f;

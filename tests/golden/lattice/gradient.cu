@@ -91,8 +91,6 @@ static __device__ bool operator!=(vec2 a, vec2 b) { return !(a == b); }
 
 static __device__ vec2 operator*(vec2 a, vec2 b) { return vec2{a.x * b.x, a.y * b.y}; }
 
-static __device__ vec2 operator-(vec2 a) { return vec2{-a.x, -a.y}; }
-
 static __device__ float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 
 static __device__ float equilibrium(int q, float rho, vec2 u) {
@@ -165,17 +163,16 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
             vec2 adj_u_2;
             adj_equilibrium(q, rho, u, product, adj_rho_2, adj_u_2);
             bool test = product != 0.0f;
-            adj_rho += test ? adj_rho_2 : 0.0f;
-            adj_u += test ? adj_u_2 : vec2{};
+            if (test) adj_rho += adj_rho_2;
+            if (test) adj_u += adj_u_2;
             if (adj_f) {
                 float adj_fq_2 = adj_fq - product;
                 atomicAdd(&adj_f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT), adj_fq_2);
             }
         }
-        vec2 quotient = adj_u / rho;
-        vec2 adj_momentum = adj_u != vec2{} ? quotient : vec2{};
-        vec2 choice = adj_u != vec2{} ? -(quotient * u) : vec2{};
-        adj_rho += choice.x + choice.y;
+        vec2 adj_momentum = adj_u != vec2{} ? adj_u / rho : vec2{};
+        vec2 choice = adj_u != vec2{} ? adj_momentum * u : vec2{};
+        adj_rho -= choice.x + choice.y;
         for (int q = 8; q >= 0; --q) {
             if (adj_f) {
                 vec2 product = adj_momentum * vec2{(float)cx[q], (float)cy[q]};

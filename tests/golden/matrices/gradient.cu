@@ -207,15 +207,14 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
             mat33 inverse_m = inverse(m);
             mat33 transpose_value = transpose(inverse_m);
             mat33 adj_m_2 = adj_m
-                    + (mat33{} - mul(mul(transpose_value, adj_transpose(inverse_m, -adj_m)),
-                    transpose_value));
+                    - mul(mul(transpose_value, adj_transpose(inverse_m, -adj_m)), transpose_value);
             float minus = -adj_energy_i;
             float adj_j = minus != 0.0f ? minus / j : 0.0f;
             float product = adj_energy_i * 0.5f;
             mat33 m_2 = {};
             m_2(2, 2) = product;
-            m_2(1, 1) = 0.0f + product;
-            m_2(0, 0) = 0.0f + product;
+            m_2(1, 1) = product;
+            m_2(0, 0) = product;
             mat33 adj_a, adj_b;
             adj_mul(transpose(m), m, m_2, adj_a, adj_b);
             adj_m_2 = adj_m_2 + adj_b + adj_transpose(m, adj_a) + adj_determinant(m, adj_j);

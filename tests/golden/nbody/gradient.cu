@@ -110,10 +110,10 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
             float quotient = mass[j] / product;
             vec3 product_2 = adj_f * d;
             float sum = product_2.x + product_2.y + product_2.z;
-            float quotient_2 = sum / product;
-            float choice = sum != 0.0f ? -(quotient_2 * quotient) : 0.0f;
-            float adj_r2 = choice * root_r2 + choice * r2 * 0.5f / root_r2;
-            if (adj_mass) atomicAdd(&adj_mass[j], sum != 0.0f ? quotient_2 : 0.0f);
+            float adj_mass_j = sum != 0.0f ? sum / product : 0.0f;
+            float minus = sum != 0.0f ? -(adj_mass_j * quotient) : 0.0f;
+            float adj_r2 = minus * root_r2 + minus * r2 * 0.5f / root_r2;
+            if (adj_mass) atomicAdd(&adj_mass[j], adj_mass_j);
             vec3 adj_d = (adj_f != vec3{} ? adj_f * quotient : vec3{}) + d * adj_r2 * 2.0f;
             adj_p -= adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);

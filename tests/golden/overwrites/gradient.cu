@@ -53,7 +53,7 @@ extern "C" __global__ void overwrites_cuda_kernel_forward(launch_bounds dim, arr
 }
 
 // `overwrites`, and a log of what its gradient needs and the launch overwrites.
-// log_float32[slot][thread] (1 slots): what was read from `x`: overwritten by the launch and needed in reverse
+// log_float32[slot][thread] (1 slot): what was read from `x`: overwritten by the launch and needed in reverse
 extern "C" __global__ void overwrites_cuda_kernel_augmented(
     launch_bounds dim, array1<float> x, float dt, array2<float> log_float32)
 {
@@ -73,7 +73,7 @@ extern "C" __global__ void overwrites_cuda_kernel_augmented(
 
 // Gradient of `overwrites`: adds to the adjoints of what it reads, takes those of what it writes.
 // An array of adjoints that is null stands for the one behind its array.
-// log_float32[slot][thread] (1 slots): what was read from `x`: overwritten by the launch and needed in reverse
+// log_float32[slot][thread] (1 slot): what was read from `x`: overwritten by the launch and needed in reverse
 extern "C" __global__ void overwrites_cuda_kernel_backward(
     launch_bounds dim, array1<float> x, float dt, array1<float> adj_x, float adj_dt,
     array2<float> log_float32)
@@ -82,14 +82,14 @@ extern "C" __global__ void overwrites_cuda_kernel_backward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int thread = (int)task;
         int log_slots = log_float32.shape[0];
-        if (!(0 < log_slots)) continue;
+        if (log_slots <= 0) continue;
         int i = (int)task;
         float log_float32_value = log_float32(0, thread);
         float adj_x_i = adj_x ? take(adj_x[i]) : 0.0f;
         float adj_x_i_2 = adj_x ? take(adj_x[i]) : 0.0f;
         if (adj_x) {
             float sum = adj_x_i * (log_float32_value + dt * cosf(log_float32_value)) * 2.0f + adj_x_i_2;
-            adj_x[i] += sum + (0.0f - sinf(log_float32_value) * (sum * dt));
+            adj_x[i] += sum - sinf(log_float32_value) * (sum * dt);
         }
     }
 }

@@ -95,12 +95,8 @@ extern "C" __global__ void quaternions_cuda_kernel_forward(
 
 static __device__ quat adj_length(quat a, float adj_ret) {
     float l = length(a);
-    quat adj_a;
-    if (l > 0.0f) {
-        adj_a = a * (adj_ret / l);
-    } else {
-        adj_a = quat{};
-    }
+    quat adj_a = {};
+    if (l > 0.0f) adj_a = a * (adj_ret / l);
     return adj_a;
 }
 

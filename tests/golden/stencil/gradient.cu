@@ -60,8 +60,8 @@ extern "C" __global__ void stencil_cuda_kernel_backward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
+        float adj_out_ij = adj_out ? take(adj_out(i, j)) : 0.0f;
         if (i > 0 && i < u.shape[0] - 1 && j > 0 && j < u.shape[1] - 1) {
-            float adj_out_ij = adj_out ? take(adj_out(i, j)) : 0.0f;
             if (adj_u) {
                 float adj_around = adj_out_ij * c;
                 atomicAdd(&adj_u(i, j), adj_out_ij - adj_around * 4.0f);
@@ -70,9 +70,8 @@ extern "C" __global__ void stencil_cuda_kernel_backward(
                 atomicAdd(&adj_u(i + 1, j), adj_around);
                 atomicAdd(&adj_u(i - 1, j), adj_around);
             }
-        } else {
-            float adj_out_ij = adj_out ? take(adj_out(i, j)) : 0.0f;
-            if (adj_u) atomicAdd(&adj_u(i, j), adj_out_ij);
+        } else if (adj_u) {
+            atomicAdd(&adj_u(i, j), adj_out_ij);
         }
     }
 }

@@ -115,10 +115,10 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
                 reached = end;
             }
             adj_r *= 0.5f;
-            float quotient = adj_r / r_2;
-            adj_a += adj_r != 0.0f ? quotient : 0.0f;
-            adj_r += adj_r != 0.0f ? -(quotient * (a / r_2)) : 0.0f;
-            latest = iteration_kept[latest] == iteration_2 && latest > 0u ? latest - 1u : latest;
+            float choice = adj_r != 0.0f ? adj_r / r_2 : 0.0f;
+            adj_a += choice;
+            if (adj_r != 0.0f) adj_r -= choice * (a / r_2);
+            if (iteration_kept[latest] == iteration_2 && latest > 0u) latest -= 1u;
         }
         if (adj_x) adj_x[i] += adj_a;
     }
