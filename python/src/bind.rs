@@ -53,8 +53,7 @@ impl<'k, 'py> Binder<'k, 'py> {
                 let read = reader(value).map_err(|fault| named(place, self.signature, self.structs, fault))?;
                 for (k, field) in fields.iter().enumerate() {
                     let Some(item) = read(&field.name)? else {
-                        let (name, found) = (&self.structs[id].name, kind_of(value));
-                        let what = format!("expected a `{name}`, and the {found} has no field `{}`", field.name);
+                        let what = no_field(&self.structs[id].name, &field.name, value);
                         return Err(named(place, self.signature, self.structs, Refused::new("E1004", what).into()));
                     };
                     self.pack(&place.field(k as u32, field.ty, self.structs), &item)?;
@@ -98,7 +97,15 @@ impl<'k, 'py> Binder<'k, 'py> {
                     return Err(Refused::new("E1005", format!("its gradient is {}", found(gradient))).into());
                 };
                 let (its, _) = describe(ty, &other, self.structs)?;
-                if its.shape != descriptor.shape || its.strides != descriptor.strides || !other.writable {
+                // Along a dimension with one element nobody steps.
+                let strides = |of: &ArrayDescriptor| {
+                    (0..MAX_DIMS)
+                        .filter(|&k| of.shape[k] > 1)
+                        .map(|k| of.strides[k])
+                        .collect::<SmallVec<[i32; MAX_DIMS]>>()
+                };
+                let differ = its.data != 0 && strides(&its) != strides(&descriptor);
+                if its.shape != descriptor.shape || differ || !other.writable {
                     let what = "its gradient has not the same shape and strides, or is read-only";
                     return Err(Refused::new("E1009", what).into());
                 }
@@ -124,11 +131,16 @@ pub fn named(place: &Place, signature: &Signature, structs: &StructTable, fault:
     }
 }
 
+/// What a struct argument lacks.
+pub fn no_field(ty: &str, field: &str, value: &Bound<'_, PyAny>) -> String {
+    format!("expected a `{ty}`, and the {} has no field `{field}`", kind_of(value))
+}
+
 /// Gives the field of a name, if there is one.
-type Reader<'a, 'py> = Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>;
+pub type Reader<'a, 'py> = Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>;
 
 /// How the fields of a struct argument are read: from a dict, a structured scalar, or attributes.
-fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Fault> {
+pub fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Fault> {
     if let Ok(dict) = value.cast::<PyDict>() {
         return Ok(Box::new(move |name| dict.get_item(name)));
     }

@@ -48,7 +48,7 @@ impl Array {
     }
 
     /// The array as a NumPy array: the same memory.
-    fn numpy(&self, py: Python<'_>) -> Py<PyUntypedArray> {
+    pub fn numpy(&self, py: Python<'_>) -> Py<PyUntypedArray> {
         self.data.clone_ref(py)
     }
 
@@ -59,7 +59,7 @@ impl Array {
     }
 
     #[getter(_grad)]
-    fn grad(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+    pub fn grad(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.grad.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|grad| grad.clone_ref(py))
     }
 

@@ -1,7 +1,7 @@
 //! How is a kernel launched?
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
@@ -187,13 +187,17 @@ impl Kernel {
 
     /// The kernel with its gradient, compiled when it is first asked for.
     pub(super) fn differentiated(&self, form: Form) -> std::result::Result<Arc<Gradient>, Error> {
-        let known = || self.shared.gradients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&form) {
+        if let Some(found) = self.gradients().get(&form) {
             return Ok(found.clone());
         }
         let made = Arc::new(Gradient::new(&self.shared.module, self.name(), &form)?);
         // Two threads may both compile; one's is kept.
-        Ok(known().entry(form).or_insert(made).clone())
+        Ok(self.gradients().entry(form).or_insert(made).clone())
+    }
+
+    /// Those that are compiled, by their form.
+    pub(super) fn gradients(&self) -> MutexGuard<'_, HashMap<Form, Arc<Gradient>>> {
+        self.shared.gradients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its forward mode, in the same way.
