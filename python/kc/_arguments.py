@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from . import _native
@@ -52,12 +54,26 @@ def as_numpy(value):
         if getattr(value, "requires_grad", False) and hasattr(value, "detach"):
             value = value.detach()
         return _of(value, _native.describe(value))
+    if hasattr(value, "__cuda_array_interface__"):
+        return _of(value, _native.describe(value))
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
     except TypeError:
         return None
+
+
+def stream_of(value, ordinal):
+    """The CUDA stream that the library of an array uses now. None: it is not known how to ask."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(ordinal).cuda_stream
+    if library == "cupy":
+        cuda = sys.modules["cupy"].cuda
+        with cuda.Device(ordinal):
+            return cuda.get_current_stream().ptr
+    return None
 
 
 class _Memory:

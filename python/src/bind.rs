@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Fault, Refused};
 use crate::value;
-use crate::view::{self, Kind, View};
+use crate::view::{self, Gpu, Kind, View};
 
 /// Arguments on their way into a launch.
 pub struct Binder<'k, 'py> {
@@ -22,13 +22,57 @@ pub struct Binder<'k, 'py> {
     owners: SmallVec<[Bound<'py, PyAny>; 2]>,
     /// The gradients of arrays, by the arrays' names (`x`, `s.x`).
     gradients: Option<HashMap<String, Bound<'py, PyAny>>>,
+    /// Whether arrays may be in the memory of a GPU; if so, where they are: the first of them, and its name.
+    anywhere: bool,
+    at: Option<(Option<Gpu>, String)>,
 }
 
 type Done = Result<(), Fault>;
 
 impl<'k, 'py> Binder<'k, 'py> {
     pub fn new(signature: &'k Signature, structs: &'k StructTable) -> Binder<'k, 'py> {
-        Binder { signature, structs, laid: signature.room(), owners: SmallVec::new(), gradients: None }
+        let (laid, owners) = (signature.room(), SmallVec::new());
+        Binder { signature, structs, laid, owners, gradients: None, anywhere: false, at: None }
+    }
+
+    /// For arrays that may be in the memory of a GPU.
+    pub fn anywhere(mut self) -> Self {
+        self.anywhere = true;
+        self
+    }
+
+    /// Where the arrays are. None: on the host.
+    pub fn gpu(&self) -> Option<Gpu> {
+        self.at.as_ref().and_then(|(gpu, _)| *gpu)
+    }
+
+    /// All arrays of a launch are on one device.
+    fn place_at(&mut self, place: &Place, gpu: Option<Gpu>) -> Done {
+        match &self.at {
+            None if gpu.is_some() && !self.anywhere => Err(on_gpu("it").into()),
+            None => {
+                let name = || self.signature.name(&place.path, self.structs);
+                self.at = self.anywhere.then(|| (gpu, name()));
+                Ok(())
+            }
+            Some((known, _)) if *known == gpu => Ok(()),
+            Some((known, name)) => {
+                let where_is = |gpu: &Option<Gpu>| match gpu {
+                    None => "the memory of the host".to_string(),
+                    Some(Gpu { ordinal: None, .. }) => "the memory of a GPU".to_string(),
+                    Some(Gpu { ordinal: Some(n), .. }) => format!("the memory of GPU {n}"),
+                };
+                let (here, there) = (where_is(&gpu), where_is(known));
+                let streams = known.zip(gpu).filter(|(a, b)| a.stream != b.stream && a.ordinal == b.ordinal);
+                let refused = match streams {
+                    Some(_) => Refused::new("E1104", format!("its library uses another stream than that of `{name}`"))
+                        .help("use one stream for all arrays of a launch, or wait for the others and convert them"),
+                    None => Refused::new("E1104", format!("is in {here}, and `{name}` is in {there}"))
+                        .help("copy one of them, so that all arrays of a launch are on one device"),
+                };
+                Err(refused.into())
+            }
+        }
     }
 
     /// With gradients of arrays, by the arrays' names.
@@ -84,6 +128,7 @@ impl<'k, 'py> Binder<'k, 'py> {
             let refused = Refused::new("E1005", format!("expected {wanted}, found {}", found(value)));
             return Err(refused.help("make an array of it, with `numpy.array` or `kc.array`").into());
         };
+        self.place_at(place, view.gpu)?;
         let writes = self.signature.writes(&place.path);
         let (mut descriptor, extent) = describe(ty, &view, self.structs)?;
         if writes && !view.writable {
@@ -93,7 +138,7 @@ impl<'k, 'py> Binder<'k, 'py> {
         if let Some(gradients) = &self.gradients {
             let name = self.signature.name(&place.path, self.structs);
             if let Some(gradient) = gradients.get(&name) {
-                let Some(other) = view::view(gradient)? else {
+                let Some(other) = view::view(gradient)?.filter(|other| other.gpu.is_none()) else {
                     return Err(Refused::new("E1005", format!("its gradient is {}", found(gradient))).into());
                 };
                 let (its, _) = describe(ty, &other, self.structs)?;
@@ -117,6 +162,13 @@ impl<'k, 'py> Binder<'k, 'py> {
         self.owners.extend(view.owner.take());
         Ok(())
     }
+}
+
+/// What is asked of an array on a GPU and is done on the host.
+pub fn on_gpu(what: &str) -> Refused {
+    let what = if what == "it" { String::new() } else { format!("{what} ") };
+    Refused::new("E1104", format!("{what}is in the memory of a GPU, and this runs on the host"))
+        .help("copy it to the host first, for PyTorch with `.cpu()`; launches alone take arrays on a GPU")
 }
 
 /// An error that names its argument.

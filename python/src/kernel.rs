@@ -16,6 +16,7 @@ use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
 use crate::module::Module;
 use crate::tape::{self, Tape};
+use crate::view::Gpu;
 
 /// A kernel that is compiled when it is first needed.
 #[pyclass(frozen, subclass, weakref, module = "kc._native")]
@@ -43,9 +44,14 @@ impl Ready {
 
     /// Runs the kernel.
     pub fn launch(&self, py: Python<'_>, dim: &Dim, given: &[Bound<'_, PyAny>]) -> PyResult<()> {
-        let mut binder = Binder::new(self.kernel.signature(), self.kernel.structs());
+        let mut binder = Binder::new(self.kernel.signature(), self.kernel.structs()).anywhere();
         for (n, value) in given.iter().enumerate() {
             binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+        }
+        if let Some(Gpu { ordinal, stream }) = binder.gpu() {
+            // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by libraries that know of the stream.
+            let launched = py.detach(|| unsafe { self.kernel.launch_resident(dim, &binder.laid, ordinal, stream) });
+            return launched.map_err(|error| error::raise(py, &error));
         }
         // SAFETY: the arguments fit, and `given` and the binder keep their memory.
         let outcome = py.detach(|| unsafe { self.kernel.launch_bound(dim, &binder.laid) });

@@ -13,6 +13,7 @@
 //! | `view` | where does an object have its numbers? |
 //! | `memory` | what else is asked of an array's memory? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
+//! | `gpu` | and which of them are in the memory of a GPU? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
@@ -27,6 +28,7 @@ mod bind;
 mod derivative;
 mod dlpack;
 mod error;
+mod gpu;
 mod kernel;
 mod memory;
 mod module;

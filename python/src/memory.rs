@@ -11,6 +11,7 @@ use pyo3::types::{PyFloat, PyInt};
 use smallvec::SmallVec;
 use twox_hash::XxHash3_128;
 
+use crate::bind;
 use crate::view::{Kind, View, of_numpy, view};
 
 /// What NumPy needs to know of an array of another library: address, whether it may be written, extents, strides, the name of
@@ -20,10 +21,14 @@ type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<
 #[pyfunction]
 pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py>>> {
     let py = value.py();
-    let Some(View { data, shape, strides, kind, writable, owner }) = view(value).map_err(|fault| fault.raise(py))?
+    let Some(View { data, shape, strides, kind, writable, owner, gpu }) =
+        view(value).map_err(|fault| fault.raise(py))?
     else {
         return Ok(None);
     };
+    if gpu.is_some() {
+        return Err(bind::on_gpu("an array").raise(py));
+    }
     let Kind::Scalar(scalar) = kind else { return Ok(None) };
     let owner = owner.unwrap_or_else(|| value.clone());
     Ok(Some((data.expose_provenance(), writable, shape.to_vec(), strides.to_vec(), scalar.name(), owner)))

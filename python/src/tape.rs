@@ -4,12 +4,13 @@
 //! derivative nor the flow of gradients would be right. The Python half (`kc/_tape.py`) has what users call.
 
 use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kc::embed::Part;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
+use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
@@ -42,7 +43,7 @@ pub struct Tape {
     /// The most bytes that one of them has.
     longest: usize,
     /// The gradients of each backward run.
-    runs: Vec<Run>,
+    runs: Mutex<Vec<Run>>,
     broken: Option<String>,
 }
 
@@ -220,6 +221,15 @@ impl Step {
 impl Tape {
     fn edit<'a>(slf: &'a Bound<'_, Tape>) -> PyResult<PyRefMut<'a, Tape>> {
         slf.try_borrow_mut().map_err(|_| PyRuntimeError::new_err("the tape is in use by another thread"))
+    }
+
+    fn look<'a>(slf: &'a Bound<'_, Tape>) -> PyResult<PyRef<'a, Tape>> {
+        slf.try_borrow().map_err(|_| PyRuntimeError::new_err("the tape records in another thread now"))
+    }
+
+    /// Threads may run backward, and ask for gradients, at once.
+    fn runs(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Run>> {
+        self.runs.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A launch that is recorded.
@@ -413,8 +423,8 @@ impl Tape {
     /// Runs all derivatives, from gradients of some arrays on.
     fn _backward(slf: &Bound<'_, Tape>, seeds: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<()> {
         let py = slf.py();
+        let tape = Tape::look(slf)?;
         let run = {
-            let tape = slf.try_borrow().map_err(|_| PyRuntimeError::new_err("the tape is in use by another thread"))?;
             if let Some(text) = &tape.broken {
                 return Err(wrong(py, text, None));
             }
@@ -450,7 +460,7 @@ impl Tape {
             }
             run
         };
-        Tape::edit(slf)?.runs.push(run);
+        tape.runs(py).push(run);
         Ok(())
     }
 
@@ -461,7 +471,7 @@ impl Tape {
     ) -> PyResult<Vec<Bound<'py, PyUntypedArray>>> {
         let place = Place::of(array);
         let mut found = Vec::new();
-        for run in &mut Tape::edit(slf)?.runs {
+        for run in Tape::look(slf)?.runs(slf.py()).iter_mut() {
             found.extend(run.view(slf.py(), &place)?);
         }
         Ok(found)
@@ -478,7 +488,7 @@ impl Tape {
 
     /// Forgets the gradients of all runs.
     fn _forget(slf: &Bound<'_, Tape>) -> PyResult<()> {
-        let old = std::mem::take(&mut Tape::edit(slf)?.runs);
+        let old = std::mem::take(&mut *Tape::look(slf)?.runs(slf.py()));
         drop(old);
         Ok(())
     }
@@ -504,7 +514,9 @@ impl Tape {
             visit.call(&version.array)?;
             visit.call(&version.saved)?;
         }
-        self.runs.iter().try_for_each(|run| run.traverse(&visit))
+        // What is not looked at counts as used by somebody.
+        let Ok(runs) = self.runs.try_lock() else { return Ok(()) };
+        runs.iter().try_for_each(|run| run.traverse(&visit))
     }
 
     fn __clear__(&mut self) {

@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 
 use crate::bind::{self, Binder};
 use crate::error;
+use crate::gpu;
 use crate::kernel::Kernel;
 use crate::view::{Kind, View};
 
@@ -158,16 +159,11 @@ fn leaf(py: Python<'_>, given: Given, signature: &Signature, structs: &StructTab
     let what = match place.ty {
         Type::Array(ty) => {
             let scalar = scalar.ok_or_else(|| PyValueError::new_err(format!("kernels have no `{number}`")))?;
-            let mut step = scalar.size() as isize;
-            let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, extents.len());
-            for (stride, extent) in strides.iter_mut().zip(&extents).rev() {
-                *stride = step;
-                step *= (*extent).max(1);
-            }
+            let strides = gpu::by_rows(&extents, scalar.size() as isize);
             // Only its form is looked at.
             let data = std::ptr::without_provenance_mut(64);
             let (shape, kind) = (SmallVec::from_vec(extents), Kind::Scalar(scalar));
-            let view = View { data, shape, strides, kind, writable: true, owner: None };
+            let view = View { data, shape, strides, kind, writable: true, owner: None, gpu: None };
             let (descriptor, extent) = bind::describe(ty, &view, structs)
                 .map_err(|fault| bind::named(&place, signature, structs, fault).raise(py))?;
             What::Array { ty, descriptor, bytes: extent.bytes }

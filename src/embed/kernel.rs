@@ -11,6 +11,7 @@ use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
+use crate::run::devices::cuda::Resident;
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::program::{self, Program};
 use crate::run::told;
@@ -58,6 +59,8 @@ struct Shared {
     /// As they were asked for.
     gradients: Mutex<HashMap<Form, Arc<Gradient>>>,
     tangents: OnceLock<Tangents>,
+    /// By the GPU that it is loaded on.
+    resident: Mutex<HashMap<i32, Arc<Resident>>>,
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
@@ -75,8 +78,9 @@ impl Kernel {
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);
-        let gradients = Mutex::default();
-        let shared = Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), device, module };
+        let (gradients, resident) = (Mutex::default(), Mutex::default());
+        let shared =
+            Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), resident, device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim: None })
     }
 
@@ -257,6 +261,53 @@ impl Kernel {
             .and_then(|code| unsafe { code.run(&program.module, &job) })
             .map_err(|error| self.error(error, program))?;
         self.conclude(program, shared.forward, &bounds, dims, ran)
+    }
+
+    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it. The arrays are in the memory of that GPU:
+    /// of this number, or else of the one that the driver says. Indices are not tested.
+    ///
+    /// # Errors
+    /// The arguments do not fit (`E1006`), there is no driver or no such GPU (`E1104`), or it refuses the launch (`E1107`).
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch_bound`], until the launch is over; the stream stays as long.
+    #[doc(hidden)]
+    pub unsafe fn launch_resident(
+        &self,
+        dim: &Dim,
+        bound: &Bound,
+        ordinal: Option<i32>,
+        stream: u64,
+    ) -> std::result::Result<(), Error> {
+        let program = self.shared.module.program();
+        let run = || {
+            let bounds = self.bounds(dim)?;
+            let any = bound.memory.iter().chain(&bound.constant).next();
+            let ordinal = match (ordinal, any) {
+                (Some(ordinal), _) => ordinal,
+                (None, Some(&(address, _))) => Resident::ordinal_of(address)?,
+                (None, None) => 0,
+            };
+            let resident = self.resident(ordinal)?;
+            let block = self.block_dim.unwrap_or(Job::BLOCK_DIM);
+            // SAFETY: the caller's promise.
+            unsafe { resident.launch(stream, &bounds, bound.block(), block) }
+        };
+        run().map_err(|error| self.error(error, program))
+    }
+
+    /// The kernel on a GPU, loaded when it is first asked for.
+    fn resident(&self, ordinal: i32) -> Result<Arc<Resident>> {
+        let shared = &*self.shared;
+        let known = || shared.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&ordinal) {
+            return Ok(found.clone());
+        }
+        let module = &shared.module.program().module;
+        let load = || Resident::load(module, shared.forward, &HOW, ordinal);
+        let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
+        // Two threads may both load it; one's is kept.
+        Ok(known().entry(ordinal).or_insert(made).clone())
     }
 
     /// Compiles what a launch of this size runs, if that was not done yet.
