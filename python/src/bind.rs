@@ -197,7 +197,8 @@ pub fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, 
         return Ok(Box::new(move |name| dict.get_item(name)));
     }
     // `numpy.void`: an element of a structured array.
-    let names = value.getattr_opt("dtype")?.map(|dtype| dtype.getattr("names")).transpose()?;
+    // (That of kc's arrays is a class.)
+    let names = value.getattr_opt("dtype")?.map(|dtype| dtype.getattr_opt("names")).transpose()?.flatten();
     if names.is_some_and(|names| !names.is_none()) {
         return Ok(Box::new(move |name| value.get_item(name).map(Some)));
     }

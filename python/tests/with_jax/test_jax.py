@@ -210,6 +210,10 @@ def test_what_does_not_fit():
         kc.jax.function(steps, outputs=["x"])(4, x)
     with pytest.raises(jax.errors.JaxRuntimeError, match="(?s)E1101.*index 4 is out of bounds.*`x`"):
         f(5, 1.0, x, double(5)).block_until_ready()
+    with pytest.raises(kc.ArgumentError, match="E1006.*Tracer(.|\n)*Python's numbers"):
+        jax.jit(lambda n: f(n, 1.0, x, x))(4)
+    for n in (np.int64(4), jnp.int32(4), (np.int32(4),)):
+        assert f(n, 1.0, x, x).shape == (4,)
     # What failed leaves the next launch alone.
     assert f(4, 1.0, x, x).shape == (4,)
 
