@@ -22,9 +22,9 @@ pub struct Binder<'k, 'py> {
     owners: SmallVec<[Bound<'py, PyAny>; 2]>,
     /// The gradients of arrays, by the arrays' names (`x`, `s.x`).
     gradients: Option<HashMap<String, Bound<'py, PyAny>>>,
-    /// Whether arrays may be in the memory of a GPU; if so, where they are: the first of them, and its name.
+    /// Whether arrays may be in the memory of a GPU; if so, where they are, and which of them said so first.
     anywhere: bool,
-    at: Option<(Option<Gpu>, String)>,
+    at: Option<(Option<Gpu>, SmallVec<[u32; 4]>)>,
 }
 
 type Done = Result<(), Fault>;
@@ -51,12 +51,12 @@ impl<'k, 'py> Binder<'k, 'py> {
         match &self.at {
             None if gpu.is_some() && !self.anywhere => Err(on_gpu("it").into()),
             None => {
-                let name = || self.signature.name(&place.path, self.structs);
-                self.at = self.anywhere.then(|| (gpu, name()));
+                self.at = self.anywhere.then(|| (gpu, place.path.clone()));
                 Ok(())
             }
             Some((known, _)) if *known == gpu => Ok(()),
-            Some((known, name)) => {
+            Some((known, first)) => {
+                let name = self.signature.name(first, self.structs);
                 let where_is = |gpu: &Option<Gpu>| match gpu {
                     None => "the memory of the host".to_string(),
                     Some(Gpu { ordinal: None, .. }) => "the memory of a GPU".to_string(),

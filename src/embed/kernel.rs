@@ -9,13 +9,14 @@ use super::derivative::{Form, Gradient, Part, Tangents};
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
+use crate::diag::Code;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::cuda::Resident;
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::program::{self, Program};
 use crate::run::told;
-use crate::run::{Fail, Result};
+use crate::run::{Fail, Result, fail};
 use crate::types::StructTable;
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
@@ -282,11 +283,9 @@ impl Kernel {
         let program = self.shared.module.program();
         let run = || {
             let bounds = self.bounds(dim)?;
-            let any = bound.memory.iter().chain(&bound.constant).next();
-            let ordinal = match (ordinal, any) {
-                (Some(ordinal), _) => ordinal,
-                (None, Some(&(address, _))) => Resident::ordinal_of(address)?,
-                (None, None) => 0,
+            let ordinal = match ordinal {
+                Some(ordinal) => ordinal,
+                None => one_gpu(bound)?,
             };
             let resident = self.resident(ordinal)?;
             let block = self.block_dim.unwrap_or(Job::BLOCK_DIM);
@@ -341,6 +340,18 @@ impl Kernel {
     pub(super) fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
         Error::new(vec![*error], program.clone())
     }
+}
+
+/// The GPU in whose memory all arrays are, by what the driver says of their addresses.
+fn one_gpu(bound: &Bound) -> Result<i32> {
+    let mut known = None;
+    for &(address, _) in bound.memory.iter().chain(&bound.constant) {
+        let ordinal = Resident::ordinal_of(address)?;
+        if *known.get_or_insert(ordinal) != ordinal {
+            return Err(fail(Code::E1104, "the arrays of the launch are in the memory of several GPUs"));
+        }
+    }
+    Ok(known.unwrap_or(0))
 }
 
 /// How many coordinates the threads of a kernel ask for.
