@@ -126,6 +126,22 @@ print(json.dumps(y.data.tolist()))
     assert run(program, tmp_path, standin)[0] == [6, 4, 2]
 
 
+def test_the_context_of_a_thread_stays(standin, tmp_path):
+    program = """
+import ctypes
+driver, found = ctypes.CDLL("libcuda.so"), ctypes.c_void_p()
+driver.cuCtxSetCurrent(ctypes.c_void_p(77))
+x, y = There([1, 2, 3]), There([1, 2, 3])
+contexts = []
+for _ in range(2):
+    saxpy(3, 2.0, x, y)
+    driver.cuCtxGetCurrent(ctypes.byref(found))
+    contexts.append(found.value)
+print(json.dumps([contexts, y.data.tolist()]))
+"""
+    assert run(program, tmp_path, standin)[0] == [[77, 77], [5, 10, 15]]
+
+
 def test_what_does_not_fit(standin, tmp_path):
     program = """
 x, y, host = There([1, 2, 3]), There([1, 2, 3]), np.ones(3, np.float32)

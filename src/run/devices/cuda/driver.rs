@@ -1,6 +1,7 @@
 //! The CUDA driver, which is loaded when first asked for: kc needs neither a driver nor a toolkit to build or to start.
 //!
-//! Nothing of a launch stays on the device: module, memory and events are released on every way out.
+//! Nothing of a launch stays on the device: module, memory and events are released on every way out. A kernel for arrays that are
+//! there already stays loaded until it is dropped.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
@@ -171,6 +172,23 @@ impl Drop for Context {
     }
 }
 
+/// Whatever context is current in this thread becomes it again when this goes: other libraries of the process have theirs.
+struct Beside(Option<sys::CUcontext>);
+
+impl Beside {
+    /// The driver was started.
+    fn begin() -> Result<Beside> {
+        result::ctx::get_current().map(Beside).map_err(|e| refused("the context of this thread", e))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // SAFETY: it was the current one. A failure leaves nothing to do.
+        let _ = unsafe { result::ctx::set_current(self.0.unwrap_or(null_mut())) };
+    }
+}
+
 /// A kernel loaded on a device.
 pub struct Kernel {
     module: sys::CUmodule,
@@ -194,6 +212,8 @@ unsafe impl Sync for Kernel {}
 impl Kernel {
     /// Compiles a kernel for a GPU and loads it.
     pub fn load(module: &Module, kernel: FuncId, fmad: bool, ordinal: i32) -> Result<Kernel> {
+        start()?;
+        let _beside = Beside::begin()?;
         let context = Context::open(ordinal)?;
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
         let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked: false };
@@ -272,17 +292,13 @@ impl Kernel {
         // The driver copies them.
         values.extend(offsets.iter().map(|&at| args.cast_mut().wrapping_byte_add(at as usize)));
         let stream: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
-        // The caller's other libraries have a context of this thread, too.
-        let before = result::ctx::get_current().map_err(|e| refused("its context", e))?;
+        let _beside = Beside::begin()?;
         self.context.enter()?;
         let launched = (0..repeats).try_for_each(|_| {
             // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is the caller's promise.
             unsafe { result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, &mut values) }
         });
-        // SAFETY: it was the current one.
-        let back = unsafe { result::ctx::set_current(before.unwrap_or(null_mut())) };
-        launched.map_err(|e| self.fault(e, threads, block_dim))?;
-        back.map_err(|e| refused("a context", e))
+        launched.map_err(|e| self.fault(e, threads, block_dim))
     }
 
     fn blocks(&self, threads: u64, block_dim: u32) -> Result<u32> {
@@ -350,7 +366,8 @@ impl Executable for Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // After a fault of a kernel the driver refuses this too, and takes the module back all the same.
+        // After a fault of a kernel the driver refuses these too, and takes the module back all the same.
+        let _beside = Beside::begin();
         let _ = self.context.enter();
         // A launch that nobody waited for may still run.
         let _ = result::ctx::synchronize();
