@@ -49,6 +49,7 @@ wheel:
 	@scripts/setup.sh python
 	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
+	.env-python/bin/python python/needs.py out/wheels/*.whl
 
 bench: release
 	@scripts/setup.sh test

@@ -124,12 +124,14 @@ def with_jax():
     own = jax.jit(lambda x, y, z: x * y + z)
     compiled = jax.jit(lambda x, y, z: f(1000, x, y, z))
     gradient = jax.jit(jax.grad(lambda x, y, z: f(1000, x, y, z).sum()))
+    tangent = jax.jit(lambda x, y, z: jax.jvp(lambda x: f(1000, x, y, z), (x,), (y,))[1])
     turns = jax.jit(lambda x, y, z: jax.lax.fori_loop(0, 1000, lambda _, x: f(1000, x, y, z), x))
     for what, call, scale in [
         ("JAX function", lambda: f(1000, *arrays), 1e6),
         ("the same in a compiled program", lambda: compiled(*arrays), 1e6),
         ("the same by JAX alone", lambda: own(*arrays), 1e6),
         ("its gradient, compiled", lambda: gradient(*arrays), 1e6),
+        ("its tangent, compiled", lambda: tangent(*arrays), 1e6),
         ("a turn of a compiled loop", lambda: turns(*arrays), 1e3),
     ]:
         call().block_until_ready()

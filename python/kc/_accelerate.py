@@ -117,10 +117,12 @@ class _Taken:
         if name not in native.names:
             raise ValueError(f"it needs a value that is not known: {native.warnings}")
         made = Kernel(lambda: (native, name, {}), name)
-        _compare_layout(kernel, _native.layout(made))
-        if own.has_backward:
+        moves = _moves(kernel, _native.layout(made))
+        if own.has_backward and moves:
+            self.why_backward = "an argument is an indexedarray"
+        elif own.has_backward:
             try:
-                records, _ = _native.needs(made, [], [])
+                records = _native.records(made, [])
             except Error as error:
                 records, self.why_backward = True, f"{error.code}: {error.message}"
             if records:
@@ -128,10 +130,10 @@ class _Taken:
             elif _prints(text):
                 self.why_backward = "Warp prints adjoints where a kernel prints"
         place, forward, backward = _native.warp_take(
-            made, kernel.adj.kernel_dim, own, own.has_backward, self.why_backward is None
+            made, kernel.adj.kernel_dim, own, own.has_backward, self.why_backward is None, moves
         )
         self.kernel, self.place = made, place
-        self.short = _launch.short_way(kernel, place, _native.layout(made))
+        self.short = None if moves else _launch.short_way(kernel, place, _native.layout(made))
         function = ctypes.CFUNCTYPE(None)
         self.forward, self.backward = function(forward), function(backward) if backward else None
 
@@ -155,15 +157,30 @@ def _prints(text) -> bool:
     return any(getattr(called, "id", getattr(called, "attr", None)) == "print" for called in calls)
 
 
-def _compare_layout(kernel, known):
-    """Arguments must lie where kc takes them from."""
+def _moves(kernel, known):
+    """Where arguments lie for Warp and for kc, how many bytes they have, and of an indexedarray its dimensions. Without such they must
+    lie where kc takes them from: no moves.
+    """
+    from warp._src import types as warp_types
+
     fields = [(argument.label, _ctype(argument.type)) for argument in kernel.adj.args]
     if len(fields) != len(known):
         raise ValueError("kc sees another number of arguments")
     layout = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
-    for (name, kind), (offset, size) in zip(fields, known):
-        if getattr(layout, name).offset != offset or ctypes.sizeof(kind) != size:
+    ranks = [argument.type.ndim if _is_indexed(argument.type) else 0 for argument in kernel.adj.args]
+    moves = [(getattr(layout, name).offset, offset, size, rank) for (name, _), (offset, size), rank in zip(fields, known, ranks)]
+    for (name, kind), (at, offset, size, rank) in zip(fields, moves):
+        descriptor = ctypes.sizeof(warp_types.array_t)
+        wanted = descriptor * (1 + rank) if rank else ctypes.sizeof(kind)
+        if size != wanted or at != offset and not any(ranks):
             raise ValueError(f"the argument `{name}` lies elsewhere for kc than for Warp")
+    return moves if any(ranks) else None
+
+
+def _is_indexed(kind):
+    from warp._src import types as warp_types
+
+    return warp_types.is_array(kind) and warp_types.matches_array_class(kind, warp_types.indexedarray)
 
 
 def _ctype(kind):
@@ -173,7 +190,7 @@ def _ctype(kind):
     if isinstance(kind, codegen.Struct):
         return kind.ctype
     if warp_types.is_array(kind):
-        return warp_types.array_t
+        return warp_types.indexedarray_t if _is_indexed(kind) else warp_types.array_t
     if issubclass(kind, (ctypes.Array, ctypes.Structure)):
         return kind
     return {int: ctypes.c_int32, float: ctypes.c_float, bool: ctypes.c_bool}.get(kind) or kind._type_

@@ -1,6 +1,8 @@
-"""The arguments of one launch by name, as derivatives need them: which arrays there are, and which of them are one."""
+"""Arguments as Python code looks at them: descriptions of parameters, and arrays of other libraries as NumPy's."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 
@@ -14,51 +16,6 @@ def refuse(code: str, text: str, advice: str | None = None) -> ArgumentError:
     return ArgumentError(f"error[{code}]: {text}{more}", code=code, message=text)
 
 
-class Place:
-    """Where the memory of an array is: from byte ``low`` to before ``high``. ``key`` is the same for arrays with the same elements."""
-
-    __slots__ = ("key", "start", "low", "high")
-
-    def __init__(self, array, start, low, high):
-        self.key = (start, array.shape, array.strides, array.dtype)
-        self.start, self.low, self.high = start, low, high
-
-    def meets(self, other) -> bool:
-        return self.low < other.high and other.low < self.high
-
-
-def places(arrays) -> list:
-    """Of each array."""
-    return [Place(array, *reach) for array, reach in zip(arrays, _native.reaches(arrays)[0])]
-
-
-class Slot:
-    """An array argument: a parameter, or a field of a struct (``"s.x"``)."""
-
-    __slots__ = ("name", "path", "about", "given", "array", "place", "earlier", "floats", "writes")
-
-    def __init__(self, name, path, about, given, array):
-        self.name, self.path, self.about = name, path, about
-        #: What the caller passed, and the NumPy array of its memory.
-        self.given, self.array = given, array
-        #: Where its memory is.
-        self.place = None
-        #: The first slot with the same array, if that is another one.
-        self.earlier = None
-        #: Whether its elements are floats, and whether the kernel writes to it by this name.
-        self.floats, self.writes = about["floats"], about["writes"]
-
-    @property
-    def first(self) -> Slot:
-        return self.earlier or self
-
-    @property
-    def held(self):
-        """The gradient that the caller's array has, as a NumPy array."""
-        grad = self.given._grad if isinstance(self.given, _native.Array) else None
-        return None if grad is None else as_numpy(grad)
-
-
 def parameters_of(kernel) -> list:
     """Name and description of each parameter. They stay as they are once the kernel is compiled."""
     known = kernel.__dict__.get("_known_parameters")
@@ -67,84 +24,8 @@ def parameters_of(kernel) -> list:
     return known
 
 
-class Arguments:
-    """``tree`` is what goes to the kernel, with slots for arrays and dicts for structs."""
-
-    def __init__(self, kernel, values):
-        self.kernel = kernel.__name__
-        self.slots = []
-        #: Name and description of each float that is given by value.
-        self.floats = {}
-        parameters = parameters_of(kernel)
-        self.tree = [
-            self._value((n,), name, about, value) for n, ((name, about), value) in enumerate(zip(parameters, values))
-        ]
-        #: Pairs of paths of slots with one array.
-        self.same = []
-        #: Pairs of slots that are only read, and share memory.
-        self.shared = []
-        self._compare()
-        #: The first slot of each array that the kernel writes to.
-        self.written = {slot.first for slot in self.slots if slot.writes}
-
-    def _value(self, path, name, about, value):
-        if "fields" in about:
-            fields = about["fields"].items()
-            return {
-                field: self._value((*path, k), f"{name}.{field}", inner, field_of(name, value, field))
-                for k, (field, inner) in enumerate(fields)
-            }
-        if "ndim" not in about:
-            if about["float"]:
-                self.floats[name] = about
-            return value
-        array = None if value is None else as_numpy(value)
-        if array is None:
-            return value
-        slot = Slot(name, path, about, value, array)
-        self.slots.append(slot)
-        return slot
-
-    def _compare(self):
-        """Finds arrays that are one. A derivative takes different parameters to share no memory that is written."""
-        arrays = [slot.array for slot in self.slots]
-        reaches, meeting = _native.reaches(arrays)
-        for slot, array, reach in zip(self.slots, arrays, reaches):
-            slot.place = Place(array, *reach)
-        for i, j in meeting:
-            a, b = self.slots[i], self.slots[j]
-            if _is_one(a, b):
-                if b.first is b:
-                    b.earlier = a.first
-                    self.same.append((a.first.path, b.path))
-            elif a.first is a and b.first is b and _share(a.array, b.array):
-                if a.writes or b.writes:
-                    text = f"arguments `{a.name}` and `{b.name}` of kernel `{self.kernel}` share memory, and the kernel writes to it"
-                    advice = "pass one array for both, or arrays that share nothing: a derivative of this launch may be wrong"
-                    raise refuse("E1010", text, advice)
-                self.shared.append((a, b))
-
-    def filled(self, of) -> list:
-        """The arguments for the kernel, with ``of(slot)`` in the place of each slot."""
-
-        return [_filled(node, of) for node in self.tree]
-
-    def names(self, wanted) -> str:
-        """For messages."""
-        return ", ".join(f"`{slot.name}`" for slot in self.slots if wanted(slot)) or "none"
-
-
-def _filled(node, of):
-    if isinstance(node, Slot):
-        return of(node)
-    return {name: _filled(inner, of) for name, inner in node.items()} if type(node) is dict else node
-
-
-def _is_one(a, b) -> bool:
-    return a.about["type"] == b.about["type"] and a.place.key == b.place.key
-
-
-def _share(x, y) -> bool:
+def share(x, y) -> bool:
+    """Whether two arrays have an element in common."""
     try:
         return np.shares_memory(x, y, max_work=100_000)
     except Exception:
@@ -173,12 +54,26 @@ def as_numpy(value):
         if getattr(value, "requires_grad", False) and hasattr(value, "detach"):
             value = value.detach()
         return _of(value, _native.describe(value))
+    if hasattr(value, "__cuda_array_interface__"):
+        return _of(value, _native.describe(value))
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
     except TypeError:
         return None
+
+
+def stream_of(value, ordinal):
+    """The CUDA stream that the library of an array uses now. None: it is not known how to ask."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(ordinal).cuda_stream
+    if library == "cupy":
+        cuda = sys.modules["cupy"].cuda
+        with cuda.Device(ordinal):
+            return cuda.get_current_stream().ptr
+    return None
 
 
 class _Memory:
@@ -220,12 +115,18 @@ def is_plain(array) -> bool:
 
 def zeros_like(array):
     """Zeros with the strides of an array that is plain."""
-    if array.flags.c_contiguous or array.size == 0:
-        return np.zeros(array.shape, array.dtype)
+    made = np.zeros(array.shape, array.dtype)
+    if made.strides == array.strides or array.size == 0:
+        return made
     reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides)]
     below = -sum(step for step in reach if step < 0)
     above = sum(step for step in reach if step > 0) + array.dtype.itemsize
     return np.ndarray(array.shape, array.dtype, np.zeros(below + above, np.uint8), below, array.strides)
+
+
+def apart(array):
+    """The same elements, each with memory of its own."""
+    return np.array(array)
 
 
 def copy(array):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from ._arguments import parameters_of, refuse
 from ._kernel import Kernel
 
@@ -67,7 +69,7 @@ def _shape(kind, shape, dim, given):
         shape = shape(dim, **given)
     if shape is None:
         shape = dim
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = _extents(shape)
     # A function may tell the shape with the components of its elements, as tensors have it.
     inner = kind["inner"]
     if inner and len(shape) == kind["ndim"] + len(inner) and shape[kind["ndim"] :] == inner:
@@ -75,6 +77,18 @@ def _shape(kind, shape, dim, given):
     if len(shape) != kind["ndim"]:
         raise refuse("E1009", f"an output of {kind['ndim']} dimensions is to have shape {shape}", "outputs={'name': shape}")
     return (*shape, *inner)
+
+
+def _extents(shape):
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        pass
+    try:
+        return tuple(shape)
+    except TypeError:
+        text = f"the shape of an output is a number or several, not {shape!r}"
+        raise refuse("E1006", text, "`dim` and shapes are Python's numbers, not what JAX traces") from None
 
 
 def _arrays(about, before=""):

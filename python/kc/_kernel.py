@@ -63,9 +63,7 @@ class Kernel(_native.Kernel):
         A ``kc.array`` with a ``.grad`` uses that: the run starts from it, and changes it.
         ``parameters=False`` leaves out what is given by value.
         """
-        from . import _derivative
-
-        return _derivative.grad(self, dim, arguments, named, grads, parameters)
+        return _native.grad(self, (dim, *arguments), named, grads if type(grads) is dict else dict(grads or {}), parameters)
 
     def jvp(self, dim, *arguments, tangents, **named) -> dict:
         """Runs the kernel, and its derivative in forward mode beside it; gives the tangent of every array that it writes.

@@ -70,9 +70,12 @@ class _Text:
         if warp_types.is_reference(t):
             return f"wp.ref[{self.type(t.value_type)}]"
         if warp_types.is_array(t):
-            if not warp_types.matches_array_class(t, warp_types.array):
-                raise Refused(f"an argument is a {warp_types.concrete_array_type(t).__name__}")
-            return f"wp.array(dtype={self.type(t.dtype)}, ndim={t.ndim})"
+            kind = warp_types.concrete_array_type(t)
+            if kind not in (warp_types.array, warp_types.indexedarray):
+                raise Refused(f"an argument is a {kind.__name__}")
+            if kind is warp_types.indexedarray and t.dtype is typing.Any:
+                raise Refused("an argument is an indexedarray of any type")
+            return f"wp.{kind.__name__}(dtype={self.type(t.dtype)}, ndim={t.ndim})"
         if warp_types.is_tile(t):
             return f"wp.tile(dtype={self.type(t.dtype)}, shape=({', '.join(map(str, t.shape))},))"
         if not isinstance(t, (type, typing.TypeVar)):
@@ -108,6 +111,8 @@ class _Text:
 
     def struct(self, s) -> str:
         if id(s) not in self.names:
+            if any(warp_types.matches_array_class(var.type, warp_types.indexedarray) for var in s.vars.values()):
+                raise Refused(f"the struct `{s.key}` has an indexedarray, which lies otherwise for Warp")
             fields = [f"    {name}: {self.type(var.type)}" for name, var in s.vars.items()] or ["    pass"]
             name = self.names[id(s)] = self.unique(s.key)
             self.kept.append(s)

@@ -3,7 +3,8 @@
     square = kc.jax.function(kernel, outputs=["y"])
     jax.grad(lambda x: square(n, x).sum())(x)
 
-They work under ``jax.jit``, where XLA calls the kernel's code itself, without Python, and under ``jax.grad`` and ``jax.vmap``.
+They work under ``jax.jit``, where XLA calls the kernel's code itself, without Python, and under ``jax.grad``, ``jax.jvp``,
+``jax.linearize`` and ``jax.vmap``.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import functools
 import hashlib
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
+from jax.interpreters import ad, batching, mlir
 
 from . import _native
 from ._arguments import field_of, parameters_of, refuse
+from ._errors import GradientError
 from ._function import Function
 
 __all__ = ["function"]
@@ -29,7 +33,7 @@ jax.ffi.register_ffi_target(_TARGET, _native.xla_target(), platform="cpu")
 
 
 def function(kernel, outputs):
-    """A function of arrays that launches ``kernel``, differentiable in reverse mode, for the CPU.
+    """A function of arrays that launches ``kernel``, differentiable in forward and in reverse mode, for the CPU.
 
     It is called as ``f(dim, *arguments)`` with the kernel's arguments but for ``outputs``, which it makes and gives back: zeros at
     first. ``outputs`` lists their names, or maps each to its shape: ``{"loss": 1, "y": lambda dim, x: x.shape}``, a number,
@@ -128,21 +132,21 @@ class _Call:
     def _form(self):
         return self.dim, self.leaves, self.outputs
 
-    def planned(self, backward):
+    def planned(self, mode, along=()):
         """The name of its plan."""
         known = self.kernel.__dict__.setdefault("_known_plans", {})
-        key = (self, backward)
+        key = (self, mode, along)
         if key not in known:
-            known[key] = self._plan(backward)
+            known[key] = self._plan(mode, along)
         return known[key]
 
-    def _plan(self, backward):
-        parameters = backward and any(_floats(leaf) and self.is_value(leaf) for leaf in self.leaves)
+    def _plan(self, mode, along):
+        parameters = mode == "backward" and any(_floats(leaf) and self.is_value(leaf) for leaf in self.leaves)
         # The same in every process for the same code, and for no other.
-        form = (self.kernel.__name__, *self._form(), backward, parameters, _native.version())
+        form = (self.kernel.__name__, *self._form(), mode, along, parameters, _native.version())
         name = hashlib.sha256(f"{self.kernel.ir}\n{form!r}".encode()).hexdigest()
         leaves, outputs = list(self.leaves), list(self.outputs)
-        _native.xla_plan(name, self.kernel, self.dim, leaves, outputs, backward=backward, parameters=parameters)
+        _native.xla_plan(name, self.kernel, self.dim, leaves, outputs, mode=mode, parameters=parameters, along=along)
         return name
 
     def is_value(self, leaf):
@@ -152,34 +156,122 @@ class _Call:
             about = dict(enumerate(kind.get("fields", {}).values()))
         return "ndim" not in kind
 
-    def run(self, backward, results, operands):
+    @property
+    def wanted(self):
+        """The results that are floats."""
+        return tuple(output for output in self.outputs if _floats(output))
+
+    def run(self, mode, results, operands, along=()):
         types = tuple(jax.ShapeDtypeStruct(shape, jnp.dtype(scalar)) for _, shape, scalar in results)
-        return tuple(jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands, launch=self.planned(backward)))
+        call = jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")
+        return tuple(call(*operands, launch=self.planned(mode, along)))
 
 
 def _floats(leaf):
     return jnp.issubdtype(jnp.dtype(leaf[2]), jnp.floating)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _launch(call, block, *arrays):
-    return call.run(False, call.outputs, [block, *arrays])
+    return call.run("launch", call.outputs, [block, *arrays])
 
 
-def _forward(call, block, *arrays):
+def _forward(call, given, tangents):
+    block, *arrays = given
     found = _launch(call, block, *arrays)
-    return found, (block, arrays, found)
+    tangents = tangents[1:]
+    along = tuple(n for n, leaf in enumerate(call.leaves) if _floats(leaf) and not _is_zero(tangents[n]))
+    made = iter(_along.bind(block, *arrays, *found, *(tangents[n] for n in along), call=call, along=along) if along and call.wanted else ())
+    return found, tuple(_tangent(output, made) for output in call.outputs)
 
 
-def _backward(call, kept, gradients):
-    block, arrays, found = kept
-    seeds = [gradient for output, gradient in zip(call.outputs, gradients) if _floats(output)]
-    wanted = [leaf for leaf in call.leaves if _floats(leaf)]
-    made = iter(call.run(True, wanted, [block, *arrays, *found, *seeds]) if wanted else ())
-    return (None, *(next(made) if _floats(leaf) else None for leaf in call.leaves))
+def _is_zero(tangent):
+    return isinstance(tangent, (ad.Zero, jax.custom_derivatives.SymbolicZero))
 
 
-_launch.defvjp(_forward, _backward)
+def _tangent(output, made):
+    _, shape, scalar = output
+    if not _floats(output):
+        return np.zeros(shape, jax.dtypes.float0)
+    found = next(made, None)
+    return jnp.zeros(shape, scalar) if found is None else found
+
+
+_launch.defjvp(_forward, symbolic_zeros=True)
+
+# How results change along tangents of some of the arguments: linear in these. What is linear can be transposed, and that is the
+# gradient. It is given the launch's arguments and results, then the tangents of the arguments whose numbers `along` lists.
+_along = jax.extend.core.Primitive("kc_along")
+_along.multiple_results = True
+
+
+def _parts(call, operands):
+    """The arguments, the results and the tangents."""
+    first, second = 1 + len(call.leaves), 1 + len(call.leaves) + len(call.outputs)
+    return operands[:first], operands[first:second], operands[second:]
+
+
+def _tangents(*operands, call, along):
+    given, _, tangents = _parts(call, operands)
+    return call.run("forward", call.wanted, [*given, *tangents], along)
+
+
+def _transposed(gradients, *operands, call, along):
+    given, found, tangents = _parts(call, operands)
+    seeds = [jnp.zeros(shape, scalar) if _is_zero(gradient) else gradient for gradient, (_, shape, scalar) in zip(gradients, call.wanted)]
+    made = _gradients(call, *given, *found, *seeds)
+    of = dict(zip((n for n, leaf in enumerate(call.leaves) if _floats(leaf)), made))
+    wanted = [of[n] if ad.is_undefined_primal(tangent) else None for n, tangent in zip(along, tangents)]
+    return [None] * (len(given) + len(found)) + wanted
+
+
+def _along_tangents(operands, tangents, *, call, along):
+    """The derivative of what is linear is itself; of the arguments' part there is none here."""
+    given, found, more = _parts(call, tangents)
+    if not all(_is_zero(tangent) or tangent.dtype == jax.dtypes.float0 for tangent in (*given, *found)):
+        raise _second(call)
+    made = _along.bind(*operands, call=call, along=along)
+    numbers = _parts(call, operands)[2]
+    filled = [jnp.zeros_like(number) if _is_zero(tangent) else tangent for number, tangent in zip(numbers, more)]
+    first = len(operands) - len(filled)
+    return made, _along.bind(*operands[:first], *filled, call=call, along=along)
+
+
+def _batched(operands, dims, **options):
+    """One after the other."""
+    mapped = [jnp.moveaxis(operand, dim, 0) for operand, dim in zip(operands, dims) if dim is not None]
+
+    def one(parts):
+        parts = iter(parts)
+        return _along.bind(*(operand if dim is None else next(parts) for operand, dim in zip(operands, dims)), **options)
+
+    found = jax.lax.map(one, mapped)
+    return found, [0] * len(found)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _gradients(call, *operands):
+    """The gradients of the arguments that are floats."""
+    return call.run("backward", [leaf for leaf in call.leaves if _floats(leaf)], operands)
+
+
+@_gradients.defjvp
+def _no_second(call, _, __):
+    raise _second(call)
+
+
+def _second(call):
+    text = f"the derivative of kernel `{call.kernel.__name__}` has no derivative of its own here"
+    return GradientError(f"error[E1103]: {text}", code="E1103", message=text)
+
 
 #: What is called outside of compiled programs is compiled, too: once for each form.
 _compiled = jax.jit(_launch, static_argnums=0)
+_compiled_tangents = jax.jit(_tangents, static_argnames=("call", "along"))
+
+_along.def_impl(_compiled_tangents)
+_along.def_abstract_eval(lambda *_, call, along: [jax.core.ShapedArray(shape, jnp.dtype(scalar)) for _, shape, scalar in call.wanted])
+mlir.register_lowering(_along, mlir.lower_fun(_tangents, multiple_results=True))
+ad.primitive_jvps[_along] = _along_tangents
+ad.primitive_transposes[_along] = _transposed
+batching.primitive_batchers[_along] = _batched

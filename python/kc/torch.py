@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from . import _native
-from ._arguments import Arguments, as_numpy, field_of, is_plain, parameters_of, zeros_like
+from ._arguments import apart, as_numpy, field_of, is_plain, parameters_of, zeros_like
 from ._derivative import by_value
 from ._errors import GradientError
 from ._function import Function
-from ._tape import _Version
+from ._native import Arguments
 
 __all__ = ["function"]
 
@@ -72,15 +72,15 @@ class _Call:
             array = as_numpy(value)
             if array is not None:
                 # Nobody else tells whether it changes before the derivative reads it.
-                self.versions.append((name, _Version(array)))
+                self.versions.append((name, array, _native.digest(array)))
         return _Constant(value)
 
     def filled(self, tensors, outputs):
         return [_fill(node, tensors, outputs) for node in self.tree]
 
     def unchanged(self):
-        for name, version in self.versions:
-            if version.digest != _native.digest(version.array):
+        for name, array, digest in self.versions:
+            if digest != _native.digest(array):
                 text = f"array `{name}` of kernel `{self.kernel.__name__}` was changed since the launch, and its derivative reads it"
                 raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
 
@@ -142,7 +142,7 @@ class _Launch(torch.autograd.Function):
         tensors = [tensor.detach().contiguous() for tensor in saved[: ctx.count]]
         outputs = dict(zip(call.names, (tensor.detach() for tensor in saved[ctx.count :])))
         call.unchanged()
-        records, _ = _native.needs(call.kernel, [], [])
+        records = _native.records(call.kernel, [])
         if records:
             # The launch runs again, with what its derivative needs written down.
             outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
@@ -150,19 +150,22 @@ class _Launch(torch.autograd.Function):
         leaves = [leaf for node in call.tree for leaf in _leaves(node)]
         found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
         seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
-        given = {}
+        given, own = {}, {}
         for slot in arguments.slots:
             if slot.floats:
                 gradient = found.get(slot.name, seeds.get(slot.name))
-                # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
-                given[slot.name] = _apart(slot) if gradient is None else gradient
+                if gradient is None:
+                    # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
+                    own[slot.name] = slot.array if is_plain(slot.array) else apart(slot.array)
+                    gradient = zeros_like(own[slot.name])
+                given[slot.name] = gradient
         if not records:
             # The launch ran without a look at whether the order of its threads shows in the gradient.
             fresh = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
-            before = arguments.filled(lambda slot: fresh.get(slot.name, slot.array))
+            before = arguments.filled(lambda slot: fresh.get(slot.name, own.get(slot.name, slot.array)))
             _native.look(call.kernel, call.dim, before, given, [])
         wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
-        data = arguments.filled(lambda slot: slot.array)
+        data = arguments.filled(lambda slot: own.get(slot.name, slot.array))
         values = _native.gradient(
             call.kernel, call.dim, data, given, [], parameters=wanted, backward=not records, silent=True
         )
@@ -209,12 +212,6 @@ class _Once(torch.autograd.Function):
     def backward(ctx, *_):
         text = f"the gradient of kernel `{ctx.kernel}` has no gradient of its own here"
         raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
-
-
-def _apart(slot):
-    if not is_plain(slot.array):
-        slot.array = slot.array.copy()
-    return zeros_like(slot.array)
 
 
 def _tensor(array, like):

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Fault, Refused};
 use crate::value;
-use crate::view::{self, Kind, View};
+use crate::view::{self, Gpu, Kind, View};
 
 /// Arguments on their way into a launch.
 pub struct Binder<'k, 'py> {
@@ -22,13 +22,57 @@ pub struct Binder<'k, 'py> {
     owners: SmallVec<[Bound<'py, PyAny>; 2]>,
     /// The gradients of arrays, by the arrays' names (`x`, `s.x`).
     gradients: Option<HashMap<String, Bound<'py, PyAny>>>,
+    /// Whether arrays may be in the memory of a GPU; if so, where they are, and which of them said so first.
+    anywhere: bool,
+    at: Option<(Option<Gpu>, SmallVec<[u32; 4]>)>,
 }
 
 type Done = Result<(), Fault>;
 
 impl<'k, 'py> Binder<'k, 'py> {
     pub fn new(signature: &'k Signature, structs: &'k StructTable) -> Binder<'k, 'py> {
-        Binder { signature, structs, laid: signature.room(), owners: SmallVec::new(), gradients: None }
+        let (laid, owners) = (signature.room(), SmallVec::new());
+        Binder { signature, structs, laid, owners, gradients: None, anywhere: false, at: None }
+    }
+
+    /// For arrays that may be in the memory of a GPU.
+    pub fn anywhere(mut self) -> Self {
+        self.anywhere = true;
+        self
+    }
+
+    /// Where the arrays are. None: on the host.
+    pub fn gpu(&self) -> Option<Gpu> {
+        self.at.as_ref().and_then(|(gpu, _)| *gpu)
+    }
+
+    /// All arrays of a launch are on one device.
+    fn place_at(&mut self, place: &Place, gpu: Option<Gpu>) -> Done {
+        match &self.at {
+            None if gpu.is_some() && !self.anywhere => Err(on_gpu("it").into()),
+            None => {
+                self.at = self.anywhere.then(|| (gpu, place.path.clone()));
+                Ok(())
+            }
+            Some((known, _)) if *known == gpu => Ok(()),
+            Some((known, first)) => {
+                let name = self.signature.name(first, self.structs);
+                let where_is = |gpu: &Option<Gpu>| match gpu {
+                    None => "the memory of the host".to_string(),
+                    Some(Gpu { ordinal: None, .. }) => "the memory of a GPU".to_string(),
+                    Some(Gpu { ordinal: Some(n), .. }) => format!("the memory of GPU {n}"),
+                };
+                let (here, there) = (where_is(&gpu), where_is(known));
+                let streams = known.zip(gpu).filter(|(a, b)| a.stream != b.stream && a.ordinal == b.ordinal);
+                let refused = match streams {
+                    Some(_) => Refused::new("E1104", format!("its library uses another stream than that of `{name}`"))
+                        .help("use one stream for all arrays of a launch, or wait for the others and convert them"),
+                    None => Refused::new("E1104", format!("is in {here}, and `{name}` is in {there}"))
+                        .help("copy one of them, so that all arrays of a launch are on one device"),
+                };
+                Err(refused.into())
+            }
+        }
     }
 
     /// With gradients of arrays, by the arrays' names.
@@ -53,8 +97,7 @@ impl<'k, 'py> Binder<'k, 'py> {
                 let read = reader(value).map_err(|fault| named(place, self.signature, self.structs, fault))?;
                 for (k, field) in fields.iter().enumerate() {
                     let Some(item) = read(&field.name)? else {
-                        let (name, found) = (&self.structs[id].name, kind_of(value));
-                        let what = format!("expected a `{name}`, and the {found} has no field `{}`", field.name);
+                        let what = no_field(&self.structs[id].name, &field.name, value);
                         return Err(named(place, self.signature, self.structs, Refused::new("E1004", what).into()));
                     };
                     self.pack(&place.field(k as u32, field.ty, self.structs), &item)?;
@@ -85,6 +128,7 @@ impl<'k, 'py> Binder<'k, 'py> {
             let refused = Refused::new("E1005", format!("expected {wanted}, found {}", found(value)));
             return Err(refused.help("make an array of it, with `numpy.array` or `kc.array`").into());
         };
+        self.place_at(place, view.gpu)?;
         let writes = self.signature.writes(&place.path);
         let (mut descriptor, extent) = describe(ty, &view, self.structs)?;
         if writes && !view.writable {
@@ -94,11 +138,19 @@ impl<'k, 'py> Binder<'k, 'py> {
         if let Some(gradients) = &self.gradients {
             let name = self.signature.name(&place.path, self.structs);
             if let Some(gradient) = gradients.get(&name) {
-                let Some(other) = view::view(gradient)? else {
+                let Some(other) = view::view(gradient)?.filter(|other| other.gpu.is_none()) else {
                     return Err(Refused::new("E1005", format!("its gradient is {}", found(gradient))).into());
                 };
                 let (its, _) = describe(ty, &other, self.structs)?;
-                if its.shape != descriptor.shape || its.strides != descriptor.strides || !other.writable {
+                // Along a dimension with one element nobody steps.
+                let strides = |of: &ArrayDescriptor| {
+                    (0..MAX_DIMS)
+                        .filter(|&k| of.shape[k] > 1)
+                        .map(|k| of.strides[k])
+                        .collect::<SmallVec<[i32; MAX_DIMS]>>()
+                };
+                let differ = its.data != 0 && strides(&its) != strides(&descriptor);
+                if its.shape != descriptor.shape || differ || !other.writable {
                     let what = "its gradient has not the same shape and strides, or is read-only";
                     return Err(Refused::new("E1009", what).into());
                 }
@@ -110,6 +162,13 @@ impl<'k, 'py> Binder<'k, 'py> {
         self.owners.extend(view.owner.take());
         Ok(())
     }
+}
+
+/// What is asked of an array on a GPU and is done on the host.
+pub fn on_gpu(what: &str) -> Refused {
+    let what = if what == "it" { String::new() } else { format!("{what} ") };
+    Refused::new("E1104", format!("{what}is in the memory of a GPU, and this runs on the host"))
+        .help("copy it to the host first, for PyTorch with `.cpu()`; launches alone take arrays on a GPU")
 }
 
 /// An error that names its argument.
@@ -124,16 +183,22 @@ pub fn named(place: &Place, signature: &Signature, structs: &StructTable, fault:
     }
 }
 
+/// What a struct argument lacks.
+pub fn no_field(ty: &str, field: &str, value: &Bound<'_, PyAny>) -> String {
+    format!("expected a `{ty}`, and the {} has no field `{field}`", kind_of(value))
+}
+
 /// Gives the field of a name, if there is one.
-type Reader<'a, 'py> = Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>;
+pub type Reader<'a, 'py> = Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>;
 
 /// How the fields of a struct argument are read: from a dict, a structured scalar, or attributes.
-fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Fault> {
+pub fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Fault> {
     if let Ok(dict) = value.cast::<PyDict>() {
         return Ok(Box::new(move |name| dict.get_item(name)));
     }
     // `numpy.void`: an element of a structured array.
-    let names = value.getattr_opt("dtype")?.map(|dtype| dtype.getattr("names")).transpose()?;
+    // (That of kc's arrays is a class.)
+    let names = value.getattr_opt("dtype")?.map(|dtype| dtype.getattr_opt("names")).transpose()?.flatten();
     if names.is_some_and(|names| !names.is_none()) {
         return Ok(Box::new(move |name| value.get_item(name).map(Some)));
     }

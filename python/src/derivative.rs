@@ -1,23 +1,116 @@
 //! How are the derivatives of a kernel asked for? What the Python half has sorted out (`kc/_derivative.py`) is bound and run.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use kc::analysis::alias::Root;
 use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part};
 use kc::{Outcome, Warning};
+use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
+use crate::arguments::{self, Arguments};
 use crate::bind::Binder;
-use crate::error;
-use crate::kernel::{Kernel, conclude};
+use crate::error::{self, Refused};
+use crate::kernel::{Kernel, Ready, conclude};
+use crate::memory::{apart, zeros_like};
 
 /// Arrays that are one: parameter, then fields, of each.
 type Same = Vec<(Vec<u32>, Vec<u32>)>;
 /// Name, shape and numbers of the gradient of a value.
 type Found = Vec<(String, Vec<u64>, Vec<f64>)>;
 
-fn form(parameters: bool, same: Same) -> Form {
+/// The gradients of arrays by the arrays' names.
+pub type Gradients<'py> = HashMap<String, Bound<'py, PyAny>>;
+
+/// A launch whose derivative is asked for.
+pub struct Launch {
+    pub kernel: Py<Kernel>,
+    pub dim: Dim,
+    pub arguments: Arguments,
+    pub gradient: Arc<Gradient>,
+}
+
+impl Launch {
+    /// `parameters`: with gradients of what is given by value.
+    pub fn new(
+        kernel: &Bound<'_, Kernel>,
+        ready: &Ready,
+        dim: Dim,
+        values: &[Bound<'_, PyAny>],
+        parameters: bool,
+    ) -> PyResult<Launch> {
+        let py = kernel.py();
+        let arguments = Arguments::of(kernel, values)?;
+        let root = |n: usize| {
+            let path = &arguments.part(ready, n).path;
+            Root::Param(path[0], path[1..].to_vec())
+        };
+        let form = Form { parameters, same: arguments.same().map(|(a, b)| (root(a), root(b))).collect() };
+        let gradient = derived(py, ready, form)?;
+        for given in &arguments.arrays {
+            let part = &ready.parts().arrays[given.part];
+            if part.floats && given.written && !given.place.is_plain(py) {
+                let (name, kernel) = (&part.name, ready.kernel.name());
+                let text =
+                    format!("elements of argument `{name}` of kernel `{kernel}` share memory, and it writes to them");
+                return Err(Refused::new("E1010", text).raise(py));
+            }
+        }
+        Ok(Launch { kernel: kernel.clone().unbind(), dim, arguments, gradient })
+    }
+
+    /// The derivative of it, with these values and gradients.
+    pub fn call<'a, 'py>(
+        &'a self,
+        ready: &'a Ready,
+        values: &'a [Bound<'py, PyAny>],
+        gradients: Gradients<'py>,
+    ) -> Call<'a, 'py> {
+        Call { ready, gradient: &self.gradient, dim: &self.dim, values, gradients }
+    }
+
+    /// Raises where the order of threads would show in the gradient.
+    pub fn look(&self, py: Python<'_>, ready: &Ready) -> PyResult<()> {
+        let form = arguments::form(py, &self.arguments, self.dim.extents());
+        let known = || ready.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if form.as_ref().is_some_and(|form| known().contains(form)) {
+            return Ok(());
+        }
+        let arrays = &self.arguments.arrays;
+        let mut data: Vec<Bound<'_, PyUntypedArray>> = Vec::with_capacity(arrays.len());
+        let mut made: Vec<Option<Bound<'_, PyUntypedArray>>> = Vec::with_capacity(arrays.len());
+        let mut given = Gradients::default();
+        for (n, array) in arrays.iter().enumerate() {
+            let part = self.arguments.part(ready, n);
+            if array.first != n {
+                data.push(data[array.first].clone());
+                made.push(made[array.first].clone());
+            } else {
+                let own = array.array.bind(py);
+                data.push(if array.place.is_plain(py) { own.clone() } else { apart(own)? });
+                made.push(if part.floats { Some(zeros_like(&data[n])?) } else { None });
+            }
+            if let Some(gradient) = &made[n] {
+                given.insert(part.name.clone(), gradient.clone().into_any());
+            }
+        }
+        let values = self.arguments.filled(py, &mut |n| Ok(data[n].clone().into_any()))?;
+        let looked = self.call(ready, &values, given).look(py)?;
+        if let Some(form) = form.filter(|_| !looked) {
+            /// Of how many forms is remembered that there is nothing to look at.
+            const MOST: usize = 256;
+            let mut known = known();
+            if known.len() >= MOST {
+                known.clear();
+            }
+            known.insert(form);
+        }
+        Ok(())
+    }
+}
+
+fn form_of(parameters: bool, same: Same) -> Form {
     let root = |path: Vec<u32>| {
         let mut path = path.into_iter();
         Root::Param(path.next().unwrap_or(0), path.collect())
@@ -34,61 +127,85 @@ pub fn gradient<'py>(
     kernel: &Bound<'py, Kernel>,
     dim: Vec<usize>,
     values: Vec<Bound<'py, PyAny>>,
-    gradients: HashMap<String, Bound<'py, PyAny>>,
+    gradients: Gradients<'py>,
     same: Same,
     parameters: bool,
     backward: bool,
     silent: bool,
 ) -> PyResult<Found> {
     let py = kernel.py();
-    let ready = &kernel.get().ready(py)?.kernel;
-    let gradient = derived(kernel, form(parameters, same))?;
-    let binder = bound(&gradient, &values, gradients)?;
+    let ready = kernel.get().ready(py)?;
+    let gradient = derived(py, ready, form_of(parameters, same))?;
     let part = if backward { Part::Backward } else { Part::Both };
-    let dim = Dim::from(&dim[..]);
-    // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
-    // written. The Python half has seen to what they share.
-    let ran = py.detach(|| unsafe { ready.gradient_bound(&gradient, &dim, &binder.laid, part) });
-    let (outcome, found) = match ran {
-        Ok((mut outcome, found)) => {
-            warn(py, std::mem::take(&mut outcome.warnings))?;
-            (Ok(if silent { Outcome::default() } else { outcome }), found)
-        }
-        Err(error) => (Err(error), Vec::new()),
-    };
-    conclude(py, outcome)?;
-    Ok(found.into_iter().map(|ParameterGradient { name, shape, sums }| (name, shape, sums)).collect())
+    let call = Call { ready, gradient: &gradient, dim: &Dim::from(&dim[..]), values: &values, gradients };
+    call.run(py, part, silent)
 }
 
-/// Raises what [`gradient`] would raise where the order of threads shows; nothing is run. False: it follows from extents and
-/// integers alone that there is nothing to raise.
+/// A run of a derivative.
+pub struct Call<'a, 'py> {
+    pub ready: &'a Ready,
+    pub gradient: &'a Gradient,
+    pub dim: &'a Dim,
+    pub values: &'a [Bound<'py, PyAny>],
+    pub gradients: Gradients<'py>,
+}
+
+impl<'py> Call<'_, 'py> {
+    /// Runs it; `silent`: what it prints was printed before.
+    pub fn run(self, py: Python<'py>, part: Part, silent: bool) -> PyResult<Found> {
+        let (kernel, gradient, dim) = (&self.ready.kernel, self.gradient, self.dim);
+        let binder = bound(gradient, self.values, self.gradients)?;
+        // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
+        // written. Who called has seen to what they share.
+        let ran = py.detach(|| unsafe { kernel.gradient_bound(gradient, dim, &binder.laid, part) });
+        let (outcome, found) = match ran {
+            Ok((mut outcome, found)) => {
+                warn(py, std::mem::take(&mut outcome.warnings))?;
+                (Ok(if silent { Outcome::default() } else { outcome }), found)
+            }
+            Err(error) => (Err(error), Vec::new()),
+        };
+        conclude(py, outcome)?;
+        Ok(found.into_iter().map(|ParameterGradient { name, shape, sums }| (name, shape, sums)).collect())
+    }
+
+    /// Raises what [`gradient`] would raise where the order of threads shows; nothing is run. False: it follows from extents and
+    /// integers alone that there is nothing to raise.
+    pub fn look(self, py: Python<'py>) -> PyResult<bool> {
+        let (kernel, gradient, dim) = (&self.ready.kernel, self.gradient, self.dim);
+        let binder = bound(gradient, self.values, self.gradients)?;
+        // SAFETY: as above.
+        py.detach(|| unsafe { kernel.look(gradient, dim, &binder.laid) }).map_err(|error| error::raise(py, &error))
+    }
+}
+
+/// [`Call::look`] for Python.
 #[pyfunction]
 pub fn look<'py>(
     kernel: &Bound<'py, Kernel>,
     dim: Vec<usize>,
     values: Vec<Bound<'py, PyAny>>,
-    gradients: HashMap<String, Bound<'py, PyAny>>,
+    gradients: Gradients<'py>,
     same: Same,
 ) -> PyResult<bool> {
     let py = kernel.py();
-    let ready = &kernel.get().ready(py)?.kernel;
-    let gradient = derived(kernel, form(false, same))?;
-    let binder = bound(&gradient, &values, gradients)?;
-    let dim = Dim::from(&dim[..]);
-    // SAFETY: as above.
-    py.detach(|| unsafe { ready.look(&gradient, &dim, &binder.laid) }).map_err(|error| error::raise(py, &error))
+    let ready = kernel.get().ready(py)?;
+    let gradient = derived(py, ready, form_of(false, same))?;
+    Call { ready, gradient: &gradient, dim: &Dim::from(&dim[..]), values: &values, gradients }.look(py)
 }
 
-fn derived(kernel: &Bound<'_, Kernel>, form: Form) -> PyResult<Arc<Gradient>> {
-    let py = kernel.py();
-    let ready = &kernel.get().ready(py)?.kernel;
-    py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))
+/// The gradient of a kernel, compiled when it is first asked for.
+pub fn derived(py: Python<'_>, ready: &Ready, form: Form) -> PyResult<Arc<Gradient>> {
+    if let Some(known) = ready.kernel.known_gradient(&form) {
+        return Ok(known);
+    }
+    py.detach(|| ready.kernel.gradient_of(form)).map_err(|error| error::raise(py, &error))
 }
 
 fn bound<'g, 'py>(
     gradient: &'g Gradient,
     values: &[Bound<'py, PyAny>],
-    gradients: HashMap<String, Bound<'py, PyAny>>,
+    gradients: Gradients<'py>,
 ) -> PyResult<Binder<'g, 'py>> {
     let mut binder = Binder::new(gradient.signature(), gradient.structs()).with(gradients);
     for (n, value) in values.iter().enumerate() {
@@ -106,12 +223,11 @@ fn warn(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<()> {
     warnings.into_iter().try_for_each(|one| warn.call1((one.text, one.code)).map(drop))
 }
 
-/// What the derivative of a launch needs: values that the launch overwrites; and the arrays, of `paths`, that it reads as the
-/// launch left them.
+/// Whether the derivative of a launch needs values that the launch overwrites.
 #[pyfunction]
-pub fn needs(kernel: &Bound<'_, Kernel>, same: Same, paths: Vec<Vec<u32>>) -> PyResult<(bool, Vec<bool>)> {
-    let gradient = derived(kernel, form(false, same))?;
-    Ok((gradient.records(), paths.iter().map(|path| gradient.reads(path)).collect()))
+pub fn records(kernel: &Bound<'_, Kernel>, same: Same) -> PyResult<bool> {
+    let py = kernel.py();
+    Ok(derived(py, kernel.get().ready(py)?, form_of(false, same))?.records())
 }
 
 /// Runs the kernel in forward mode: `values`, then a tangent for each.

@@ -10,7 +10,8 @@ use pyo3::types::{PyCapsule, PyDict};
 use smallvec::SmallVec;
 
 use crate::error::{Fault, Refused};
-use crate::view::{Kind, View};
+use crate::gpu;
+use crate::view::{Gpu, Kind, LEGACY, View};
 
 #[repr(C)]
 struct Tensor {
@@ -45,6 +46,7 @@ struct Versioned {
 }
 
 const READ_ONLY: u64 = 1;
+const CUDA: i32 = 2;
 /// The devices whose memory the host can use: its own, and what it shares with a GPU.
 const ON_HOST: [i32; 4] = [1, 3, 11, 13];
 
@@ -55,19 +57,26 @@ const NEW: &CStr = c"dltensor_versioned";
 pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> {
     let py = value.py();
     let Some(method) = value.getattr_opt("__dlpack__")? else { return Ok(None) };
+    let options = PyDict::new(py);
+    let mut gpu = None;
     if let Some(device) = value.getattr_opt("__dlpack_device__")? {
-        let (kind, _): (i32, i32) = device.call0()?.extract()?;
-        if !ON_HOST.contains(&kind) {
+        let (kind, ordinal): (i32, i32) = device.call0()?.extract()?;
+        if kind == CUDA {
+            // The launch goes behind the library's own work (-1: nothing is to be waited for), or else that is to wait.
+            let own = gpu::stream(value, Some(ordinal))?;
+            options.set_item("stream", if own.is_some() { -1 } else { LEGACY as i64 })?;
+            gpu = Some(Gpu { ordinal: Some(ordinal), stream: gpu::legacy(own.unwrap_or(LEGACY)) });
+        } else if !ON_HOST.contains(&kind) {
             return Err(Refused::new("E1104", "is in the memory of another device, and the kernel runs on the host")
                 .help("copy it to the host first, for PyTorch with `.cpu()`")
                 .into());
         }
     }
     // Who knows the new protocol takes the version; who does not says so with a TypeError.
-    let options = PyDict::new(py);
-    options.set_item("max_version", (1, 1))?;
-    let capsule = match method.call((), Some(&options)) {
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => method.call0(),
+    let versioned = options.copy()?;
+    versioned.set_item("max_version", (1, 1))?;
+    let capsule = match method.call((), Some(&versioned)) {
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => method.call((), Some(&options)),
         other => other,
     };
     // Why a library keeps its array to itself is told by its own message (PyTorch: one that requires a gradient).
@@ -102,18 +111,11 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     let shape = list(tensor.shape);
     let strides = match tensor.strides.is_null() {
         false => list(tensor.strides).into_iter().map(|stride| stride * size).collect(),
-        true => {
-            let mut step = size;
-            let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, n);
-            for (stride, extent) in strides.iter_mut().zip(&shape).rev() {
-                *stride = step;
-                step *= (*extent).max(1);
-            }
-            strides
-        }
+        true => gpu::by_rows(&shape, size),
     };
     let data = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
-    Ok(Some(View { data, shape, strides, kind: Kind::Scalar(scalar), writable, owner: Some(capsule.into_any()) }))
+    let (kind, owner) = (Kind::Scalar(scalar), Some(capsule.into_any()));
+    Ok(Some(View { data, shape, strides, kind, writable, owner, gpu }))
 }
 
 fn is_immutable(value: &Bound<'_, PyAny>) -> bool {

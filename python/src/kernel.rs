@@ -1,20 +1,22 @@
 //! What is a kernel in Python, and how is it called?
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashSet;
+use std::sync::{Mutex, OnceLock};
 
 use kc::embed::{Dim, Signature};
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
+use crate::arguments::Parts;
 use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
 use crate::module::Module;
+use crate::tape::{self, Tape};
+use crate::view::Gpu;
 
 /// A kernel that is compiled when it is first needed.
 #[pyclass(frozen, subclass, weakref, module = "kc._native")]
@@ -29,19 +31,36 @@ pub struct Ready {
     pub kernel: kc::Kernel,
     module: Py<Module>,
     defaults: Py<PyDict>,
+    parts: OnceLock<Parts>,
+    /// Forms of launches in whose gradients no order of threads can show.
+    pub free: Mutex<HashSet<SmallVec<[u64; 64]>>>,
 }
 
-/// How many tapes record launches now, in all threads.
-static RECORDING: AtomicUsize = AtomicUsize::new(0);
+impl Ready {
+    /// What its parameters are made of.
+    pub fn parts(&self) -> &Parts {
+        self.parts.get_or_init(|| Parts::of(&self.kernel))
+    }
 
-/// Begins (1) or ends (-1) that launches are recorded by `kc._tape`.
-#[pyfunction]
-pub fn record(more: isize) {
-    RECORDING.fetch_add(more as usize, Ordering::Relaxed);
+    /// Runs the kernel.
+    pub fn launch(&self, py: Python<'_>, dim: &Dim, given: &[Bound<'_, PyAny>]) -> PyResult<()> {
+        let mut binder = Binder::new(self.kernel.signature(), self.kernel.structs()).anywhere();
+        for (n, value) in given.iter().enumerate() {
+            binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+        }
+        if let Some(Gpu { ordinal, stream }) = binder.gpu() {
+            // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by libraries that know of the stream.
+            let launched = py.detach(|| unsafe { self.kernel.launch_resident(dim, &binder.laid, ordinal, stream) });
+            return launched.map_err(|error| error::raise(py, &error));
+        }
+        // SAFETY: the arguments fit, and `given` and the binder keep their memory.
+        let outcome = py.detach(|| unsafe { self.kernel.launch_bound(dim, &binder.laid) });
+        conclude(py, outcome)
+    }
 }
 
 /// The arguments of a call by the kernel's parameters.
-type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
+pub type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
 
 impl Kernel {
     pub fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
@@ -50,7 +69,8 @@ impl Kernel {
         }
         let (module, name, defaults): (Py<Module>, String, Py<PyDict>) = self.load.bind(py).call0()?.extract()?;
         let kernel = module.get().module.kernel(&name).map_err(|error| error::raise(py, &error))?;
-        Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults }))
+        let (parts, free) = (OnceLock::new(), Mutex::default());
+        Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults, parts, free }))
     }
 }
 
@@ -69,11 +89,10 @@ impl Kernel {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<()> {
         let py = slf.py();
-        if RECORDING.load(Ordering::Relaxed) > 0 {
-            static LAUNCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-            return LAUNCH.import(py, "kc._tape", "launch")?.call1((slf, args, named)).map(drop);
+        match tape::current(py) {
+            Some(tape) => Tape::launch(&tape, slf, args, named),
+            None => slf.get()._launch(py, args, named),
         }
-        slf.get()._launch(py, args, named)
     }
 
     /// The same, without a look whether a tape records.
@@ -86,13 +105,7 @@ impl Kernel {
     ) -> PyResult<()> {
         let ready = self.ready(py)?;
         let (dim, given) = given(ready, args, named)?;
-        let mut binder = Binder::new(ready.kernel.signature(), ready.kernel.structs());
-        for (n, value) in given.iter().enumerate() {
-            binder.bind(n, value).map_err(|fault| fault.raise(py))?;
-        }
-        // SAFETY: the arguments fit, and `given` and the binder keep their memory.
-        let outcome = py.detach(|| unsafe { ready.kernel.launch_bound(&dim, &binder.laid) });
-        conclude(py, outcome)
+        ready.launch(py, &dim, &given)
     }
 
     /// The arguments of a call in the order of the parameters, after the dimensions.
@@ -167,7 +180,7 @@ fn about<'py>(
 const BLOCK_DIM: &str = "block_dim";
 
 /// The dimensions of a call, and its arguments in the order of the parameters.
-fn given<'py>(
+pub fn given<'py>(
     ready: &Ready,
     args: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,

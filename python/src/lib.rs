@@ -3,12 +3,17 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `kernel` | what is a kernel in Python, and how is it called? |
+//! | `arguments` | which arrays are among a launch's arguments, and which of them are one? |
 //! | `derivative` | how are its derivatives asked for? |
+//! | `reverse` | how does `kernel.grad` run? |
+//! | `tape` | how are launches recorded, and what of them is kept? |
+//! | `adjoint` | where are the gradients of a tape's arrays? |
 //! | `module` | what comes of a source text? |
 //! | `bind` | what does a kernel receive of Python's objects? |
 //! | `view` | where does an object have its numbers? |
 //! | `memory` | what else is asked of an array's memory? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
+//! | `gpu` | and which of them are in the memory of a GPU? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
@@ -17,16 +22,21 @@
 //! | `system` | which libraries of the system does the package need? |
 //! | `error` | which exception is raised? |
 
+mod adjoint;
+mod arguments;
 mod bind;
 mod derivative;
 mod dlpack;
 mod error;
+mod gpu;
 mod kernel;
 mod memory;
 mod module;
+mod reverse;
 mod short;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod system;
+mod tape;
 mod value;
 mod view;
 mod warp;
@@ -38,15 +48,21 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::derivative::{gradient, look, needs, tangents};
+    use super::arguments::Arguments;
     #[pymodule_export]
-    use super::kernel::{Kernel, record};
+    use super::derivative::{gradient, look, records, tangents};
     #[pymodule_export]
-    use super::memory::{describe, digest, reaches};
+    use super::kernel::Kernel;
+    #[pymodule_export]
+    use super::memory::{describe, digest, overlapping};
     #[pymodule_export]
     use super::module::{Module, builtins, compile, kept_objects, version};
     #[pymodule_export]
+    use super::reverse::grad;
+    #[pymodule_export]
     use super::short::Short;
+    #[pymodule_export]
+    use super::tape::{Tape, current};
     #[pymodule_export]
     use super::view::Array;
     #[pymodule_export]

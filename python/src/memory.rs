@@ -1,9 +1,17 @@
 //! What else does the Python half ask of an array's memory?
 
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use std::ffi::{c_int, c_void};
+
+use kc::types::Scalar;
+use numpy::npyffi::{NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE, NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyFloat, PyInt};
+use smallvec::SmallVec;
 use twox_hash::XxHash3_128;
 
+use crate::bind;
 use crate::view::{Kind, View, of_numpy, view};
 
 /// What NumPy needs to know of an array of another library: address, whether it may be written, extents, strides, the name of
@@ -13,42 +21,210 @@ type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<
 #[pyfunction]
 pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py>>> {
     let py = value.py();
-    let Some(View { data, shape, strides, kind, writable, owner }) = view(value).map_err(|fault| fault.raise(py))?
+    let Some(View { data, shape, strides, kind, writable, owner, gpu }) =
+        view(value).map_err(|fault| fault.raise(py))?
     else {
         return Ok(None);
     };
+    if gpu.is_some() {
+        return Err(bind::on_gpu("an array").raise(py));
+    }
     let Kind::Scalar(scalar) = kind else { return Ok(None) };
     let owner = owner.unwrap_or_else(|| value.clone());
     Ok(Some((data.expose_provenance(), writable, shape.to_vec(), strides.to_vec(), scalar.name(), owner)))
 }
 
-/// A byte's address, and those of the first byte and of what is behind the last.
-type Reach = (usize, usize, usize);
-
-/// Where arrays lie: of each the address of its first element, and from the first byte to behind the last; and the pairs whose
-/// memory, from first byte to last, overlaps.
-#[pyfunction]
-pub fn reaches(arrays: Vec<Bound<'_, PyUntypedArray>>) -> (Vec<Reach>, Vec<(usize, usize)>) {
-    let found: Vec<Reach> = arrays.iter().map(reach).collect();
-    let pairs = (0..found.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-    let meet = |(a, b): &(usize, usize)| found[*a].1 < found[*b].2 && found[*b].1 < found[*a].2;
-    let pairs = pairs.filter(meet).collect();
-    (found, pairs)
+/// Where the memory of an array is: its first element, and from byte `low` to before `high`.
+pub struct Place {
+    pub start: usize,
+    pub low: usize,
+    pub high: usize,
+    pub shape: SmallVec<[isize; 4]>,
+    pub strides: SmallVec<[isize; 4]>,
+    pub dtype: Py<PyArrayDescr>,
 }
 
-/// Where an array lies: see [`reaches`]. An array without elements has no byte.
-fn reach(array: &Bound<'_, PyUntypedArray>) -> Reach {
-    let view = of_numpy(array);
-    let start = view.data as usize;
-    if view.shape.contains(&0) {
-        return (start, start, start);
+impl Place {
+    pub fn of(array: &Bound<'_, PyUntypedArray>) -> Place {
+        let view = of_numpy(array);
+        let dtype = array.dtype();
+        let start = view.data.expose_provenance();
+        let (mut below, mut above) = (0, dtype.itemsize());
+        for (&n, &stride) in view.shape.iter().zip(&view.strides) {
+            let reach = (n.max(1) - 1).unsigned_abs() * stride.unsigned_abs();
+            *if stride < 0 { &mut below } else { &mut above } += reach;
+        }
+        if view.shape.contains(&0) {
+            // An array without elements has no byte.
+            (below, above) = (0, 0);
+        }
+        let (low, high) = (start - below, start + above);
+        let (shape, strides) = (view.shape.iter().copied().collect(), view.strides.iter().copied().collect());
+        Place { start, low, high, shape, strides, dtype: dtype.unbind() }
     }
-    let (mut below, mut above) = (0, array.dtype().itemsize());
-    for (&n, &stride) in view.shape.iter().zip(&view.strides) {
-        let reach = (n - 1).unsigned_abs() * stride.unsigned_abs();
-        *if stride < 0 { &mut below } else { &mut above } += reach;
+
+    pub fn clone_ref(&self, py: Python<'_>) -> Place {
+        let Place { start, low, high, .. } = *self;
+        Place {
+            start,
+            low,
+            high,
+            shape: self.shape.clone(),
+            strides: self.strides.clone(),
+            dtype: self.dtype.clone_ref(py),
+        }
     }
-    (start, start - below, start + above)
+
+    pub fn is_empty(&self) -> bool {
+        self.low == self.high
+    }
+
+    pub fn meets(&self, other: &Place) -> bool {
+        self.low < other.high && other.low < self.high
+    }
+
+    /// Whether it has the same elements.
+    pub fn is(&self, other: &Place, py: Python<'_>) -> bool {
+        self.start == other.start
+            && self.shape == other.shape
+            && self.strides == other.strides
+            && is_same(py, &self.dtype, &other.dtype)
+    }
+
+    /// Whether each element has memory of its own.
+    pub fn is_plain(&self, py: Python<'_>) -> bool {
+        let size = self.dtype.bind(py).itemsize();
+        if self.is_empty() || self.is_dense(size as isize) {
+            return true;
+        }
+        let steps = self.shape.iter().zip(&self.strides).filter(|(n, _)| **n > 1);
+        let mut steps: SmallVec<[(usize, usize); 4]> =
+            steps.map(|(n, stride)| (stride.unsigned_abs(), n.unsigned_abs())).collect();
+        steps.sort_unstable();
+        let mut reach = size;
+        steps.iter().all(|&(stride, n)| {
+            let apart = stride >= reach;
+            reach += (n - 1) * stride;
+            apart
+        })
+    }
+
+    /// Whether it has the strides of a new array: its elements follow each other, row by row.
+    pub fn is_dense(&self, size: isize) -> bool {
+        let mut step = size;
+        self.shape.iter().zip(&self.strides).rev().all(|(&n, &stride)| {
+            let follows = stride == step;
+            step *= n;
+            follows
+        })
+    }
+}
+
+pub fn is_same(py: Python<'_>, one: &Py<PyArrayDescr>, other: &Py<PyArrayDescr>) -> bool {
+    one.is(other) || one.bind(py).is_equiv_to(other.bind(py))
+}
+
+/// The pairs of arrays whose memory, from first byte to last, overlaps.
+#[pyfunction]
+pub fn overlapping(arrays: Vec<Bound<'_, PyUntypedArray>>) -> Vec<(usize, usize)> {
+    let places: Vec<Place> = arrays.iter().map(Place::of).collect();
+    let pairs = (0..places.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
+    pairs.filter(|&(i, j)| places[i].meets(&places[j])).collect()
+}
+
+/// A new array of zeros.
+pub fn zeros<'py>(py: Python<'py>, shape: &[isize], dtype: &Py<PyArrayDescr>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let mut shape: SmallVec<[npy_intp; 4]> = SmallVec::from_slice(shape);
+    let dtype = dtype.bind(py).clone().into_dtype_ptr();
+    // SAFETY: as many extents as it says; NumPy takes over the reference to the type.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_Zeros(py, shape.len() as c_int, shape.as_mut_ptr(), dtype, 0);
+        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+    }
+}
+
+/// Calls a function of the Python half that makes an array of one.
+fn made<'py>(
+    cell: &'static PyOnceLock<Py<PyAny>>,
+    name: &str,
+    array: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    Ok(cell.import(array.py(), "kc._arguments", name)?.call1((array,))?.cast_into::<PyUntypedArray>()?)
+}
+
+/// The same elements, at the same strides where that can be.
+pub fn copy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    static COPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    made(&COPY, "copy", array)
+}
+
+/// The same elements, each with memory of its own.
+pub fn apart<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    static APART: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    made(&APART, "apart", array)
+}
+
+/// Zeros with the strides of an array whose elements are apart.
+pub fn zeros_like<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let place = Place::of(array);
+    if place.is_dense(array.dtype().itemsize() as isize) {
+        return zeros(array.py(), &place.shape, &place.dtype);
+    }
+    static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    made(&ZEROS, "zeros_like", array)
+}
+
+/// Sets all elements of an array of float32 or float64 to a number of Python, or adds it to them. False: it is something else.
+pub fn put_number(array: &Bound<'_, PyUntypedArray>, value: &Bound<'_, PyAny>, adds: bool) -> bool {
+    if !value.is_exact_instance_of::<PyFloat>() && !value.is_exact_instance_of::<PyInt>() {
+        return false;
+    }
+    let (Ok(number), view) = (value.extract::<f64>(), of_numpy(array)) else { return false };
+    let Kind::Scalar(scalar @ (Scalar::F32 | Scalar::F64)) = view.kind else { return false };
+    // A number that is too large is for NumPy to warn of.
+    let is_large = scalar == Scalar::F32 && number.is_finite() && (number as f32).is_infinite();
+    if !array.is_c_contiguous() || !view.writable || is_large {
+        return false;
+    }
+    // SAFETY: an array of so many numbers, without gaps, that may be written.
+    unsafe {
+        if scalar == Scalar::F32 {
+            let numbers = std::slice::from_raw_parts_mut(view.data.cast::<f32>(), array.len());
+            numbers.iter_mut().for_each(|x| *x = number as f32 + if adds { *x } else { 0.0 });
+        } else {
+            let numbers = std::slice::from_raw_parts_mut(view.data.cast::<f64>(), array.len());
+            numbers.iter_mut().for_each(|x| *x = number + if adds { *x } else { 0.0 });
+        }
+    }
+    true
+}
+
+/// An array of the form of `place`, whose first element is at `start` in the memory of `owner`.
+///
+/// # Safety
+/// All its elements lie in memory that `owner` keeps, and that may be written.
+pub unsafe fn over<'py>(
+    place: &Place,
+    start: usize,
+    owner: Bound<'py, PyUntypedArray>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = owner.py();
+    let (mut shape, mut strides) = (place.shape.clone(), place.strides.clone());
+    let dtype = place.dtype.bind(py).clone().into_dtype_ptr();
+    let data: *mut c_void = std::ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the caller's promise; NumPy takes over the references to the type and to the owner.
+    unsafe {
+        let class = get_type_object(py, NpyTypes::PyArray_Type);
+        let (n, shape, strides) = (shape.len() as c_int, shape.as_mut_ptr(), strides.as_mut_ptr());
+        let flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
+        let none = std::ptr::null_mut();
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(py, class, dtype, n, shape, strides, data, flags, none);
+        let made: Bound<'py, PyUntypedArray> = Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked();
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, made.as_ptr().cast(), owner.into_ptr()) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(made)
+    }
 }
 
 /// A number that tells whether the elements have changed: 128 bits of XXH3, so that two contents with one number do not happen.
@@ -66,7 +242,8 @@ pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
         return 0;
     }
     let (start, shape, strides) = (data.expose_provenance(), &shape[..dims], &strides[..dims]);
-    py.detach(|| {
+    let bytes = shape.iter().fold(run, |bytes, n| bytes.saturating_mul(n.unsigned_abs()));
+    let read = || {
         let mut found = 0;
         runs(start, shape, strides, &mut |at| {
             let start: *const u8 = std::ptr::with_exposed_provenance(at);
@@ -76,7 +253,10 @@ pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
             found = XxHash3_128::oneshot_with_seed((found ^ found >> 64) as u64, bytes);
         });
         found
-    })
+    };
+    // To let other threads run costs more than a few thousand bytes do.
+    const SMALL: usize = 16384;
+    if bytes <= SMALL { read() } else { py.detach(read) }
 }
 
 /// The start of each run of bytes.

@@ -9,8 +9,8 @@ use pyo3::sync::PyOnceLock;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
-use crate::dlpack;
-use crate::error::{Fault, Refused};
+use crate::error::Fault;
+use crate::{dlpack, gpu};
 
 /// What an array's elements are.
 #[derive(Clone)]
@@ -30,7 +30,21 @@ pub struct View<'py> {
     pub writable: bool,
     /// What keeps the memory, if that is not the object itself.
     pub owner: Option<Bound<'py, PyAny>>,
+    /// None: the host can use it.
+    pub gpu: Option<Gpu>,
 }
+
+/// Where memory is that only a GPU can use.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Gpu {
+    /// Its number, where that was told.
+    pub ordinal: Option<i32>,
+    /// The stream behind whose work a launch goes: a `CUstream`.
+    pub stream: u64,
+}
+
+/// The stream of CUDA's that waits for all others, and they for it.
+pub const LEGACY: u64 = 1;
 
 /// An array of kc: a NumPy array with the type of its elements in kernels, and a gradient.
 #[pyclass(frozen, subclass, weakref, module = "kc._native", name = "Array")]
@@ -48,7 +62,7 @@ impl Array {
     }
 
     /// The array as a NumPy array: the same memory.
-    fn numpy(&self, py: Python<'_>) -> Py<PyUntypedArray> {
+    pub fn numpy(&self, py: Python<'_>) -> Py<PyUntypedArray> {
         self.data.clone_ref(py)
     }
 
@@ -59,7 +73,7 @@ impl Array {
     }
 
     #[getter(_grad)]
-    fn grad(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+    pub fn grad(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.grad.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|grad| grad.clone_ref(py))
     }
 
@@ -82,10 +96,8 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     if let Some(view) = dlpack::view(value)? {
         return Ok(Some(view));
     }
-    if value.hasattr("__cuda_array_interface__")? {
-        return Err(Refused::new("E1104", "is in the memory of a GPU, and the kernel runs on the host")
-            .help("copy it to the host first")
-            .into());
+    if let Some(view) = gpu::view(value)? {
+        return Ok(Some(view));
     }
     // SAFETY: the object lives, and the interpreter is held.
     let buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(value.as_ptr()) } == 1;
@@ -119,6 +131,7 @@ pub fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
             kind: kind(array.py(), fields.descr),
             writable: fields.flags & NPY_ARRAY_WRITEABLE != 0,
             owner: None,
+            gpu: None,
         }
     }
 }

@@ -29,8 +29,47 @@ struct Taken {
     /// Whether gradients are for kc.
     differentiated: bool,
     counts: [AtomicU64; 4],
+    /// Where its arguments come from, if they lie otherwise for Warp.
+    moves: Option<Vec<Move>>,
     /// Why kc could not compile it.
     fault: OnceLock<String>,
+}
+
+/// An argument that lies elsewhere for Warp: where for Warp and for kc, bytes for kc.
+struct Move {
+    from: usize,
+    to: usize,
+    size: usize,
+    /// Of an indexed array: Warp's has the array, four addresses of lists of indices and four lengths of these; kc's has an
+    /// array, and one for each list (`kc::check::body::indexed`). 0: it is none.
+    rank: usize,
+}
+
+const DESCRIPTOR: usize = size_of::<ArrayDescriptor>();
+
+impl Move {
+    /// # Safety
+    /// A struct of arguments of Warp, and room for kc's.
+    unsafe fn put(&self, args: *const u8, block: &mut [u64]) {
+        let to = block.as_mut_ptr().cast::<u8>();
+        // SAFETY: the caller's promise: where things lie was compared when the kernel was taken.
+        unsafe {
+            let (from, to) = (args.add(self.from), to.add(self.to));
+            if self.rank == 0 {
+                return std::ptr::copy_nonoverlapping(from, to, self.size);
+            }
+            std::ptr::copy_nonoverlapping(from, to, DESCRIPTOR);
+            for k in 0..self.rank {
+                let list = from.add(DESCRIPTOR + 8 * k).cast::<u64>().read_unaligned();
+                let count = from.add(DESCRIPTOR + 32 + 4 * k).cast::<i32>().read_unaligned();
+                let (shape, strides) = ([count, 0, 0, 0], [4, 0, 0, 0]);
+                let made = ArrayDescriptor { data: list, grad: 0, shape, strides, ndim: 1, flags: 0 };
+                if list != 0 {
+                    to.add(DESCRIPTOR * (k + 1)).cast::<ArrayDescriptor>().write_unaligned(made);
+                }
+            }
+        }
+    }
 }
 
 /// Warp's functions of a kernel.
@@ -99,8 +138,15 @@ impl Taken {
             return unsafe { self.launch_own(warp_bounds(&bounds, self.dims).as_ptr().cast(), args) };
         }
         self.count(Count::Forward);
+        let moved = self.moves.as_ref().map(|moves| {
+            let mut block: SmallVec<[u64; 64]> = SmallVec::from_elem(0, self.kernel.signature().size().div_ceil(8));
+            // SAFETY: the caller's promise.
+            moves.iter().for_each(|each| unsafe { each.put(args, &mut block) });
+            block
+        });
+        let args = moved.as_ref().map_or(args.cast::<c_void>(), |block| block.as_ptr().cast());
         // SAFETY: the caller's promise.
-        conclude(unsafe { self.kernel.launch_block(bounds, self.dims, args.cast::<c_void>()) });
+        conclude(unsafe { self.kernel.launch_block(bounds, self.dims, args) });
     }
 
     /// Runs Warp's function.
@@ -410,7 +456,8 @@ static FORWARD: [[Forward; 16]; PLACES / 16] = all!(forward, Forward);
 static BACKWARD: [[Backward; 16]; PLACES / 16] = all!(backward, Backward);
 
 /// Takes over a kernel of Warp. `own` gives the addresses of Warp's functions (0: none) when they are needed; of its gradients kc
-/// runs those of one that is `differentiated`. Gives the number of the kernel, and the addresses of kc's functions.
+/// runs those of one that is `differentiated`. `moves`: where arguments lie for Warp and for kc, their bytes, and the dimensions of
+/// indexed arrays, if kc takes some from elsewhere. Gives the number of the kernel, and the addresses of kc's functions.
 #[pyfunction]
 pub fn warp_take(
     kernel: &Bound<'_, Kernel>,
@@ -418,7 +465,10 @@ pub fn warp_take(
     own: Py<PyAny>,
     has_backward: bool,
     differentiated: bool,
+    moves: Option<Vec<(usize, usize, usize, usize)>>,
 ) -> PyResult<(usize, usize, usize)> {
+    let moves =
+        moves.map(|moves| moves.into_iter().map(|(from, to, size, rank)| Move { from, to, size, rank }).collect());
     let ready = &kernel.get().ready(kernel.py())?.kernel;
     if !(1..=4).contains(&dims) {
         return Err(PyRuntimeError::new_err("a kernel of Warp has 1 to 4 dimensions"));
@@ -430,7 +480,7 @@ pub fn warp_take(
     };
     let own = Own { ask: own, found: OnceLock::new() };
     let (counts, fault) = (Default::default(), OnceLock::new());
-    place.get_or_init(|| Taken { kernel: ready.clone(), dims, own, differentiated, counts, fault });
+    place.get_or_init(|| Taken { kernel: ready.clone(), dims, own, differentiated, counts, moves, fault });
     let backward = if has_backward { BACKWARD[n / 16][n % 16] as usize } else { 0 };
     Ok((n, FORWARD[n / 16][n % 16] as usize, backward))
 }

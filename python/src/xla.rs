@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 
 use crate::bind::{self, Binder};
 use crate::error;
+use crate::gpu;
 use crate::kernel::Kernel;
 use crate::view::{Kind, View};
 
@@ -46,17 +47,29 @@ impl Leaf {
     }
 }
 
-/// A launch, or its derivative, for arguments of some shapes.
+/// A launch, or a derivative of it, for arguments of some shapes.
 struct Plan {
     kernel: kc::Kernel,
-    /// None: it is the launch.
-    gradient: Option<Arc<Gradient>>,
+    mode: Mode,
     dim: Dim,
-    /// Operands: a block of the values that do not change with the shapes, these, and for a gradient the outputs as the
-    /// launch left them and the gradients of those that are floats.
+    /// Operands: a block of the values that do not change with the shapes, these, and what the mode adds.
     leaves: Vec<Leaf>,
-    /// Results of a launch. Those of a gradient are the gradients of the leaves that are floats.
+    /// Results of a launch.
     outputs: Vec<Leaf>,
+}
+
+/// What is run.
+enum Mode {
+    Launch,
+    /// The derivative along tangents of these: operands, too. The results are the tangents of the outputs that are floats, which stand
+    /// beside these.
+    Forward {
+        along: Vec<Leaf>,
+        outputs: Vec<Leaf>,
+    },
+    /// The derivative in reverse. Operands are the outputs as the launch left them, too, and the gradients of those that are
+    /// floats; the results are the gradients of the leaves that are floats.
+    Backward(Arc<Gradient>),
 }
 
 static PLANS: LazyLock<RwLock<HashMap<String, Arc<Plan>>>> = LazyLock::new(RwLock::default);
@@ -76,37 +89,57 @@ pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>
     Ok(PyBytes::new(py, binder.laid.bytes()))
 }
 
-/// Plans a launch, or with `backward` its derivative, under a name. `parameters`: some of the values have gradients.
+/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`) under a name. `parameters`: some of the values
+/// have gradients. `along`: the numbers of the leaves that have tangents.
 #[pyfunction]
-#[pyo3(signature = (name, kernel, dim, leaves, outputs, *, backward, parameters))]
+#[pyo3(signature = (name, kernel, dim, leaves, outputs, *, mode, parameters, along))]
+#[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn xla_plan(
     name: String,
     kernel: &Bound<'_, Kernel>,
     dim: Vec<usize>,
     leaves: Vec<Given>,
     outputs: Vec<Given>,
-    backward: bool,
+    mode: &str,
     parameters: bool,
+    along: Vec<usize>,
 ) -> PyResult<()> {
     let py = kernel.py();
     if PLANS.read().unwrap_or_else(PoisonError::into_inner).contains_key(&name) {
         return Ok(());
     }
     let ready = &kernel.get().ready(py)?.kernel;
-    let form = Form { parameters, same: Vec::new() };
-    let gradient = match backward {
-        true => Some(py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))?),
-        false => None,
+    let refused = |error: kc::Error| error::raise(py, &error);
+    let own = (ready.signature(), ready.structs());
+    let read = |list: &[Given], (signature, structs): (&Signature, &StructTable)| -> PyResult<Vec<Leaf>> {
+        list.iter().map(|given| leaf(py, given.clone(), signature, structs)).collect()
     };
-    let (signature, structs) = match &gradient {
-        Some(gradient) => (gradient.signature(), gradient.structs()),
-        None => (ready.signature(), ready.structs()),
+    let (mode, leaves, outputs) = match mode {
+        "launch" => (Mode::Launch, read(&leaves, own)?, read(&outputs, own)?),
+        "forward" => {
+            let of = py.detach(|| ready.tangent_signature()).map_err(refused)?;
+            // The tangents come after the parameters, in their order.
+            let count = ready.signature().params().len() as u32;
+            let tangent = |(path, extents, number): &Given| {
+                let path = path.iter().enumerate().map(|(n, step)| if n == 0 { step + count } else { *step }).collect();
+                (path, extents.clone(), number.clone())
+            };
+            let chosen: Vec<Given> = along.iter().filter_map(|&n| leaves.get(n)).map(tangent).collect();
+            let (leaves, made) = (read(&leaves, of)?, read(&outputs, of)?);
+            let floats = outputs.iter().zip(&made).filter(|(_, leaf)| leaf.floats());
+            let results: Vec<Given> = floats.map(|(given, _)| tangent(given)).collect();
+            (Mode::Forward { along: read(&chosen, of)?, outputs: read(&results, of)? }, leaves, made)
+        }
+        "backward" => {
+            let form = Form { parameters, same: Vec::new() };
+            let gradient = py.detach(|| ready.gradient_of(form)).map_err(refused)?;
+            let of = (gradient.signature(), gradient.structs());
+            let (leaves, outputs) = (read(&leaves, of)?, read(&outputs, of)?);
+            (Mode::Backward(gradient), leaves, outputs)
+        }
+        _ => return Err(PyValueError::new_err("no such mode")),
     };
-    let read = |list: Vec<Given>| -> PyResult<Vec<Leaf>> {
-        list.into_iter().map(|given| leaf(py, given, signature, structs)).collect()
-    };
-    let (leaves, outputs) = (read(leaves)?, read(outputs)?);
-    let plan = Plan { kernel: ready.clone(), gradient, dim: Dim::from(&dim[..]), leaves, outputs };
+    let plan = Plan { kernel: ready.clone(), mode, dim: Dim::from(&dim[..]), leaves, outputs };
     PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(plan));
     Ok(())
 }
@@ -126,16 +159,11 @@ fn leaf(py: Python<'_>, given: Given, signature: &Signature, structs: &StructTab
     let what = match place.ty {
         Type::Array(ty) => {
             let scalar = scalar.ok_or_else(|| PyValueError::new_err(format!("kernels have no `{number}`")))?;
-            let mut step = scalar.size() as isize;
-            let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, extents.len());
-            for (stride, extent) in strides.iter_mut().zip(&extents).rev() {
-                *stride = step;
-                step *= (*extent).max(1);
-            }
+            let strides = gpu::by_rows(&extents, scalar.size() as isize);
             // Only its form is looked at.
             let data = std::ptr::without_provenance_mut(64);
             let (shape, kind) = (SmallVec::from_vec(extents), Kind::Scalar(scalar));
-            let view = View { data, shape, strides, kind, writable: true, owner: None };
+            let view = View { data, shape, strides, kind, writable: true, owner: None, gpu: None };
             let (descriptor, extent) = bind::describe(ty, &view, structs)
                 .map_err(|fault| bind::named(&place, signature, structs, fault).raise(py))?;
             What::Array { ty, descriptor, bytes: extent.bytes }
@@ -194,14 +222,13 @@ impl Plan {
     /// # Safety
     /// The operands can be read, and the results are written by nobody else.
     unsafe fn run(&self, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
-        let floats = self.outputs.iter().filter(|output| output.floats()).count();
-        let wanted = match self.gradient {
-            None => (1 + self.leaves.len(), self.outputs.len()),
-            Some(_) => {
-                let results = self.leaves.iter().filter(|leaf| leaf.floats()).count();
-                (1 + self.leaves.len() + self.outputs.len() + floats, results)
-            }
+        let floats = |leaves: &[Leaf]| leaves.iter().filter(|leaf| leaf.floats()).count();
+        let (more, made) = match &self.mode {
+            Mode::Launch => (0, self.outputs.len()),
+            Mode::Forward { along, outputs } => (along.len(), outputs.len()),
+            Mode::Backward(_) => (self.outputs.len() + floats(&self.outputs), floats(&self.leaves)),
         };
+        let wanted = (1 + self.leaves.len() + more, made);
         if (operands.len(), results.len()) != wanted {
             return Err(format!(
                 "{} operands and {} results for a launch of {wanted:?}",
@@ -215,8 +242,8 @@ impl Plan {
             // SAFETY: as above.
             unsafe { std::ptr::write_bytes(result.data, 0, result.bytes) };
         }
-        match &self.gradient {
-            None => {
+        match &self.mode {
+            Mode::Launch => {
                 // SAFETY: as above.
                 let mut laid = unsafe { room(self.kernel.signature(), *block) }?;
                 for (leaf, memory) in self.leaves.iter().zip(given) {
@@ -228,8 +255,27 @@ impl Plan {
                 // SAFETY: the arguments are laid out for this kernel, which writes to its outputs alone.
                 unsafe { self.kernel.launch_bound(&self.dim, &laid) }.map_err(|error| error.to_string())
             }
+            Mode::Forward { along, outputs } => {
+                let signature = self.kernel.tangent_signature().map_err(|error| error.to_string())?.0;
+                // SAFETY: as above.
+                let mut laid = unsafe { room(signature, *block) }?;
+                let mut own: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
+                for (leaf, memory) in self.leaves.iter().zip(given).chain(along.iter().zip(rest)) {
+                    leaf.put(&mut laid, *memory, None, false)?;
+                }
+                for (leaf, own) in self.outputs.iter().zip(&mut own) {
+                    leaf.put(&mut laid, Memory { data: own.start(), bytes: leaf.bytes() }, None, true)?;
+                }
+                for (leaf, memory) in outputs.iter().zip(results) {
+                    leaf.put(&mut laid, *memory, None, true)?;
+                }
+                // SAFETY: the arguments are laid out for the forward mode, which writes to outputs and their tangents alone.
+                let ran = unsafe { self.kernel.tangents_bound(&self.dim, &laid) };
+                // What the launch prints was printed by the launch.
+                ran.map(|_| Outcome::default()).map_err(|error| error.to_string())
+            }
             // SAFETY: the caller's promise.
-            Some(gradient) => unsafe { self.backward(gradient, *block, given, rest, results) },
+            Mode::Backward(gradient) => unsafe { self.backward(gradient, *block, given, rest, results) },
         }
     }
 
@@ -319,13 +365,13 @@ impl Plan {
     }
 }
 
-/// The struct of arguments with the values of a block.
+/// The struct of arguments, which begins with the values of a block.
 ///
 /// # Safety
 /// The block can be read.
 unsafe fn room(signature: &Signature, block: Memory) -> Result<Laid, String> {
     let mut laid = signature.room();
-    if block.bytes != laid.bytes().len() {
+    if block.bytes > laid.bytes().len() {
         return Err(format!("a block of {} bytes for {}", block.bytes, laid.bytes().len()));
     }
     // SAFETY: the caller's promise.

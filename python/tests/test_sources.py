@@ -1,5 +1,7 @@
 """Kernels come from functions, files and texts; what they use from around them keeps its meaning."""
 
+import importlib
+import linecache
 import math
 import pickle
 import subprocess
@@ -300,3 +302,42 @@ def test_constants_of_a_text_are_those_of_python():
     expected = [eval(text, {"math": math, "np": np}) for text in COMPUTED]
     # The C library of Python and that of kc may round a function's last bit in different ways.
     np.testing.assert_allclose(x, expected, rtol=4e-16, atol=0)
+
+
+EDITED = """
+import kc
+
+@kc.kernel
+def first(x: kc.array(dtype=float)):
+    x[0] = {value}
+
+def later():
+    @kc.kernel
+    def inner(x: kc.array(dtype=float)):
+        x[0] = {value} + 0.5
+    return inner
+"""
+
+
+def test_files_that_are_edited_while_they_run(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    # Python takes what it compiled of a file of the same second and size for the file.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "kc_edited.py"
+    file.write_text(EDITED.format(value=1.0))
+    import kc_edited
+
+    assert ran(kc_edited.first, [0]) == [1.0]
+    file.write_text(EDITED.format(value=2.0))
+    # What runs is what was loaded.
+    assert ran(kc_edited.later(), [0]) == [1.5] and ran(kc_edited.first, [0]) == [1.0]
+    importlib.reload(kc_edited)
+    assert ran(kc_edited.first, [0]) == [2.0] and ran(kc_edited.later(), [0]) == [2.5]
+    file.write_text("# A line more.\n" + EDITED.format(value=3.0))
+    importlib.reload(kc_edited)
+    assert ran(kc_edited.first, [0]) == [3.0]
+    # Where the text that was loaded is nowhere any more, it is not guessed.
+    file.write_text(EDITED.format(value=4.0))
+    linecache.clearcache()
+    with pytest.raises(kc.SourceError, match="changed since it was loaded"):
+        kc_edited.later()

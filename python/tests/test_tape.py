@@ -1,6 +1,8 @@
 """Tapes: the gradient of several launches, or an exception."""
 
+import gc
 import threading
+import weakref
 
 import kc
 import numpy as np
@@ -307,3 +309,84 @@ def test_integers_have_versions_too():
     index[0] = 0
     with pytest.raises(kc.GradientError):
         tape.backward(grads=[(y, 1.0)])
+
+
+def test_views_of_one_element_and_of_none():
+    x, y = np.arange(10, dtype=np.float32), np.ones(8, np.float32)
+    for n in (1, 0):
+        part, out = x[4::3][:n], y[::2][:n]
+        assert square.grad(n, part, out, grads={"y": 1.0})["x"].tolist() == [8.0][:n]
+        with kc.Tape() as tape:
+            square(n, part, out)
+        tape.backward(grads=[(out, 1.0)])
+        assert tape.gradient(part).tolist() == [8.0][:n]
+
+
+def test_one_tape_in_several_threads():
+    x, y = floats(1, 2, 3), floats(0, 0, 0)
+    with kc.Tape() as tape:
+        square(3, x, y)
+    errors = []
+
+    def run():
+        try:
+            for _ in range(20):
+                tape.backward(grads=[(y, 0.5)])
+                tape.gradient(x)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert errors == [] and tape.gradient(x).tolist() == [80, 160, 240]
+
+
+def test_arrays_that_know_their_tape_are_freed():
+    class Array(kc.array):
+        pass
+
+    x, y = Array([1.0, 2.0, 3.0]), kc.zeros(3)
+    with kc.Tape() as tape:
+        square(3, x, y)
+    tape.backward(grads=[(y, 1.0)])
+    x.tape = tape
+    left = weakref.ref(x), weakref.ref(tape)
+    del x, tape
+    gc.collect()
+    assert [one() for one in left] == [None, None]
+
+
+def test_launches_while_one_is_recorded(monkeypatch):
+    @kc.kernel
+    def talk(x: kc.array(dtype=float)):
+        print("here")
+        x[0] = x[0] * x[0]
+
+    x, y, z = floats(3), floats(2, 3), floats(0, 0)
+
+    class Out:
+        def write(self, text):
+            square(2, y, z)
+
+    monkeypatch.setattr("sys.stdout", Out())
+    with kc.Tape() as tape:
+        talk(1, x)
+    monkeypatch.undo()
+    assert len(tape) == 2
+    tape.backward(grads=[(x, 1.0), (z, 1.0)])
+    assert tape.gradient(x).tolist() == [6] and tape.gradient(y).tolist() == [4, 6]
+
+
+def test_values_are_those_of_the_launch():
+    @kc.kernel
+    def along(d: kc.vec3, x: kc.array(dtype=kc.vec3), y: kc.array(dtype=float)):
+        y[kc.tid()] = kc.dot(d, x[kc.tid()])
+
+    x, y = np.ones((2, 3), np.float32), floats(0, 0)
+    for values in ([1.0, 2.0, 3.0], floats(1, 2, 3), kc.vec3(1, 2, 3)):
+        with kc.Tape() as tape:
+            along(2, values, x, y)
+        values[0] = 100.0
+        tape.backward(grads=[(y, 1.0)])
+        assert tape.gradient(x).tolist() == [[1, 2, 3], [1, 2, 3]]

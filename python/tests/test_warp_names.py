@@ -212,3 +212,39 @@ def test_names_that_are_not_there():
 def test_warp_is_not_imported():
     text = "import kc.warp, sys; print('warp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout == "False\n"
+
+
+@wp.kernel
+def pick(s: float, x: wp.indexedarray2d(dtype=wp.vec2), y: wp.indexedarray(dtype=wp.vec2)):
+    i, j = wp.tid()
+    wp.atomic_add(y, i, s * x[i, j] + wp.vec2(float(x.shape[0]), float(y.shape[0])))
+
+
+def test_indexed_arrays():
+    data = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+    grid, sums = wp.array(data, dtype=wp.vec2, requires_grad=True), wp.zeros(5, dtype=wp.vec2)
+    index = lambda *numbers: wp.array(numbers, dtype=int)
+    rows, chosen = grid[index(2, 0)], sums[index(4, 1)]
+    assert isinstance(rows, wp.indexedarray) and rows.shape == (2, 4) and rows.size == 8 and rows.dtype is wp.vec2
+    assert (rows.numpy() == data[[2, 0]]).all() and len(rows.contiguous().list()) == 8
+    wp.launch(pick, dim=(2, 4), inputs=[0.5, rows, chosen])
+    expected = np.zeros((5, 2), np.float32)
+    expected[[4, 1]] = 0.5 * data[[2, 0]].sum(axis=1) + 4 * 2
+    np.testing.assert_allclose(sums.numpy(), expected)
+    part = grid[1:, index(3, 1)]
+    assert part.shape == (2, 2) and (part.numpy() == data[1:][:, [3, 1]]).all()
+    with wp.Tape() as tape:
+        wp.launch(pick, dim=(2, 2), inputs=[2.0, part, chosen])
+    tape.backward(grads={sums: wp.array(np.ones((5, 2)), dtype=wp.vec2)})
+    wanted = np.zeros_like(data)
+    wanted[1:, [1, 3]] = 2
+    assert (grid.grad.numpy() == wanted).all()
+    chosen.fill_(7.0)
+    assert (sums.numpy()[[1, 4]] == 7).all() and not sums.numpy()[[0, 2, 3]].any()
+    with pytest.raises(kc.IndexError, match="index 9"):
+        wp.launch(pick, dim=(2, 1), inputs=[1.0, grid[index(0, 9)], chosen])
+    for wrong in (lambda: grid[index(1), index(1), index(1)], lambda: grid[..., index(1)], lambda: grid[wp.array([1.0], dtype=float)]):
+        with pytest.raises((TypeError, ValueError, IndexError)):
+            wrong()
+    with pytest.raises(kc.ArgumentError, match="no field `data`"):
+        wp.launch(pick, dim=(2, 1), inputs=[1.0, grid, chosen])

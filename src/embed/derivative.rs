@@ -304,6 +304,11 @@ impl Kernel {
         self.differentiated(form)
     }
 
+    /// The same where it is compiled already.
+    pub fn known_gradient(&self, form: &Form) -> Option<Arc<Gradient>> {
+        self.gradients().get(form).cloned()
+    }
+
     /// [`Kernel::gradient`] for arguments that are laid out.
     ///
     /// # Errors

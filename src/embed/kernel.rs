@@ -1,7 +1,7 @@
 //! How is a kernel launched?
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
@@ -9,12 +9,14 @@ use super::derivative::{Form, Gradient, Part, Tangents};
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
+use crate::diag::Code;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
+use crate::run::devices::cuda::Resident;
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::program::{self, Program};
 use crate::run::told;
-use crate::run::{Fail, Result};
+use crate::run::{Fail, Result, fail};
 use crate::types::StructTable;
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
@@ -58,6 +60,8 @@ struct Shared {
     /// As they were asked for.
     gradients: Mutex<HashMap<Form, Arc<Gradient>>>,
     tangents: OnceLock<Tangents>,
+    /// By the GPU that it is loaded on.
+    resident: Mutex<HashMap<i32, Arc<Resident>>>,
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
@@ -75,8 +79,9 @@ impl Kernel {
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);
-        let gradients = Mutex::default();
-        let shared = Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), device, module };
+        let (gradients, resident) = (Mutex::default(), Mutex::default());
+        let shared =
+            Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), resident, device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim: None })
     }
 
@@ -187,13 +192,17 @@ impl Kernel {
 
     /// The kernel with its gradient, compiled when it is first asked for.
     pub(super) fn differentiated(&self, form: Form) -> std::result::Result<Arc<Gradient>, Error> {
-        let known = || self.shared.gradients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&form) {
+        if let Some(found) = self.gradients().get(&form) {
             return Ok(found.clone());
         }
         let made = Arc::new(Gradient::new(&self.shared.module, self.name(), &form)?);
         // Two threads may both compile; one's is kept.
-        Ok(known().entry(form).or_insert(made).clone())
+        Ok(self.gradients().entry(form).or_insert(made).clone())
+    }
+
+    /// Those that are compiled, by their form.
+    pub(super) fn gradients(&self) -> MutexGuard<'_, HashMap<Form, Arc<Gradient>>> {
+        self.shared.gradients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its forward mode, in the same way.
@@ -255,6 +264,51 @@ impl Kernel {
         self.conclude(program, shared.forward, &bounds, dims, ran)
     }
 
+    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it. The arrays are in the memory of that GPU:
+    /// of this number, or else of the one that the driver says. Indices are not tested.
+    ///
+    /// # Errors
+    /// The arguments do not fit (`E1006`), there is no driver or no such GPU (`E1104`), or it refuses the launch (`E1107`).
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch_bound`], until the launch is over; the stream stays as long.
+    #[doc(hidden)]
+    pub unsafe fn launch_resident(
+        &self,
+        dim: &Dim,
+        bound: &Bound,
+        ordinal: Option<i32>,
+        stream: u64,
+    ) -> std::result::Result<(), Error> {
+        let program = self.shared.module.program();
+        let run = || {
+            let bounds = self.bounds(dim)?;
+            let ordinal = match ordinal {
+                Some(ordinal) => ordinal,
+                None => one_gpu(bound)?,
+            };
+            let resident = self.resident(ordinal)?;
+            let block = self.block_dim.unwrap_or(Job::BLOCK_DIM);
+            // SAFETY: the caller's promise.
+            unsafe { resident.launch(stream, &bounds, bound.block(), block) }
+        };
+        run().map_err(|error| self.error(error, program))
+    }
+
+    /// The kernel on a GPU, loaded when it is first asked for.
+    fn resident(&self, ordinal: i32) -> Result<Arc<Resident>> {
+        let shared = &*self.shared;
+        let known = || shared.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&ordinal) {
+            return Ok(found.clone());
+        }
+        let module = &shared.module.program().module;
+        let load = || Resident::load(module, shared.forward, &HOW, ordinal);
+        let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
+        // Two threads may both load it; one's is kept.
+        Ok(known().entry(ordinal).or_insert(made).clone())
+    }
+
     /// Compiles what a launch of this size runs, if that was not done yet.
     ///
     /// # Errors
@@ -286,6 +340,18 @@ impl Kernel {
     pub(super) fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
         Error::new(vec![*error], program.clone())
     }
+}
+
+/// The GPU in whose memory all arrays are, by what the driver says of their addresses.
+fn one_gpu(bound: &Bound) -> Result<i32> {
+    let mut known = None;
+    for &(address, _) in bound.memory.iter().chain(&bound.constant) {
+        let ordinal = Resident::ordinal_of(address)?;
+        if *known.get_or_insert(ordinal) != ordinal {
+            return Err(fail(Code::E1104, "the arrays of the launch are in the memory of several GPUs"));
+        }
+    }
+    Ok(known.unwrap_or(0))
 }
 
 /// How many coordinates the threads of a kernel ask for.

@@ -26,7 +26,7 @@
 typedef int Result;
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700, ASSERT = 710 };
 
-static struct { long contexts, modules, events, blocks, launches; uint64_t bytes, peak; } live;
+static struct { long contexts, modules, events, blocks, launches; uint64_t bytes, peak, stream; } live;
 static Result broken; /* An error of a kernel stays: every later call returns it (manual: "sticky" errors). */
 
 static Result enter(const char *name) {
@@ -41,8 +41,8 @@ __attribute__((destructor)) static void report(void) {
     const char *path = getenv("STANDIN_LOG");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file) return;
-    fprintf(file, "launches=%ld peak=%llu left: contexts=%ld modules=%ld events=%ld blocks=%ld\n", live.launches,
-            (unsigned long long)live.peak, live.contexts, live.modules, live.events, live.blocks);
+    fprintf(file, "launches=%ld peak=%llu stream=%llu left: contexts=%ld modules=%ld events=%ld blocks=%ld\n", live.launches,
+            (unsigned long long)live.peak, (unsigned long long)live.stream, live.contexts, live.modules, live.events, live.blocks);
     fclose(file);
 }
 
@@ -60,7 +60,15 @@ Result cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 Result cuDevicePrimaryCtxRetain(void **context, int device) { ENTER; *context = &live; live.contexts++; return SUCCESS; }
 Result cuDevicePrimaryCtxRelease_v2(int device) { live.contexts--; return broken; }
-Result cuCtxSetCurrent(void *context) { ENTER; return SUCCESS; }
+static void *current;
+Result cuCtxSetCurrent(void *context) { ENTER; current = context; return SUCCESS; }
+Result cuCtxGetCurrent(void **context) { ENTER; *context = current; return SUCCESS; }
+Result cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
+    ENTER;
+    if (attribute != 9) return INVALID_VALUE; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+    *(int *)value = 0;
+    return SUCCESS;
+}
 Result cuCtxSynchronize(void) { ENTER; return SUCCESS; }
 
 Result cuMemAlloc_v2(uint64_t *address, size_t size) {
@@ -182,6 +190,7 @@ Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsign
     if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024) return INVALID_VALUE;
     if (f->params < 1 || f->size[0] != sizeof(Launch)) return INVALID_VALUE;
     live.launches++;
+    live.stream = (uint64_t)stream;
     if (!f->host) return SUCCESS;
     /* The parameters after the launch as one C struct, as host entries take them. */
     size_t size = 0;

@@ -16,8 +16,8 @@ from .._kernel import Kernel, func, kernel
 from .._types import struct
 from . import optim, types, utils
 from ._arrays import (
-    array, array1d, array2d, array3d, array4d, clone, copy, empty, empty_like, from_numpy, full, full_like, ones, ones_like,
-    zeros, zeros_like,
+    array, array1d, array2d, array3d, array4d, clone, copy, empty, empty_like, from_numpy, full, full_like, indexedarray,
+    indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d, ones, ones_like, zeros, zeros_like,
 )
 from ._devices import (
     Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,

@@ -65,6 +65,16 @@ class array(_array.array):
         elif not wanted:
             self._grad = None
 
+    def __getitem__(self, key):
+        """An element, an array of the same memory, or where arrays of integers choose, a ``wp.indexedarray``."""
+        items = key if isinstance(key, tuple) else (key,)
+        if not any(isinstance(item, _array.array) for item in items):
+            return super().__getitem__(key)
+        if any(item is Ellipsis for item in items):
+            raise TypeError("where arrays choose elements there is no `...`")
+        plain = super().__getitem__(tuple(slice(None) if isinstance(item, _array.array) else item for item in items))
+        return indexedarray(plain, [item if isinstance(item, _array.array) else None for item in items if not _is_number(item)])
+
     def _part(self, made):
         found = _array._wrap(made, self.dtype, False, array)
         return found
@@ -114,6 +124,88 @@ class array(_array.array):
 
     def __reduce__(self):
         return _again, (self.numpy(), self.dtype, self._grad)
+
+
+def _is_number(item) -> bool:
+    return isinstance(item, (int, np.integer))
+
+
+class indexedarray:
+    """The elements of an array that lists of indices choose, one list for each dimension, or None for all of it; ``data[rows]`` makes one.
+    ``wp.indexedarray(dtype=float)`` names the type of a parameter.
+    """
+
+    def __new__(cls, data=None, indices=None, dtype=None, ndim=None):
+        return _IndexedType() if data is None else super().__new__(cls)
+
+    def __init__(self, data=None, indices=None, dtype=None, ndim=None):
+        lists = [indices] if isinstance(indices, _array.array) else list(indices or ())
+        if len(lists) > data.ndim:
+            raise ValueError(f"{len(lists)} lists of indices for an array of {data.ndim} dimensions")
+        lists += [None] * (data.ndim - len(lists))
+        for k, of in enumerate(lists):
+            if of is not None and (not isinstance(of, _array.array) or of.numpy().dtype != np.int32 or of.ndim != 1):
+                raise TypeError(f"the indices of dimension {k} are to be an array of int32 with one dimension")
+        self.data, self.indices = data, lists
+        for k, of in enumerate(lists):
+            # As the kernel's parameter has them.
+            setattr(self, f"indices_{k}", of)
+
+    dtype = property(lambda self: self.data.dtype)
+    ndim = property(lambda self: self.data.ndim)
+    size = property(lambda self: math.prod(self.shape))
+
+    @property
+    def shape(self) -> tuple:
+        return tuple(n if of is None else of.size for n, of in zip(self.data.shape, self.indices))
+
+    @property
+    def device(self):
+        return get_device()
+
+    def __len__(self):
+        return self.shape[0]
+
+    def _chosen(self):
+        whole = (np.arange(n) if of is None else of.numpy() for n, of in zip(self.data.shape, self.indices))
+        return np.ix_(*whole)
+
+    def numpy(self):
+        """A copy of the elements."""
+        return self.data.numpy()[self._chosen()]
+
+    def contiguous(self):
+        """An array of the elements, with memory of its own."""
+        return _array._wrap(self.numpy(), self.dtype, False, array)
+
+    def list(self) -> list:
+        return self.contiguous().list()
+
+    def fill_(self, value):
+        _launches.done(lambda: self.data.numpy().__setitem__(self._chosen(), value))
+
+    def zero_(self):
+        self.fill_(0)
+
+    def __repr__(self):
+        return f"wp.indexedarray(shape={self.shape}, dtype={getattr(self.dtype, '__name__', self.dtype)})"
+
+
+class _IndexedType:
+    """The type of a parameter, which kc reads in the text of the kernel."""
+
+
+class _Ranked:
+    """``wp.indexedarray2d(dtype=float)``"""
+
+    def __init__(self, ndim):
+        self._ndim = ndim
+
+    def __call__(self, *arguments, **named):
+        return indexedarray(*arguments, ndim=self._ndim, **named)
+
+
+indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d = map(_Ranked, (1, 2, 3, 4))
 
 
 def _again(made, dtype, grad):

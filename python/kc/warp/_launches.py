@@ -7,8 +7,9 @@ import threading
 import numpy as np
 
 from .. import _native, _tape
-from .._arguments import Arguments, as_numpy, is_plain, parameters_of, refuse, zeros_like
+from .._arguments import as_numpy, is_plain, parameters_of, refuse, zeros_like
 from .._kernel import Kernel
+from .._native import Arguments
 from ._devices import get_device
 
 _local = threading.local()
@@ -75,24 +76,22 @@ def _adjoint(kernel, dim, values, adjoints):
     """The derivative of a launch that has run: on the gradients of its arrays, or on those given."""
     dim, values = kernel._arguments(dim, *values)
     arguments = Arguments(kernel, values)
-    records, _ = _native.needs(kernel, arguments.same, [])
-    if records:
+    if _native.records(kernel, arguments.same):
         raise NotImplementedError(f"kernel `{kernel.__name__}` overwrites what its gradient reads: use wp.Tape, or kernel.grad")
     given, after = {}, []
-    for slot in arguments.slots:
-        if not slot.floats:
-            continue
+    slots = [slot for slot in arguments.slots if slot.floats]
+    for slot in slots:
         if not is_plain(slot.array):
             raise refuse("E1009", f"argument `{slot.name}`: elements that share memory have no gradient here")
-        number = slot.path[0]
-        adjoint = as_numpy(adjoints[number]) if len(slot.path) == 1 and number < len(adjoints) and adjoints[number] is not None else None
+        number = slot.parameter
+        adjoint = as_numpy(adjoints[number]) if not slot.is_field and number < len(adjoints) and adjoints[number] is not None else None
         own = slot.held if adjoint is None else adjoint
         if own is None:
             own = zeros_like(slot.array)
         elif own.shape != slot.array.shape or own.dtype != slot.array.dtype:
             raise refuse("E1009", f"the gradient of argument `{slot.name}` has not its shape and type")
-        if slot.first is not slot and (adjoint is None or adjoint is slot.held):
-            given[slot.name] = given[slot.first.name]
+        if slot.first != slot.name and (adjoint is None or adjoint is slot.held):
+            given[slot.name] = given[slot.first]
             continue
         made = own
         if own.strides != slot.array.strides:
@@ -103,11 +102,11 @@ def _adjoint(kernel, dim, values, adjoints):
             # A store clears an array's own gradient, and no other.
             after.append((own, own.copy()))
         given[slot.name] = made
-    for slot in arguments.slots:
-        if slot.floats and given[slot.name] is not given[slot.first.name]:
-            raise refuse("E1010", f"`{slot.first.name}` and `{slot.name}` are one array, with two gradients")
-    made = [given[slot.name] for slot in arguments.slots if slot.floats and slot.first is slot]
-    if _native.reaches(made)[1]:
+    for slot in slots:
+        if given[slot.name] is not given[slot.first]:
+            raise refuse("E1010", f"`{slot.first}` and `{slot.name}` are one array, with two gradients")
+    made = [given[slot.name] for slot in slots if slot.first == slot.name]
+    if _native.overlapping(made):
         raise refuse("E1010", f"two arguments of kernel `{kernel.__name__}` have gradients that share memory")
     _native.gradient(kernel, dim, arguments.filled(lambda slot: slot.array), given, arguments.same, backward=True)
     for own, made in after:
@@ -124,12 +123,11 @@ class Tape(_tape.Tape):
             return super().backward(loss, grads)
         # From the gradients that arrays have.
         seeds, seen = [], set()
-        for step in self._steps:
-            for array, _, held in step.held():
-                if id(held) not in seen and np.any(held):
-                    seen.add(id(held))
-                    seeds.append((array, held.copy()))
-                    held[...] = 0
+        for array, held in self._held():
+            if id(held) not in seen and np.any(held):
+                seen.add(id(held))
+                seeds.append((array, held.copy()))
+                held[...] = 0
         return super().backward(grads=seeds)
 
     def record_func(self, backward, arrays):

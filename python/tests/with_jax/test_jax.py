@@ -46,10 +46,10 @@ def double(*shape):
     return jnp.asarray(np.random.default_rng(1).random(shape) + 0.5)
 
 
-def reverse(f, *arguments):
-    """The gradient of f, as it is called and compiled."""
-    check_grads(f, arguments, order=1, modes=["rev"])
-    check_grads(jax.jit(f), arguments, order=1, modes=["rev"])
+def derivatives(f, *arguments):
+    """The derivatives of f in both modes, as it is called and compiled."""
+    for g in (f, jax.jit(f)):
+        check_grads(g, arguments, order=1, modes=["fwd", "rev"])
 
 
 def test_gradients():
@@ -57,11 +57,11 @@ def test_gradients():
     a, x, w = jnp.float64(1.5), double(6), double(6)
     for g in (f, jax.jit(f, static_argnums=0)):
         assert jnp.allclose(g(6, a, x, w), jnp.sin(a * x) * w)
-    reverse(lambda a, x, w: f(6, a, x, w), a, x, w)
+    derivatives(lambda a, x, w: f(6, a, x, w), a, x, w)
     # One array for two arguments, parts of arrays, and spread ones.
-    reverse(lambda x: f(6, 2.0, x, x), x)
-    reverse(lambda x: f(3, 2.0, x[::2], x[3:]), x)
-    reverse(lambda x: f(6, 2.0, jnp.broadcast_to(x, 6), x[0] * w), double(1))
+    derivatives(lambda x: f(6, 2.0, x, x), x)
+    derivatives(lambda x: f(3, 2.0, x[::2], x[3:]), x)
+    derivatives(lambda x: f(6, 2.0, jnp.broadcast_to(x, 6), x[0] * w), double(1))
     # A number of Python and one that a program computes.
     assert jnp.allclose(jax.jit(lambda x: f(6, x.sum(), x, w))(x), jnp.sin(x.sum() * x) * w)
     assert jnp.allclose(jax.grad(lambda a: f(6, a, x, w).sum())(1.5), (x * jnp.cos(1.5 * x) * w).sum())
@@ -70,7 +70,7 @@ def test_gradients():
 def test_vectors_and_integers():
     f = kc.jax.function(energy, outputs={"out": 1})
     index = jnp.array([0, 2, 2, 1], jnp.int32)
-    reverse(lambda x, pull: f(4, x, pull, index), double(3, 3), double(3))
+    derivatives(lambda x, pull: f(4, x, pull, index), double(3, 3), double(3))
     # Beside an array that has no gradient.
     gradient = jax.grad(lambda x, index: f(4, x, jnp.zeros(3), index)[0], allow_int=True, argnums=(0, 1))
     assert gradient(double(3, 3), index)[1].dtype == jax.dtypes.float0
@@ -78,7 +78,7 @@ def test_vectors_and_integers():
 
 def test_kernels_that_overwrite_what_they_read():
     f = kc.jax.function(steps, outputs="y")
-    reverse(lambda x: f(4, x), double(4))
+    derivatives(lambda x: f(4, x), double(4))
 
 
 def test_matrices_and_booleans():
@@ -99,7 +99,7 @@ def test_matrices_and_booleans():
             n, y = jax.jit(lambda m, back, x, k=k: f(5, m, back, x, k))(m, back, x)
             assert jnp.allclose(y, want) and n.tolist() == [15]
             assert jnp.allclose(f(5, m, back, x, k)[1], want)
-        reverse(lambda m, x, back=back: f(5, m, back, x, 1)[1], m, x)
+        derivatives(lambda m, x, back=back: f(5, m, back, x, 1)[1], m, x)
 
 
 def test_structs():
@@ -117,7 +117,38 @@ def test_structs():
             y[i] = kc.float64(0.0)
 
     f = kc.jax.function(weigh, outputs=["y"])
-    reverse(lambda s, w, x: f(3, {"scale": s, "weights": w, "missing": None}, x), jnp.float64(2.0), double(3), double(3))
+    derivatives(lambda s, w, x: f(3, {"scale": s, "weights": w, "missing": None}, x), jnp.float64(2.0), double(3), double(3))
+
+
+def test_forward_mode():
+    f = kc.jax.function(wave, outputs=["y"])
+    a, x, w, d = jnp.float64(1.5), double(6), double(6) + 1, double(6) - 1
+    slope = a * jnp.cos(a * x) * w
+    for along in (lambda x: f(6, a, x, w), jax.jit(lambda x: f(6, a, x, w))):
+        value, tangent = jax.jvp(along, (x,), (d,))
+        assert jnp.allclose(value, jnp.sin(a * x) * w) and jnp.allclose(tangent, slope * d)
+        value, linear = jax.linearize(along, x)
+        assert jnp.allclose(linear(d), slope * d) and jnp.allclose(linear(2 * d), 2 * slope * d)
+        assert jnp.allclose(jax.linear_transpose(linear, x)(d)[0], slope * d)
+        # What is linear is its own derivative.
+        assert jnp.allclose(jax.jvp(linear, (d,), (x,))[1], slope * x)
+        assert jnp.allclose(jax.jacfwd(along)(x), jnp.diag(slope)) and jnp.allclose(jax.jacrev(along)(x), jnp.diag(slope))
+    # Of a number and of one array for two arguments, and through what JAX computes before and after it.
+    assert jnp.allclose(jax.jvp(lambda a: f(6, a, x, w), (a,), (2.0,))[1], 2 * x * jnp.cos(a * x) * w)
+    assert jnp.allclose(jax.jacfwd(lambda x: (f(6, 1.0, x * x, x) ** 2).sum())(x), jax.grad(lambda x: ((jnp.sin(x * x) * x) ** 2).sum())(x))
+    # A loop, and one direction after the other.
+    turned = lambda x: jax.lax.fori_loop(0, 3, lambda _, x: f(6, 1.0, x, w), x)
+    same = lambda x: jax.lax.fori_loop(0, 3, lambda _, x: jnp.sin(x) * w, x)
+    assert jnp.allclose(jax.jvp(turned, (x,), (d,))[1], jax.jvp(same, (x,), (d,))[1])
+    many = jax.vmap(lambda x, d: jax.jvp(lambda x: f(6, a, x, w), (x,), (d,))[1])
+    assert jnp.allclose(many(jnp.stack([x, x]), jnp.stack([d, 2 * d])), jnp.stack([slope * d, 2 * slope * d]))
+    # Nothing changes along whole numbers, and where nothing changes nothing is run.
+    g = kc.jax.function(energy, outputs={"out": 1})
+    x, pull, index = double(3, 3), double(3) + 1, jnp.array([0, 2], jnp.int32)
+    along = lambda x, pull: g(2, x, pull, index)[0]
+    norm = lambda x, pull: (jnp.linalg.norm(x[index] - pull, axis=1) ** 3).sum()
+    assert jnp.allclose(jax.jvp(along, (x, pull), (x, pull + 1))[1], jax.jvp(norm, (x, pull), (x, pull + 1))[1])
+    assert "kc_along" not in str(jax.make_jaxpr(lambda t: jax.jvp(lambda t: (t, along(x, pull)), (t,), (t,)))(1.0))
 
 
 def test_loops_maps_and_threads():
@@ -179,6 +210,10 @@ def test_what_does_not_fit():
         kc.jax.function(steps, outputs=["x"])(4, x)
     with pytest.raises(jax.errors.JaxRuntimeError, match="(?s)E1101.*index 4 is out of bounds.*`x`"):
         f(5, 1.0, x, double(5)).block_until_ready()
+    with pytest.raises(kc.ArgumentError, match="E1006.*Tracer(.|\n)*Python's numbers"):
+        jax.jit(lambda n: f(n, 1.0, x, x))(4)
+    for n in (np.int64(4), jnp.int32(4), (np.int32(4),)):
+        assert f(n, 1.0, x, x).shape == (4,)
     # What failed leaves the next launch alone.
     assert f(4, 1.0, x, x).shape == (4,)
 
@@ -203,10 +238,14 @@ def test_gradients_that_would_be_wrong_are_refused():
         for g in (gradient, jax.jit(gradient)):
             with pytest.raises(jax.errors.JaxRuntimeError, match="E1108"):
                 g(jnp.ones(4, jnp.float32)).block_until_ready()
+        with pytest.raises(jax.errors.JaxRuntimeError, match="E1108"):
+            jax.block_until_ready(jax.jvp(lambda x: f(4, x)[1], (jnp.ones(4, jnp.float32),), (jnp.ones(4, jnp.float32),)))
     # Second derivatives are none of kc's.
     g = kc.jax.function(wave, outputs=["y"])
-    with pytest.raises(Exception, match="ifferentia|JVP"):
-        jax.grad(jax.grad(lambda x: g(1, x, double(1), double(1))[0]))(1.0)
+    first = lambda x: g(1, x, double(1), double(1))[0]
+    for second in (jax.grad(jax.grad(first)), jax.hessian(first), jax.jacfwd(jax.jacfwd(first)), jax.jacrev(jax.jacfwd(first)), jax.jit(jax.grad(jax.grad(first)))):
+        with pytest.raises(kc.GradientError, match="E1103.*`wave`"):
+            second(1.0)
 
 
 PROGRAM = """

@@ -76,6 +76,12 @@ def indexed(x: wp.indexedarray(dtype=float), y: wp.array(dtype=float)):
 
 
 @wp.kernel
+def indexed_rows(n: wp.int8, x: wp.indexedarray2d(dtype=wp.vec2), s: float, y: wp.indexedarray(dtype=wp.vec2)):
+    i, j = wp.tid()
+    wp.atomic_add(y, i, s * x[i, j] + wp.vec2(float(x.shape[0]), float(int(n) + y.shape[0])))
+
+
+@wp.kernel
 def tiled(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     t = wp.tile_load(x[i], shape=4)
@@ -210,6 +216,12 @@ def main():
     y = wp.zeros(2, dtype=float)
     wp.launch(indexed, dim=2, inputs=[base[wp.array([3, 1], dtype=int)], y])
     out["indexed"] = y.numpy()
+    grid = wp.array(np.arange(24.0).reshape(3, 4, 2), dtype=wp.vec2)
+    sums = wp.zeros(5, dtype=wp.vec2)
+    rows, last = grid[wp.array([2, 0], dtype=int)], sums[wp.array([4, 1], dtype=int)]
+    wp.launch(indexed_rows, dim=(2, 4), inputs=[7, rows, 0.5, last])
+    wp.launch(indexed_rows, dim=(2, 2), inputs=[-7, grid[wp.array([1, 2], dtype=int), wp.array([3, 2], dtype=int)], 0.25, last])
+    out["indexed_rows"] = sums.numpy()
     y = wp.zeros(2, dtype=float)
     wp.launch_tiled(tiled, dim=2, inputs=[wp.array(np.arange(8.0).reshape(2, 4), dtype=float), y], block_dim=1)
     out["tiled"] = y.numpy()

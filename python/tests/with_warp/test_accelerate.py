@@ -42,7 +42,9 @@ def test_who_ran_what(runs):
     for name in ("forces", "bodies", "generic", "loss_of", "add", "square_in_place", "folded"):
         assert by[name] == {"kc"}, (name, kernels[name])
     assert any(kernel["by"] == "kc" for name, found in kernels.items() if "closure" in name for kernel in found)
-    assert by["indexed"] == {"warp"} and "indexedarray" in kernels["indexed"][0]["reason"]
+    for name, launches in (("indexed", 1), ("indexed_rows", 2)):
+        assert by[name] == {"kc"} and kernels[name][0]["launches"] == launches, kernels[name]
+    assert "indexedarray" in kernels["indexed"][0]["gradient_reason"]
     for name in ("tiled", "tiled_total"):
         assert by[name] == {"kc"} and kernels[name][0]["launches"] == 1, kernels[name]
     assert kernels["tiled_total"][0]["gradients"] == 1

@@ -1,6 +1,9 @@
 //! How does an NVIDIA GPU run a kernel? As PTX, on the first one that the driver knows.
 
+use std::ffi::c_void;
+
 use super::{Device, Executable, Found, How};
+use crate::abi::LaunchBounds;
 use crate::ir::{FuncId, Module};
 use crate::run::Result;
 
@@ -27,7 +30,7 @@ impl Device for Cuda {
 
     #[cfg(feature = "cuda")]
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(driver::Kernel::load(module, kernel, how.fmad)?))
+        Ok(Box::new(driver::Kernel::load(module, kernel, how.fmad, 0)?))
     }
 
     #[cfg(not(feature = "cuda"))]
@@ -46,6 +49,55 @@ impl Device for Cuda {
 
     fn reports_prints(&self) -> bool {
         false
+    }
+}
+
+/// A kernel on one GPU, for arrays that are in its memory already.
+pub struct Resident {
+    #[cfg(feature = "cuda")]
+    kernel: driver::Kernel,
+}
+
+#[cfg(feature = "cuda")]
+impl Resident {
+    /// Compiles a kernel for a GPU and loads it.
+    pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Resident> {
+        driver::Kernel::load(module, kernel, how.fmad, ordinal).map(|kernel| Resident { kernel })
+    }
+
+    /// Puts a launch behind what a stream does already, and does not wait for it.
+    ///
+    /// # Safety
+    /// `args` is the struct of arguments of this kernel. Its arrays, and the stream, stay until the launch is over.
+    pub unsafe fn launch(&self, stream: u64, bounds: &LaunchBounds, args: *const c_void, block: u32) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.kernel.launch_behind(stream, bounds, args, block) }
+    }
+
+    /// The GPU in whose memory an address is.
+    pub fn ordinal_of(address: u64) -> Result<i32> {
+        driver::ordinal_of(address)
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+impl Resident {
+    /// Fails: see [`left_out`].
+    pub fn load(_: &Module, _: FuncId, _: &How, _: i32) -> Result<Resident> {
+        Err(left_out())
+    }
+
+    /// Fails.
+    ///
+    /// # Safety
+    /// None is needed.
+    pub unsafe fn launch(&self, _: u64, _: &LaunchBounds, _: *const c_void, _: u32) -> Result<()> {
+        Err(left_out())
+    }
+
+    /// Fails.
+    pub fn ordinal_of(_: u64) -> Result<i32> {
+        Err(left_out())
     }
 }
 

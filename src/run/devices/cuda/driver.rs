@@ -1,6 +1,7 @@
 //! The CUDA driver, which is loaded when first asked for: kc needs neither a driver nor a toolkit to build or to start.
 //!
-//! Nothing of a launch stays on the device: module, memory and events are released on every way out.
+//! Nothing of a launch stays on the device: module, memory and events are released on every way out. A kernel for arrays that are
+//! there already stays loaded until it is dropped.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
@@ -8,7 +9,7 @@ use std::ptr::null_mut;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
-use crate::abi::{self, argument_layout};
+use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -110,6 +111,17 @@ fn describe(ordinal: i32) -> std::result::Result<Description, DriverError> {
     })
 }
 
+/// The GPU in whose memory an address is.
+pub fn ordinal_of(address: u64) -> Result<i32> {
+    start()?;
+    let (mut ordinal, what) = (0i32, sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+    // SAFETY: the driver is loaded (`start`), and writes one integer; it looks the address up and does not use it.
+    unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), what, address) }
+        .result()
+        .map_err(|e| refused("the GPU of an array", e))?;
+    Ok(ordinal)
+}
+
 /// The newest architecture whose PTX a GPU of this capability runs: PTX runs on its own and all later ones (PTX ISA
 /// manual, `.target`).
 fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
@@ -160,6 +172,23 @@ impl Drop for Context {
     }
 }
 
+/// Whatever context is current in this thread becomes it again when this goes: other libraries of the process have theirs.
+struct Beside(Option<sys::CUcontext>);
+
+impl Beside {
+    /// The driver was started.
+    fn begin() -> Result<Beside> {
+        result::ctx::get_current().map(Beside).map_err(|e| refused("the context of this thread", e))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // SAFETY: it was the current one. A failure leaves nothing to do.
+        let _ = unsafe { result::ctx::set_current(self.0.unwrap_or(null_mut())) };
+    }
+}
+
 /// A kernel loaded on a device.
 pub struct Kernel {
     module: sys::CUmodule,
@@ -181,9 +210,11 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    /// Compiles a kernel for the first GPU and loads it.
-    pub fn load(module: &Module, kernel: FuncId, fmad: bool) -> Result<Kernel> {
-        let context = Context::open(0)?;
+    /// Compiles a kernel for a GPU and loads it.
+    pub fn load(module: &Module, kernel: FuncId, fmad: bool, ordinal: i32) -> Result<Kernel> {
+        start()?;
+        let _beside = Beside::begin()?;
+        let context = Context::open(ordinal)?;
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
         let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked: false };
         let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
@@ -239,15 +270,50 @@ impl Kernel {
         Ok(Report { seconds: Some(seconds), ..Report::default() })
     }
 
-    /// A launch done `repeats` times and waited for; its time on the device in seconds.
-    fn launch(&self, args: &mut [*mut c_void], threads: u64, repeats: u64, block_dim: u32) -> Result<f64> {
+    /// Puts a launch behind what a stream does already, and does not wait for it. Arrays are in the memory of this GPU.
+    ///
+    /// # Safety
+    /// `args` is the struct of arguments of this kernel. Its arrays, and the stream, stay until the launch is over.
+    pub unsafe fn launch_behind(
+        &self,
+        stream: u64,
+        bounds: &LaunchBounds,
+        args: *const c_void,
+        block_dim: u32,
+    ) -> Result<()> {
+        let (mut bounds, repeats) = within_rank(bounds, self.rank);
+        if bounds.size == 0 {
+            return Ok(());
+        }
+        let threads = bounds.size;
+        let blocks = self.blocks(threads, block_dim)?;
+        let (offsets, _) = argument_layout(&self.params, &self.structs);
+        let mut values: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
+        // The driver copies them.
+        values.extend(offsets.iter().map(|&at| args.cast_mut().wrapping_byte_add(at as usize)));
+        let stream: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
+        let _beside = Beside::begin()?;
+        self.context.enter()?;
+        let launched = (0..repeats).try_for_each(|_| {
+            // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is the caller's promise.
+            unsafe { result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, &mut values) }
+        });
+        launched.map_err(|e| self.fault(e, threads, block_dim))
+    }
+
+    fn blocks(&self, threads: u64, block_dim: u32) -> Result<u32> {
         // The code is for grids that cover the launch ([`Grid::Covering`]).
         if threads > i32::MAX as u64 {
             let (name, most) = (&self.name, i32::MAX);
             let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
             return Err(fail(Code::E1107, message));
         }
-        let blocks = if self.by_block { threads } else { threads.div_ceil(block_dim.into()) } as u32;
+        Ok(if self.by_block { threads } else { threads.div_ceil(block_dim.into()) } as u32)
+    }
+
+    /// A launch done `repeats` times and waited for; its time on the device in seconds.
+    fn launch(&self, args: &mut [*mut c_void], threads: u64, repeats: u64, block_dim: u32) -> Result<f64> {
+        let blocks = self.blocks(threads, block_dim)?;
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();
         let mut run = || {
@@ -300,8 +366,11 @@ impl Executable for Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // After a fault of a kernel the driver refuses this too, and takes the module back all the same.
+        // After a fault of a kernel the driver refuses these too, and takes the module back all the same.
+        let _beside = Beside::begin();
         let _ = self.context.enter();
+        // A launch that nobody waited for may still run.
+        let _ = result::ctx::synchronize();
         // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
     }
