@@ -72,7 +72,8 @@ pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched
             }
             names.push(name);
         }
-        let grid = bounds.size.div_ceil(BLOCK).max(1);
+        // Each block of a kernel on tiles does what a thread of other kernels does.
+        let grid = if kernel.by_block { bounds.size } else { bounds.size.div_ceil(BLOCK).max(1) };
         let _ = writeln!(launches, "    {entry}<<<{grid}, {BLOCK}>>>({});", names.join(", "));
         launches.push_str("    host::check(cudaGetLastError());\n");
     }
@@ -244,6 +245,10 @@ fn numbers(bytes: &[u8], scalar: Scalar) -> Option<(&'static str, String)> {
             i32::MIN => "-2147483647 - 1".to_string(),
             n => n.to_string(),
         }),
+        Scalar::I8 => ("signed char", |w| (w as i8).to_string()),
+        Scalar::U8 => ("unsigned char", |w| w.to_string()),
+        Scalar::I16 => ("short", |w| (w as i16).to_string()),
+        Scalar::U16 => ("unsigned short", |w| w.to_string()),
         Scalar::U32 => ("unsigned", |w| format!("{w}u")),
         Scalar::U64 => ("unsigned long long", |w| format!("{w}ull")),
         Scalar::Bool => ("bool", |w| (w != 0).to_string()),

@@ -385,6 +385,11 @@ fn collect(arguments: &Arguments, compiled: &Compiled) -> Vec<(String, Scalar, V
 fn distance(expected: &Arguments, found: &Arguments, compiled: &Compiled) -> Result<(f64, u64), Rejection> {
     let (mut absolute, mut most) = (0.0f64, 0);
     for ((name, scalar, a), (_, _, b)) in collect(expected, compiled).into_iter().zip(collect(found, compiled)) {
+        if scalar == Scalar::F64
+            && let Some(x) = doubles(&a).find(|x| !x.is_finite() || x.abs() > 1e12)
+        {
+            return Err(Rejection::new("not finite", format!("`{name}` holds {x}")));
+        }
         if scalar != Scalar::F32 {
             if a != b {
                 return Err(Rejection::new("host differs", format!("`{name}` differs")));
@@ -417,9 +422,16 @@ fn same_in_any_order(a: &Arguments, b: &Arguments, compiled: &Compiled, is_free:
             Scalar::F32 => {
                 floats(&a).zip(floats(&b)).all(|(a, b)| (a - b).abs() <= 1e-4 * (1.0 + a.abs().max(b.abs())))
             }
+            Scalar::F64 => {
+                doubles(&a).zip(doubles(&b)).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())))
+            }
             _ => a == b,
         }
     })
+}
+
+fn doubles(bytes: &[u8]) -> impl Iterator<Item = f64> {
+    bytes.as_chunks::<8>().0.iter().map(|chunk| f64::from_le_bytes(*chunk))
 }
 
 pub fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
