@@ -65,6 +65,8 @@ pub struct Example {
 /// A launch at [`Scale::Few`], as the interpreter did it.
 pub struct Launched {
     pub size: Size,
+    /// What the arrays held before it.
+    pub contents: Contents,
     pub before: Arguments,
     pub after: Arguments,
 }
@@ -150,9 +152,12 @@ pub fn verify(
             if scale == Scale::Few {
                 case.examine(runner, &wide, &after, seed, &mut verdict, timings)?;
             }
-            let before = (scale == Scale::Few).then(|| case.bind(Direction::Forward)).transpose()?;
+            let before = match scale {
+                Scale::Few => Some((case.bind(Direction::Forward)?, contents.clone())),
+                _ => None,
+            };
             launch::keep(&mut contents, step, &after, &module.structs);
-            few.extend(before.map(|before| Launched { size, before, after }));
+            few.extend(before.map(|(before, contents)| Launched { size, contents, before, after }));
         }
         verdict.shapes.push(shapes.join(" "));
         if !plan.references.is_empty() {

@@ -81,8 +81,9 @@ fn flagged(line: &str, name: &str, ty: &str) -> Option<String> {
             end = code::closing(&out, end)? + 1;
         }
         let rest = &out[end..];
-        let (mark, holds) =
-            [(" == 1", true), (" != 0", true), (" > 0", true), (" == 0", false), (" != 1", false)].into_iter().find(|(mark, _)| rest.starts_with(mark))?;
+        let (mark, holds) = [(" == 1", true), (" != 0", true), (" > 0", true), (" == 0", false), (" != 1", false)]
+            .into_iter()
+            .find(|(mark, _)| rest.starts_with(mark))?;
         let behind = &rest[mark.len()..];
         if end == place.end || behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
             return None;

@@ -6,7 +6,11 @@ use super::program::writes;
 
 /// A kernel's lines with those of a small one behind them, on the array that both know. None: a thread would need what another one
 /// makes, some threads are gone before the end, or names would meet.
-pub fn fused(main: (&Function, &[String], &[String]), small: (&[String], &[String]), array: &str) -> Option<Vec<String>> {
+pub fn fused(
+    main: (&Function, &[String], &[String]),
+    small: (&[String], &[String]),
+    array: &str,
+) -> Option<Vec<String>> {
     let ((function, lines, dims), (small, small_dims)) = (main, small);
     let leaves = |line: &String| code::words(line).any(|word| ["return", "require", "grid"].contains(&word));
     // Kernels of tiles have many threads for one number.

@@ -173,7 +173,11 @@ impl Main<'_> {
                 false => format!("inputs=[{}]", all.join(", ")),
             };
             self.line(match function.body.iter().any(|line| line.contains("wp.tile_")) {
-                true => format!("wp.launch_tiled({}, dim=[{}], {args}, block_dim=64)", function.name, function.dims.join(", ")),
+                true => format!(
+                    "wp.launch_tiled({}, dim=[{}], {args}, block_dim=64)",
+                    function.name,
+                    function.dims.join(", ")
+                ),
                 false => format!("wp.launch({}, dim={dim}, {args})", function.name),
             });
         }
@@ -303,10 +307,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             out
         }
         "rotation" if role.ty == "mat33" => {
-            vec![
-                format!("{name}, _ = np.linalg.qr(rng.normal(size={shape}))"),
-                format!("{name} = {name}.astype({ty})"),
-            ]
+            vec![format!("{name}, _ = np.linalg.qr(rng.normal(size={shape}))"), format!("{name} = {name}.astype({ty})")]
         }
         "rotation" => unit(name, &shape),
         "index" => one(format!("rng.integers(0, {}, size={shape}).astype({ty})", at(0))),

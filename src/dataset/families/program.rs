@@ -500,8 +500,7 @@ impl Draft {
         self.constants = constants.map(|role| role.name.clone()).collect();
         // Numbers of Python that kernels take while they are compiled.
         let is_tile = |function: &Built| function.body.iter().any(|line| line.contains("wp.tile_"));
-        self.is_static =
-            !self.constants.is_empty() && random.chance(35) && !self.functions.iter().any(is_tile);
+        self.is_static = !self.constants.is_empty() && random.chance(35) && !self.functions.iter().any(is_tile);
         if self.is_static {
             let kernels = self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel);
             for line in kernels.flat_map(|function| &mut function.body) {

@@ -41,7 +41,10 @@ fn every_family_computes_what_its_reference_does() {
     let compiler = Compiler::new();
     let wanted = std::env::var("KC_FAMILY").ok();
     let mut wrong = Vec::new();
-    for family in families().iter().filter(|family| wanted.as_ref().is_none_or(|list| list.split(',').any(|name| name == family.name))) {
+    for family in families()
+        .iter()
+        .filter(|family| wanted.as_ref().is_none_or(|list| list.split(',').any(|name| name == family.name)))
+    {
         let mut causes = Vec::new();
         let passes = |number: &u64| {
             let plan = sample(5, *number, &[family]).plan;
