@@ -125,7 +125,7 @@ def reference():
 # about: Every block builds the Gram matrix of its samples, adds the regularisation and solves for the weights.
 # domain: ml
 # weight: 8
-# sizes: num_systems = 1 5 71 64
+# sizes: num_systems = 1 3 9 64
 # - samples: float[num_systems, 12, 6] uniform(-1.0, 1.0); samples of each system, row by row
 # - targets: float[num_systems, 12, 1] uniform(-1.0, 1.0); target of each sample
 # - ridge: float = 0.5; regularisation
@@ -150,7 +150,7 @@ def solve_ridge():
 def reference():
     """Gauss-Seidel sweeps over the normal equations until nothing changes."""
     for s in range(num_systems):
-        for sweep in range(200):
+        for sweep in range(40):
             for a in range(6):
                 top = 0.0
                 diagonal = ridge
