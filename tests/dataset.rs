@@ -369,7 +369,7 @@ fn texts_are_accepted_by_the_tools_and_stand_alone_files_run() {
     let set = folder.path().join("set");
     good(&kc(&["-n", "8", "--seed", "5", "--format", "parquet", "--emit", "cuda,standalone,ptx"], &set));
     assert!(files(&set).keys().all(|name| !name.ends_with(".jsonl.zst")), "JSONL was not asked for");
-    let mut ran = 0;
+    let (mut ran, mut gradients) = (0, 0);
     for row in rows(&set, 8) {
         let text = |column: &str| row[column].as_str();
         for column in ["cuda_forward", "cuda_backward", "cuda_standalone"] {
@@ -385,12 +385,16 @@ fn texts_are_accepted_by_the_tools_and_stand_alone_files_run() {
             }
             assert!(passes(source, folder.path()), "{source}");
             // The test can fail: other numbers are expected.
-            if let Some((before, after)) = source.split_once("_after[] = {") {
-                let wrong = format!("{before}_after[] = {{77 + {after}");
-                assert!(!passes(&wrong, folder.path()), "{wrong}");
+            for mark in ["_after[] = {", "_gradient[] = {"] {
+                if let Some((before, after)) = source.split_once(mark) {
+                    gradients += usize::from(mark.starts_with("_g"));
+                    let wrong = format!("{before}{mark}77 + {after}");
+                    assert!(!passes(&wrong, folder.path()), "{wrong}");
+                }
             }
         }
     }
+    assert!(gradients >= 3, "only {gradients} of 8 stand-alone files launch a gradient");
     assert!(ran >= 6, "only {ran} of 8 rows have a stand-alone file");
 }
 

@@ -241,8 +241,8 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
     text
 }
 
-/// The shared memory of a kernel with tiles.
-fn shared_bytes(module: &Module, kernel: FuncId) -> Option<u64> {
+/// The bytes of static shared memory of a kernel with tiles; None where there is no code for GPUs.
+pub fn shared_bytes(module: &Module, kernel: FuncId) -> Option<u64> {
     let shared = blocks::shared(module, &[kernel]).ok()?;
     Some(blocks::shared_arrays(&shared.functions[kernel], &shared.structs).iter().map(|(_, bytes)| bytes).sum())
 }

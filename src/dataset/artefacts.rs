@@ -187,6 +187,16 @@ pub fn arch() -> Option<Arch> {
     Arch::from_name("sm_80").or_else(|| Arch::ALL.first().copied())
 }
 
+/// All entries in one CUDA text.
+pub fn whole_cuda(compiled: &Compiled) -> Result<String, Rejection> {
+    let (readable, entries) = compiled.readable();
+    let forward = entries.iter().map(|entry| entry.forward);
+    let all: Vec<FuncId> = forward.chain(entries.iter().copied().flat_map(Entries::reverse)).collect();
+    let mut printer = cuda::Printer::new(readable, compiled.compiler.cuda_texts());
+    let text = printer.emit(&all, &CudaOptions::default());
+    text.map_err(|e| Rejection::new("back end cuda", e.message.clone()))
+}
+
 /// The texts that are asked for.
 pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<Texts, Rejection> {
     let (module, compiler) = (&compiled.program.module, &compiled.compiler);

@@ -11,6 +11,7 @@ use super::row::{Cell, Row};
 
 use crate::analysis::alias::Root;
 use crate::analysis::effects::{EffectTable, Effects};
+use crate::codegen::meta;
 use crate::types::Type;
 
 /// Fills the columns `entry`, of the first launch and the arguments of all kernels, and `launches`; the launches are those
@@ -21,13 +22,14 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     uses.sort_unstable();
     uses.dedup();
     let size = |step: &Step| launch::size(plan, step, Scale::Few).threads;
-    let first = plan.steps.first();
+    let step = plan.steps.first();
     row.set("entry.name", compiled.first().name.as_str());
-    row.set("entry.launch_dim", Cell::from_iter(first.map(size).unwrap_or_default()));
-    row.set("entry.rounded_up", first.is_some_and(|step| step.block.is_some()));
+    row.set("entry.launch_dim", Cell::from_iter(step.map(size).unwrap_or_default()));
+    row.set("entry.rounded_up", step.is_some_and(|step| step.block.is_some()));
     row.set("entry.block_dim", launch::BLOCK_DIM);
-    // Kernels of the language as far as it is sampled have no memory that a block shares.
-    row.set("entry.shared_bytes", 0u32);
+    let first = compiled.first().forward;
+    let shared = module.functions[first].by_block.then(|| meta::shared_bytes(module, first)).flatten();
+    row.set("entry.shared_bytes", shared.unwrap_or(0));
     row.set("entry.uses", Cell::from_iter(uses));
     let mut args: Vec<Arg> = Vec::new();
     for kernel in &compiled.kernels {

@@ -110,7 +110,8 @@ pub fn launch(step: &Step, size: &Size, contents: &Contents, direction: Directio
         kernel: Some(step.kernel.clone()),
         direction,
         dim: size.threads.clone(),
-        block_dim: BLOCK_DIM,
+        // Devices of the checks have blocks of one thread.
+        block_dim: 1,
         args: step.params.iter().map(|param| argument(step, param, size, contents)).collect(),
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
@@ -176,7 +177,7 @@ fn components(annotation: &str) -> u64 {
 fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], random: &mut Random) -> Vec<Number> {
     let components = components(annotation);
     let count = elements * components;
-    let ints = ["int", "vec2i", "vec3i"].iter().any(|ty| annotation.contains(ty));
+    let ints = ["int", "vec2i", "vec3i", "vec4i"].iter().any(|ty| annotation.contains(ty));
     let bools = annotation.contains("bool");
     let number = |x: f64| {
         if bools {

@@ -50,7 +50,7 @@ const OF_FILES: [(&str, f64, &str); 4] = [
 ];
 
 /// Shares of real programs that are of a kind, for the kinds that kernels of this language can be.
-pub(super) const KINDS: [(&str, f64); 71] = [
+pub(super) const KINDS: [(&str, f64); 75] = [
     ("gather", 39.7),
     ("mask or active filter", 11.6),
     ("scatter add", 11.3),
@@ -69,6 +69,7 @@ pub(super) const KINDS: [(&str, f64); 71] = [
     ("boundary condition", 4.5),
     ("atomic min max", 4.2),
     ("copy convert", 4.0),
+    ("tile reduce", 3.6),
     ("volume grid map", 3.2),
     ("grid splat", 3.0),
     ("stencil", 2.7),
@@ -98,6 +99,8 @@ pub(super) const KINDS: [(&str, f64); 71] = [
     ("select threshold", 1.0),
     ("fem elasticity", 0.9),
     ("aabb arith", 0.9),
+    ("tile matmul", 0.9),
+    ("tile other", 0.9),
     ("sort or swap", 0.8),
     ("time integration", 0.8),
     ("lock or cas", 0.8),
@@ -111,6 +114,7 @@ pub(super) const KINDS: [(&str, f64); 71] = [
     ("kernel window gather", 0.4),
     ("softmax logsumexp", 0.3),
     ("ema or adam", 0.3),
+    ("tile fft solve", 0.3),
     ("vector normalise", 0.2),
     ("matrix decomposition", 0.2),
     ("contact or penetration", 0.2),

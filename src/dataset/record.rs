@@ -48,8 +48,9 @@ pub fn make(
         false => None,
     };
     let mut texts = artefacts::texts(&compiled, options.emit, timings)?;
-    if let (true, Some(cuda), Some(checked)) = (options.emit.standalone, &texts.cuda_forward, &checked) {
-        texts.standalone = timings.time("standalone", || standalone::source(&compiled, cuda, plan, &checked.few));
+    if let (true, Some(checked)) = (options.emit.standalone, &checked) {
+        let cuda = timings.time("cuda text", || artefacts::whole_cuda(&compiled))?;
+        texts.standalone = timings.time("standalone", || standalone::source(&compiled, &cuda, plan, &checked.few));
     }
     let perf = texts
         .ptx

@@ -1,22 +1,28 @@
-//! How does a row's kernel run by itself? CUDA C++ with a host `main` that launches it once, compares what it finds with what is
-//! right, and says so by its exit status.
+//! How do a row's kernels run by themselves? CUDA C++ with a host `main` that launches each of them, and its gradient behind it,
+//! compares what it finds with what is right, and says so by its exit status.
 //!
 //! The host part has a namespace of its own, so that no name of the kernel meets one of it.
 
 use std::fmt::Write;
 
 use super::artefacts::Compiled;
+use super::launch;
 use super::plan::Plan;
 use super::verify::Launched;
 use crate::abi::{self, LaunchBounds};
 use crate::run::args::elements::{Leaf, leaves};
 use crate::run::args::{Arguments, BoundArray};
+use crate::run::gradients::gradcheck::{self, Sample};
+use crate::run::launch::Direction;
 use crate::types::{Layout, Scalar, Type};
 
 /// Threads of a block of the launch.
 const BLOCK: u64 = 256;
 
-/// The file. `cuda` is the text of the forward kernels, `launched` holds the arguments of each launch before and after it.
+/// The seed of the adjoints that gradients begin with.
+const SEED: u64 = 1;
+
+/// The file. `cuda` is the text of all kernels, `launched` holds the arguments of each launch before and after it.
 /// None: there is an argument that cannot be written as numbers (16-bit floats, arrays in structs, arrays without elements).
 pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched]) -> Option<String> {
     let module = &compiled.program.module;
@@ -72,9 +78,15 @@ pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched
             }
             names.push(name);
         }
-        let grid = bounds.size.div_ceil(BLOCK).max(1);
+        // Each block of a kernel on tiles does what a thread of other kernels does.
+        let grid = if kernel.by_block { bounds.size } else { bounds.size.div_ceil(BLOCK).max(1) };
         let _ = writeln!(launches, "    {entry}<<<{grid}, {BLOCK}>>>({});", names.join(", "));
         launches.push_str("    host::check(cudaGetLastError());\n");
+        let reversed = Reversed { compiled, cuda, n, local: &local };
+        if let Some(call) = reversed.launch(plan, &launched[n], &names, &mut out) {
+            let _ = writeln!(launches, "    {}<<<{grid}, {BLOCK}>>>({});", call.0, call.1);
+            launches.push_str("    host::check(cudaGetLastError());\n");
+        }
     }
     let Parts { data, setup, checks } = out;
     Some(format!(
@@ -82,6 +94,46 @@ pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched
          host::check(cudaDeviceSynchronize());\n{checks}    \
          std::puts(host::good ? \"PASS\" : \"FAIL\");\n    return host::good ? 0 : 1;\n}}\n#endif\n",
     ))
+}
+
+/// The gradient of a launch, on the arrays as it left them.
+struct Reversed<'a> {
+    compiled: &'a Compiled,
+    cuda: &'a str,
+    /// Which launch.
+    n: usize,
+    local: &'a dyn Fn(&str) -> String,
+}
+
+impl Reversed<'_> {
+    /// The backward entry and what it is given; None: the kernel has none, or one that needs what only a special forward entry
+    /// keeps.
+    fn launch(&self, plan: &Plan, launched: &Launched, given: &[String], out: &mut Parts) -> Option<(String, String)> {
+        let Reversed { compiled, cuda, n, local } = *self;
+        let (module, step) = (&compiled.program.module, plan.steps.get(n)?);
+        let kernel = compiled.kernels.iter().find(|kernel| kernel.name == step.kernel)?;
+        let backward = &module.functions[kernel.backward.filter(|_| kernel.augmented.is_none())?];
+        if !backward.tape.is_empty() {
+            return None;
+        }
+        let entry = abi::device_entry(&backward.source_name, backward.phase);
+        let declared = parameters(cuda, &entry)?;
+        let adjoints = declared.get(given.len()..).filter(|adjoints| adjoints.len() + 1 == given.len())?;
+        let launch = launch::launch(step, &launched.size, &launched.contents, Direction::Gradient);
+        let samples = gradcheck::sample(&compiled.program, kernel.forward, &launch, "standalone", SEED).ok()?;
+        let mut names = given.to_vec();
+        for (declaration, name) in adjoints {
+            let name = local(name);
+            let _ = writeln!(out.setup, "    {declaration} {name} = {{}};");
+            names.push(name);
+        }
+        for (param, (declaration, name)) in step.params.iter().zip(&declared[1..]) {
+            if let Some(sample) = samples.iter().find(|sample| sample.argument == param.name) {
+                out.gradient(declaration, &local(name), &param.name, sample)?;
+            }
+        }
+        Some((entry, names.join(", ")))
+    }
 }
 
 /// Types and names of an entry's parameters, as the text declares them.
@@ -136,9 +188,17 @@ static void *upload(const std::vector<char> &bytes)
     return data;
 }
 
+// A copy of numbers on the GPU.
+template <typename T, size_t N> static T *upload(const T (&numbers)[N])
+{
+    const char *bytes = (const char *)numbers;
+    return (T *)upload(std::vector<char>(bytes, bytes + sizeof(numbers)));
+}
+
 // Floats may differ a little, because compilers fuse multiplications and additions.
 template <typename T, size_t N>
-static void compare(const char *name, const void *data, size_t size, size_t offset, size_t width, const T (&expected)[N])
+static void compare(const char *name, const void *data, size_t size, size_t offset, size_t width, const T (&expected)[N],
+                    double limit = 1e-4)
 {
     std::vector<char> bytes(N / width * size);
     check(cudaMemcpy(bytes.data(), data, bytes.size(), cudaMemcpyDeviceToHost));
@@ -150,7 +210,7 @@ static void compare(const char *name, const void *data, size_t size, size_t offs
         if (!(error <= worst)) worst = error;
     }
     std::printf("%s: largest error %g\n", name, worst);
-    good = good && worst <= 1e-4;
+    good = good && worst <= limit;
 }
 
 "#;
@@ -215,6 +275,31 @@ impl Parts {
         Some(())
     }
 
+    /// The adjoints that a gradient begins with, and what they are to be behind it.
+    fn gradient(&mut self, declaration: &str, local: &str, name: &str, sample: &Sample) -> Option<()> {
+        let element = declaration.split_once('<')?.1.strip_suffix('>')?;
+        let is_double = ["double", "vec2d", "vec3d", "vec4d", "mat22d", "mat33d", "mat44d", "quatd", "transformd"]
+            .contains(&element);
+        let ty = if is_double { "double" } else { "float" };
+        let list = |numbers: &[f64]| {
+            let one = |x: &f64| match is_double {
+                true => float(*x, format!("{x:?}")),
+                false => float(*x, format!("{:?}f", *x as f32)),
+            };
+            numbers.iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        let (before, after) = (list(&sample.adjoint), list(&sample.gradient));
+        let _ = writeln!(self.data, "static const {ty} {local}_adjoint[] = {{{before}}};");
+        let _ = writeln!(self.data, "static const {ty} {local}_gradient[] = {{{after}}};");
+        let _ = writeln!(self.setup, "    {ty} *{local}_grad = host::upload(host::{local}_adjoint);");
+        let _ = writeln!(self.setup, "    {local}.grad = ({element} *){local}_grad;");
+        let _ = writeln!(
+            self.checks,
+            "    host::compare(\"gradient of {name}\", {local}_grad, sizeof({ty}), 0, 1, host::{local}_gradient, 1e-3);"
+        );
+        Some(())
+    }
+
     /// An argument for an array that is on the GPU.
     fn describe(&mut self, declaration: &str, name: &str, shared: &str, array: &BoundArray) -> Option<()> {
         let element = declaration.split_once('<')?.1.strip_suffix('>')?;
@@ -244,6 +329,10 @@ fn numbers(bytes: &[u8], scalar: Scalar) -> Option<(&'static str, String)> {
             i32::MIN => "-2147483647 - 1".to_string(),
             n => n.to_string(),
         }),
+        Scalar::I8 => ("signed char", |w| (w as i8).to_string()),
+        Scalar::U8 => ("unsigned char", |w| w.to_string()),
+        Scalar::I16 => ("short", |w| (w as i16).to_string()),
+        Scalar::U16 => ("unsigned short", |w| w.to_string()),
         Scalar::U32 => ("unsigned", |w| format!("{w}u")),
         Scalar::U64 => ("unsigned long long", |w| format!("{w}ull")),
         Scalar::Bool => ("bool", |w| (w != 0).to_string()),

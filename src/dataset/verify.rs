@@ -65,6 +65,8 @@ pub struct Example {
 /// A launch at [`Scale::Few`], as the interpreter did it.
 pub struct Launched {
     pub size: Size,
+    /// What the arrays held before it.
+    pub contents: Contents,
     pub before: Arguments,
     pub after: Arguments,
 }
@@ -150,9 +152,12 @@ pub fn verify(
             if scale == Scale::Few {
                 case.examine(runner, &wide, &after, seed, &mut verdict, timings)?;
             }
-            let before = (scale == Scale::Few).then(|| case.bind(Direction::Forward)).transpose()?;
+            let before = match scale {
+                Scale::Few => Some((case.bind(Direction::Forward)?, contents.clone())),
+                _ => None,
+            };
             launch::keep(&mut contents, step, &after, &module.structs);
-            few.extend(before.map(|before| Launched { size, before, after }));
+            few.extend(before.map(|(before, contents)| Launched { size, contents, before, after }));
         }
         verdict.shapes.push(shapes.join(" "));
         if !plan.references.is_empty() {
@@ -385,6 +390,11 @@ fn collect(arguments: &Arguments, compiled: &Compiled) -> Vec<(String, Scalar, V
 fn distance(expected: &Arguments, found: &Arguments, compiled: &Compiled) -> Result<(f64, u64), Rejection> {
     let (mut absolute, mut most) = (0.0f64, 0);
     for ((name, scalar, a), (_, _, b)) in collect(expected, compiled).into_iter().zip(collect(found, compiled)) {
+        if scalar == Scalar::F64
+            && let Some(x) = doubles(&a).find(|x| !x.is_finite() || x.abs() > 1e12)
+        {
+            return Err(Rejection::new("not finite", format!("`{name}` holds {x}")));
+        }
         if scalar != Scalar::F32 {
             if a != b {
                 return Err(Rejection::new("host differs", format!("`{name}` differs")));
@@ -417,9 +427,16 @@ fn same_in_any_order(a: &Arguments, b: &Arguments, compiled: &Compiled, is_free:
             Scalar::F32 => {
                 floats(&a).zip(floats(&b)).all(|(a, b)| (a - b).abs() <= 1e-4 * (1.0 + a.abs().max(b.abs())))
             }
+            Scalar::F64 => {
+                doubles(&a).zip(doubles(&b)).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())))
+            }
             _ => a == b,
         }
     })
+}
+
+fn doubles(bytes: &[u8]) -> impl Iterator<Item = f64> {
+    bytes.as_chunks::<8>().0.iter().map(|chunk| f64::from_le_bytes(*chunk))
 }
 
 pub fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {

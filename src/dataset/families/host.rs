@@ -2,7 +2,7 @@
 
 use super::library::{Kind, Role};
 use super::program::{Built, Draft};
-use super::{code, print};
+use super::{code, dialect, print};
 
 /// The part of the file behind the kernels.
 pub fn program(draft: &Draft) -> Vec<String> {
@@ -172,7 +172,14 @@ impl Main<'_> {
                 true => format!("inputs=[{}], outputs=[{}]", all[..inputs].join(", "), all[inputs..].join(", ")),
                 false => format!("inputs=[{}]", all.join(", ")),
             };
-            self.line(format!("wp.launch({}, dim={dim}, {args})", function.name));
+            self.line(match function.body.iter().any(|line| line.contains("wp.tile_")) {
+                true => format!(
+                    "wp.launch_tiled({}, dim=[{}], {args}, block_dim=64)",
+                    function.name,
+                    function.dims.join(", ")
+                ),
+                false => format!("wp.launch({}, dim={dim}, {args})", function.name),
+            });
         }
     }
 
@@ -209,7 +216,7 @@ impl Main<'_> {
                 false => (format!("{name}.numpy()"), expected),
             };
             match role.ty.as_str() {
-                "int" | "bool" | "vec2i" | "vec3i" => {
+                ty if dtype(ty) != "np.float32" && dtype(ty) != "np.float64" => {
                     self.line(format!("np.testing.assert_array_equal({found}, {expected})"))
                 }
                 _ => self.line(format!("np.testing.assert_allclose({found}, {expected}, rtol=1e-3, atol=1e-3)")),
@@ -225,10 +232,10 @@ impl Main<'_> {
 
 /// The scalars of an element.
 fn components(ty: &str) -> &'static [usize] {
-    match ty {
+    match dialect::narrow(ty) {
         "vec2" | "vec2i" => &[2],
         "vec3" | "vec3i" => &[3],
-        "vec4" | "quat" => &[4],
+        "vec4" | "vec4i" | "quat" => &[4],
         "mat22" => &[2, 2],
         "mat33" => &[3, 3],
         "mat44" => &[4, 4],
@@ -240,10 +247,11 @@ fn components(ty: &str) -> &'static [usize] {
 
 fn dtype(ty: &str) -> &'static str {
     match ty {
-        "int" | "vec2i" | "vec3i" => "np.int32",
+        "int" | "vec2i" | "vec3i" | "vec4i" => "np.int32",
         "bool" => "np.bool_",
-        "float64" => "np.float64",
+        "uint8" => "np.uint8",
         "uint32" => "np.uint32",
+        _ if dialect::narrow(ty) != ty => "np.float64",
         _ => "np.float32",
     }
 }
@@ -272,12 +280,12 @@ fn content(role: &Role, name: &str) -> Vec<String> {
     let shape = tuple(&shape(role), false);
     let ty = dtype(&role.ty);
     let at = |n: usize| list.get(n).copied().unwrap_or("0");
-    let ints = ["int", "uint32", "vec2i", "vec3i", "bool"].contains(&role.ty.as_str());
+    let ints = !ty.starts_with("np.float");
     let whole = |text: &str| text.parse::<f64>().map_or(text.to_string(), |x| (x as i64).to_string());
     let one = |text: String| vec![format!("{name} = {text}")];
     let unit = |target: &str, dims: &str| {
         vec![
-            format!("{target} = rng.normal(size={dims}).astype(np.float32)"),
+            format!("{target} = rng.normal(size={dims}).astype({ty})"),
             format!("{target} /= np.linalg.norm({target}, axis=-1, keepdims=True)"),
         ]
     };
@@ -295,11 +303,11 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             let mut out = unit("rotations", &tuple(&[rows.clone(), vec!["4".to_string()]].concat(), false));
             let offsets = tuple(&[rows, vec!["3".to_string()]].concat(), false);
             out.push(format!("offsets = rng.uniform(-1.0, 1.0, size={offsets})"));
-            out.push(format!("{name} = np.concatenate([offsets, rotations], axis=-1).astype(np.float32)"));
+            out.push(format!("{name} = np.concatenate([offsets, rotations], axis=-1).astype({ty})"));
             out
         }
         "rotation" if role.ty == "mat33" => {
-            one(format!("np.linalg.qr(rng.normal(size={shape}))[0].astype(np.float32)"))
+            vec![format!("{name}, _ = np.linalg.qr(rng.normal(size={shape}))"), format!("{name} = {name}.astype({ty})")]
         }
         "rotation" => unit(name, &shape),
         "index" => one(format!("rng.integers(0, {}, size={shape}).astype({ty})", at(0))),

@@ -9,6 +9,8 @@
 //! | [`code`] | how are lines of Python changed without changing what they mean? |
 //! | [`program`] | what becomes of an algorithm and what goes with it? |
 //! | [`batch`] | how does an algorithm of one system become one of many? |
+//! | [`fuse`] | when is a small kernel a part of another one? |
+//! | [`dialect`] | which types and spellings does a program use? |
 //! | [`print`] | how does a program look, with annotations, docstrings and comments? |
 //! | [`host`] | how is it launched and checked from Python? |
 //!
@@ -17,6 +19,8 @@
 
 mod batch;
 mod code;
+mod dialect;
+mod fuse;
 mod host;
 pub mod library;
 mod print;

@@ -3,7 +3,7 @@
 
 use super::library::Kind;
 use super::program::{Built, Draft};
-use super::{code, host, words};
+use super::{code, dialect, host, words};
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
@@ -17,8 +17,16 @@ pub fn text(draft: &Draft) -> String {
         out.push(String::new());
     }
     let host = host::program(draft);
-    if host.iter().any(|line| line.contains("math.")) {
-        out.extend(["import math", ""].map(str::to_string));
+    let is_any = |function: &Built| function.kind == Kind::Helper && function.head.contains(": Any");
+    let needed = [
+        (host.iter().any(|line| line.contains("math.")), "import math"),
+        (draft.functions.iter().any(is_any), "from typing import Any"),
+    ];
+    let standard = needed.iter().filter(|(needed, _)| *needed).map(|(_, line)| line.to_string());
+    let before = out.len();
+    out.extend(standard);
+    if out.len() > before {
+        out.push(String::new());
     }
     out.push("import numpy as np".to_string());
     out.push("import warp as wp".to_string());
@@ -28,7 +36,11 @@ pub fn text(draft: &Draft) -> String {
     for name in &draft.constants {
         if let Some(role) = draft.role(name) {
             let about = if style.group_comments { String::new() } else { comment(&role.about) };
-            out.push(format!("{name} = wp.constant({}){about}", number(&role.ty, &role.content)));
+            let value = number(&role.ty, &role.content);
+            out.push(match draft.is_static && !value.contains("wp.") {
+                true => format!("{name} = {value}{about}"),
+                false => format!("{name} = wp.constant({value}){about}"),
+            });
         }
     }
     if !draft.bundled.is_empty() {
@@ -101,7 +113,7 @@ fn element(draft: &Draft, ty: &str) -> String {
     match (ty, draft.style.sized) {
         ("float", true) => "wp.float32".to_string(),
         ("int", true) => "wp.int32".to_string(),
-        ("float" | "int", false) | ("bool", _) => ty.to_string(),
+        ("float" | "int" | "bool", false) => ty.to_string(),
         _ => format!("wp.{ty}"),
     }
 }
@@ -145,6 +157,10 @@ pub fn number(ty: &str, content: &str) -> String {
     let list: Vec<&str> = content.split_whitespace().collect();
     match (ty, list.as_slice()) {
         ("float" | "int" | "bool", [one]) => one.to_string(),
+        (ty, list) if list.len() > 1 && dialect::narrow(ty) != ty => {
+            let parts = list.iter().map(|one| format!("wp.float64({one})")).collect::<Vec<_>>();
+            format!("wp.{ty}({})", parts.join(", "))
+        }
         (_, list) => format!("wp.{ty}({})", list.join(", ")),
     }
 }
@@ -155,7 +171,8 @@ fn print(draft: &Draft, function: &Built) -> Vec<String> {
     let mut out = Vec::new();
     if function.kind == Kind::Helper {
         out.push("@wp.func".to_string());
-        out.extend(helper_head(&format!("def {}({}", function.name, head(draft, &function.head))));
+        let head = format!("def {}({}", function.name, head(draft, &function.head));
+        out.extend(helper_head(&lettered(&head, style.lettered)));
         if let Some(doc) = function.doc.as_ref().filter(|_| style.docs) {
             out.push(format!("    \"\"\"{doc}\"\"\""));
         }
@@ -169,7 +186,20 @@ fn print(draft: &Draft, function: &Built) -> Vec<String> {
         }
     }
     for line in &function.body {
-        out.extend(broken(line));
+        out.extend(if style.casts { broken(&sized(line)) } else { broken(line) });
+    }
+    out
+}
+
+/// A statement with `wp.int32(0)` for `int(0)`.
+fn sized(line: &str) -> String {
+    let mut out = line.to_string();
+    for (plain, full) in [("int", "wp.int32"), ("float", "wp.float32")] {
+        for place in code::places(&out, plain).into_iter().rev() {
+            if out[place.end..].starts_with('(') {
+                out.replace_range(place, full);
+            }
+        }
     }
     out
 }
@@ -268,6 +298,8 @@ fn counted(draft: &Draft, size: &str) -> String {
         _ if is(["nx", "width", "cols", "res_x"]) => "columns".to_string(),
         _ if is(["nz", "depth", "layers", "res_z"]) => "layers".to_string(),
         Some(things) => things.replace('_', " "),
+        // A name in the plural says it itself.
+        None if size.len() > 3 && size.ends_with('s') && !size.contains('_') => size.to_string(),
         None => match draft.roles.iter().find(|role| role.dims.as_ref().is_some_and(|dims| *dims == [size])) {
             Some(role) => format!("elements of `{}`", role.name),
             None => "elements along this axis".to_string(),
@@ -302,7 +334,13 @@ pub fn broken(line: &str) -> Vec<String> {
                 out.push(one);
             } else {
                 for argument in code::arguments(inner) {
-                    let mut lines = broken(&format!("{pad}    {argument}"));
+                    let line = format!("{pad}    {argument}");
+                    if line.len() == WIDTH {
+                        // The comma does not fit.
+                        out.extend(broken_term(&format!("{line},")));
+                        continue;
+                    }
+                    let mut lines = broken(&line);
                     if let Some(last) = lines.last_mut() {
                         last.push(',');
                     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::library::{self, Family, Function, Kind, Role, Size, extent};
 use super::vary::Choices;
-use super::{batch, code, host, print, words};
+use super::{batch, code, dialect, fuse, host, print, words};
 use crate::dataset::plan::{Content, Given, Param, Plan, Step, Symbol};
 use crate::dataset::sample::random::Random;
 use crate::dataset::sample::{Meaning, Sample};
@@ -43,6 +43,8 @@ pub struct Style {
     pub brackets: bool,
     /// `wp.float32` for `float`.
     pub sized: bool,
+    /// `wp.int32(0)` for `int(0)`.
+    pub casts: bool,
     /// `wp.vec3f` for `wp.vec3`.
     pub lettered: bool,
     /// Functions say what they return.
@@ -70,6 +72,8 @@ pub struct Draft {
     pub runs: Vec<Run>,
     /// Names of numbers that are constants of the module.
     pub constants: Vec<String>,
+    /// Kernels take them by `wp.static`.
+    pub is_static: bool,
     /// Names of numbers that kernels get as one struct.
     pub bundled: Vec<String>,
     pub style: Style,
@@ -115,13 +119,16 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
     }
 }
 
+/// A function before any choice, with its lines and extents.
+type Part = (Function, Vec<String>, Vec<String>);
+
 /// An algorithm and its companions, before any choice.
 struct Parts {
     family: &'static Family,
     sizes: Vec<Size>,
     roles: Vec<Role>,
     /// With their lines and extents: companions have those of the algorithm.
-    functions: Vec<(Function, Vec<String>, Vec<String>)>,
+    functions: Vec<Part>,
     runs: Vec<Run>,
 }
 
@@ -222,12 +229,37 @@ impl Parts {
                 let role = self.roles.iter_mut().find(|role| role.name == target.name);
                 role.into_iter().for_each(|role| role.content = "full(7.0)".to_string());
             }
-            false => {
-                self.runs.extend(runs);
-                self.functions.extend(functions);
-            }
+            false => match self.fuse(companion, &functions, &target.name, random) {
+                true => self.functions.extend(functions.into_iter().filter(|(f, ..)| f.kind != Kind::Kernel)),
+                false => {
+                    self.runs.extend(runs);
+                    self.functions.extend(functions);
+                }
+            },
         }
         Some(target.about)
+    }
+
+    /// Puts the lines of a companion's kernel behind those of the one that is launched last, where the same thread has what they need.
+    fn fuse(&mut self, companion: &Family, functions: &[Part], array: &str, random: &mut Random) -> bool {
+        let mut kernels = functions.iter().filter(|(function, ..)| function.kind == Kind::Kernel);
+        let (Some((small, lines, dims)), None) = (kernels.next(), kernels.next()) else { return false };
+        let Some(last) = self.runs.last().map(|run| run.kernel.clone()) else { return false };
+        if !random.chance(65) || self.runs.iter().filter(|run| run.kernel == last).count() > 1 {
+            return false;
+        }
+        let Some((function, body, extents)) = self.functions.iter_mut().find(|(function, ..)| function.name == last)
+        else {
+            return false;
+        };
+        let Some(mut joined) = fuse::fused((function, body, extents), (lines, dims), array) else { return false };
+        let at = body.len() + 1;
+        if joined.get(at).is_some_and(|line| !line.trim().starts_with('#')) {
+            joined.insert(at, format!("    # {}", companion.task));
+        }
+        *body = joined;
+        function.tags.extend(&small.tags);
+        true
     }
 
     /// Threads may find their element in a list, in which each element stands once.
@@ -273,9 +305,11 @@ impl Parts {
     /// What becomes of them when all choices are made.
     fn draft(self, random: &mut Random) -> Draft {
         let Parts { family, sizes, roles, functions, runs } = self;
+        let sized = random.chance(24);
         let style = Style {
             brackets: random.chance(78),
-            sized: random.chance(20),
+            sized,
+            casts: sized && random.chance(55),
             lettered: random.chance(12),
             returns: random.chance(60),
             order: random.weighted(&[34, 16, 30, 20]),
@@ -326,6 +360,15 @@ impl Parts {
                 choices.forget();
             }
         }
+        // A choice may leave a helper without a caller.
+        while let Some(unused) = built.iter().position(|function| {
+            let calls = |other: &Built| {
+                other.name != function.name && other.body.iter().any(|line| code::mentions(line, &function.name))
+            };
+            function.kind == Kind::Helper && !built.iter().any(calls)
+        }) {
+            built.remove(unused);
+        }
         let mut draft = Draft {
             name: family.name.to_string(),
             title: family.task.to_string(),
@@ -335,6 +378,7 @@ impl Parts {
             functions: built,
             runs,
             constants: Vec::new(),
+            is_static: false,
             bundled: Vec::new(),
             style,
             seed: random.below(100),
@@ -342,6 +386,7 @@ impl Parts {
         if random.chance(30) {
             batch::batch(&mut draft, random);
         }
+        dialect::speak(&mut draft, random);
         // Nobody agrees on the order of parameters of a kind.
         if random.chance(50) {
             shuffle(&mut draft.roles, random);
@@ -453,6 +498,17 @@ impl Draft {
         }
         let constants = self.roles.iter().filter(|role| !role.is_array() && role.name == role.name.to_uppercase());
         self.constants = constants.map(|role| role.name.clone()).collect();
+        // Numbers of Python that kernels take while they are compiled.
+        let is_tile = |function: &Built| function.body.iter().any(|line| line.contains("wp.tile_"));
+        self.is_static = !self.constants.is_empty() && random.chance(35) && !self.functions.iter().any(is_tile);
+        if self.is_static {
+            let kernels = self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel);
+            for line in kernels.flat_map(|function| &mut function.body) {
+                for name in &self.constants {
+                    *line = code::replace(line, name, &format!("wp.static({name})"));
+                }
+            }
+        }
         for name in self.bundled.clone() {
             let text = format!("params.{name}");
             for function in self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel) {

@@ -97,8 +97,28 @@ impl Table {
 
     /// The file.
     pub fn finish(self) -> Result<Vec<u8>, ParquetError> {
-        self.writer.into_inner()
+        plain_orders(self.writer.into_inner()?, self.config.columns().len())
     }
+}
+
+/// The file with the order of each column as Parquet has had it since 2017. For floats the writer names one that came later, IEEE 754's, and
+/// readers from before (polars 1) take that for a damaged file; the orders differ for NaN and signed zeros alone. They are the
+/// last field of the footer: for each column a union whose only field is an empty struct, three bytes.
+fn plain_orders(mut file: Vec<u8>, columns: usize) -> Result<Vec<u8>, ParquetError> {
+    const TYPE_DEFINED: [u8; 3] = [0x1c, 0, 0];
+    const IEEE_754: [u8; 3] = [0x2c, 0, 0];
+    let unknown = || ParquetError::General("the footer does not end in orders of columns".to_string());
+    // Behind them: the end of the struct, the length of the footer, and the mark of the format.
+    let end = file.len().checked_sub(9).ok_or_else(unknown)?;
+    let start = end.checked_sub(3 * columns).ok_or_else(unknown)?;
+    for order in file[start..end].as_chunks_mut::<3>().0 {
+        match *order {
+            IEEE_754 => *order = TYPE_DEFINED,
+            TYPE_DEFINED => {}
+            _ => return Err(unknown()),
+        }
+    }
+    Ok(file)
 }
 
 /// The rows of a file, as [`Table`] writes them.
@@ -202,4 +222,25 @@ fn column(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, ty: ColumnType, lea
         }
     }
     column.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::basic::ColumnOrder;
+
+    use super::*;
+
+    /// The orders are where they are looked for, and none is of the later kind.
+    #[test]
+    fn orders_of_columns_are_those_that_all_readers_know() {
+        for config in [Config::Pairs, Config::Repair] {
+            let file = Table::new(config).and_then(Table::finish).expect("a file");
+            let reader = SerializedFileReader::new(Bytes::from(file)).expect("a Parquet file");
+            let orders = reader.metadata().file_metadata().column_orders().expect("orders");
+            assert_eq!(orders.len(), config.columns().len());
+            let is_plain = |order: &ColumnOrder| matches!(order, ColumnOrder::TYPE_DEFINED_ORDER(_));
+            assert!(orders.iter().all(is_plain), "{orders:?}");
+        }
+        assert!(plain_orders(vec![7; 40], 3).is_err());
+    }
 }

@@ -215,7 +215,7 @@ def reference():
 # === strided_blocks
 # source: grid-stride loop with one partial result per thread
 # task: sum the results in strides and combine the partial sums
-# weight: 36
+# weight: 30
 # sizes: n = 1 7 71 1024; num_threads = 1 3 8 32
 # - data: float[n] attach
 # - partial_sums: float[num_threads] zeros; sum of every num_threads-th element
@@ -416,7 +416,7 @@ def reference():
 # === neighbor_average
 # source: averaging over neighbour lists
 # task: average the results over the neighbours of each element
-# weight: 48
+# weight: 38
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - data: float[n] attach
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
@@ -450,7 +450,7 @@ def reference():
 # === neighbor_vectors
 # source: averaging over neighbour lists
 # task: sum the differences to the neighbours of each vector
-# weight: 42
+# weight: 34
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - data: vec3[n] attach
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
