@@ -122,7 +122,7 @@ fn by_blocks(launch: &mut Launch, function: &Function) {
     if !function.by_block || launch.dim.len() > rank.into() {
         return;
     }
-    if function.by_lane || launch.dim.len() == MAX_DIMS {
+    if function.lanes.is_some() || launch.dim.len() == MAX_DIMS {
         launch.block_dim = 1;
     } else {
         launch.dim.push(launch.block_dim);
