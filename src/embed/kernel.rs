@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use smallvec::SmallVec;
+
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
 use super::derivative::{Form, Gradient, Part, Tangents};
