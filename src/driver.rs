@@ -24,10 +24,12 @@ pub use compiler::{Compiler, Compilers};
 pub use folders::python_files;
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
-pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
+pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Lanes, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
 use readable::Readable;
+
+use std::collections::HashMap;
 
 use crate::check;
 use crate::check::Checked;
@@ -36,6 +38,7 @@ use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
+use crate::passes::lanes::Form;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{analysis, autodiff, passes};
@@ -107,12 +110,41 @@ impl Compilation {
                 tests: request.checked && request.gradients.backward,
                 double: request.double,
                 types: request.types.clone(),
+                block_dim: request.lanes.map(|lanes| lanes.threads).or(request.block_dim),
             },
         );
+        let (threads, launched) = (checked.block_dim, checked.launched.clone());
         self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked, request.checked));
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));
+        self.go_through_threads(threads, &launched, request);
+    }
+
+    /// Brings kernels whose threads have values of their own into the form of a block.
+    fn go_through_threads(&mut self, threads: u32, launched: &HashMap<String, Option<usize>>, request: &Request) {
+        if threads == 1 {
+            return;
+        }
+        let form = |kernel: &ir::Function| {
+            let dims = launched.get(&kernel.source_name).copied().flatten();
+            match (request.lanes, dims, kernel.kind) {
+                (Some(lanes), ..) => Form::Counted(lanes.counted),
+                (None, Some(dims), ir::FunctionKind::Kernel { rank }) => Form::Counted(dims <= rank.into()),
+                _ => Form::Either,
+            }
+        };
+        let Compilation { module, diagnostics, kernels, timings, .. } = self;
+        let refused = timings.time("lanes", || passes::lanes::run(module, threads, &form));
+        for (id, refused) in refused {
+            let kernel = &module.functions[id];
+            let diagnostic = Diagnostic::new(Code::E0321, refused.message).help(refused.help);
+            let labelled =
+                refused.labels.into_iter().fold(diagnostic, |diagnostic, (span, text)| diagnostic.label(span, text));
+            diagnostics.push(labelled);
+            kernels.retain(|name| *name != kernel.source_name);
+        }
+        timings.time("select", || passes::select(module, |entry| kernels.contains(&entry.source_name)));
     }
 
     /// What is done with IR, wherever it comes from.

@@ -582,68 +582,6 @@ def tile_randf(shape: Any, rng: uint32, min: float32 = 0.0, max: float32 = 1.0, 
     """
 
 
-@intrinsic
-@compiler_grad("each thread's value gets that of its elements")
-def tile(x: Any, preserve_type: bool = False):
-    """The values that the threads of a block have for `x`, along the last dimension; components of vectors and matrices along those
-    before it, unless `preserve_type`. Blocks have one thread.
-
-    ```python
-    t = wp.tile(wp.vec3(1.0, 2.0, 3.0))
-    wp.expect_eq(t[2, 0], 3.0)
-    ```
-    """
-
-
-@intrinsic
-@compiler_grad("each element gets that of its thread")
-def untile(a: Any):
-    """What `tile(x)` was made of, for each thread: the last dimension is that of the threads.
-
-    ```python
-    wp.expect_eq(wp.untile(wp.tile(5.0)), 5.0)
-    ```
-    """
-
-
-@intrinsic
-@compiler_grad("the value of that thread gets the sum")
-def tile_from_thread(shape: Any, value: Any, thread_idx: int, storage: Any = 0):
-    """A tile in which each element is the `value` of one thread of the block.
-
-    ```python
-    t = wp.tile_from_thread(shape=4, value=2.0, thread_idx=0)
-    wp.expect_eq(t[3], 2.0)
-    ```
-    """
-
-
-@intrinsic
-@compiler_grad("the value gets that of the element")
-def tile_scatter_add(a: Any, i: int, value: Any, has_value: bool, atomic: bool = True):
-    """Each thread with a value adds it to the element at its index: `tile_scatter_add(t, i, j, value, True)`. Blocks have one thread.
-
-    ```python
-    t = wp.tile_ones(shape=4, dtype=float)
-    wp.tile_scatter_add(t, 2, 3.0, True)
-    wp.expect_eq(t[2], 4.0)
-    ```
-    """
-
-
-@intrinsic
-@compiler_grad("the value gets that of the element, the old one none")
-def tile_scatter_masked(a: Any, i: int, value: Any, has_value: bool):
-    """Each thread with a value sets the element at its index.
-
-    ```python
-    t = wp.tile_zeros(shape=4, dtype=float)
-    wp.tile_scatter_masked(t, 1, 3.0, True)
-    wp.expect_eq(t[1], 3.0)
-    ```
-    """
-
-
 @func
 def _tile_sort(keys: Array[Scalar, 1], values: Array[Any, 1], next_keys: Array[Scalar, 1], next_values: Array[Any, 1]):
     """Merges sorted runs of 1, 2, 4, ... elements; of equal keys the left one comes first."""

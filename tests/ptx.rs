@@ -75,9 +75,10 @@ fn done(command: &mut Command) -> String {
 fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
     let mut compile = |wanted: &Wanted| {
         let request = Request {
-            kernels: wanted.gradient_of.iter().cloned().collect(),
+            kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
             gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
             same_arrays: wanted.same_arrays.clone(),
+            lanes: wanted.lanes,
             ..Request::default()
         };
         let compilation = Compiler::new().load(&wanted.source, &request);

@@ -64,17 +64,19 @@ fn blocks_of_any_size_give_the_bits_of_the_host() {
     verify(&all);
 }
 
-/// What the threads of a block have each for themselves has no such form yet: never code that takes them for one.
+/// Each in blocks of its own size, with gradients.
 #[test]
-fn values_of_single_threads_are_refused() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gradients/tiles.py");
-    for kind in ["ptx", "cuda"] {
-        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
-        let output =
-            kc.arg("compile").arg(&file).args(["-k", "lanes", "--emit", kind, "-o", "-"]).output().expect("kc starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains("E0822") && said.contains("each of them"), "{said}");
+fn threads_with_values_of_their_own_give_the_bits_of_the_host() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (sources, cases) = (folder.path().join("sources"), folder.path().join("cases"));
+    for made in [&sources, &cases] {
+        std::fs::create_dir(made).expect("the folder is writable");
     }
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/lanes.py");
+    std::fs::copy(tests, sources.join("lanes.py")).expect("the program is there");
+    let launches = prepared(&sources, &cases);
+    assert!(launches.len() >= 14, "{launches:?}");
+    verify(&launches);
 }
 
 /// Rows of a row, of a matrix, and of more; vectors; beside text and numbers.

@@ -113,6 +113,7 @@ fn meaning(operand: &Operand) -> Option<Meaning> {
         Operand::Enum(class) => Meaning::Enum(class.name.clone()),
         Operand::Tuple(_)
         | Operand::Dict(_)
+        | Operand::Stack(_)
         | Operand::Slice(_)
         | Operand::Shape(_)
         | Operand::Adjoint

@@ -60,11 +60,13 @@ pub struct Options {
     pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,
+    /// The threads of a block. None: as many as the launches of the file say, if they agree, else one.
+    pub block_dim: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false, tests: false, double: false, types: Vec::new() }
+        Options { backward: true, facts: false, tests: false, double: false, types: Vec::new(), block_dim: None }
     }
 }
 
@@ -122,12 +124,17 @@ pub fn check(
         backward_off: false,
         double: options.double,
         tests: options.tests,
+        block_dim: options.block_dim.unwrap_or(1),
+        launched: HashMap::new(),
         facts: options.facts.then(facts::EditorFacts::default),
     };
     checker.collect(parsed);
     let spelling = checker.spelling();
     checker.diagnostics.spell(parsed.file, spelling);
     checker.take_types(&options.types);
+    if options.block_dim.is_none() {
+        checker.block_dim = checker.stated_block_dim();
+    }
     let mut written: Vec<Arc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();
     let mut kernels = Vec::new();
@@ -172,8 +179,8 @@ pub fn check(
         }
     }
     let declared = checker.declared();
-    let Checker { structs, constants, functions, unresolved, .. } = checker;
-    Checked { structs, constants, functions, kernels, declared, unresolved, facts }
+    let Checker { structs, constants, functions, unresolved, block_dim, launched, .. } = checker;
+    Checked { structs, constants, functions, kernels, block_dim, launched, declared, unresolved, facts }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -257,6 +264,10 @@ pub(crate) struct Checker<'a> {
     following: usize,
     /// [`Options::tests`]
     tests: bool,
+    /// [`Options::block_dim`]
+    pub block_dim: u32,
+    /// By kernel the dimensions of its launches in the file that say a `block_dim`. None: not known, or not always as many.
+    launched: HashMap<String, Option<usize>>,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
     /// The library, and what is known of it.

@@ -29,6 +29,10 @@ pub struct Checked {
     pub functions: IdVec<FnId, Function>,
     /// The launchable entries of `functions`, in source order.
     pub kernels: Vec<FnId>,
+    /// How many threads a block has, to code in which they have values of their own.
+    pub block_dim: u32,
+    /// By kernel, as the file names it, how many dimensions its launches have, with that of the threads of `wp.launch_tiled`, if known.
+    pub launched: HashMap<String, Option<usize>>,
     /// The names of all kernels and functions of the file, good or not.
     pub declared: Vec<String>,
     /// The kernels without errors that cannot be compiled: they need what only Python knows.
@@ -163,6 +167,10 @@ pub enum StmtKind {
         condition: Expr,
         body: Vec<Stmt>,
     },
+    /// See [`crate::ir::Check::Together`].
+    Together {
+        begins: bool,
+    },
     Break,
     Continue,
     /// One expression per result of the function.
@@ -287,6 +295,8 @@ pub enum ExprKind {
     Call(Call),
     ThreadIndex(u8),
     BlockDim,
+    /// The number of the thread in its block.
+    Lane,
     Extent(Box<Expr>, u8),
     IsSet(Box<Expr>),
     /// The array of adjoints behind an array's own gradient pointer; null if there is none.

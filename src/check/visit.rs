@@ -10,6 +10,7 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | ExprKind::Local(_)
         | ExprKind::ThreadIndex(_)
         | ExprKind::BlockDim
+        | ExprKind::Lane
         | ExprKind::LocalArray => {}
         ExprKind::Unary(_, a)
         | ExprKind::Cast(a)
@@ -82,7 +83,7 @@ pub fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
         | StmtKind::Assert { condition: expr, .. } => f(expr),
         StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
         StmtKind::Return(values) | StmtKind::Print { args: values, .. } => values.iter().for_each(f),
-        StmtKind::Break | StmtKind::Continue => {}
+        StmtKind::Together { .. } | StmtKind::Break | StmtKind::Continue => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! `kc bench`: how fast are launches?
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::run::{compile, report};
 use super::{Exit, output};
@@ -10,7 +11,7 @@ use crate::run::bench::{self, Row};
 use crate::run::devices::{self, Device};
 use crate::run::launch::flags;
 use crate::run::launch::{self, Direction};
-use crate::run::program::{Program, Wanted, kernel};
+use crate::run::program::{Program, Wanted, compiled_for, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
@@ -138,19 +139,21 @@ fn one(args: &Args, path: &Path, limits: Option<&Limits>, sources: &mut SourceMa
     if args.gradient {
         launch.direction = Direction::Gradient;
     }
-    let mut program = compile(&Wanted::of(&launch.source, !args.unchecked), None, false);
-    let named = |program: &_| kernel(program, &launch.source, launch.kernel.as_deref());
+    let mut wanted = Wanted::of(&launch.source, !args.unchecked);
+    let mut compile = |wanted: &Wanted| Rc::new(compile(wanted, None, false));
+    let mut program = compiled_for(&mut wanted, &launch, &mut compile);
+    let named = |program: &Program| kernel(program, &launch.source, launch.kernel.as_deref());
     let mut found = named(&program);
     if let (Ok(id), true) = (&found, launch.direction != Direction::Forward) {
-        let gradient_of = Some(program.module.functions[*id].source_name.clone());
-        program = compile(&Wanted { gradient_of, ..Wanted::of(&launch.source, !args.unchecked) }, None, false);
+        wanted.gradient_of = Some(program.module.functions[*id].source_name.clone());
+        program = compile(&wanted);
         found = named(&program);
     }
     let origin = path.display().to_string();
     let rows = found
         .map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })
         .and_then(|id| bench::bench(&program, id, &launch, &origin, &options(args)));
-    *sources = program.sources;
+    *sources = Rc::into_inner(program).map_or_else(SourceMap::default, |program| program.sources);
     let text: String = rows?.iter().map(|row| if args.json { json(row) } else { line(row, limits) }).collect();
     output::out(text.as_bytes()).map_err(Box::new)
 }

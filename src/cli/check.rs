@@ -41,8 +41,12 @@ pub(super) fn run(args: &Args) -> Exit {
 }
 
 fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, seen: &mut Seen) -> Exit {
-    let request =
-        Request { types: args.types.types.clone(), gradients: args.gradients.options(), ..Request::default() };
+    let request = Request {
+        types: args.types.types.clone(),
+        block_dim: args.types.block_dim.map(u32::from),
+        gradients: args.gradients.options(),
+        ..Request::default()
+    };
     let mut exit = Exit::Ok;
     let mut results = String::new();
     let mut without = 0;

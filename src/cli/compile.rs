@@ -229,6 +229,7 @@ fn compile(
     let request = Request {
         kernels: args.kernels.clone(),
         types: args.types.types.clone(),
+        block_dim: args.types.block_dim.map(u32::from),
         gradients: args.gradients.options(),
         checked: args.checked,
         ..Request::default()

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use super::run::compile;
 use super::{Exit, StoreArg, output};
 use crate::abi::LaunchBounds;
 use crate::diag::render::{Format, render};
@@ -17,7 +19,7 @@ use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
 use crate::run::launch::{self, Direction, Launch};
 use crate::run::meeting::{Looked, Threads};
-use crate::run::program::{Program, kernel};
+use crate::run::program::{Program, Wanted, compiled_for, kernel};
 use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
@@ -74,12 +76,12 @@ fn say(error: &Diagnostic, sources: &SourceMap) {
 fn file(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<Exit> {
     if path.extension().is_some_and(|e| e == "json") {
         let launch = gradcheck::as_gradient(launch::read(path)?);
-        let mut subject = Subject::new(args, &launch.source, launch.kernel.as_deref(), None);
+        let mut subject = Subject::of(args, &launch);
         let end = of_launch(args, &mut subject, &launch).map_err(|error| refused(args, error));
         *sources = subject.plain.program.sources;
         return end;
     }
-    let subject = Subject::new(args, path, args.kernel.as_deref(), None);
+    let subject = Subject::new(args, path, args.kernel.as_deref(), None, None);
     let end = of_source(args, &subject, path);
     *sources = subject.plain.program.sources;
     end
@@ -101,6 +103,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
             &launch.source,
             Some(&name),
             Some(driver::SameArrays { kernel: name.clone(), pairs: same }),
+            subject.lanes,
         );
         forward = named(&subject.plain.program)?;
     }
@@ -288,6 +291,7 @@ struct Subject {
     plain: Compiled,
     /// Or why there is none.
     double: std::result::Result<Compiled, String>,
+    lanes: Option<driver::Lanes>,
 }
 
 struct Compiled {
@@ -301,17 +305,30 @@ struct Compiled {
 }
 
 impl Subject {
-    /// `same`: the arrays that are one in the launch.
-    fn new(args: &Args, source: &Path, kernel: Option<&str>, same: Option<driver::SameArrays>) -> Subject {
-        let plain = Compiled::new(args, source, kernel, false, same.clone());
+    /// As a launch needs it.
+    fn of(args: &Args, launch: &Launch) -> Subject {
+        let mut wanted = Wanted::of(&launch.source, true);
+        compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, None, false)));
+        Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.lanes)
+    }
+
+    /// `same`: the arrays that are one in the launch. `lanes`: its blocks, where their threads have values of their own.
+    fn new(
+        args: &Args,
+        source: &Path,
+        kernel: Option<&str>,
+        same: Option<driver::SameArrays>,
+        lanes: Option<driver::Lanes>,
+    ) -> Subject {
+        let plain = Compiled::new(args, source, kernel, false, same.clone(), lanes);
         let double = if args.own_types {
             Err("asked for".to_string())
         } else if source.extension().is_some_and(|e| e == "ir") {
             Err("IR text has the types that it has".to_string())
         } else {
-            Ok(Compiled::new(args, source, kernel, true, same))
+            Ok(Compiled::new(args, source, kernel, true, same, lanes))
         };
-        Subject { plain, double }
+        Subject { plain, double, lanes }
     }
 
     /// The program in double precision, if that says the same about a kernel.
@@ -341,6 +358,7 @@ impl Compiled {
         kernel: Option<&str>,
         double: bool,
         same: Option<driver::SameArrays>,
+        lanes: Option<driver::Lanes>,
     ) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
@@ -351,6 +369,7 @@ impl Compiled {
             },
             double,
             same_arrays: same,
+            lanes,
             checked: true,
             ..driver::Request::default()
         };

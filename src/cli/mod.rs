@@ -182,6 +182,10 @@ struct TypesArg {
     /// may be repeated, also for one kernel. The entry's name ends with the types (`scale_float64`).
     #[arg(long, value_name = "KERNEL(NAME=TYPE, ...)")]
     types: Vec<String>,
+    /// Threads in a block, for kernels with tiles in which they have values of their own; else as many as the launches of the file
+    /// say with `block_dim`, if they all say the same, or one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    block_dim: Option<u16>,
 }
 
 /// How gradients are made; shared by the verbs that compile.

@@ -233,14 +233,15 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
 fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
     let [path] = args.files.as_slice() else { return Err(fail(Code::E1012, "expected one source file")) };
     let dim = args.dim.as_ref().map(|text| flags::parse_dim("--dim", text)).transpose()?;
-    let program = session.program(path);
+    let program = session.program_for(path, args.kernel.as_deref(), args.block_dim.map(u32::from));
     let module = &program.module;
     let launch = match kernel(&program, path, args.kernel.as_deref()) {
         Ok(id) => {
             let function = &module.functions[id];
             let launch = flags::launch(path, function, &module.structs, dim.as_deref(), &args.args)?;
             // Without a word about blocks, those of a kernel with tiles have one thread, which is what `--dim` counts then.
-            let otherwise = if function.by_block { 1 } else { Job::BLOCK_DIM };
+            let own = function.lanes.map_or(1, |lanes| lanes.threads);
+            let otherwise = if function.by_block { own } else { Job::BLOCK_DIM };
             Launch { block_dim: args.block_dim.map_or(otherwise, u32::from), ..launch }
         }
         Err(errors) => {
@@ -352,9 +353,10 @@ pub(super) fn compile_from(
     parameters: bool,
 ) -> Program {
     let request = driver::Request {
-        kernels: wanted.gradient_of.iter().cloned().collect(),
+        kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
         same_arrays: wanted.same_arrays.clone(),
+        lanes: wanted.lanes,
         checked: wanted.checked,
         ..driver::Request::default()
     };

@@ -16,13 +16,6 @@ pub const ALIGN: u32 = 16;
 
 /// The module with the kernels that work on tiles as code of each thread of a block.
 pub fn shared<'m>(module: &'m Module, kernels: &[FuncId]) -> Result<Cow<'m, Module>, CodegenError> {
-    if let Some(kernel) = kernels.iter().map(|&kernel| &module.functions[kernel]).find(|kernel| kernel.by_lane) {
-        let name = &kernel.source_name;
-        let message = format!(
-            "kernel `{name}` has no form for the threads of a block: it uses what each of them has for itself, and is compiled for blocks of one thread"
-        );
-        return Err(CodegenError { code: Code::E0822, message, span: Some(kernel.span) });
-    }
     let made = block_threads::shared(module, kernels).map_err(|refused| {
         let name = &module.functions[refused.kernel].source_name;
         let message = format!("kernel `{name}` has no form for the threads of a block: {}", refused.why);

@@ -92,6 +92,7 @@ codes! {
     E0318 "interface-name" "a name that generated code cannot have";
     E0319 "tile-shape" "shapes of tiles that do not fit";
     E0320 "tile-not-once" "a tile operation that may not run, or more than once";
+    E0321 "threads-differ" "a tile operation with what differs between the threads of a block";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";

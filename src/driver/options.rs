@@ -2,6 +2,7 @@
 
 pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
+pub use crate::ir::Lanes;
 pub use crate::passes::same_arrays::SameArrays;
 
 /// One kind of result.
@@ -38,6 +39,11 @@ pub struct Request {
     pub double: bool,
     /// For checked runs: the code has the checks that host objects and the simulator report and that arrays have no part in.
     pub checked: bool,
+    /// How the threads of a block are launched, for kernels in which they have values of their own. None: as the launches of the file
+    /// say, or in blocks of one thread.
+    pub lanes: Option<Lanes>,
+    /// How many threads a block has, for the same kernels, where `lanes` does not tell.
+    pub block_dim: Option<u32>,
     /// Arrays that are one in a launch: code for other launches takes different parameters to share no memory.
     pub same_arrays: Option<SameArrays>,
 }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use smallvec::SmallVec;
+
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
 use super::derivative::{Form, Gradient, Part, Tangents};
@@ -11,13 +13,14 @@ use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::diag::Code;
 use crate::driver;
-use crate::ir::{FuncId, FunctionKind, Module as Ir};
+use crate::ir::{FuncId, FunctionKind, Lanes, Module as Ir};
 use crate::run::devices::cuda::Resident;
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
+use crate::run::launch::other_lanes;
 use crate::run::program::{self, Program};
 use crate::run::told;
 use crate::run::{Fail, Result, fail};
-use crate::types::StructTable;
+use crate::types::{MAX_DIMS, StructTable};
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
 ///
@@ -62,6 +65,8 @@ struct Shared {
     tangents: OnceLock<Tangents>,
     /// By the GPU that it is loaded on.
     resident: Mutex<HashMap<i32, Arc<Resident>>>,
+    /// The same kernel for launches of other blocks.
+    others: Mutex<HashMap<Lanes, Arc<Shared>>>,
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
@@ -80,8 +85,8 @@ impl Kernel {
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);
         let (gradients, resident) = (Mutex::default(), Mutex::default());
-        let shared =
-            Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), resident, device, module };
+        let (tangents, others) = (OnceLock::new(), Mutex::default());
+        let shared = Shared { forward, signature, entry, gradients, tangents, resident, others, device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim: None })
     }
 
@@ -127,6 +132,31 @@ impl Kernel {
         Ok(Dim::from(&extents[..]))
     }
 
+    /// The kernel compiled for a launch of these dimensions, where that is another one: the threads of a block have values of their
+    /// own.
+    #[doc(hidden)]
+    pub fn made_for(&self, dim: &Dim) -> std::result::Result<Option<Kernel>, Error> {
+        let shared = &*self.shared;
+        let function = &shared.module.program().module.functions[shared.forward];
+        let extents: SmallVec<[u32; MAX_DIMS]> =
+            dim.extents().iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect();
+        let block = self.block_dim.unwrap_or(1);
+        let Some(lanes) = other_lanes(function, &extents, block).filter(|_| (1..=1024).contains(&block)) else {
+            return Ok(None);
+        };
+        let known = || shared.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = known().get(&lanes).cloned();
+        let other = match other {
+            Some(other) => other,
+            None => {
+                let made =
+                    Kernel::on_device(shared.module.with_lanes(self.name(), lanes)?, self.name(), shared.device)?;
+                known().entry(lanes).or_insert(made.shared).clone()
+            }
+        };
+        Ok(Some(Kernel { shared: other, ..self.clone() }))
+    }
+
     /// A job on the device, in these blocks.
     pub(super) fn job(&self, bounds: LaunchBounds, block: *const std::ffi::c_void) -> Job<'static> {
         Job { block_dim: self.block_dim.unwrap_or(Job::BLOCK_DIM), ..Job::new(bounds, block, self.threads) }
@@ -145,9 +175,13 @@ impl Kernel {
     /// The arguments do not fit the kernel (codes `E10..`); or a thread was in error, such as by an index out of bounds
     /// (`E1101`) or a failed assertion (`E1102`): then the other threads have run, and the arrays have what they stored.
     pub fn launch(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
+        let dim = dim.into();
+        if let Some(other) = self.made_for(&dim)? {
+            return other.launch(dim, args);
+        }
         let shared = &*self.shared;
         let program = shared.module.program();
-        self.forward(&dim.into(), args)
+        self.forward(&dim, args)
             .map_err(|error| self.error(error, program))
             .and_then(|(bounds, dims, report)| self.conclude(program, shared.forward, &bounds, dims, report))
     }
@@ -178,9 +212,12 @@ impl Kernel {
     /// # Errors
     /// As for [`Kernel::launch`]; or the kernel has no gradient that would be right (`E06..`, `E1103`, `E1108`).
     pub fn gradient(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
+        let dim = dim.into();
+        if let Some(other) = self.made_for(&dim)? {
+            return other.gradient(dim, args);
+        }
         let parameters = args.iter().any(Arg::wants_parameter_gradients);
         let compiled = self.differentiated(Form { parameters, ..Form::default() })?;
-        let dim = dim.into();
         compiled
             .signature
             .bind(args, &compiled.program.module.structs)

@@ -8,7 +8,7 @@ use super::{Error, Kernel};
 use crate::analysis::alias::Root;
 use crate::diag::render::{Format, Style, render_all};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Request, SameArrays};
+use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Lanes, Request, SameArrays};
 use crate::ir::FuncId;
 use crate::run::program::Program;
 use crate::source::{FileSystem, SourceMap};
@@ -17,6 +17,7 @@ use crate::source::{FileSystem, SourceMap};
 #[derive(Clone)]
 pub struct Module(Arc<Source>);
 
+#[derive(Clone)]
 struct Source {
     compiler: Compiler,
     path: PathBuf,
@@ -24,6 +25,10 @@ struct Source {
     /// Imported files as they were when they were first read: what is compiled later is of the same program.
     files: Arc<Recorded>,
     types: Vec<String>,
+    /// For which launches it is compiled, where threads of a block have values of their own. None: as the file says.
+    lanes: Option<Lanes>,
+    /// The only kernel that is compiled, if not all are.
+    only: Option<String>,
     program: Arc<Program>,
 }
 
@@ -88,22 +93,36 @@ impl Compiler {
     ) -> Result<Module, Error> {
         // A program that has a handler of its own has set it before: only the first counts.
         driver::on_fatal_error(driver::abandon);
-        let mut source =
-            Source { compiler: self.clone(), path: path.to_path_buf(), text, files, types, program: Arc::default() };
-        let forward = driver::Gradients { backward: false, ..driver::Gradients::default() };
-        source.program = source.program(&Request { gradients: forward, ..checked() })?;
-        let program = &source.program;
-        let errors: Vec<Diagnostic> =
-            program.diagnostics.iter().filter(|found| found.level == Level::Error).cloned().collect();
-        if errors.is_empty() { Ok(Module(Arc::new(source))) } else { Err(Error::new(errors, program.clone())) }
+        let (compiler, path, program) = (self.clone(), path.to_path_buf(), Arc::default());
+        let source = Source { compiler, path, text, files, types, lanes: Some(ONE_THREAD), only: None, program };
+        // A kernel may need to know how many threads its blocks have.
+        let as_stated = Source { lanes: None, ..source.clone() };
+        source.ready().or_else(|error| as_stated.ready().map_err(|_| error))
     }
 }
 
+/// Blocks without a word about them.
+const ONE_THREAD: Lanes = Lanes { threads: 1, counted: false };
+
 impl Source {
+    /// With its forward entries.
+    fn ready(mut self) -> Result<Module, Error> {
+        let forward = driver::Gradients { backward: false, ..driver::Gradients::default() };
+        self.program = self.program(&Request { gradients: forward, ..checked() })?;
+        let program = &self.program;
+        let errors: Vec<Diagnostic> =
+            program.diagnostics.iter().filter(|found| found.level == Level::Error).cloned().collect();
+        if errors.is_empty() { Ok(Module(Arc::new(self))) } else { Err(Error::new(errors, program.clone())) }
+    }
+
     /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault of theirs is not the
     /// caller's.
     fn compile(&self, request: &Request) -> Result<Compilation, Error> {
-        let request = &Request { types: self.types.clone(), ..request.clone() };
+        let mut request = Request { types: self.types.clone(), lanes: self.lanes, ..request.clone() };
+        if request.kernels.is_empty() {
+            request.kernels.extend(self.only.clone());
+        }
+        let request = &request;
         let work = || self.compiler.check_among(&self.path, self.text.clone(), self.files.clone(), request);
         driver::guard(work).map_err(Error::fault)
     }
@@ -114,6 +133,11 @@ impl Source {
 }
 
 impl Module {
+    /// One kernel of it for launches of other blocks.
+    pub(super) fn with_lanes(&self, kernel: &str, lanes: Lanes) -> Result<Module, Error> {
+        Source { lanes: Some(lanes), only: Some(kernel.to_string()), ..(*self.0).clone() }.ready()
+    }
+
     /// The kernel of this name.
     ///
     /// # Errors
@@ -176,7 +200,8 @@ impl Module {
             let message = format!("{} has no kernels", self.0.path.display());
             return Err(Error::plain(Diagnostic::new(Code::E0908, message)));
         }
-        let mut compilation = self.0.compile(&Request::default())?;
+        let stated = Source { lanes: None, ..(*self.0).clone() };
+        let mut compilation = stated.compile(&Request::default())?;
         let options = driver::Options::default();
         let known = compilation.diagnostics.len();
         let emitted = driver::guard(|| {

@@ -491,6 +491,12 @@ def rows(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
 def by_thread(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i, lane = wp.tid()
     y[i] = wp.tile_sum(wp.tile_load(x, shape=4))[0]
+
+@wp.kernel
+def center(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    v = x[i] * x[i]
+    y[i] = v - wp.tile_sum(wp.tile(v))[0]
 ";
 
 #[test]
@@ -515,21 +521,43 @@ fn a_kernel_with_tiles_runs_once_for_each_block() {
     assert_eq!((y, &up[..]), (sums, &twice[..]));
 }
 
+/// The kernel is compiled for the blocks of each launch.
+#[test]
+fn threads_of_a_block_have_values_of_their_own() {
+    let (center, x) = (kernel(ROWS, "center"), [1.0f32, 2.0, 3.0, 4.0]);
+    for (threads, sums) in [(1, [1.0f32, 4.0, 9.0, 16.0]), (2, [5.0, 5.0, 25.0, 25.0]), (4, [30.0; 4])] {
+        let (mut y, mut up, mut down) = ([0.0f32; 4], [0.0f32; 4], [1.0f32; 4]);
+        let args = &mut [Arg::read(&x).grad(&mut up), Arg::write(&mut y).grad(&mut down)];
+        center.block_dim(threads).gradient(4, args).expect("a gradient");
+        assert_eq!(y, [0, 1, 2, 3].map(|n| x[n] * x[n] - sums[n]), "{threads}");
+        assert_eq!(up, x.map(|x| 2.0 * x * (1.0 - threads as f32)), "{threads}");
+        for device in ["host", "interp", "sim"] {
+            let (k, before) = (center.on(device).expect("a device").block_dim(threads), std::mem::take(&mut y));
+            k.launch(4, &mut [Arg::read(&x), Arg::write(&mut y)]).expect("a launch");
+            assert_eq!(y, before, "{device} {threads}");
+        }
+    }
+    let mut y = [0.0f32; 3];
+    let by_thread = kernel(ROWS, "by_thread").block_dim(32);
+    by_thread.launch([3, 32], &mut [Arg::read(&x), Arg::write(&mut y)]).expect("a launch");
+    assert_eq!(y, [10.0; 3]);
+}
+
 #[test]
 fn blocks_that_do_not_fit_are_refused() {
-    let (rows, by_thread) = (kernel(ROWS, "rows"), kernel(ROWS, "by_thread"));
+    let (rows, center) = (kernel(ROWS, "rows"), kernel(ROWS, "center"));
     let (x, mut y) = ([1.0f32; 12], [0.0f32; 3]);
-    let cases: [(Kernel, Dim, &str); 5] = [
-        (rows.block_dim(32), [3, 33].into(), "no multiple of block_dim, which is 32"),
-        (rows.block_dim(32), 96.into(), "differ in the coordinates"),
-        (rows.block_dim(0), 3.into(), "1 to 1024 threads, and not 0"),
-        (rows.block_dim(1025), 3.into(), "1 to 1024 threads, and not 1025"),
-        (by_thread.block_dim(32), [3, 32].into(), "differ in the coordinates"),
+    let cases: [(Kernel, Dim, &str, &str); 5] = [
+        (rows.block_dim(32), [3, 33].into(), "E1006", "no multiple of block_dim, which is 32"),
+        (rows.block_dim(32), 96.into(), "E0321", "gets what differs between the threads"),
+        (rows.block_dim(0), 3.into(), "E1006", "1 to 1024 threads, and not 0"),
+        (rows.block_dim(1025), 3.into(), "E1006", "1 to 1024 threads, and not 1025"),
+        (center.block_dim(5), 12.into(), "E1006", "no multiple of block_dim, which is 5"),
     ];
-    for (kernel, dim, said) in cases {
+    for (kernel, dim, code, said) in cases {
         let x = if kernel.name() == "rows" { Arg::read(&x).shape([3, 4]) } else { Arg::read(&x) };
         let error = kernel.launch(dim, &mut [x, Arg::write(&mut y)]).expect_err(said);
-        assert!(error.code() == "E1006" && error.to_string().contains(said), "{error}");
+        assert!(error.code() == code && error.to_string().contains(said), "{error}");
     }
     assert_eq!(y, [0.0; 3]);
     // Blocks are no matter of what has no tiles.

@@ -28,7 +28,7 @@ impl Builder {
                 native: None,
                 library: false,
                 by_block: false,
-                by_lane: false,
+                lanes: None,
                 phase: Phase::Forward,
                 derivative: Derivative::Body,
                 tape: Vec::new(),

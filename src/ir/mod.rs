@@ -50,6 +50,8 @@
 //!     is code of one thread. [`block_threads`](crate::passes::block_threads) makes code of each thread of a block of it, in which
 //!     `lane` is the number of the thread in its block, and a `shared_array` is one piece of memory of the block, whose elements
 //!     are anything until they are set.
+//!     Where a block's threads have values of their own (`lanes`), that code goes through the threads in loops, which
+//!     [`lanes`](crate::passes::lanes) makes; before that, it is code of any of them, and `lane` is its number.
 //! 21. `check component` says of an index into components that it has to be one (rule 14: -count .. count, unsigned 0 .. count);
 //!     any other is an error of the run. It changes no value.
 //!
@@ -149,8 +151,8 @@ pub struct Function {
     pub library: bool,
     /// It works on tiles, or calls what does: it computes once for each block of threads.
     pub by_block: bool,
-    /// It uses what differs between the threads of a block, so blocks of its launches have one thread.
-    pub by_lane: bool,
+    /// It has values that differ between the threads of a block, so blocks of its launches have as many as it is made for.
+    pub lanes: Option<Lanes>,
     /// Which of a kernel's entries this is; `Forward` for device functions.
     pub phase: Phase,
     /// How it is differentiated.
@@ -168,6 +170,15 @@ pub struct Function {
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
+}
+
+/// The threads of a block that have values of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lanes {
+    /// Threads of a block.
+    pub threads: u32,
+    /// The last coordinate of a launch counts threads; else the coordinates are those of the block, for all its threads the same.
+    pub counted: bool,
 }
 
 /// How a function is differentiated.

@@ -63,6 +63,9 @@ pub enum Check {
     /// In forward code there is a second operand, a result of the call of that function, and the bool comes from a call of its
     /// test with its arguments and zeros: differentiation makes the same test with the adjoints, and then these are gone.
     Degenerate { why: String },
+    /// What stands from one that `begins` to one that does not, the threads of a block do together, once: nothing in it
+    /// differs between them. Only code that [`lanes`](crate::passes::lanes) has not yet been over has these; nobody runs it.
+    Together { begins: bool },
 }
 
 /// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index (int64), the count (int32).

@@ -60,7 +60,7 @@ fn empty_function() -> Function {
         native: None,
         library: false,
         by_block: false,
-        by_lane: false,
+        lanes: None,
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
@@ -326,7 +326,9 @@ impl<'t> Parser<'t> {
         self.function.name = name;
         self.function.library = self.eat_word("library");
         self.function.by_block = self.eat_word("by_block");
-        self.function.by_lane = self.eat_word("by_lane");
+        if self.eat_word("lanes") {
+            self.function.lanes = Some(Lanes { threads: self.number()?, counted: self.eat_word("counted") });
+        }
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);
         }

@@ -257,8 +257,9 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
-        if function.by_lane {
-            self.put(" by_lane");
+        if let Some(Lanes { threads, counted }) = function.lanes {
+            self.write(format_args!(" lanes {threads}"));
+            self.put(if counted { " counted" } else { "" });
         }
         if let Some(name) = &function.cuda_name {
             self.write(format_args!(" cuda {}", quote(name)));
@@ -518,6 +519,9 @@ impl<'a> Printer<'a> {
                 self.words("check degenerate", args);
                 self.put(", ");
                 self.put(&quote(why));
+            }
+            Op::Check(Check::Together { begins }, _) => {
+                self.put(if *begins { "check together begin" } else { "check together end" });
             }
             Op::Check(Check::Component { count, name }, index) => {
                 self.words("check component", index);

@@ -27,6 +27,7 @@ const SUBJECTS: &[(&str, &str)] = &[
     ("dense", "Dense matrices in arrays"),
     ("testing", "Tests"),
     ("tile", "Tiles"),
+    ("tile_threads", "Tiles and threads"),
     ("syntax", "Statements that have a name in Warp"),
 ];
 

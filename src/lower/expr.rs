@@ -86,6 +86,7 @@ impl<'a> Lowering<'a> {
             }
             ExprKind::ThreadIndex(n) => self.b.one(Op::ThreadIndex(*n), expr.ty),
             ExprKind::BlockDim => self.b.one(Op::BlockDim, expr.ty),
+            ExprKind::Lane => self.b.one(Op::Lane, expr.ty),
             ExprKind::Extent(array, dim) => {
                 let array = self.expr(array);
                 self.b.extent(array, *dim)
@@ -220,9 +221,12 @@ fn harmless(expr: &Expr, is_test: bool, budget: &mut usize) -> bool {
     *budget -= 1;
     let steps_at = |path: &[Step]| path.iter().all(|step| matches!(step, Step::At(_)));
     match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Zero | ExprKind::Local(_) | ExprKind::ThreadIndex(_) | ExprKind::BlockDim => {
-            true
-        }
+        ExprKind::Const(_)
+        | ExprKind::Zero
+        | ExprKind::Local(_)
+        | ExprKind::ThreadIndex(_)
+        | ExprKind::BlockDim
+        | ExprKind::Lane => true,
         ExprKind::Unary(op, a) => (is_test || *op != UnaryOp::Sqrt) && harmless(a, is_test, budget),
         ExprKind::Binary(op, a, b) => {
             let plain = match op {

@@ -18,7 +18,7 @@ use crate::check::instances::Imported;
 use crate::check::tree;
 use crate::ids::Id;
 use crate::ir::build::Builder;
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Lanes, Module, ResultInfo, ResultRole, ValueId};
 use crate::types::Type;
 
 mod expr;
@@ -88,7 +88,8 @@ impl<'a> Lowering<'a> {
         b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.by_block = function.by_block;
-        b.function.by_lane = function.by_lane;
+        b.function.lanes =
+            (function.by_block && function.by_lane).then_some(Lanes { threads: checked.block_dim, counted: false });
         b.function.results = result_infos(function);
         b.function.derivative = derivative(&head.derivative);
         let mut env = vec![None; function.locals.len()];

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::Lowering;
 use crate::check::tree::*;
-use crate::ir::{BlockId, Op, ValueId};
+use crate::ir::{BlockId, Check, Op, ValueId};
 
 impl<'a> Lowering<'a> {
     /// Lowers statements until one jumps away; those after it are never reached.
@@ -71,6 +71,9 @@ impl<'a> Lowering<'a> {
                 let values = self.call(call);
                 self.b.span = stmt.span;
                 self.leave_function(SmallVec::from_slice(&values));
+            }
+            StmtKind::Together { begins } => {
+                self.b.effect(Op::Check(Check::Together { begins: *begins }, Default::default()));
             }
             StmtKind::Print { format, args } => {
                 let args = args.iter().map(|arg| self.expr(arg)).collect();

@@ -38,7 +38,16 @@ pub struct Kept {
 /// Promotes the local arrays with at most `max_scalars` scalars; returns those that it can't promote. The function may have
 /// any shape.
 pub fn run(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
-    let mut survey = Survey { function, structs, max_scalars, arrays: IdMap::default(), kept: Vec::new() };
+    promote(function, structs, max_scalars, true)
+}
+
+/// The same without tiles: all threads of a block see those.
+pub fn of_threads(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
+    promote(function, structs, max_scalars, false)
+}
+
+fn promote(function: &mut Function, structs: &StructTable, max_scalars: u64, tiles: bool) -> Vec<Kept> {
+    let mut survey = Survey { function, structs, max_scalars, tiles, arrays: IdMap::default(), kept: Vec::new() };
     survey.find();
     let (arrays, kept) = (survey.arrays, survey.kept);
     if arrays.is_empty() {
@@ -58,6 +67,7 @@ struct Survey<'a> {
     function: &'a Function,
     structs: &'a StructTable,
     max_scalars: u64,
+    tiles: bool,
     arrays: IdMap<ValueId, Vec<Part>>,
     kept: Vec<Kept>,
 }
@@ -69,6 +79,7 @@ impl Survey<'_> {
         function.walk(function.entry, &mut |_, inst| {
             if let (Op::LocalArray, Some(&array)) = (&inst.op, inst.results.first())
                 && let Type::Local(ty) = function.ty(array)
+                && (self.tiles || !ty.block)
             {
                 found.push((array, ty, inst.span));
             }

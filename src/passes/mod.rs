@@ -21,6 +21,7 @@
 //! | [`adjacent`] | joins neighbouring branches on one condition |
 //! | [`join_stores`] | makes one store of those that end both branches |
 //! | [`unroll`] | makes straight code of short loops |
+//! | [`lanes`] | goes in loops through the threads of a block that have values of their own |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
 //!
@@ -40,6 +41,7 @@ pub mod fold;
 pub mod forward_loads;
 pub mod inline;
 pub mod join_stores;
+pub mod lanes;
 pub mod local_arrays;
 pub mod loops;
 pub mod pipelines;

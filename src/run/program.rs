@@ -1,10 +1,12 @@
 //! What does a run get from the compiler?
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Module, Phase};
+use crate::ir::{FuncId, Lanes, Module, Phase};
 use crate::passes::same_arrays::SameArrays;
+use crate::run::launch::{Launch, other_lanes};
 use crate::source::SourceMap;
 
 /// A compiled source file.
@@ -21,10 +23,14 @@ pub struct Program {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Wanted {
     pub source: PathBuf,
-    /// With this, only the one kernel and its backward entry; None: the forward entries of all kernels.
+    /// Only this kernel; None: all of them.
+    pub kernel: Option<String>,
+    /// With this, only the one kernel and its backward entry; None: the forward entries of the kernels.
     pub gradient_of: Option<String>,
     /// The arrays that are one in the launch.
     pub same_arrays: Option<SameArrays>,
+    /// How it is launched, where threads of a block have values of their own.
+    pub lanes: Option<Lanes>,
     /// With the checks of checked runs.
     pub checked: bool,
 }
@@ -32,12 +38,52 @@ pub struct Wanted {
 impl Wanted {
     /// The forward entries of the kernels of a file, for arguments that share no memory.
     pub fn of(source: &Path, checked: bool) -> Wanted {
-        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None, checked }
+        Wanted {
+            source: source.to_path_buf(),
+            kernel: None,
+            gradient_of: None,
+            same_arrays: None,
+            lanes: None,
+            checked,
+        }
     }
 }
 
 /// Compiles a source file.
 pub type Compile<'a> = dyn FnMut(&Wanted) -> Program + 'a;
+
+/// The program as a launch needs it: made for its blocks, where threads of one have values of their own.
+pub fn compiled_for(
+    wanted: &mut Wanted,
+    launch: &Launch,
+    compile: &mut dyn FnMut(&Wanted) -> Rc<Program>,
+) -> Rc<Program> {
+    let found = |program: &Program| kernel(program, &launch.source, launch.kernel.as_deref()).ok();
+    let lanes =
+        |program: &Program, id: FuncId| other_lanes(&program.module.functions[id], &launch.dim, launch.block_dim);
+    let program = compile(wanted);
+    let first = found(&program);
+    let made_for = match first {
+        Some(id) => lanes(&program, id),
+        // It may need to know that.
+        None => (launch.block_dim > 1).then_some(Lanes { threads: launch.block_dim, counted: false }),
+    };
+    if made_for.is_none() {
+        return program;
+    }
+    let name = first.map(|id| program.module.functions[id].source_name.clone());
+    (wanted.lanes, wanted.kernel) = (made_for, name.or_else(|| launch.kernel.clone()));
+    let mut made = compile(wanted);
+    if let Some(other) = found(&made).and_then(|id| lanes(&made, id)) {
+        wanted.lanes = Some(other);
+        made = compile(wanted);
+    }
+    if first.is_none() && found(&made).is_none() {
+        (wanted.lanes, wanted.kernel) = (None, None);
+        return program;
+    }
+    made
+}
 
 /// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
 pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {

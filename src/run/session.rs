@@ -18,14 +18,14 @@ use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::Cpu;
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Function, FunctionKind, Module};
+use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
 use crate::run::meeting::{Looked, Threads};
-use crate::run::program::{Compile, Program, Wanted, kernel};
+use crate::run::program::{Compile, Program, Wanted, compiled_for, kernel};
 use crate::run::told::{describe_note, describe_trap};
 use crate::sim::Measured;
 use crate::source::Span;
@@ -170,6 +170,17 @@ impl<'a> Session<'a> {
         self.compiled(&Wanted::of(path, self.options.checked))
     }
 
+    /// The same, for launches in blocks of so many threads, if a kernel needs to know that to compile.
+    pub fn program_for(&mut self, path: &Path, name: Option<&str>, block_dim: Option<u32>) -> Rc<Program> {
+        let program = self.program(path);
+        let Some(threads) = block_dim.filter(|&threads| threads > 1 && kernel(&program, path, name).is_err()) else {
+            return program;
+        };
+        let lanes = Some(Lanes { threads, counted: false });
+        let made = self.compiled(&Wanted { lanes, ..Wanted::of(path, self.options.checked) });
+        if kernel(&made, path, name).is_ok() { made } else { program }
+    }
+
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
         if let Some(program) = self.programs.get(wanted) {
             return program.clone();
@@ -211,7 +222,7 @@ impl<'a> Session<'a> {
     /// The kernel of a launch, compiled for its direction. None: the errors of the source are the reason, and reported.
     fn prepare(&mut self, launch: &Launch, finished: &mut Finished) -> Result<Option<(Wanted, Rc<Program>, FuncId)>> {
         let mut wanted = Wanted::of(&launch.source, self.options.checked);
-        let mut program = self.compiled(&wanted);
+        let mut program = compiled_for(&mut wanted, launch, &mut |wanted| self.compiled(wanted));
         if launch.direction != Direction::Forward
             && let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref())
         {

@@ -488,9 +488,10 @@ impl Launches<'_> {
 
 fn compile(wanted: &Wanted) -> Program {
     let request = Request {
-        kernels: wanted.gradient_of.iter().cloned().collect(),
+        kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
         gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
         same_arrays: wanted.same_arrays.clone(),
+        lanes: wanted.lanes,
         ..Request::default()
     };
     let compilation = Compiler::new().load(&wanted.source, &request);

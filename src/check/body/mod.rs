@@ -496,6 +496,10 @@ impl<'c, 'a> Body<'c, 'a> {
                 let id = kept.result.ok_or(Reported)?;
                 Ok(Expr::new(ExprKind::Local(id), self.locals[id].ty, span))
             }
+            Operand::Stack(_) => {
+                let what = "push, pop, clear or count: `wp.tile_stack_push(s, value, True)`";
+                self.error(Code::E0304, span, "a stack is not a value of its own", what)
+            }
             Operand::Adjoint => {
                 self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
             }

@@ -288,6 +288,9 @@ impl Body<'_, '_> {
                 .label(value.span, "the function itself, not the index of the thread");
             return Err(self.replaced(diagnostic, value.span, &format!("{text}()")));
         }
+        if let Operand::Stack(stack) = operand {
+            return self.assign_stack(name, stack, span);
+        }
         if matches!(operand, Operand::Tile(_)) || self.is_tile(&operand) && !self.is_view(&operand) {
             return self.assign_tile(name, at, &operand, value.span, span);
         }
@@ -599,6 +602,7 @@ impl Body<'_, '_> {
         let bits = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         let wide = place.ty.scalar_part().is_some_and(|s| if s.is_float() { !bits } else { s.size() >= 4 });
         let shared = matches!(&place.root, Root::Element { array, .. } if matches!(array.ty, Type::Array(_)));
+        let place = self.updated_by_each(place);
         if let Some(op) = atomic.filter(|_| !self.has_user_operator(op))
             && shared
             && wide
@@ -729,6 +733,7 @@ impl Body<'_, '_> {
             && let Operand::Function(FunctionName::Builtin(name)) = self.expr(callee)?
         {
             let kind = self.print(&name, args, span)?;
+            let kind = self.each_thread(kind, span);
             out.push(Stmt { kind, span });
             return Ok(());
         }

@@ -20,7 +20,11 @@ impl Body<'_, '_> {
             "len" => self.len(given, span),
             "zeros" => self.zeros(given, span),
             "type" => self.type_of(given, span),
-            "block_dim" => Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span))),
+            "block_dim" => {
+                // In a kernel with tiles it is known when that is compiled.
+                self.by_lane = true;
+                Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span)))
+            }
             "vector" => self.construct(TypeWord::Family(Family::Vector), given, span),
             "matrix" => self.construct(TypeWord::Family(Family::Matrix), given, span),
             "quaternion" => self.construct(TypeWord::Family(Family::Quaternion), given, span),
@@ -387,7 +391,7 @@ impl Body<'_, '_> {
             exprs.push(value);
         }
         // An element of a view of a local array is one of the array.
-        let (array, index) = match array.ty {
+        let (array, mut index) = match array.ty {
             Type::Local(local) => {
                 let dims = index.into_iter().map(ViewIndex::At).collect();
                 match self.local_part(array, local, dims, span)?.kind {
@@ -401,6 +405,9 @@ impl Body<'_, '_> {
             },
             _ => (array, index),
         };
+        if let Some(first) = index.first_mut() {
+            *first = self.of_each_thread(first.clone());
+        }
         let root = crate::check::tree::Root::Element { array: Box::new(array), index };
         Ok((crate::check::tree::Place { root, path: Vec::new(), ty: element, span }, exprs))
     }

@@ -111,20 +111,7 @@ impl Checker<'_> {
                     .help("add `dim=n`, or `dim=(n, m)` for two dimensions"),
             );
         };
-        let given = match &dim.value.kind {
-            ExprKind::Tuple(items) | ExprKind::List(items) => {
-                let plain = items.iter().all(|item| !matches!(item.kind, ExprKind::Starred(_)));
-                plain.then_some(items.len())?
-            }
-            ExprKind::Int(_) => 1,
-            ExprKind::Call { callee, .. } if matches!(&callee.kind, ExprKind::Name(name) if name == "len") => 1,
-            ExprKind::Name(_) => match self.host_value(&dim.value)? {
-                Operand::Tuple(items) => items.len(),
-                Operand::Const(_) => 1,
-                _ => return None,
-            },
-            _ => return None,
-        };
+        let given = self.dimensions(args)?;
         let (asked, place) = coordinates(definition)?;
         (1..=MAX_DIMS).contains(&given).then_some(())?;
         (given < asked).then(|| {

@@ -26,6 +26,56 @@ pub(crate) fn parts_of(args: &[Arg]) -> Option<(&str, Vec<Expr>)> {
 }
 
 impl Checker<'_> {
+    /// The threads of a block, as the launches of the file have it that say a number; one, if they say several.
+    pub fn stated_block_dim(&mut self) -> u32 {
+        let mut stated: Option<u32> = None;
+        for (scope, call) in self.launches.clone() {
+            let ExprKind::Call { callee, args } = &call.kind else { continue };
+            let given = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "block_dim"));
+            let Some(given) = given else { continue };
+            let word = self.within(scope, |c| c.warp_word(callee));
+            let tiled = match word.as_deref() {
+                Some("launch") => 0,
+                Some("launch_tiled") => 1,
+                _ => continue,
+            };
+            let value = self.within(scope, |c| c.host_value(&given.value));
+            let Some(Operand::Const(constant)) = value else { continue };
+            let threads = constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n));
+            match (threads, stated) {
+                (Some(threads), None) => stated = Some(threads),
+                (Some(threads), Some(other)) if threads != other => return 1,
+                _ => {}
+            }
+            let dims = self.within(scope, |c| c.dimensions(args)).map(|dims| dims + tiled);
+            if let Some((kernel, _)) = parts_of(args) {
+                let known = self.launched.entry(kernel.to_string()).or_insert(dims);
+                *known = known.filter(|&known| Some(known) == dims);
+            }
+        }
+        stated.unwrap_or(1)
+    }
+
+    /// The number of dimensions of a launch, where the file tells.
+    pub fn dimensions(&mut self, args: &[Arg]) -> Option<usize> {
+        let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "dim"));
+        let dim = named.or_else(|| args.get(1).filter(|arg| arg.name.is_none()))?;
+        match &dim.value.kind {
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                let plain = items.iter().all(|item| !matches!(item.kind, ExprKind::Starred(_)));
+                plain.then_some(items.len())
+            }
+            ExprKind::Int(_) => Some(1),
+            ExprKind::Call { callee, .. } if matches!(&callee.kind, ExprKind::Name(name) if name == "len") => Some(1),
+            ExprKind::Name(_) => match self.host_value(&dim.value)? {
+                Operand::Tuple(items) => Some(items.len()),
+                Operand::Const(_) => Some(1),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The types of a kernel's parameters in a launch with these `inputs` and `outputs`.
     pub fn launch_types(&mut self, signature: &Signature, lists: &[Expr]) -> Option<Vec<Type>> {
         let mut given = Vec::new();

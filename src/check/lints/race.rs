@@ -60,7 +60,9 @@ fn store(
     }
     let cell = index.iter().fold(threads.mask(array), |mask, part| mask | threads.mask(part));
     let shared = threads.launch.without(cell | control);
-    if shared.is_empty() {
+    // The last of several coordinates may be that of the threads of a block, which do a tile operation together.
+    let last = subject.function.kernel_rank.filter(|&rank| subject.function.by_block && rank > 1);
+    if shared.is_empty() || last.is_some_and(|rank| shared == Coordinates::one(rank - 1)) {
         return;
     }
     let builds_on = reads(subject, value, place);

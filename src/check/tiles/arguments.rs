@@ -268,8 +268,8 @@ impl Body<'_, '_> {
         match self.by_lane {
             false => diagnostic,
             true => diagnostic
-                .note("kc runs kernels with `wp.tile(x)` in blocks of one thread: the dimension of threads is 1")
-                .help("make the constant for the threads of a block 1, and launch with `block_dim=1`"),
+                .note(format!("the dimension of threads is {} here", self.c.block_dim))
+                .help("a launch says how many threads a block has: `wp.launch(..., block_dim=n)` in the file, or `--block-dim n`"),
         }
     }
 

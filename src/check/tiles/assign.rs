@@ -156,7 +156,7 @@ impl Body<'_, '_> {
                 }
             })
         })?;
-        self.pending.extend(stmts);
+        self.all_together(stmts, span);
         Ok(())
     }
 

@@ -296,7 +296,7 @@ impl Body<'_, '_> {
         if !elements.reads(tile) {
             self.fills(tile, &stmts);
         }
-        self.pending.extend(stmts);
+        self.all_together(stmts, span);
         Ok(())
     }
 

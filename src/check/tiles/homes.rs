@@ -67,7 +67,12 @@ impl Home<'_> {
     fn is_filled_by(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
             StmtKind::For { variable, .. } => self.filled.get(variable) == Some(&self.id),
+            // By a call, or by each thread of a block an element.
             StmtKind::Call(_) => self.filled.get(&self.id) == Some(&self.id),
+            StmtKind::Assign(Place { root: Root::Element { array, .. }, .. }, _) => {
+                matches!(array.kind, ExprKind::Local(id) if id == self.id)
+                    && self.filled.get(&self.id) == Some(&self.id)
+            }
             StmtKind::If { then, otherwise, .. } => {
                 [then, otherwise].into_iter().all(|side| matches!(&side[..], [only] if self.is_filled_by(only)))
             }

@@ -1,26 +1,122 @@
-//! The values of single threads of a block: as a tile, from a tile, and scattered into one. Here a block has one thread:
-//! [`Body::by_lane`] keeps launches with larger blocks away from such kernels.
+//! The values of single threads of a block: as a tile, from a tile, and scattered into one.
+//!
+//! How many threads a block has is known here ([`Checker::block_dim`](crate::check::Checker::block_dim)): it is a dimension of such
+//! tiles. With one thread there is nothing that could differ. With more, the code made here is that of any of them, and
+//! [`lanes`](crate::passes::lanes) makes that of the block; what all threads do together stands between two statements
+//! that say so ([`Body::together`]).
 
 use std::rc::Rc;
 
 use super::arguments::shape_text;
-use super::elements::{Elements, number, tile_type};
-use crate::check::body::Body;
+use super::elements::{Elements, all_of, compare, count, number, set, tile_type, variable};
+use crate::check::body::{Body, Mode};
 use crate::check::calls::call::Given;
-use crate::check::tree::{Expr, ExprKind, Place, Root, Step, Stmt, StmtKind};
+use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::CompareOp;
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{BOOL, Element, Type};
+use crate::types::{BOOL, Element, I32, LocalArrayType, Type};
 
-/// The threads of a block.
-const BLOCK_DIM: u32 = 1;
+/// The built-ins that each thread has a part of its own in.
+pub(super) const BY_THREAD: &[&str] = &[
+    "tile_extract",
+    "tile_from_thread",
+    "tile_scatter_add",
+    "tile_scatter_masked",
+    "tile_stack_push",
+    "tile_stack_pop",
+    "tile_stack_count",
+];
 
 /// The components of a vector or matrix at most.
 const MOST: u32 = 1024;
 
 impl Body<'_, '_> {
+    /// Says that what follows, or what came before, all threads of a block do together.
+    pub(super) fn together(&mut self, begins: bool, span: Span) {
+        if self.c.block_dim > 1 {
+            self.pending.push(Stmt { kind: StmtKind::Together { begins }, span });
+        }
+    }
+
+    /// Says that all threads come here before one goes on.
+    pub(super) fn meet(&mut self, span: Span) {
+        self.together(true, span);
+        self.together(false, span);
+    }
+
+    /// Statements that all threads of a block do together.
+    pub(super) fn all_together(&mut self, stmts: Vec<Stmt>, span: Span) {
+        self.together(true, span);
+        self.pending.extend(stmts);
+        self.together(false, span);
+    }
+
+    /// The number of the thread in its block.
+    pub(super) fn lane(&self, span: Span) -> Expr {
+        if self.c.block_dim == 1 { number(0, span) } else { Expr::new(ExprKind::Lane, I32, span) }
+    }
+
+    /// The index, as one that counts as different in each thread where launches count threads: for what each of them does by
+    /// itself, be it the same ([`crate::passes::lanes::is_own`]).
+    pub(in crate::check) fn of_each_thread(&self, index: Expr) -> Expr {
+        if self.c.block_dim == 1 || self.mode != Mode::User {
+            return index;
+        }
+        let (ty, span) = (index.ty, index.span);
+        let (condition, then) = (self.no_thread(span), Box::new(Expr::new(ExprKind::Zero, ty, span)));
+        let kind = ExprKind::Select { condition: Box::new(condition), then, otherwise: Box::new(index) };
+        Expr::new(kind, ty, span)
+    }
+
+    /// The place of an update, which each thread makes by itself: an element of an array or tile.
+    pub(in crate::check) fn updated_by_each(&self, mut place: Place) -> Place {
+        if let Root::Element { array, index } = &mut place.root
+            && matches!(array.ty, Type::Array(_) | Type::Local(LocalArrayType { block: true, .. }))
+            && let Some(first) = index.first_mut()
+        {
+            *first = self.of_each_thread(first.clone());
+        }
+        place
+    }
+
+    /// A statement for which the same is true.
+    pub(in crate::check) fn each_thread(&self, kind: StmtKind, span: Span) -> StmtKind {
+        if self.c.block_dim == 1 || self.mode != Mode::User {
+            return kind;
+        }
+        let otherwise = vec![Stmt { kind, span }];
+        StmtKind::If { condition: self.no_thread(span), then: Vec::new(), otherwise }
+    }
+
+    /// What holds in no thread, of which [`crate::passes::lanes`] knows what is meant.
+    fn no_thread(&self, span: Span) -> Expr {
+        compare(CompareOp::Lt, Expr::new(ExprKind::Lane, I32, span), number(0, span))
+    }
+
+    /// The variable of a tile in which each thread sets the elements that `index` and `value` say.
+    fn set_by_threads(&mut self, value: Expr, element: Element, parts: &[u32], span: Span) -> Res<Elements> {
+        let mut extents = parts.to_vec();
+        extents.push(self.c.block_dim);
+        let (id, array) = self.scratch(element, &extents, span);
+        // Whoever reads the elements of others before is done.
+        self.meet(span);
+        let counters: Vec<LocalId> = parts.iter().map(|_| self.new_local("", I32, span)).collect();
+        let mut index: Vec<Expr> = counters.iter().map(|&id| variable(id, I32, span)).collect();
+        let steps = index.iter().map(|i| Step::Dynamic(Box::new(i.clone())));
+        let part = steps.fold(value, |part, step| self.part(part, step, span));
+        index.push(self.lane(span));
+        let innermost = vec![set(array, &index, part, span)];
+        let stmts =
+            counters.iter().zip(parts).rev().fold(innermost, |body, (&id, &n)| vec![count(id, [0, n], body, span)]);
+        self.filled.insert(id, id);
+        self.fills(id, &stmts);
+        self.pending.extend(stmts);
+        self.result(id, span)
+    }
+
     /// `tile(x)`: the values of the threads along the last dimension, the components of vectors and matrices along those before.
     pub(super) fn tile_of_lanes(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile", &["x", "preserve_type"], 1, given, span)?;
@@ -34,16 +130,24 @@ impl Body<'_, '_> {
             return self.error(Code::E0401, x.span, message, format!("this is `{shown}`"));
         };
         let value = self.hidden(value);
-        let extents: Vec<u32> = match (value.ty, value.ty.scalar_part()) {
-            (Type::Vec(..) | Type::Quat(_), _) if !whole => vec![value.ty.step_count(&self.c.structs), BLOCK_DIM],
-            (Type::Mat(..), _) if !whole => {
+        let parts: Vec<u32> = match value.ty {
+            Type::Vec(..) | Type::Quat(_) if !whole => vec![value.ty.step_count(&self.c.structs)],
+            Type::Mat(..) if !whole => {
                 let rows = value.ty.step_count(&self.c.structs);
                 let row = value.ty.step(Some(0), &self.c.structs).unwrap_or(value.ty);
-                vec![rows, row.step_count(&self.c.structs), BLOCK_DIM]
+                vec![rows, row.step_count(&self.c.structs)]
             }
-            _ => return Ok(Operand::Tile(Elements::single(value, element))),
+            _ => Vec::new(),
         };
-        let Some(scalar) = value.ty.scalar_part() else { return Ok(Operand::Tile(Elements::single(value, element))) };
+        let scalar = value.ty.scalar_part().filter(|_| !parts.is_empty());
+        if self.c.block_dim > 1 {
+            return self
+                .set_by_threads(value, scalar.map_or(element, Element::Scalar), &parts, span)
+                .map(Operand::Tile);
+        }
+        let Some(scalar) = scalar else { return Ok(Operand::Tile(Elements::single(value, element))) };
+        let mut extents = parts;
+        extents.push(1);
         let ty = tile_type(Element::Scalar(scalar), &extents);
         let at = Rc::new(move |body: &mut Body<'_, '_>, index: &[Expr], _| {
             let steps = index[..index.len() - 1].iter().map(|i| Step::Dynamic(Box::new(i.clone())));
@@ -58,14 +162,17 @@ impl Body<'_, '_> {
         let tile = self.tile_argument(&args, "a")?;
         self.by_lane = true;
         let extents = tile.ty.extents().to_vec();
-        if extents.last() != Some(&BLOCK_DIM) {
-            let message =
-                format!("`untile` takes a tile whose last dimension is `block_dim`, not {}", shape_text(&tile.ty));
+        let threads = self.c.block_dim;
+        if extents.last() != Some(&threads) {
+            let shown = shape_text(&tile.ty);
+            let message = format!("`untile` takes a tile whose last dimension is `block_dim`, {threads}, not {shown}");
             let label = format!("the last dimension is {}", extents.last().copied().unwrap_or(0));
             let diagnostic = Diagnostic::new(Code::E0319, message).label(tile.span, label);
             return Err(self.report(self.blocks_of_one(diagnostic)));
         }
+        self.together(true, span);
         let tile = self.cheap(tile, span)?;
+        self.together(false, span);
         let parts = &extents[..extents.len() - 1];
         let ty = match (tile.element(), parts) {
             (element, []) => element,
@@ -82,7 +189,7 @@ impl Body<'_, '_> {
         let mut values = Vec::new();
         for n in 0..parts.iter().product() {
             let mut index = constant_index(n, parts, span);
-            index.push(number(0, span));
+            index.push(self.lane(span));
             values.push((tile.at)(self, &index, false)?);
         }
         Ok(Operand::Value(match parts {
@@ -100,13 +207,20 @@ impl Body<'_, '_> {
             return self.error(Code::E0402, span, "no shape, value or thread", "here");
         };
         let extents = self.shape_argument(shape)?;
-        // All threads of a block have the same value where launches with lanes are refused.
-        self.integer_argument(&thread.operand, thread.span)?;
+        let thread = self.integer_argument(&thread.operand, thread.span)?;
         let value = self.materialize(value.operand.clone(), value.span)?;
         let Some(element) = value.ty.element() else {
             return self.error(Code::E0401, value.span, "a tile holds numbers, vectors or structs", "not an element");
         };
-        let value = self.hidden(value);
+        let mut value = self.hidden(value);
+        if self.c.block_dim > 1 {
+            self.by_lane = true;
+            let all = self.set_by_threads(value, element, &[], span)?;
+            self.together(true, span);
+            let one = (all.at)(self, &[thread], false)?;
+            value = self.hidden(one);
+            self.together(false, span);
+        }
         let at = Rc::new(move |_: &mut Body<'_, '_>, _: &[Expr], _| Ok(value.clone()));
         Ok(Operand::Tile(Elements::free(tile_type(element, &extents), span, at)))
     }
@@ -127,11 +241,13 @@ impl Body<'_, '_> {
         params.extend(adds.then_some("atomic"));
         let args = self.arguments_of(name, &params, required, given, span)?;
         self.flag_argument(args.get("atomic"), true)?;
-        self.by_lane |= adds;
+        self.by_lane |= adds || self.c.block_dim > 1;
+        self.meet(span);
         let mut index = Vec::new();
         for param in &params[1..=usize::from(tile.ty.ndim)] {
             let Some(i) = args.get(param) else { return self.error(Code::E0402, span, "no index", "here") };
-            index.push(self.integer_argument(&i.operand, i.span)?);
+            let i = self.integer_argument(&i.operand, i.span)?;
+            index.push(self.hidden(i));
         }
         let (Some(value), Some(mask)) = (args.get("value"), args.get("has_value")) else {
             return self.error(Code::E0402, span, "no value", "here");
@@ -152,6 +268,11 @@ impl Body<'_, '_> {
             let shown = self.show(condition.ty);
             return self.error(Code::E0401, mask.span, "`has_value` is a bool", format!("this is `{shown}`"));
         }
+        // Each thread that has a value does this, although all may have the same.
+        let condition = match self.c.block_dim {
+            1 => condition,
+            _ => all_of(vec![compare(CompareOp::Ge, self.lane(span), number(0, span)), condition], span),
+        };
         let target = (tile.at)(self, &index, false)?;
         let ExprKind::Load { array, index, .. } = target.kind else { return self.not_assignable(span) };
         let place = Place {

@@ -277,7 +277,7 @@ impl Body<'_, '_> {
                 })
             })
         })?;
-        self.pending.extend(stmts);
+        self.all_together(stmts, span);
         Ok(())
     }
 }

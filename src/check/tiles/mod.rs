@@ -32,6 +32,7 @@
 //! | `random` | random numbers |
 //! | `print` | how is a tile written for people? |
 //! | `lanes` | what threads of a block have each for themselves |
+//! | `stack` | stacks of a block |
 //! | `assign` | variables of tiles |
 //! | `homes` | where the arrays of variables stand |
 
@@ -53,6 +54,7 @@ mod random;
 mod reduce;
 mod shape;
 mod solve;
+mod stack;
 
 use super::calls::call::Given;
 use crate::check::body::Body;
@@ -65,10 +67,26 @@ pub(crate) use homes::place;
 use map::Scalars;
 use reduce::{Extremum, Scan};
 use solve::{System, Triangle};
+pub use stack::Stack;
 
 impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
     pub fn tile_builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
+        let before = self.pending.len();
+        let together = name.starts_with("tile_") && !lanes::BY_THREAD.contains(&name);
+        if together {
+            self.together(true, span);
+        }
+        let result = self.tile_operation(name, given, span);
+        match result {
+            None => self.pending.truncate(before),
+            Some(_) if together => self.together(false, span),
+            Some(_) => {}
+        }
+        result
+    }
+
+    fn tile_operation(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         Some(match name {
             "tile_zeros" | "tile_empty" => self.tile_constant(name, None, given, span),
             "tile_ones" => self.tile_constant(name, Some(1), given, span),
@@ -120,6 +138,11 @@ impl Body<'_, '_> {
             "tile_from_thread" => self.tile_from_thread(given, span),
             "tile_scatter_add" => self.tile_scatter(true, given, span),
             "tile_scatter_masked" => self.tile_scatter(false, given, span),
+            "tile_stack" => self.tile_stack(given, span),
+            "tile_stack_push" => self.tile_stack_push(given, span),
+            "tile_stack_pop" => self.tile_stack_pop(given, span),
+            "tile_stack_clear" => self.tile_stack_clear(given, span),
+            "tile_stack_count" => self.tile_stack_count(given, span),
             "tile_diag_add" => self.tile_diag_add(given, span),
             // Outside tiles these are functions and operators of their own.
             "neg" | "add" | "sub" | "mul" | "div" | "where" if given.iter().any(|g| self.is_tile(&g.operand)) => {

@@ -28,6 +28,8 @@ pub enum Operand {
     Dict(Rc<crate::check::body::python_value::Dict>),
     /// A call with no result or with several.
     Results(Call, Vec<Type>),
+    /// A stack of a block of threads.
+    Stack(crate::check::tiles::Stack),
     /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.
     LocalResult(Call, Type),
     /// A tile that is not kept anywhere yet.

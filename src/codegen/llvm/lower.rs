@@ -563,6 +563,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.note_degenerate(frame.scalar(args[0]), why, inst.span);
                 return;
             }
+            Op::Check(Check::Together { .. }, _) => return,
             Op::Check(Check::Component { count, name }, index) => {
                 self.check_component(frame, index[0], *count, name, inst.span);
                 return;

@@ -252,7 +252,7 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Const(c) => Code::Set { to, bits: c.bits },
             Op::Zero => Code::Clear { to, count },
             // A block is one thread: nothing to wait for, nothing to clear.
-            Op::Barrier => Code::Clear { to, count: 0 },
+            Op::Barrier | Op::Check(Check::Together { .. }, _) => Code::Clear { to, count: 0 },
             Op::Unary(op, a) => Code::Unary { f: ops::unary(*op, scalar), scalar, to, a: self.slot(*a), count },
             Op::Binary(op, a, b) => {
                 let stride = |v: ValueId| u32::from(count == 1 || function.ty(v).is_composite());

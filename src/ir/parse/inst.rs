@@ -178,6 +178,13 @@ impl<'t> Parser<'t> {
                 }
                 Op::Check(Check::Degenerate { why: self.text()? }, args)
             }
+            "check" if self.eat_word("together") => {
+                let begins = self.eat_word("begin");
+                if !begins {
+                    self.keyword("end")?;
+                }
+                Op::Check(Check::Together { begins }, Values::new())
+            }
             "check" => {
                 self.keyword("component")?;
                 let index = self.value()?;

@@ -225,6 +225,7 @@ impl Typing<'_> {
                 let ty = operands.first().map(|&first| self.ty(first));
                 match what {
                     Check::Component { .. } => check(ty.is_some_and(Type::is_int), "the index is not an integer")?,
+                    Check::Together { .. } => check(operands.is_empty(), "it has an operand")?,
                     Check::Degenerate { .. } => check(ty == Some(BOOL), "the test is not bool")?,
                 }
                 Ok(Types::new())

@@ -56,7 +56,7 @@ pub(in crate::passes) fn memory(function: &Function, array: ValueId) -> Memory {
 }
 
 /// The accesses of an instruction, without those of blocks in it.
-pub(super) fn touches(function: &Function, effects: &EffectTable, id: InstId, found: &mut Vec<Touch>) {
+pub(in crate::passes) fn touches(function: &Function, effects: &EffectTable, id: InstId, found: &mut Vec<Touch>) {
     let op = &function.insts[id].op;
     if let Op::Call(callee, _) = op {
         // What changes memory or has tiles was inlined; the rest reads what it is given.

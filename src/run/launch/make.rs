@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored};
+use super::{
+    Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored, dim_by_block,
+};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, TrapKind};
-use crate::ir::{Const, FuncId, FunctionKind};
+use crate::ir::{Const, FuncId, FunctionKind, Lanes};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
@@ -41,8 +43,16 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
     let function = &module.functions[kernel];
     let FunctionKind::Kernel { rank } = function.kind else { return Err(fail(Code::E0999, "no kernel")) };
     let threads: u32 = [6, 4, 3, 2][usize::from(rank.clamp(1, 4)) - 1];
-    let dim = vec![threads; rank.into()];
-    let Some(bounds) = LaunchBounds::new(&dim) else { return Err(fail(Code::E0999, "too many threads")) };
+    // In whole blocks, where their threads have values of their own.
+    let mut dim = vec![threads; rank.into()];
+    let block_dim = function.lanes.map_or(1, |lanes| lanes.threads);
+    match (function.lanes, dim.last_mut()) {
+        (Some(Lanes { counted: true, .. }), Some(last)) => *last = last.next_multiple_of(block_dim),
+        (Some(Lanes { threads: 2.., .. }), _) => dim.push(block_dim),
+        _ => {}
+    }
+    let blocks = dim_by_block(function, &dim, block_dim)?;
+    let Some(bounds) = LaunchBounds::new(&blocks) else { return Err(fail(Code::E0999, "too many threads")) };
     let ready = interp::Program::new(module, kernel);
     let mut why: Option<String> = None;
     for (signed, counting) in [(true, false), (false, false), (true, true), (false, true)] {
@@ -58,7 +68,7 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
                 kernel: Some(function.source_name.clone()),
                 direction: Direction::Gradient,
                 dim: dim.clone(),
-                block_dim: 1,
+                block_dim,
                 args: args.collect(),
                 structs: BTreeMap::new(),
                 inputs: PathBuf::new(),

@@ -21,7 +21,7 @@ pub use write::to_json;
 
 use super::{Result, fail};
 use crate::diag::Code;
-use crate::ir::{Function, FunctionKind};
+use crate::ir::{Function, FunctionKind, Lanes};
 use crate::types::Element;
 
 /// One launch of one kernel.
@@ -76,11 +76,20 @@ impl Launch {
     }
 }
 
+/// How a kernel has to be compiled for a launch, where threads of a block have values of their own and it is compiled otherwise.
+pub fn other_lanes(function: &Function, dim: &[u32], block: u32) -> Option<Lanes> {
+    let FunctionKind::Kernel { rank } = function.kind else { return None };
+    let wanted = Lanes { threads: block, counted: block > 1 && dim.len() <= usize::from(rank) };
+    let asks = function.by_block && (function.lanes.is_some() || wanted.counted);
+    (asks && function.lanes != Some(wanted)).then_some(wanted)
+}
+
 /// [`Launch::dim_by_block`] for dimensions and blocks that come from elsewhere.
 pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Vec<u32>> {
     let mut dim = given.to_vec();
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(dim) };
-    if !function.by_block || block == 1 {
+    let other = function.lanes.map_or(false, |lanes| lanes.threads != block);
+    if !function.by_block || block == 1 && !other {
         return Ok(dim);
     }
     let name = &function.source_name;
@@ -89,11 +98,19 @@ pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Ve
             fail(Code::E1006, message).label(function.span, "it works on tiles, which belong to a block of threads");
         Err(Box::new(error.help(help)))
     };
-    if function.by_lane {
-        let message = format!("kernel `{name}` uses what the threads of a block of {block} have each for themselves");
-        return refuse(message, "here it runs with a `block_dim` of 1");
+    if let Some(lanes) = function.lanes.filter(|_| other) {
+        let made = lanes.threads;
+        let message = format!("kernel `{name}` is compiled for blocks of {made}, and launched in blocks of {block}");
+        return refuse(message, "its threads have values of their own: compile it with this `block_dim`");
     }
-    if dim.len() <= usize::from(rank) {
+    let counted = function.lanes.is_some_and(|lanes| lanes.counted);
+    if counted && dim.len() != usize::from(rank) {
+        let message = format!(
+            "kernel `{name}` counts threads in its last of {rank} coordinates, and {given:?} has other dimensions"
+        );
+        return refuse(message, "give the launch as many dimensions as the kernel has coordinates");
+    }
+    if dim.len() <= usize::from(rank) && !counted {
         let message =
             format!("the threads of a block of {block} differ in the coordinates of kernel `{name}`, which has tiles");
         return refuse(message, "give the launch one dimension more, of `block_dim`, or a `block_dim` of 1");
