@@ -315,7 +315,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             let count = rows.first().map_or("1".to_string(), |dim| dim.strip_suffix(" + 1").unwrap_or(dim).to_string());
             one(format!("(np.arange({count} + 1) * {} // {count}).astype({ty})", at(0)))
         }
-        "ring" => match rows.as_slice() {
+        "ring" => match [rows, components(&role.ty).iter().map(usize::to_string).collect()].concat().as_slice() {
             [many, few] => one(format!("((np.arange({many})[:, None] + np.arange({few})) % {}).astype({ty})", at(0))),
             _ => one(format!("(np.arange({shape}) % {}).astype({ty})", at(0))),
         },

@@ -156,7 +156,8 @@ fn head(draft: &Draft, declared: &str) -> String {
 pub fn number(ty: &str, content: &str) -> String {
     let list: Vec<&str> = content.split_whitespace().collect();
     match (ty, list.as_slice()) {
-        ("float" | "int" | "bool", [one]) => one.to_string(),
+        // Plain Python computes with what Python has.
+        ("float" | "float64" | "int" | "bool", [one]) => one.to_string(),
         (ty, list) if list.len() > 1 && dialect::narrow(ty) != ty => {
             let parts = list.iter().map(|one| format!("wp.float64({one})")).collect::<Vec<_>>();
             format!("wp.{ty}({})", parts.join(", "))

@@ -498,6 +498,15 @@ impl Draft {
         }
         let constants = self.roles.iter().filter(|role| !role.is_array() && role.name == role.name.to_uppercase());
         self.constants = constants.map(|role| role.name.clone()).collect();
+        // A number of Python is one of single precision for a kernel.
+        let wide: Vec<String> =
+            self.roles.iter().filter(|role| role.ty == "float64").map(|role| role.name.clone()).collect();
+        for name in self.constants.iter().filter(|name| wide.contains(name)) {
+            let kernels = self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel);
+            for line in kernels.flat_map(|function| &mut function.body) {
+                *line = code::replace(line, name, &format!("wp.float64({name})"));
+            }
+        }
         // Numbers of Python that kernels take while they are compiled.
         let is_tile = |function: &Built| function.body.iter().any(|line| line.contains("wp.tile_"));
         self.is_static = !self.constants.is_empty() && random.chance(35) && !self.functions.iter().any(is_tile);

@@ -161,11 +161,26 @@ pub fn sentence_end(text: &str) -> String {
 pub fn about(task: &str, array: &str) -> String {
     let plain = array.split(['[', ',', ';']).next().unwrap_or_default().trim();
     let plain = plain.strip_prefix("the ").unwrap_or(plain);
-    let is_noun = plain.starts_with(|c: char| c.is_ascii_lowercase()) && !plain.starts_with("what ");
+    let is_clause = ["what ", "their ", "its "].iter().any(|word| plain.starts_with(word)) || plain.contains(" that ");
+    let is_noun = plain.starts_with(|c: char| c.is_ascii_lowercase()) && !is_clause;
     let known =
         ["the results", "the vectors", "the integers", "the values"].iter().find(|words| task.contains(**words));
     match (known, is_noun) {
         (Some(words), true) => task.replacen(words, &format!("the {plain}"), 1),
         _ => task.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_named_by_nouns_alone() {
+        let of = |array: &str| about("average the results over windows", array);
+        assert_eq!(of("forces on the joints [N]"), "average the forces on the joints over windows");
+        for clause in ["their values", "what a thread found", "page that each link comes from"] {
+            assert_eq!(of(clause), "average the results over windows");
+        }
     }
 }
