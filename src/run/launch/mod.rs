@@ -88,7 +88,7 @@ pub fn other_lanes(function: &Function, dim: &[u32], block: u32) -> Option<Lanes
 pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Vec<u32>> {
     let mut dim = given.to_vec();
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(dim) };
-    let other = function.lanes.map_or(false, |lanes| lanes.threads != block);
+    let other = function.lanes.is_some_and(|lanes| lanes.threads != block);
     if !function.by_block || block == 1 && !other {
         return Ok(dim);
     }
