@@ -67,6 +67,7 @@ fn what_multiplies_is_refused() {
         ("calls that double", doubling("wp.sin(1.0)", "@ * @", 40) + &uses("A39"), "E0508"),
         ("shared values", doubling("wp.vec3(1.0, 2.0, 3.0)", "wp.cross(@, @)", 40) + &uses("A39[0]"), "E0508"),
         ("both sides", doubling("wp.sin(1.0)", "@ if @ > 0.0 else @", 40) + &uses("wp.static(A39)"), "E0508"),
+        ("tuples of tuples", format!("{HEAD}A = ((1,) * 9999,) * 9999\n{}", uses("wp.static(len(A))")), "E0508"),
         ("lists that double", doubling("[1.0, 2.0]", "[@, @]", 40) + &uses("wp.static(len(A39))"), "E0508"),
         ("static loops", format!("{HEAD}{}", kernel(&nest(1000, 5))), "E0910"),
         ("small static loops", format!("{HEAD}{}", kernel(&nest(2, 30))), "E0910"),

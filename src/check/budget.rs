@@ -146,7 +146,7 @@ impl Checker<'_> {
 }
 
 /// The numbers and operations of a value.
-fn parts(value: &Operand) -> usize {
+pub(crate) fn parts(value: &Operand) -> usize {
     match value {
         Operand::Value(expr) | Operand::Shape(expr) => expr_parts(expr),
         Operand::Tuple(items) => 1 + items.iter().map(parts).sum::<usize>(),

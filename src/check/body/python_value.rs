@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::check::body::{Body, Mode};
+use crate::check::budget;
 use crate::check::names::scope::ScopeId;
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::Code;
@@ -132,7 +133,9 @@ impl Body<'_, '_> {
             (BinaryOp::Mul, Operand::Tuple(items), Operand::Const(count))
             | (BinaryOp::Mul, Operand::Const(count), Operand::Tuple(items)) => {
                 let count = usize::try_from(count.as_int()?.max(0)).unwrap_or(usize::MAX);
-                if items.len().saturating_mul(count) > MAX_CONSTANT_PARTS {
+                // Items may be large themselves.
+                let each: usize = items.iter().map(budget::parts).sum();
+                if each.saturating_mul(count) > MAX_CONSTANT_PARTS {
                     return Some(Err(self.c.constant_too_large(span)));
                 }
                 Operand::Tuple(std::iter::repeat_n(items, count).flatten().cloned().collect())
