@@ -243,7 +243,7 @@ fn generalise(draft: &mut Draft) {
         // Literals get the type of an argument; vectors and loops have types of their own.
         let is_plain = |line: &String| !["wp.vec", "wp.pi", "float(", "int("].iter().any(|word| line.contains(word));
         let is_scalar = |param: &&str| is_float(param) || param.ends_with(": int");
-        if !list.iter().all(|param| is_scalar(param)) || !function.body.iter().all(is_plain) {
+        if !list.iter().all(is_scalar) || !function.body.iter().all(is_plain) {
             continue;
         }
         let typed = |line: &String| {
