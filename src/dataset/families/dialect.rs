@@ -243,7 +243,7 @@ fn generalise(draft: &mut Draft) {
         // Literals get the type of an argument; vectors and loops have types of their own.
         let is_plain = |line: &String| !["wp.vec", "wp.pi", "float(", "int("].iter().any(|word| line.contains(word));
         let is_scalar = |param: &&str| is_float(param) || param.ends_with(": int");
-        if !list.iter().all(|param| is_scalar(&param)) || !function.body.iter().all(is_plain) {
+        if !list.iter().all(is_scalar) || !function.body.iter().all(is_plain) {
             continue;
         }
         let typed = |line: &String| {
@@ -255,7 +255,7 @@ fn generalise(draft: &mut Draft) {
             out
         };
         let body = function.body.iter().map(typed).collect();
-        let params = list.iter().map(|param| match is_float(&param) {
+        let params = list.iter().map(|param| match is_float(param) {
             true => format!("{}: Any", param.split(':').next().unwrap_or(param)),
             false => param.to_string(),
         });
