@@ -52,6 +52,7 @@ limits! {
     MAX_ORIGINS: usize = 8, "W0607", "arrays among which a branch or loop chooses one, in a kernel that is differentiated";
     MAX_VIEWS: usize = 4, "W0607", "views of views of such an array";
 
+    MAX_SHOWN: usize = 1_000, "", "findings of a file that an editor shows, the first ones";
     MAX_SUGGESTIONS: usize = 256, "", "unknown names of a file for which a similar one is looked for; the others are reported without";
 
     // Python code around kernels.

@@ -1,7 +1,7 @@
 //! What did the checker learn about the expressions and variables of the user's text? Kept when an editor asks, also for
 //! functions with errors, which are not in the typed tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::check::types::value::{FunctionName, Number, Operand, TypeWord};
 use crate::source::{FileId, Span};
@@ -56,6 +56,8 @@ pub struct EditorFacts {
     /// By the place of the whole call.
     pub calls: HashMap<Span, Callee>,
     pub variables: Vec<Variable>,
+    /// Functions and names of the variables.
+    named: HashSet<(Span, String)>,
     /// For each variable of a good kernel, by the kernel's place and its name: whether its value can differ between the
     /// threads of a launch.
     pub per_thread: HashMap<(Span, String), bool>,
@@ -84,8 +86,8 @@ impl EditorFacts {
     }
 
     pub(super) fn variable_of(&mut self, variable: Variable) {
-        let known = |v: &Variable| v.function == variable.function && v.name == variable.name;
-        if !variable.name.is_empty() && variable.span.file == FileId(0) && !self.variables.iter().rev().any(known) {
+        let is_own = !variable.name.is_empty() && variable.span.file == FileId(0);
+        if is_own && self.named.insert((variable.function, variable.name.clone())) {
             self.variables.push(variable);
         }
     }

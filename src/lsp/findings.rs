@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Context};
 use crate::diag::{Code, Diagnostic, Level};
+use crate::limits::MAX_SHOWN;
 use crate::source::Span;
 
 impl Context<'_> {
     /// The findings of the document, in the order of their places.
     pub fn diagnostics(&self) -> Vec<lsp::Diagnostic> {
-        let mut list: Vec<lsp::Diagnostic> =
-            self.file.findings().map(|(place, diagnostic)| self.diagnostic(place, diagnostic)).collect();
-        list.sort_by_key(|diagnostic| diagnostic.range.start);
-        list
+        let mut found: Vec<(Span, &Diagnostic)> = self.file.findings().collect();
+        found.sort_by_key(|(place, _)| place.start);
+        found.truncate(MAX_SHOWN);
+        found.into_iter().map(|(place, diagnostic)| self.diagnostic(place, diagnostic)).collect()
     }
 
     pub fn diagnostic(&self, place: Span, diagnostic: &Diagnostic) -> lsp::Diagnostic {
