@@ -14,7 +14,7 @@ use crate::analysis::written::written;
 use crate::diag::Code;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Lanes, Module as Ir};
-use crate::run::devices::cuda::Resident;
+use crate::run::devices::Resident;
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::launch::other_lanes;
 use crate::run::program::{self, Program};
