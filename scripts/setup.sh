@@ -2,7 +2,7 @@
 # Makes the machine ready, and changes nothing that is ready already.
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
-#                    libraries that read data sets, for testing it, and what `site` makes
+#                    libraries that read data sets, for testing it, Chromium, and what `site` makes
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
 #                    with the distribution's PyTorch, .env-warp with NVIDIA Warp, and .env-jax with JAX
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
@@ -109,6 +109,9 @@ SITE_PACKAGES=(mkdocs==1.6.1)
 setup_test() {
     setup_build
     command -v cmake >/dev/null || install cmake
+    # It opens the documentation's site and reports of `kc profile`. Ubuntu has no package of it that runs everywhere.
+    command -v chromium >/dev/null || command -v google-chrome >/dev/null || install chromium \
+        || say "no Chromium: the tests that open pages in a browser say that they are left out"
     environment .env-test "${PYTHON_PACKAGES[@]}" "${EDITOR_PACKAGES[@]}"
     environment .env-data "${DATA_PACKAGES[@]}"
     environment .env-site "${SITE_PACKAGES[@]}"
