@@ -56,7 +56,8 @@ pub fn count(plan: &Plan, compiled: &Compiled, ptx: &str, seed: u64) -> Option<P
         if report.trap.is_some() || !report.findings.is_empty() {
             return None;
         }
-        threads += bounds.size;
+        let each = if module.functions[forward[at]].by_block { u64::from(launch::BLOCK_DIM) } else { 1 };
+        threads += bounds.size * each;
         counted.extend(report.counted);
         launch::keep(&mut contents, step, &arguments, &module.structs);
     }
