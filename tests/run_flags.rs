@@ -349,9 +349,9 @@ fn new_launch_files_run() {
     assert!(!Path::new(&folder.path("x.json")).exists());
 }
 
-/// What threads of a block have each for themselves runs in blocks of one thread.
+/// What threads of a block have each for themselves runs in whole blocks of any size.
 #[test]
-fn kernels_of_lanes_run_in_blocks_of_one_thread() {
+fn kernels_of_lanes_run_in_whole_blocks() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("k.py");
     let text = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    \
@@ -364,5 +364,10 @@ fn kernels_of_lanes_run_in_blocks_of_one_thread() {
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
     let (code, text) = run("4");
-    assert!(code == Some(1) && text.contains("E1006") && text.contains("block_dim"), "{text}");
+    assert!(code == Some(0) && text.contains("min 1.000000, max 1.000000"), "{text}");
+    // In smaller blocks several have one number, each after the other.
+    let (code, text) = run("1");
+    assert!(code == Some(1) && text.contains("E1108"), "{text}");
+    let (code, text) = run("3");
+    assert!(code == Some(1) && text.contains("E1006") && text.contains("whole blocks"), "{text}");
 }
