@@ -79,6 +79,21 @@ fn findings_when_asked_for() {
     client.end();
 }
 
+/// Of a file with more findings than people read, the first ones come.
+#[test]
+fn the_first_thousand_findings_are_told() {
+    let mut client = Client::start(json!({"textDocument": {"diagnostic": {}}}));
+    let lines = "    del x\n".repeat(3000);
+    client
+        .open(&format!("import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n{lines}"));
+    let report = client.ask("textDocument/diagnostic", document());
+    let items = report["items"].as_array().expect("a list");
+    let last = items.iter().filter_map(|d| d["range"]["start"]["line"].as_u64()).max();
+    assert_eq!(items.len(), 1000);
+    assert!(last.is_some_and(|line| line <= 1010), "{last:?}");
+    client.end();
+}
+
 #[test]
 fn questions_about_a_place() {
     let mut client = session();
