@@ -8,7 +8,6 @@ import os
 import types
 
 from . import _native
-from ._capture import Program, Source
 from ._errors import ArgumentError, CompileError, GradientError
 
 
@@ -96,6 +95,9 @@ class Func:
 
     def __init__(self, function):
         self._kc_function = function
+        # Python's parser takes longer to import than the rest of this package: who compiles files needs none.
+        from ._capture import Source
+
         function._kc_source = Source(function)
         functools.update_wrapper(self, function)
 
@@ -188,6 +190,8 @@ def kernel(function=None, **options):
         raise TypeError(f"@kc.kernel has no option {', '.join(sorted(unknown))}")
     if not isinstance(function, types.FunctionType):
         raise TypeError(f"@kc.kernel goes before a function, not a {type(function).__name__}")
+    from ._capture import Program, Source
+
     source = Source(function)
 
     def load():

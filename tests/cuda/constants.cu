@@ -52,11 +52,9 @@ extern "C" __global__ void constants_cuda_kernel_forward(launch_bounds dim, arra
         float v = 1.5f;
         for (int k = 0; k < count; ++k) {
             int o = offsets[k];
-            int s2 = s + o;
             float w = weights[k];
-            float v2 = v * w;
-            s = s2;
-            v = v2;
+            s += o;
+            v *= w;
         }
         int far = component(offsets, i);
         int near = offsets[3];

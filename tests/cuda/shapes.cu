@@ -67,9 +67,8 @@ extern "C" __global__ void asks_afterwards_cuda_kernel_forward(
 {
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
-        float v = x[i];
         int k = 0;
-        float t = v;
+        float t = x[i];
         bool leave = false;
         while (!leave && k < 7) {
             t += t;

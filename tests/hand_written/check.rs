@@ -36,7 +36,7 @@ pub const NAMES: &[&str] = &[
 const MOST_FORWARD: f64 = 1.2;
 const MOST_BACKWARD: f64 = 1.5;
 /// The same for one kernel.
-const MOST_OF_ONE: f64 = 1.55;
+const MOST_OF_ONE: f64 = 1.5;
 
 const ADJOINT: &str = "\n// The adjoint.\n";
 

@@ -8,10 +8,12 @@ use super::tree::{self, Expr, Infix, Stmt, Var, spoken};
 pub fn run(stmts: &mut Vec<Stmt>, vars: usize, returns_nothing: bool, is_reverse: bool) {
     if is_reverse {
         branches(stmts);
+        conjunctions(stmts);
     }
     let mut counts = vec![Count::default(); vars];
     count(stmts, &mut counts);
     lists(stmts, &counts);
+    copies(stmts, &counts);
     if returns_nothing {
         guard(stmts, &Stmt::Return(None));
     }
@@ -79,6 +81,30 @@ fn branch(stmt: &Stmt) -> Option<Stmt> {
     Some(Stmt::If { condition, then: vec![stmt], otherwise: Vec::new() })
 }
 
+/// `if (a) { if (b) x += c; }` is `if (a && b) x += c;`. In the source's own text a person chose one of the two.
+fn conjunctions(list: &mut [Stmt]) {
+    for stmt in list {
+        match stmt {
+            Stmt::If { condition, then, otherwise } => {
+                conjunctions(then);
+                conjunctions(otherwise);
+                let inner = then.iter().position(|stmt| !matches!(stmt, Stmt::At(_)));
+                let alone = otherwise.is_empty() && inner.is_some_and(|inner| inner + 1 == then.len());
+                if let Some(Stmt::If { condition: b, then: body, otherwise }) = then.last_mut().filter(|_| alone)
+                    && otherwise.is_empty()
+                    && matches!(spoken(body).as_slice(), [Stmt::Assign { .. } | Stmt::Store { .. } | Stmt::Eval(_)])
+                {
+                    let a = std::mem::replace(condition, Expr::atom(""));
+                    *condition = Expr::infix(Infix::And, a, std::mem::replace(b, Expr::atom("")));
+                    *then = std::mem::take(body);
+                }
+            }
+            Stmt::For { body, .. } | Stmt::While { body, .. } => conjunctions(body),
+            _ => {}
+        }
+    }
+}
+
 /// What is added, and when it is not zero.
 fn unless_zero(added: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Conditional(condition, a, b) = added else { return None };
@@ -129,6 +155,64 @@ fn lists(list: &mut Vec<Stmt>, counts: &[Count]) {
         }
         at += 1;
     }
+}
+
+/// Makes values where they are copied: `t = max(m, x); if (x > m) at = j; m = t;` is `if (x > m) at = j; m = max(m, x);`.
+fn copies(list: &mut Vec<Stmt>, counts: &[Count]) {
+    for stmt in list.iter_mut() {
+        if let Stmt::If { then, otherwise, .. } = stmt {
+            copies(then, counts);
+            copies(otherwise, counts);
+        } else if let Stmt::For { body, .. } | Stmt::While { body, .. } = stmt {
+            copies(body, counts);
+        }
+    }
+    let mut at = 0;
+    while at < list.len() {
+        match copy_of(&list[at..], counts) {
+            Some(copy) => {
+                if let Stmt::Assign { value, .. } = list.remove(at)
+                    && let Stmt::Assign { value: copied, .. } = &mut list[at + copy - 1]
+                {
+                    *copied = value;
+                }
+            }
+            None => at += 1,
+        }
+    }
+}
+
+/// Where the value that the first statement gives a variable is copied, if that is all that is done with it and nothing before that changes
+/// the value.
+fn copy_of(list: &[Stmt], counts: &[Count]) -> Option<usize> {
+    let (Stmt::Assign { var: made, value, .. }, rest) = list.split_first()? else { return None };
+    let Count { reads: 1, sets: 1 } = counts[made.0 as usize] else { return None };
+    let is_copy = |stmt: &Stmt| matches!(stmt, Stmt::Assign { value: Expr::Var(from), .. } if from == made);
+    let copy = rest.iter().position(is_copy)?;
+    let between = &rest[..copy];
+    let mut stays = copy > 0 && is_pure(value) && between.iter().all(only_assigns);
+    value.for_each_var(&mut |var| stays &= !tree::assigns(between, var));
+    stays.then_some(copy + 1)
+}
+
+/// Whether all that a statement does is to give variables values.
+fn only_assigns(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Assign { value, .. } => is_pure(value),
+        Stmt::If { condition, then, otherwise } => is_pure(condition) && then.iter().chain(otherwise).all(only_assigns),
+        Stmt::At(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether an expression has no side effects, whatever the functions are that kc writes.
+fn is_pure(e: &Expr) -> bool {
+    let mut pure = match e {
+        Expr::Call(name, _) => matches!(name.as_str(), "fminf" | "fmaxf" | "fmin" | "fmax" | "min" | "max"),
+        _ => true,
+    };
+    e.for_each_child(&mut |child| pure &= is_pure(child));
+    pure
 }
 
 /// `while (!leave && more)`, where nothing but this test reads `leave` and each way that sets it ends the iteration there: `break` instead.
