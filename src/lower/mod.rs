@@ -26,6 +26,7 @@ mod flow;
 mod local_set;
 mod loops;
 mod place;
+mod print;
 mod stmt;
 mod tidy;
 

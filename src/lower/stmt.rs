@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::Lowering;
+use super::{Lowering, print};
 use crate::check::tree::*;
 use crate::ir::{BlockId, Check, Op, ValueId};
 
@@ -76,9 +76,14 @@ impl<'a> Lowering<'a> {
                 self.b.effect(Op::Check(Check::Together { begins: *begins }, Default::default()));
             }
             StmtKind::Print { format, args } => {
-                let args = args.iter().map(|arg| self.expr(arg)).collect();
+                let args: Vec<ValueId> = args.iter().map(|arg| self.expr(arg)).collect();
                 self.b.span = stmt.span;
-                self.b.effect(Op::Print { format: format.clone(), args });
+                let mut rest = args.as_slice();
+                for (format, count) in print::parts(format, args.len()) {
+                    let (args, others) = rest.split_at(count);
+                    self.b.effect(Op::Print { format: format.to_string(), args: args.iter().copied().collect() });
+                    rest = others;
+                }
             }
             StmtKind::Assert { condition, message } => {
                 let condition = self.expr(condition);

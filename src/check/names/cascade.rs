@@ -1,7 +1,7 @@
 //! Which errors only follow from another one? One slip should not be reported twice: what the parser lost is unknown to the
 //! checker, and brackets or blocks that lost their beginning go wrong on the next lines, too.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::source::{SourceMap, Span};
@@ -17,8 +17,10 @@ pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics:
     let line = |span: Span| file.line_column(span.start).line;
     // What stands on a line that could not be read may have been a definition.
     let mut lost: HashSet<&str> = HashSet::new();
-    for span in &syntax {
-        let range = file.line_range(line(*span));
+    let is_unknown = |diagnostic: &Diagnostic| matches!(diagnostic.code, Code::E0201 | Code::E0202);
+    let lines: BTreeSet<_> = syntax.iter().map(|span| line(*span)).collect();
+    for line in lines.into_iter().filter(|_| diagnostics.iter().any(is_unknown)) {
+        let range = file.line_range(line);
         let text = file.text.get(range.start as usize..range.end as usize).unwrap_or_default();
         lost.extend(crate::syntax::names(text).into_iter().filter_map(|range| text.get(range)));
     }
