@@ -39,6 +39,8 @@ limits! {
     MAX_LOCAL_ELEMENTS: u32 = 1 << 20, "E0305", "elements of a local array";
     MAX_LOCAL_BYTES: u64 = 256 << 10, "E0802", "bytes of the local arrays of a function, as compiled for the host or to PTX";
 
+    MAX_PRINTED: usize = 4096, "E0910", "values of one `print` or `printf`";
+
     // What is computed while compiling.
     MAX_CONSTANT_PARTS: usize = 1 << 16, "E0508", "parts (numbers and operations) of one compile-time value";
     MAX_CONSTANT_COPIES: usize = 1 << 21, "E0508", "parts of all uses of compile-time values in a file together";

@@ -85,6 +85,16 @@ fn what_multiplies_is_refused() {
             "E0317",
         ),
         (
+            "a print of many values",
+            format!("{HEAD}{}", kernel(&format!("    print({})", "x[i], ".repeat(5000)))),
+            "E0910",
+        ),
+        (
+            "a print of many matrices",
+            format!("{HEAD}M = wp.types.matrix(shape=(64, 64), dtype=float)\n{}", kernel("    print(M(), M())")),
+            "E0910",
+        ),
+        (
             "a large local array",
             format!("{HEAD}{}", kernel("    a = wp.zeros(shape=60000000000, dtype=float)")),
             "E0305",
@@ -105,6 +115,7 @@ fn what_is_within_the_bounds_is_compiled() {
         format!("{HEAD}{}", kernel(&nest(100, 2))),
         gradients(4),
         format!("{HEAD}V = wp.types.vector(length=1024, dtype=float)\n{}", uses("V()[1023]")),
+        format!("{HEAD}{}", kernel(&format!("    print({})", "x[i], ".repeat(4000)))),
     ];
     for text in programs {
         assert_eq!(errors(&text), [""; 0], "{text}");

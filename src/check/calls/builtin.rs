@@ -7,7 +7,7 @@ use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{AtomicOp, UnaryOp};
-use crate::limits::MAX_LOCAL_ELEMENTS;
+use crate::limits::{MAX_LOCAL_ELEMENTS, MAX_PRINTED};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{BOOL, I32, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -451,6 +451,9 @@ impl Body<'_, '_> {
 
     /// `print(x)` writes one value and a line end; `printf(format, ...)` follows C.
     pub fn print(&mut self, name: &str, args: &[ast::Arg], span: Span) -> Res<StmtKind> {
+        if args.len() > MAX_PRINTED {
+            return self.prints_too_much(name, span);
+        }
         let mut operands = Vec::new();
         for arg in args {
             operands.push((self.expr(&arg.value)?, arg.value.span));
@@ -529,8 +532,16 @@ impl Body<'_, '_> {
             let (format, parts) = self.print_parts(value, at);
             pieces.push(format);
             values.extend(parts);
+            if values.len() > MAX_PRINTED {
+                return self.prints_too_much(name, span);
+            }
         }
         Ok(self.print_of(pieces, "\n", &mut lets, &mut values))
+    }
+
+    fn prints_too_much(&mut self, name: &str, span: Span) -> Res<StmtKind> {
+        let text = format!("`{name}` writes more than {MAX_PRINTED} values");
+        self.error(Code::E0910, span, text, "split it into several, or write to an array and print that")
     }
 
     fn print_of(
