@@ -242,6 +242,19 @@ fn ray_tasks_make_the_set() {
     same(&folder.path().join("one"), &folder.path().join("shared/whole"));
 }
 
+/// Parquet holds all digits of errors: so does what a validated row is compared with.
+#[test]
+fn rows_of_parquet_are_verified_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    good(&kc(&["-n", "6", "--emit", "cuda,adjoint", "--format", "parquet"], &set));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+    let output = command.args(["dataset", "validate", "--json"]).arg(&set).output().expect("kc runs");
+    good(&output);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&report["made_again"], &report["faults"]), (&6.into(), &serde_json::json!([])), "{report:#}");
+}
+
 /// All columns of a thousand programs, compiled, run and compared again.
 #[test]
 #[ignore = "takes minutes: `cargo test --release --test dataset -- --ignored thousand`"]

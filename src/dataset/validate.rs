@@ -134,7 +134,7 @@ fn fault_of(store: &Store, config: Config, generator: &Generator, row: &Value, c
             *place = row[name].clone();
         }
     }
-    // Numbers may lose their last digit on the way through text: both went the same way.
+    // As it is written: what is no number in JSON is null.
     let again: Value = serde_json::from_str(&again.to_string()).ok()?;
     let (theirs, ours) = (row.as_object()?, again.as_object()?);
     for (name, _) in config.columns() {
