@@ -42,9 +42,14 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         |role: &Role| draft.functions.iter().flat_map(|function| &function.body).any(|line| writes(line, &role.name));
     // What is found by an index, and the order of things, is the same in all worlds.
     let is_state = |role: &Role| ["zeros", "uniform", "full", "unit", "rotation"].contains(&role.content().0);
+    // What moves does so in each world by itself.
+    let moves = |role: &Role| ["position", "velocit", "pose", "twist"].iter().any(|word| role.about.contains(word));
     let arrays = draft.roles.iter().filter(|role| role.dims.as_ref().is_some_and(|dims| dims.len() < 4));
     let lifted: Vec<Role> = arrays
-        .filter(|role| is_written(role) || (is_state(role) && random.chance(if role.ty == "int" { 30 } else { 70 })))
+        .filter(|role| {
+            let is_own = role.ty != "int" && moves(role);
+            is_written(role) || is_state(role) && (is_own || random.chance(if role.ty == "int" { 30 } else { 70 }))
+        })
         .cloned()
         .collect();
     let is_whole =

@@ -298,6 +298,8 @@ fn counted(draft: &Draft, size: &str) -> String {
         _ if is(["ny", "height", "rows", "res_y"]) => "rows".to_string(),
         _ if is(["nx", "width", "cols", "res_x"]) => "columns".to_string(),
         _ if is(["nz", "depth", "layers", "res_z"]) => "layers".to_string(),
+        _ if size == "k" => "clusters".to_string(),
+        _ if size == "chunk" => "elements of a chunk".to_string(),
         Some(things) => things.replace('_', " "),
         // A name in the plural says it itself.
         None if size.len() > 3 && size.ends_with('s') && !size.contains('_') => size.to_string(),

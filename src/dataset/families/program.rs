@@ -161,6 +161,11 @@ impl Parts {
             functions.flat_map(|(_, body, _)| body).any(|line| writes(line, &role.name))
         };
         let written = |role: &Role| writes_in(Kind::Reference, role) && writes_in(Kind::Kernel, role);
+        // Only what is added to has to be cleared.
+        let gathers = |role: &Role| {
+            let kernels = self.functions.iter().filter(|(function, ..)| function.kind == Kind::Kernel);
+            kernels.flat_map(|(_, body, _)| body).any(|line| line.contains(&format!("wp.atomic_add({},", role.name)))
+        };
         // What a kernel leaves in an array is known if a reference says it.
         let known = |role: &Role| writes_in(Kind::Reference, role) == writes_in(Kind::Kernel, role);
         let fits = |role: &&Role| {
@@ -168,7 +173,8 @@ impl Parts {
                 .dims
                 .as_ref()
                 .is_some_and(|dims| dims.len() == 1 && self.sizes.iter().any(|size| size.name == dims[0]));
-            let state = if first { role.content == "zeros" && written(role) } else { !role.is_unordered() };
+            let state =
+                if first { role.content == "zeros" && written(role) && gathers(role) } else { !role.is_unordered() };
             role.ty == data.ty && is_line && state && known(role) && self.runs.iter().all(|run| run.bound.is_empty())
         };
         let places: Vec<&Role> = self.roles.iter().filter(fits).collect();
@@ -284,7 +290,19 @@ impl Parts {
             if !is_line || !random.chance(85) {
                 continue;
             }
-            let index = lines[at].trim().trim_end_matches(" = wp.tid()").to_string();
+            let mut index = lines[at].trim().trim_end_matches(" = wp.tid()").to_string();
+            let free = |name: &&str| {
+                !self.roles.iter().any(|role| role.name == *name)
+                    && !lines.iter().any(|line| code::mentions(line, name))
+            };
+            // A number that a list gives is no thread's.
+            if index == "tid"
+                && let Some(name) = ["i", "idx", "element"].iter().find(|name| free(name))
+            {
+                lines.iter_mut().for_each(|line| *line = code::replace(line, "tid", name));
+                index = name.to_string();
+                lines[at] = format!("    {index} = wp.tid()");
+            }
             let thread = if index == "tid" { "thread" } else { "tid" };
             lines[at] = format!("    {thread} = wp.tid()");
             let mut behind = at + 1;

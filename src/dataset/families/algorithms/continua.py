@@ -18,7 +18,7 @@
 # - C_new: mat33[num_particles] zeros; affine velocities after the step
 # - J_new: float[num_particles] zeros; relative volumes after the step
 # - p_mass: float = 1.0; mass of a particle
-# - p_vol: float = 0.5; initial volume of a particle
+# - p_vol: float = 0.01; initial volume of a particle
 # - bulk: float = 2.0; bulk modulus
 # - gravity: float = -9.8; gravity along y
 # - dt: float = 0.01; time step [s]
@@ -59,7 +59,7 @@ def particles_to_grid():
 
     # pressure of a weakly compressible fluid
     pressure = bulk * (J[p] - 1.0)
-    stress = -dt * 4.0 * inv_dx * inv_dx * p_vol * pressure * dx * dx
+    stress = -dt * 4.0 * inv_dx * inv_dx * p_vol * pressure
     affine = wp.identity(n=3, dtype=float) * stress + C[p] * p_mass
 
     for i in range(3):
@@ -171,7 +171,7 @@ def reference():
                             if weight > 0.0:
                                 arm = dx * node - x[p]
                                 if phase == 0:
-                                    push = p_mass * v[p] - 4.0 * dt * p_vol * bulk * (J[p] - 1.0) * arm
+                                    push = p_mass * v[p] - 4.0 * dt * p_vol * bulk * (J[p] - 1.0) / dx**2.0 * arm
                                     for r in range(3):
                                         for c in range(3):
                                             push[r] = push[r] + p_mass * C[p][r, c] * arm[c]

@@ -56,11 +56,11 @@ def wrap_positions():
         pos[axis] = pos[axis] - float(n) * edge[axis]
     image[i] = moved
     #|
-    nx = wrap_axis(pos[0], edge[0], pbc[system, 0])
-    ny = wrap_axis(pos[1], edge[1], pbc[system, 1])
-    nz = wrap_axis(pos[2], edge[2], pbc[system, 2])
-    image[i] = wp.vec3i(nx, ny, nz)
-    pos = pos - wp.vec3(float(nx) * edge[0], float(ny) * edge[1], float(nz) * edge[2])
+    shift_x = wrap_axis(pos[0], edge[0], pbc[system, 0])
+    shift_y = wrap_axis(pos[1], edge[1], pbc[system, 1])
+    shift_z = wrap_axis(pos[2], edge[2], pbc[system, 2])
+    image[i] = wp.vec3i(shift_x, shift_y, shift_z)
+    pos = pos - wp.vec3(float(shift_x) * edge[0], float(shift_y) * edge[1], float(shift_z) * edge[2])
     #.
     wrapped[i] = pos
 
