@@ -19,6 +19,9 @@ from ._native import Arguments
 
 __all__ = ["function"]
 
+#: So many forms of calls are remembered.
+_MOST_FORMS = 256
+
 
 def function(kernel, outputs):
     """A function of tensors that launches ``kernel``, differentiable in reverse and in forward mode.
@@ -33,11 +36,16 @@ def function(kernel, outputs):
 
 
 class _Function(Function):
+    def __init__(self, kernel, outputs, maker):
+        super().__init__(kernel, outputs, maker)
+        #: Forms of calls in whose gradient the order of threads cannot show.
+        self.free = set()
+
     def __call__(self, dim, arguments, named):
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
         dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar)))
-        call = _Call(self.kernel, dim, list(self.shapes), made)
+        call = _Call(self, dim, list(self.shapes), made)
         leaves = []
         call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(self.kernel), values)]
         found = _Launch.apply(call, *leaves)
@@ -54,9 +62,10 @@ class _Leaf:
 class _Call:
     """One call: what its derivatives need besides tensors."""
 
-    def __init__(self, kernel, dim, names, made):
-        self.kernel, self.dim, self.names, self.made = kernel, dim, names, made
-        self.versions = []
+    def __init__(self, function, dim, names, made):
+        self.kernel, self.dim, self.names, self.made = function.kernel, tuple(dim), names, made
+        self.free = function.free
+        self.versions, self.numbers = [], []
 
     def leaf(self, name, kind, value, leaves):
         """The argument with a place for each tensor."""
@@ -73,7 +82,14 @@ class _Call:
             if array is not None:
                 # Nobody else tells whether it changes before the derivative reads it.
                 self.versions.append((name, array, _native.digest(array)))
+        self.numbers.append(value if isinstance(value, (bool, int, float)) else None)
         return _Constant(value)
+
+    def form(self, tensors):
+        """What decides whether the order of threads may show, where extents and numbers do. None: more than they."""
+        if None in self.numbers:
+            return None
+        return (self.dim, *self.numbers, *(tensor.shape if leaf.is_array else str(tensor.tolist()) for leaf, tensor in tensors))
 
     def filled(self, tensors, outputs):
         return [_fill(node, tensors, outputs) for node in self.tree]
@@ -93,12 +109,22 @@ class _Constant:
 def _fill(node, tensors, outputs):
     if isinstance(node, _Leaf):
         tensor = tensors[node.index]
-        return tensor if node.is_array else tensor.tolist()
+        return _view(tensor) if node.is_array else tensor.tolist()
     if isinstance(node, _Constant):
         return node.value
     if isinstance(node, str):
         return outputs[node]
     return {name: _fill(inner, tensors, outputs) for name, inner in node.items()}
+
+
+def _view(tensor):
+    """A NumPy array of a tensor's memory: asking a tensor through DLPack takes ten times as long. Types that NumPy lacks stay tensors."""
+    tensor = tensor.detach()
+    return tensor if tensor.dtype == torch.bfloat16 or tensor.is_conj() or tensor.is_neg() else tensor.numpy()
+
+
+def _views(tensors):
+    return {name: _view(tensor) for name, tensor in tensors.items()}
 
 
 def _leaves(node):
@@ -113,8 +139,7 @@ class _Launch(torch.autograd.Function):
     @staticmethod
     def forward(ctx, call, *tensors):
         outputs = call.made
-        plain = [tensor.detach() for tensor in tensors]
-        call.kernel._launch(tuple(call.dim), *call.filled(plain, outputs))
+        call.kernel._launch(call.dim, *call.filled(tensors, _views(outputs)))
         found = [outputs[name] for name in call.names]
         # Only autograd keeps outputs: it tells when they are changed.
         call.made = {name: (tensor.shape, tensor.dtype) for name, tensor in outputs.items()}
@@ -139,14 +164,14 @@ class _Launch(torch.autograd.Function):
     def reverse(ctx, gradients):
         """The gradients of the tensors."""
         call, saved = ctx.call, ctx.saved_tensors
-        tensors = [tensor.detach().contiguous() for tensor in saved[: ctx.count]]
-        outputs = dict(zip(call.names, (tensor.detach() for tensor in saved[ctx.count :])))
+        tensors = [tensor if tensor.is_contiguous() else tensor.detach().contiguous() for tensor in saved[: ctx.count]]
+        outputs = dict(zip(call.names, saved[ctx.count :]))
         call.unchanged()
         records = _native.records(call.kernel, [])
         if records:
             # The launch runs again, with what its derivative needs written down.
             outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
-        arguments = Arguments(call.kernel, call.filled(tensors, outputs))
+        arguments = Arguments(call.kernel, call.filled(tensors, _views(outputs)))
         leaves = [leaf for node in call.tree for leaf in _leaves(node)]
         found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
         seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
@@ -154,16 +179,21 @@ class _Launch(torch.autograd.Function):
         for slot in arguments.slots:
             if slot.floats:
                 gradient = found.get(slot.name, seeds.get(slot.name))
-                if gradient is None:
+                if gradient is not None:
+                    gradient = _view(gradient)
+                else:
                     # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
                     own[slot.name] = slot.array if is_plain(slot.array) else apart(slot.array)
                     gradient = zeros_like(own[slot.name])
                 given[slot.name] = gradient
-        if not records:
+        form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in leaves])
+        if not records and (form is None or form not in call.free):
             # The launch ran without a look at whether the order of its threads shows in the gradient.
-            fresh = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
+            fresh = _views({name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()})
             before = arguments.filled(lambda slot: fresh.get(slot.name, own.get(slot.name, slot.array)))
-            _native.look(call.kernel, call.dim, before, given, [])
+            looked = _native.look(call.kernel, call.dim, before, given, [])
+            if form is not None and not looked and len(call.free) < _MOST_FORMS:
+                call.free.add(form)
         wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
         data = arguments.filled(lambda slot: own.get(slot.name, slot.array))
         values = _native.gradient(
@@ -195,8 +225,8 @@ class _Launch(torch.autograd.Function):
                 along[leaf.name] = tangent.detach().contiguous() if leaf.is_array else tangent.tolist()
         outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
         call.unchanged()
-        values = call.filled([tensor.detach() for tensor in tensors], outputs)
-        found = call.kernel.jvp(tuple(call.dim), *values, tangents=along)
+        values = call.filled(tensors, _views(outputs))
+        found = call.kernel.jvp(call.dim, *values, tangents=along)
         return tuple(_tensor(found[name], outputs[name]) if name in found else None for name in call.names)
 
 
