@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=8)
     parser.add_argument("--cpus", type=int, default=1, help="cores of a task")
     parser.add_argument("--folder", type=pathlib.Path, required=True)
+    parser.add_argument("--first", type=int, help="make only so many parts, and join none: a try before the whole")
     parser.add_argument("--kc", default="kc")
     args, options = parser.parse_known_args()
     options += ["-n", str(args.rows)]
@@ -33,9 +34,11 @@ def main() -> None:
     task = ray.remote(num_cpus=args.cpus, max_retries=3)(make)
     tasks = [
         task.remote(args.kc, f"{n}/{args.parts}", args.cpus, str(folder / f"part-{n}"), options)
-        for n in range(args.parts)
+        for n in range(args.parts if args.first is None else min(args.first, args.parts))
     ]
-    subprocess.run([args.kc, "dataset", "merge", *ray.get(tasks), "--out", str(folder / "whole")], check=True)
+    parts = ray.get(tasks)
+    if args.first is None:
+        subprocess.run([args.kc, "dataset", "merge", *parts, "--out", str(folder / "whole")], check=True)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ const DEVICE_INSTRUCTIONS: usize = 8_000;
 /// Likewise of blocks: 300 loops one after another (2,100 blocks) took 6 s, and take 0.5 s.
 const DEVICE_BLOCKS: usize = 800;
 
-/// Likewise of the instructions of one block: the sum of 1,000 elements (6,000) took 2.2 s, and takes 0.2 s.
-const DEVICE_BLOCK: usize = 4_000;
+/// Likewise of the instructions of one block: the sum of 1,000 elements (6,000) took 2.2 s, and takes 0.2 s; 500 dependent statements (3,500)
+/// took 3 times as long as 250.
+const DEVICE_BLOCK: usize = 2_000;
 
 /// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the product of two 12 x 12 matrices with its
 /// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
