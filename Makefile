@@ -28,10 +28,14 @@ dist: release
 demo: release
 	@scripts/demo.sh $(KC)
 
+# What tests need is fetched while the compiler works.
 test:
-	@scripts/setup.sh test
+	@scripts/setup.sh build
 	cargo fmt --all --check
-	eval "$$(scripts/setup.sh env)" && cargo clippy --workspace --all-targets -- -D warnings
+	{ scripts/setup.sh test && scripts/setup.sh python; } & fetched=$$!; \
+	eval "$$(scripts/setup.sh env)"; \
+	cargo clippy --workspace --all-targets -- -D warnings && cargo test --no-run; built=$$?; \
+	wait $$fetched && exit $$built
 	eval "$$(scripts/setup.sh env)" && cargo test
 	$(MAKE) python-test
 
