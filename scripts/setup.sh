@@ -6,6 +6,7 @@
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
 #                    with the distribution's PyTorch, .env-warp with NVIDIA Warp, and .env-jax with JAX
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
+#   setup.sh aarch64 qemu and the C compiler for aarch64 (45 MB), for one test that is left out otherwise
 #   setup.sh site    the private environment .env-site with MkDocs, which makes pages of docs/
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
@@ -134,12 +135,20 @@ setup_python() {
     environment .env-jax "${JAX_PACKAGES[@]}"
 }
 
+setup_aarch64() {
+    local missing=()
+    command -v qemu-aarch64 >/dev/null || command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user)
+    command -v aarch64-linux-gnu-gcc >/dev/null || missing+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+    (( ${#missing[@]} == 0 )) || install "${missing[@]}"
+}
+
 case ${1-} in
     build) setup_build ;;
     python) setup_python ;;
     test) setup_test ;;
+    aarch64) setup_aarch64 ;;
     ray) environment .env-ray ray==2.60.0 ;;
     site) environment .env-site "${SITE_PACKAGES[@]}" ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
-    *) say "usage: setup.sh build|test|python|ray|site|env"; exit 2 ;;
+    *) say "usage: setup.sh build|test|python|ray|aarch64|site|env"; exit 2 ;;
 esac

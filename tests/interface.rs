@@ -89,6 +89,7 @@ fn the_description_names_types_as_launch_files_do() {
         architectures: vec!["sm_90".into()],
         contiguous: true,
         covering: true,
+        processors: Vec::new(),
         sites: Vec::new(),
     };
     let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, options)).unwrap();

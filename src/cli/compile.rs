@@ -56,7 +56,8 @@ pub(super) struct Args {
     /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the instructions stay the same.
     #[arg(long)]
     lineinfo: bool,
-    /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, or one such as `sapphirerapids` or `znver4`.
+    /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, one such as `sapphirerapids`, `znver4` or
+    /// `neoverse-n1`, or `auto`: code for each level from x86-64-v2 on, of which a program runs the best that its machine has.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
     /// Object files test every array index and report the first that is out of bounds.

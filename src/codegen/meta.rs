@@ -28,6 +28,8 @@ pub struct MetaOptions {
     pub contiguous: bool,
     /// PTX is only to be launched with grids that cover the launch.
     pub covering: bool,
+    /// The processors that an object of several versions has its entries for.
+    pub processors: Vec<String>,
     pub sites: Vec<SitePlace>,
 }
 
@@ -41,6 +43,10 @@ struct Description {
     layout: &'static str,
     /// What grids PTX takes: `any`, or `covering`, those with a thread for each task of the launch alone.
     grid: &'static str,
+    /// The processors that the host entries of one object are made for, of which a call takes the last that the machine has; absent where it
+    /// is made for one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processors: Vec<String>,
     /// Bytes.
     launch_bounds_size: usize,
     array_descriptor_size: usize,
@@ -230,6 +236,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         architectures: options.architectures.clone(),
         layout: if options.contiguous { "contiguous" } else { "strided" },
         grid: if options.covering { "covering" } else { "any" },
+        processors: options.processors,
         launch_bounds_size: size_of::<abi::LaunchBounds>(),
         array_descriptor_size: size_of::<abi::ArrayDescriptor>(),
         kernels,

@@ -176,6 +176,7 @@ impl Job<'_> {
                     architectures,
                     contiguous: layout == llvm::ArrayLayout::Contiguous,
                     covering: grid == llvm::Grid::Covering,
+                    processors: cpu.version_names(),
                     sites: self.sites(),
                 };
                 meta::emit(module, kernels, options)

@@ -69,7 +69,7 @@ fn short_kernels_take_several_threads_in_a_turn() {
     }
 }
 
-/// Pairs of points push each other apart: enough arithmetic to run as lanes, with updates of places that may meet, by whole
+/// Pairs of points push each other apart: enough arithmetic (sums that are taken back) to run as lanes where gathers are dear, with updates of places that may meet, by whole
 /// numbers, so that their order does not show.
 const PAIRS: &str = "kernel @k(%ends: array2d(dtype=int32), %x: array(dtype=vec3f), %f: array(dtype=vec3f)) rank 1 {
     %s: int32 = thread_index 0
@@ -88,7 +88,23 @@ const PAIRS: &str = "kernel @k(%ends: array2d(dtype=int32), %x: array(dtype=vec3
     %sum: float32 = add %e01, %e2
     %l: float32 = sqrt %sum
     %u: vec3f = div %d, %l
-    %g: vec3f = mul %u, %e01
+    %p0: vec3f = add %u, %e
+    %q0: vec3f = sub %p0, %e
+    %p1: vec3f = add %q0, %e
+    %q1: vec3f = sub %p1, %e
+    %p2: vec3f = add %q1, %e
+    %q2: vec3f = sub %p2, %e
+    %p3: vec3f = add %q2, %e
+    %q3: vec3f = sub %p3, %e
+    %p4: vec3f = add %q3, %e
+    %q4: vec3f = sub %p4, %e
+    %p5: vec3f = add %q4, %e
+    %q5: vec3f = sub %p5, %e
+    %p6: vec3f = add %q5, %e
+    %q6: vec3f = sub %p6, %e
+    %p7: vec3f = add %q6, %e
+    %q7: vec3f = sub %p7, %e
+    %g: vec3f = mul %q7, %e01
     %h: vec3f = floor %g
     %r1: vec3f = atomic add %f[%i], %h
     %r2: vec3f = atomic sub %f[%j], %h

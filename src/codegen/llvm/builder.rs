@@ -45,6 +45,8 @@ pub enum Attribute<'a, 'ctx> {
     Number(&'a str, u64),
     /// A flag with a type, such as `byval`.
     Typed(&'a str, Ty<'ctx>),
+    /// A name that LLVM's targets know with a text, such as `target-cpu`.
+    Text(&'a str, &'a str),
 }
 
 /// LLVM's number of the calling convention `ptx_kernel`.
@@ -266,6 +268,34 @@ impl<'ctx> Llvm<'ctx> {
     pub fn set_internal(&self, function: Func<'ctx>) {
         function.set_linkage(Linkage::Internal);
     }
+    /// Other modules may call it.
+    pub fn is_external(&self, function: Func<'ctx>) -> bool {
+        function.get_linkage() == Linkage::External
+    }
+    /// All modules of a program that define it share one.
+    pub fn set_shared(&self, function: Func<'ctx>) {
+        function.set_linkage(Linkage::WeakODR);
+    }
+    /// A number, at first 0, that all modules of a program share by its name; its address.
+    pub fn shared_number(&self, name: &str) -> Val<'ctx> {
+        let ty = self.context.i32_type();
+        let global = self.module.add_global(ty, None, name);
+        global.set_initializer(&ty.const_zero());
+        global.set_linkage(Linkage::WeakAny);
+        global.set_alignment(4);
+        global.as_pointer_value().into()
+    }
+    /// The functions that have bodies.
+    pub fn defined(&self) -> Vec<Func<'ctx>> {
+        self.module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect()
+    }
+    pub fn name_of(&self, function: Func<'ctx>) -> String {
+        function.get_name().to_string_lossy().into_owned()
+    }
+    /// Whether a function has the text attribute `name`.
+    pub fn has_text(&self, function: Func<'ctx>, name: &str) -> bool {
+        function.get_string_attribute(AttributeLoc::Function, name).is_some()
+    }
     /// Makes a function an entry point of the device.
     pub fn set_ptx_kernel(&self, function: Func<'ctx>) {
         function.set_call_conventions(PTX_KERNEL);
@@ -276,6 +306,7 @@ impl<'ctx> Llvm<'ctx> {
             Attribute::Flag(name) => self.context.create_enum_attribute(kind(name), 0),
             Attribute::Number(name, value) => self.context.create_enum_attribute(kind(name), value),
             Attribute::Typed(name, ty) => self.context.create_type_attribute(kind(name), ty.as_any_type_enum()),
+            Attribute::Text(name, text) => self.context.create_string_attribute(name, text),
         }
     }
     pub fn add_attribute(&self, function: Func<'ctx>, place: AttributeLoc, attribute: Attribute<'_, 'ctx>) {

@@ -17,7 +17,8 @@ use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
-use super::{Atomics, CodegenError, HostOptions, Opt};
+use super::versions::Versions;
+use super::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
 use crate::codegen::shadow;
@@ -100,34 +101,35 @@ pub(super) fn compile<'ctx>(
         Opt::Lean | Opt::None => Cow::Borrowed(module),
     };
     let (mut module, shadows) = shadow::extract_all(&blocks, kernels);
-    let mut bodies = Vec::new();
-    for &kernel in kernels {
-        let prepared = match options.opt {
-            Opt::Full => lanes::prepare(&module, kernel, options.cpu).ok(),
-            Opt::Lean | Opt::None => None,
-        };
-        bodies.push(prepared.map(|(mut function, plan, count)| {
-            function.name += "_lanes";
-            LaneBody { function: module.to_mut().functions.push(function), plan, count }
-        }));
-    }
-    let has_half = Machine::host_has_half(options.cpu);
     let target = |alone| Target::Host { checked: options.checked, alone };
-    let mut entries =
-        Entries { kernels, bodies, options, called: Vec::new(), rows: HashMap::new(), made: HashMap::new() };
-    for alone in [false, true] {
-        if !kernels.iter().any(|&kernel| entries.wants(&module, kernel, alone)) {
-            continue;
+    let mut versions = Versions::default();
+    let mut called = Vec::new();
+    for cpu in options.cpu.versions() {
+        let bodies = lane_bodies(&mut module, kernels, options.opt, cpu);
+        let has_half = Machine::host_has_half(cpu);
+        let mut entries =
+            Entries { kernels, bodies, options, called: Vec::new(), rows: HashMap::new(), made: HashMap::new() };
+        for alone in [false, true] {
+            if !kernels.iter().any(|&kernel| entries.wants(&module, kernel, alone)) {
+                continue;
+            }
+            let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), has_half, names);
+            state.sites = std::mem::take(&mut sites);
+            state.library = library.map(|_| Library::new(&module, false, target(alone)));
+            entries.define(&mut state, alone);
+            sites = state.sites;
         }
-        let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), has_half, names);
-        state.sites = std::mem::take(&mut sites);
-        state.library = library.map(|_| Library::new(&module, false, target(alone)));
-        entries.define(&mut state, alone);
-        sites = state.sites;
+        entries.define_choices(&module, &ll);
+        called.extend(entries.called.into_iter().map(|(function, alone)| (function, alone, has_half)));
+        if let (Cpu::Auto, Cpu::Named(processor)) = (options.cpu, cpu) {
+            versions.close(&ll, processor);
+        }
     }
-    entries.define_choices(&module, &ll);
+    if options.cpu == Cpu::Auto {
+        versions.define_entries(&ll);
+    }
     let mut objects = Vec::new();
-    for ((id, declared, fingerprint), alone) in entries.called {
+    for ((id, declared, fingerprint), alone, has_half) in called {
         ll.rename(declared, &symbol(fingerprint));
         if library.is_none_or(|there| there.contains(&fingerprint)) {
             continue;
@@ -146,6 +148,19 @@ pub(super) fn compile<'ctx>(
         Opt::Lean | Opt::None => machine,
     };
     Ok(Compiled { ll, machine, sites, library: objects })
+}
+
+/// What runs several threads at once, of each kernel that gains by it on the processor.
+fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu) -> Vec<Option<LaneBody>> {
+    let mut body = |kernel| {
+        let (mut function, plan, count) = match opt {
+            Opt::Full => lanes::prepare(module, kernel, cpu).ok()?,
+            Opt::Lean | Opt::None => return None,
+        };
+        function.name += "_lanes";
+        Some(LaneBody { function: module.to_mut().functions.push(function), plan, count })
+    };
+    kernels.iter().map(|&kernel| body(kernel)).collect()
 }
 
 /// The passes that a module of this size bears.
@@ -241,7 +256,7 @@ fn define_choice<'ctx>(ll: &Llvm<'ctx>, name: &str, alone: Func<'ctx>, shared: F
     ll.cond_br(is_whole, whole, part);
     for (block, entry) in [(whole, alone), (part, shared)] {
         ll.position_at_end(block);
-        ll.call_void(entry, &[p(0), p(1), p(2), p(3), p(4)]);
+        ll.tail_call_void(entry, &[p(0), p(1), p(2), p(3), p(4)]);
         ll.ret(None);
     }
 }

@@ -198,6 +198,10 @@ impl<'ctx> Llvm<'ctx> {
     pub fn call_void(&self, function: Func<'ctx>, args: &[Val<'ctx>]) {
         self.call_site(function, args);
     }
+    /// A call for what it does alone, after which the caller returns: its frame is gone by then.
+    pub fn tail_call_void(&self, function: Func<'ctx>, args: &[Val<'ctx>]) {
+        self.call_site(function, args).set_tail_call(true);
+    }
     /// A call through a pointer to a function that gives nothing.
     pub fn call_pointer_void(&self, pointer: Val<'ctx>, params: &[Ty<'ctx>], args: &[Val<'ctx>]) {
         self.call_pointer_site(pointer.into_pointer_value(), self.function_ty(None, params, false), args);
@@ -226,6 +230,16 @@ impl<'ctx> Llvm<'ctx> {
             call.add_attribute(AttributeLoc::Function, self.attribute(Attribute::Flag(flag)));
         }
         result(call)
+    }
+    /// An instruction of x86 that gives numbers in several registers, as a struct. It stays where it is, since it may not be one on
+    /// the processor otherwise.
+    pub fn x86(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {
+        let params: SmallVec<[Ty; 2]> = args.iter().map(|a| self.ty(*a)).collect();
+        let ty = self.function_ty(Some(to), &params, false);
+        let (text, constraints) = (text.to_string(), constraints.to_string());
+        let asm =
+            self.context.create_inline_asm(ty, text, constraints, true, false, Some(InlineAsmDialect::ATT), false);
+        result(self.call_pointer_site(asm, ty, args))
     }
     /// Field `index` of a struct value.
     pub fn extract_field(&self, aggregate: Val<'ctx>, index: u32) -> Val<'ctx> {

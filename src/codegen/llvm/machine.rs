@@ -11,7 +11,7 @@ use inkwell::targets::{
 };
 
 use super::builder::Llvm;
-use super::processor::{self, Costs};
+use super::processor::{self, Costs, Isa, Processor};
 use super::{CodegenError, Cpu, Opt};
 use crate::memo::lock;
 
@@ -19,6 +19,15 @@ use crate::memo::lock;
 /// long again, and ptxas, which does all that itself, makes no better code of it: over 100 generated programs 5 % more
 /// registers and 2 % fewer instructions (CUDA 13.0, sm_80).
 pub(super) const LEAN: &str = "function(sroa,early-cse,simplifycfg)";
+
+/// The system that objects for a processor are for: this one's, as far as it has such processors.
+fn triple(processor: &Processor) -> &'static str {
+    match processor.isa {
+        isa if isa == Isa::OWN => &Native::of().triple,
+        Isa::X86 => "x86_64-unknown-linux-gnu",
+        Isa::Aarch64 => "aarch64-unknown-linux-gnu",
+    }
+}
 
 /// A target machine of LLVM.
 pub struct Machine {
@@ -155,7 +164,11 @@ impl Machine {
 
     pub fn host(cpu: Cpu, opt: Opt) -> Result<Lease, CodegenError> {
         static INIT: Once = Once::new();
-        INIT.call_once(|| Target::initialize_x86(&PARTS));
+        INIT.call_once(|| {
+            // The entries that choose among versions of a kernel ask the processor what it has by instructions of their own.
+            Target::initialize_x86(&InitializationConfig { asm_parser: true, ..PARTS });
+            Target::initialize_aarch64(&PARTS);
+        });
         let level = match opt {
             Opt::None => OptimizationLevel::None,
             Opt::Lean => OptimizationLevel::Less,
@@ -164,7 +177,9 @@ impl Machine {
         let native = Native::of();
         match cpu {
             Cpu::Native => Machine::of(&native.triple, &native.cpu, &native.features, level),
-            Cpu::Named(processor) => Machine::of(&native.triple, processor.name, "", level),
+            Cpu::Named(processor) => Machine::of(triple(processor), processor.llvm, "", level),
+            // Each version says itself what it is for.
+            Cpu::Auto => Machine::host(Cpu::V1, opt),
         }
     }
 
@@ -180,14 +195,16 @@ impl Machine {
                 }
             }
             Cpu::Named(processor) => processor.vector_bits,
+            Cpu::Auto => Machine::host_vector_bits(Cpu::V1),
         }
     }
 
     /// Whether the host converts between half and float in hardware.
     pub fn host_has_half(cpu: Cpu) -> bool {
         match cpu {
-            Cpu::Native => Native::of().has("+f16c"),
+            Cpu::Native => Isa::OWN == Isa::Aarch64 || Native::of().has("+f16c"),
             Cpu::Named(processor) => processor.has_half,
+            Cpu::Auto => false,
         }
     }
 
@@ -196,7 +213,11 @@ impl Machine {
         const V2: &[&str] = &["+cx16", "+popcnt", "+sse4.2", "+ssse3"];
         const V3: &[&str] = &["+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe"];
         const V4: &[&str] = &["+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"];
-        let Cpu::Named(processor) = cpu else { return true };
+        let processor = match cpu {
+            Cpu::Native => return true,
+            Cpu::Named(processor) => processor,
+            Cpu::Auto => return false,
+        };
         let needs: &[&[&str]] = match processor.name {
             "x86-64" => &[],
             "x86-64-v2" => &[V2],
@@ -204,14 +225,15 @@ impl Machine {
             "x86-64-v4" => &[V2, V3, V4],
             _ => return false,
         };
-        needs.iter().copied().flatten().all(|feature| Native::of().has(feature))
+        Isa::OWN == Isa::X86 && needs.iter().copied().flatten().all(|feature| Native::of().has(feature))
     }
 
     /// What memory costs the lanes of the host.
     pub fn host_costs(cpu: Cpu) -> Costs {
         match cpu {
-            Cpu::Native => processor::costs(&Native::of().cpu),
+            Cpu::Native => processor::costs(&Native::of().cpu, Machine::host_vector_bits(cpu)),
             Cpu::Named(processor) => processor.costs,
+            Cpu::Auto => Machine::host_costs(Cpu::V1),
         }
     }
 

@@ -20,6 +20,7 @@
 //! | `report` | how will the host run a kernel, and why so? |
 //! | `jit` | how is host code run in this process? |
 //! | `processor` | which processors are there, and what do accesses cost them? |
+//! | `versions` | how does one object run on several processors? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
@@ -53,6 +54,7 @@ mod processor;
 mod report;
 mod results;
 mod vector;
+mod versions;
 mod warp;
 
 pub use fatal::on_fatal_error;
@@ -124,6 +126,9 @@ pub enum Cpu {
     Native,
     /// Another one, or any processor of a level.
     Named(&'static Processor),
+    /// Any from x86-64-v2 on: objects hold a version of each entry for each of [`Cpu::VERSIONS`], and take the best that the processor
+    /// which runs them has.
+    Auto,
 }
 
 impl Cpu {
@@ -134,17 +139,36 @@ impl Cpu {
     /// `x86-64-v4`
     pub const V4: Cpu = Cpu::Named(&processor::ALL[3]);
 
-    /// `native`, or the name of a processor or a level.
+    /// What [`Cpu::Auto`] chooses among.
+    pub const VERSIONS: [Cpu; 3] = [Cpu::Named(&processor::ALL[1]), Cpu::V3, Cpu::V4];
+
+    /// `native`, `auto`, or the name of a processor or a level.
     pub fn from_name(name: &str) -> Option<Cpu> {
         match name {
             "native" => Some(Cpu::Native),
+            "auto" => Some(Cpu::Auto),
             _ => Processor::from_name(name).map(Cpu::Named),
         }
     }
 
     /// The names that [`Cpu::from_name`] knows.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        std::iter::once("native").chain(processor::ALL.iter().map(|processor| processor.name))
+        ["native", "auto"].into_iter().chain(processor::ALL.iter().map(|processor| processor.name))
+    }
+
+    /// The names of several versions that an object for this one holds.
+    pub fn version_names(self) -> Vec<String> {
+        let versions = if self == Cpu::Auto { Cpu::VERSIONS.to_vec() } else { Vec::new() };
+        let name = |cpu| if let Cpu::Named(processor) = cpu { Some(processor.name.to_string()) } else { None };
+        versions.into_iter().filter_map(name).collect()
+    }
+
+    /// The processors whose code an object for this one holds.
+    pub fn versions(self) -> Vec<Cpu> {
+        match self {
+            Cpu::Auto => Cpu::VERSIONS.to_vec(),
+            cpu => vec![cpu],
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
-use super::{HostOptions, Opt};
+use super::{Cpu, HostOptions, Opt};
 use crate::analysis::alias::{Root, root};
 use crate::codegen::privatization;
 use crate::codegen::shadow;
@@ -20,20 +20,29 @@ use crate::types::Type;
 ///     store y: neighbouring elements, each of one thread
 ///   workers: each takes threads as they come
 /// ```
+///
+/// An object of several versions has the lanes of each, under the name of its level.
 pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions) -> String {
     let mut text = String::new();
-    let bits = Machine::host_vector_bits(options.cpu);
     let (extracted, _) = shadow::extract_all(module, kernels);
     for &kernel in kernels {
         let entry = &module.functions[kernel];
         let _ = writeln!(text, "kernel {} {}", entry.source_name, entry.phase.name());
-        match lanes::prepare(&extracted, kernel, options.cpu) {
-            _ if options.opt != Opt::Full => text.push_str("  lanes: none, because little time is spent on the code\n"),
-            Ok((function, plan, count)) => {
-                let _ = writeln!(text, "  lanes: {count}, in vectors of {bits} bits; a gain of {:.1}", plan.gain);
-                accesses(&function, &plan, &mut text);
+        for cpu in options.cpu.versions() {
+            if let (Cpu::Auto, Cpu::Named(processor)) = (options.cpu, cpu) {
+                let _ = writeln!(text, "  {}:", processor.name);
             }
-            Err(why) => _ = writeln!(text, "  lanes: none, because {why}"),
+            let bits = Machine::host_vector_bits(cpu);
+            match lanes::prepare(&extracted, kernel, cpu) {
+                _ if options.opt != Opt::Full => {
+                    text.push_str("  lanes: none, because little time is spent on the code\n");
+                }
+                Ok((function, plan, count)) => {
+                    let _ = writeln!(text, "  lanes: {count}, in vectors of {bits} bits; a gain of {:.1}", plan.gain);
+                    accesses(&function, &plan, &mut text);
+                }
+                Err(why) => _ = writeln!(text, "  lanes: none, because {why}"),
+            }
         }
         let _ = writeln!(text, "  workers: {}", workers(module, kernel));
     }

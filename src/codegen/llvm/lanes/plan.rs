@@ -29,6 +29,12 @@ const MAX_INSTS: usize = 5_000;
 /// Local arrays of one thread for each byte of a vector: those of all lanes stay in the fast caches.
 const MAX_LOCAL_BYTES: u32 = 64 << 10;
 
+/// A division of one thread takes as long as so many simple instructions that wait for each other as it does.
+const DIVISION: f64 = 4.0;
+
+/// Lanes have to be faster than threads by this factor, as the cost model sees it: what they lose at the ends of rows is not in it.
+pub const LEAST_GAIN: f64 = 1.2;
+
 /// What is known about a kernel before it is lowered for lanes.
 #[derive(Clone)]
 pub struct Plan {
@@ -139,7 +145,7 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
     let count = bits / scalar_bits;
     let cost = survey.cost(function.entry, f64::from(count));
     let gain = cost.threads / cost.lanes;
-    if cost.lanes * 1.2 > cost.threads {
+    if cost.lanes * LEAST_GAIN > cost.threads {
         return Err(Refused::Cost { lanes: count, gain });
     }
     let Survey { used, insts, .. } = survey;
@@ -257,11 +263,12 @@ impl Survey<'_> {
         let result = inst.results.first().copied();
         let count = result.map_or(1.0, width);
         let (vector, scalar) = match &inst.op {
-            Op::Load(access) => self.memory_cost(access, count, lanes),
-            Op::Store { access, value } => self.memory_cost(access, width(*value), lanes),
+            Op::Load(access) => self.memory_cost(access, self.costs.gathered, count, lanes),
+            Op::Store { access, value } => self.memory_cost(access, self.costs.scattered, width(*value), lanes),
             Op::Atomic { access, .. } if self.private.contains(function, access.array) => {
-                let (vector, scalar) = self.memory_cost(access, count, lanes);
-                (2.0 * vector, 2.0 * scalar)
+                let both = [self.costs.gathered, self.costs.scattered];
+                let both = both.map(|apart| self.memory_cost(access, apart, count, lanes));
+                (both[0].0 + both[1].0, both[0].1 + both[1].1)
             }
             Op::Atomic { op, access, .. } => {
                 let uniform = !access.indices.iter().any(|v| self.varies(*v));
@@ -278,7 +285,11 @@ impl Survey<'_> {
                 properties::Cost::Free => return Cost::default(),
                 properties::Cost::Slow => {
                     let float = result.is_some_and(|r| function.ty(r).scalar_part().is_some_and(Scalar::is_float));
-                    if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
+                    if float {
+                        (DIVISION * count * self.costs.division, DIVISION * count * lanes)
+                    } else {
+                        (9.0 * lanes, 8.0 * lanes)
+                    }
                 }
                 properties::Cost::Simple | properties::Cost::Memory => (count, count * lanes),
             },
@@ -289,8 +300,8 @@ impl Survey<'_> {
         if varies { Cost { lanes: vector, threads: scalar } } else { Cost { lanes: scalar / lanes, threads: scalar } }
     }
 
-    /// Of lanes together, and of as many threads.
-    fn memory_cost(&self, access: &Access, count: f64, lanes: f64) -> (f64, f64) {
+    /// Of lanes together, and of as many threads. `apart`: of a lane that reads or writes an element anywhere.
+    fn memory_cost(&self, access: &Access, apart: f64, count: f64, lanes: f64) -> (f64, f64) {
         let components = components(self.function, access.array);
         let scalar = count * lanes;
         match self.differences.reach(self.function, access) {
@@ -299,7 +310,7 @@ impl Survey<'_> {
             Reach::Neighbours => (cost(components as u32, lanes as u32, self.bits), scalar),
             Reach::Apart => {
                 let side_by_side = self.differences.is_side_by_side(self.function, access);
-                let lane = if side_by_side { self.costs.wide } else { self.costs.scattered };
+                let lane = if side_by_side { self.costs.wide } else { apart };
                 (lane * count * lanes, scalar)
             }
         }
