@@ -318,9 +318,10 @@ def transform_identity(dtype: type = float32) -> Transform[Float]:
 
 @intrinsic
 @no_grad("a constant")
-def zeros(shape: tuple[int32, ...], dtype: type = float32):
+def zeros(shape: tuple[int32, ...], dtype: type = float32, storage: Any = 0):
     """An array of this thread alone, of constant shape (a number, or up to 4), full of zeros. It is a reference:
-    functions that get it change it, and `b = a` names it once more.
+    functions that get it change it, and `b = a` names it once more. With `storage="shared"`, which is kc's own, an array of the block:
+    a tile, as `tile_zeros` makes it.
 
     ```python
     a = wp.zeros(shape=(2, 3), dtype=float)

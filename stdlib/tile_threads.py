@@ -126,3 +126,93 @@ def tile_stack_count(s: Any):
     wp.expect_eq(wp.tile_stack_count(s), 1)
     ```
     """
+
+
+@intrinsic
+@no_grad("an integer")
+def lane() -> int32:
+    """The number of the thread in its block. kc's own: Warp has no such name.
+
+    ```python
+    wp.expect_eq(wp.lane() < wp.block_dim(), True)
+    ```
+    """
+
+
+@intrinsic
+@no_grad("it has no value")
+def sync():
+    """All threads of a block come here before one goes on: what they stored in arrays and tiles, the others see then. kc's own.
+
+    ```python
+    data[0] = 1.0
+    wp.sync()
+    wp.expect_eq(data[0], 1.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the thread that the value is of gets it")
+def shuffle(value: Any, source: int32):
+    """The `value` of thread `source % 32` of the warp, for each thread; its own where the block has no such thread. kc's own.
+
+    ```python
+    wp.expect_eq(wp.shuffle(5.0, 0), 5.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the thread that the value is of gets it")
+def shuffle_up(value: Any, delta: int32):
+    """The `value` of the thread `delta` before this one in its warp; its own where there is none. kc's own.
+
+    ```python
+    wp.expect_eq(wp.shuffle_up(5.0, 1), 5.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the thread that the value is of gets it")
+def shuffle_down(value: Any, delta: int32):
+    """The `value` of the thread `delta` behind this one in its warp; its own where there is none. kc's own.
+
+    ```python
+    wp.expect_eq(wp.shuffle_down(5.0, 1), 5.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the thread that the value is of gets it")
+def shuffle_xor(value: Any, mask: int32):
+    """The `value` of the thread of the warp whose number differs in the bits of `mask`; its own where there is none. kc's own.
+
+    ```python
+    wp.expect_eq(wp.shuffle_xor(5.0, 1), 5.0)
+    ```
+    """
+
+
+@intrinsic
+@no_grad("an integer")
+def ballot(predicate: bool) -> uint32:
+    """The threads of the warp for which the condition holds, bit 0 for the first of them. kc's own.
+
+    ```python
+    wp.expect_eq(wp.ballot(True) & wp.uint32(1), wp.uint32(1))
+    ```
+    """
+
+
+@intrinsic
+@no_grad("an integer")
+def match(value: Int) -> uint32:
+    """The threads of the warp with the same integer as this one, as bits. kc's own.
+
+    ```python
+    wp.expect_eq(wp.match(3) & wp.uint32(1), wp.uint32(1))
+    ```
+    """

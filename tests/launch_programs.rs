@@ -66,6 +66,23 @@ def neighbour(n: wp.array(dtype=int), a: wp.array(dtype=wp.float64), b: wp.array
     b[i] = a[i] * a[i]
     if n[0] == 1:
         b[i] = b[i] + b[(i + 1) % 6]
+
+
+@wp.kernel
+def center(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    v = x[i] * x[i]
+    y[i] = v - wp.tile_sum(wp.tile(v))[0]
+"#;
+
+/// Its shapes fit in blocks of four threads only.
+const IN_FOURS: &str = r#"
+
+@wp.kernel
+def in_fours(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    t = wp.tile(x[i]) * wp.tile_arange(4, dtype=wp.float64)
+    y[i] = wp.untile(t)
 "#;
 
 struct Folder(TempDir);
@@ -146,6 +163,60 @@ fn near(found: &[f64], expected: &[f64], within: f64) {
     assert_eq!(found.len(), expected.len());
     for (a, b) in found.iter().zip(expected) {
         assert!((a - b).abs() <= within * b.abs().max(1.0), "{found:?} instead of {expected:?}");
+    }
+}
+
+/// Each launch has a kernel that is compiled for its blocks.
+#[test]
+fn threads_of_a_block_have_values_of_their_own() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("fours.py"), format!("{KERNELS}{IN_FOURS}")).expect("a file");
+    let program = |blocks: [u32; 3]| {
+        let launch = |n: usize, kernel: &str, x: &str, y: &str| json!({"kernel": kernel, "dim": [8], "block_dim": blocks[n], "args": {"x": x, "y": y}});
+        json!({"format": 1, "id": "p", "source": "fours.py",
+            "arrays": {
+                "x": {"shape": [8], "fill": [0.5, -0.25, 0.75, 1.0, 0.125, -0.5, 0.25, 0.625]}, "y": {"shape": [8]},
+                "z": {"shape": [8]}, "w": {"shape": [8]}, "loss": {"shape": [1]}
+            },
+            "steps": [
+                launch(0, "center", "x", "y"), launch(1, "center", "y", "z"), launch(2, "in_fours", "z", "w"),
+                {"kernel": "total", "dim": [8], "args": {"x": "w"}}
+            ],
+            "gradient_of": ["loss"]
+        })
+    };
+    let expected = |x: &[f64]| -> f64 {
+        let center = |x: &[f64], block: usize| -> Vec<f64> {
+            let blocks = x.chunks(block).flat_map(|part| {
+                let sum: f64 = part.iter().map(|x| x * x).sum();
+                part.iter().map(move |x| x * x - sum)
+            });
+            blocks.collect()
+        };
+        let z = center(&center(x, 4), 2);
+        z.iter().enumerate().map(|(n, z)| (z * (n % 4) as f64).powi(2)).sum()
+    };
+    let x = [0.5, -0.25, 0.75, 1.0, 0.125, -0.5, 0.25, 0.625];
+    let h = 1e-6;
+    let moved = |n: usize, by: f64| {
+        let mut x = x;
+        x[n] += by;
+        expected(&x)
+    };
+    let by_x: Vec<f64> = (0..8).map(|n| (moved(n, h) - moved(n, -h)) / (2.0 * h)).collect();
+    for device in ["host", "interp"] {
+        let views = ["--npy", "x.grad=g.npy", "--npy", "loss=l.npy", "--device", device];
+        folder.ok(&program([4, 2, 4]), &views);
+        near(&folder.doubles("l.npy"), &[expected(&x)], 1e-12);
+        near(&folder.doubles("g.npy"), &by_x, 1e-7);
+    }
+    for (blocks, said) in [
+        ([3, 2, 4], "no multiple of block_dim, which is 3"),
+        ([4, 2, 2], "the shapes (2,) and (4,) do not fit"),
+        ([4, 2, 1], "the shapes (1,) and (4,) do not fit"),
+    ] {
+        let (code, _, err) = folder.run(&program(blocks), &[]);
+        assert!(code == Some(1) && err.contains("error[E") && err.contains(said), "{blocks:?}: {err}");
     }
 }
 

@@ -72,10 +72,12 @@ fn threads_with_values_of_their_own_give_the_bits_of_the_host() {
     for made in [&sources, &cases] {
         std::fs::create_dir(made).expect("the folder is writable");
     }
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/lanes.py");
-    std::fs::copy(tests, sources.join("lanes.py")).expect("the program is there");
+    for name in ["lanes.py", "warps.py"] {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run").join(name);
+        std::fs::copy(tests, sources.join(name)).expect("the program is there");
+    }
     let launches = prepared(&sources, &cases);
-    assert!(launches.len() >= 14, "{launches:?}");
+    assert!(launches.len() >= 31, "{launches:?}");
     verify(&launches);
 }
 

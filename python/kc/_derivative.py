@@ -26,7 +26,7 @@ def fill(name, gradient, given):
 
 
 def jvp(kernel, dim, arguments, named, tangents) -> dict:
-    dim, values = kernel._arguments(dim, *arguments, **named)
+    kernel, dim, values = kernel._arguments(dim, *arguments, **named)
     arguments, seeds, made = Arguments(kernel, values), dict(tangents), {}
     slots = [slot for slot in arguments.slots if slot.floats]
     for slot in slots:

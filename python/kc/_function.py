@@ -18,7 +18,7 @@ class Function:
         if not shapes:
             raise ValueError(f"kernel `{kernel.__name__}` gives nothing back: name its outputs")
         self.kernel, self.shapes = kernel, shapes
-        self._checked = False
+        self._checked = set()
 
     def caller(self):
         """The function that users call."""
@@ -31,9 +31,9 @@ class Function:
         call.kernel = self.kernel
         return call
 
-    def _check(self):
-        """Whether the kernel fits, once it is compiled."""
-        about = dict(parameters_of(self.kernel))
+    def _check(self, kernel):
+        """Whether the kernel fits, as it is compiled for a launch."""
+        about = dict(parameters_of(kernel))
         for name in self.shapes:
             if "ndim" not in about.get(name, ()) or not about[name]["scalar"]:
                 known = ", ".join(f"`{name}`" for name, kind in about.items() if "ndim" in kind) or "none"
@@ -42,12 +42,14 @@ class Function:
             if kind["writes"] and name not in self.shapes:
                 text = f"kernel `{self.kernel.__name__}` writes to `{name}`, which is no output"
                 raise refuse("E1010", text, "name it among the outputs, or write to an array of its own")
-        self._checked = True
+        self._checked.add(kernel)
 
     def bind(self, dim, arguments, named, make):
-        """The dimensions, the arguments in the order of the parameters with ``make(shape, scalar)`` for outputs, and those by name."""
+        """The kernel for the launch, the dimensions, the arguments in the order of the parameters with ``make(shape, scalar)`` for
+        outputs, and those by name.
+        """
         if not self._checked:
-            self._check()
+            self._check(self.kernel)
         about = parameters_of(self.kernel)
         inputs = [name for name, _ in about if name not in self.shapes]
         if len(arguments) > len(inputs):
@@ -59,8 +61,10 @@ class Function:
         given.update(named)
         made = {name: make(_shape(kind, self.shapes[name], dim, given), kind["scalar"]) for name, kind in about if name in self.shapes}
         # With the values that are left out.
-        dim, values = self.kernel._arguments(dim, **given, **made)
-        return dim, values, made
+        kernel, dim, values = self.kernel._arguments(dim, **given, **made)
+        if kernel not in self._checked:
+            self._check(kernel)
+        return kernel, dim, values, made
 
 
 def _shape(kind, shape, dim, given):

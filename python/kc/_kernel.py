@@ -15,7 +15,8 @@ class Kernel(_native.Kernel):
     """A kernel: ``k(dim, *arguments)`` runs it for every thread of ``dim``, on all cores.
 
     It is compiled when it is first needed. Arguments may be given by name; arrays stay where they are.
-    A kernel with tiles runs for every block; with ``block_dim=64`` the last of its dimensions counts threads, in blocks of 64.
+    A kernel with tiles runs for every block; with ``block_dim=64`` the last of its dimensions counts threads, in blocks of 64, and it
+    is compiled for these where threads have values of their own.
     """
 
     def __new__(cls, load, name, origin=None):
@@ -80,6 +81,11 @@ class Kernel(_native.Kernel):
         if self._origin is None:
             raise TypeError(f"kernel `{self.__name__}` cannot be pickled: it is in no module under its name")
         return _unpickled, self._origin
+
+
+def _other(kernel, loaded):
+    """The same kernel, compiled for launches in other blocks."""
+    return Kernel(lambda: loaded, kernel.__name__)
 
 
 def _unpickled(kind, *where):

@@ -47,12 +47,12 @@ def function(kernel, outputs):
 
 class _Function(Function):
     def __call__(self, dim, arguments, named):
-        dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: _Leaf((), shape, scalar, None))
-        walk = _Walk(self.kernel, made)
-        plain = [walk.value((n,), name, kind, value) for n, ((name, kind), value) in enumerate(zip(parameters_of(self.kernel), values))]
-        block = np.frombuffer(_native.xla_block(self.kernel, plain), np.uint8)
+        kernel, dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: _Leaf((), shape, scalar, None))
+        walk = _Walk(kernel, made)
+        plain = [walk.value((n,), name, kind, value) for n, ((name, kind), value) in enumerate(zip(parameters_of(kernel), values))]
+        block = np.frombuffer(_native.xla_block(kernel, plain), np.uint8)
         outputs = tuple(walk.outputs[name] for name in self.shapes)
-        call = _Call(self.kernel, tuple(dim), tuple(leaf.about for leaf in walk.leaves), outputs)
+        call = _Call(kernel, tuple(dim), tuple(leaf.about for leaf in walk.leaves), outputs)
         found = _compiled(call, block, *(leaf.array for leaf in walk.leaves))
         return found if len(outputs) > 1 else found[0]
 

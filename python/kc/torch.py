@@ -44,10 +44,10 @@ class _Function(Function):
     def __call__(self, dim, arguments, named):
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
-        dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar)))
-        call = _Call(self, dim, list(self.shapes), made)
+        kernel, dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar)))
+        call = _Call(kernel, self.free, dim, list(self.shapes), made)
         leaves = []
-        call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(self.kernel), values)]
+        call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(kernel), values)]
         found = _Launch.apply(call, *leaves)
         return found if len(self.shapes) > 1 else found[0]
 
@@ -62,9 +62,9 @@ class _Leaf:
 class _Call:
     """One call: what its derivatives need besides tensors."""
 
-    def __init__(self, function, dim, names, made):
-        self.kernel, self.dim, self.names, self.made = function.kernel, tuple(dim), names, made
-        self.free = function.free
+    def __init__(self, kernel, free, dim, names, made):
+        self.kernel, self.dim, self.names, self.made = kernel, tuple(dim), names, made
+        self.free = free
         self.versions, self.numbers = [], []
 
     def leaf(self, name, kind, value, leaves):
@@ -89,7 +89,7 @@ class _Call:
         """What decides whether the order of threads may show, where extents and numbers do. None: more than they."""
         if None in self.numbers:
             return None
-        return (self.dim, *self.numbers, *(tensor.shape if leaf.is_array else str(tensor.tolist()) for leaf, tensor in tensors))
+        return (self.kernel, self.dim, *self.numbers, *(tensor.shape if leaf.is_array else str(tensor.tolist()) for leaf, tensor in tensors))
 
     def filled(self, tensors, outputs):
         return [_fill(node, tensors, outputs) for node in self.tree]

@@ -1,13 +1,14 @@
 //! What is a kernel in Python, and how is it called?
 
 use std::cell::RefCell;
-use std::collections::HashSet;
-use std::sync::{Mutex, OnceLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kc::embed::{Dim, Signature};
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
@@ -24,6 +25,8 @@ pub struct Kernel {
     /// Called once: gives a module, the kernel's name in it, and a dict of default values.
     load: Py<PyAny>,
     ready: OnceLock<Ready>,
+    /// The same kernel for launches in blocks of so many threads with so many dimensions, where it is compiled for them.
+    others: Mutex<HashMap<(u32, usize), Py<Kernel>>>,
 }
 
 /// What is known once it is compiled.
@@ -72,13 +75,36 @@ impl Kernel {
         let (parts, free) = (OnceLock::new(), Mutex::default());
         Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults, parts, free }))
     }
+
+    /// What a launch in blocks of so many threads runs, and its dimensions: those of the blocks, unless the kernel is compiled for these.
+    fn in_blocks<'py>(slf: &Bound<'py, Kernel>, dim: Dim, threads: u32) -> PyResult<(Bound<'py, Kernel>, Dim)> {
+        let (py, this) = (slf.py(), slf.get());
+        let ready = this.ready(py)?;
+        let known =
+            || -> MutexGuard<'_, _> { this.others.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner) };
+        let key = (threads, dim.extents().len());
+        let found = known().get(&key).map(|other| other.clone_ref(py));
+        if let Some(other) = found {
+            return Ok((other.into_bound(py), dim));
+        }
+        let raise = |error| error::raise(py, &error);
+        let Some(module) = py.detach(|| ready.kernel.module_for(&dim, threads)).map_err(raise)? else {
+            return Ok((slf.clone(), ready.kernel.dim_of_blocks(&dim, threads).map_err(raise)?));
+        };
+        static OTHER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let loaded = (Module::new(module), ready.kernel.name(), ready.defaults.clone_ref(py));
+        let other = OTHER.import(py, "kc._kernel", "_other")?.call1((slf, loaded))?.cast_into::<Kernel>()?;
+        // Two threads may both make it; one's is kept.
+        let kept = known().entry(key).or_insert_with(|| other.unbind()).clone_ref(py);
+        Ok((kept.into_bound(py), dim))
+    }
 }
 
 #[pymethods]
 impl Kernel {
     #[new]
     fn new(load: Py<PyAny>) -> Kernel {
-        Kernel { load, ready: OnceLock::new() }
+        Kernel { load, ready: OnceLock::new(), others: Mutex::default() }
     }
 
     /// Runs the kernel for every thread of `dim`.
@@ -91,33 +117,30 @@ impl Kernel {
         let py = slf.py();
         match tape::current(py) {
             Some(tape) => Tape::launch(&tape, slf, args, named),
-            None => slf.get()._launch(py, args, named),
+            None => Kernel::_launch(slf, args, named),
         }
     }
 
     /// The same, without a look whether a tape records.
     #[pyo3(signature = (*args, **named))]
     fn _launch<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Kernel>,
         args: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<()> {
-        let ready = self.ready(py)?;
-        let (dim, given) = given(ready, args, named)?;
-        ready.launch(py, &dim, &given)
+        let (py, called) = (slf.py(), call(slf, args, named)?);
+        called.kernel.get().ready(py)?.launch(py, &called.dim, &called.given)
     }
 
-    /// The arguments of a call in the order of the parameters, after the dimensions.
+    /// What a call launches: the kernel as it is compiled for it, the dimensions, and the arguments in the order of the parameters.
     #[pyo3(signature = (*args, **named))]
     fn _arguments<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Kernel>,
         args: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<(Vec<usize>, Vec<Bound<'py, PyAny>>)> {
-        let (dim, given) = given(self.ready(py)?, args, named)?;
-        Ok((dim.extents().to_vec(), given.into_vec()))
+    ) -> PyResult<(Bound<'py, Kernel>, Vec<usize>, Vec<Bound<'py, PyAny>>)> {
+        let called = call(slf, args, named)?;
+        Ok((called.kernel, called.dim.extents().to_vec(), called.given.into_vec()))
     }
 
     /// What the kernel takes: name and description of each parameter.
@@ -179,13 +202,23 @@ fn about<'py>(
 /// The argument of a call that says how many threads a block has.
 const BLOCK_DIM: &str = "block_dim";
 
-/// The dimensions of a call, and its arguments in the order of the parameters.
-pub fn given<'py>(
-    ready: &Ready,
+/// What a call launches.
+pub struct Called<'py> {
+    /// As it is compiled for the call's blocks.
+    pub kernel: Bound<'py, Kernel>,
+    /// For a kernel with tiles, those of its blocks, or, where it is compiled for these, of threads.
+    pub dim: Dim,
+    pub given: Given<'py>,
+}
+
+/// What a call of a kernel launches.
+pub fn call<'py>(
+    kernel: &Bound<'py, Kernel>,
     args: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Dim, Given<'py>)> {
+) -> PyResult<Called<'py>> {
     let py = args.py();
+    let ready = kernel.get().ready(py)?;
     let params = ready.kernel.signature().params();
     let count = args.len();
     if count == 0 {
@@ -197,6 +230,7 @@ pub fn given<'py>(
     // A parameter of this name goes before.
     let is_option = params.iter().all(|param| param.name != BLOCK_DIM);
     let block_dim = named.filter(|_| is_option).map(|named| named.get_item(BLOCK_DIM)).transpose()?.flatten();
+    let mut launched = kernel.clone();
     if let Some(threads) = block_dim {
         named_count -= 1;
         let refuse = || {
@@ -204,10 +238,10 @@ pub fn given<'py>(
             Refused::new("E1006", format!("a block has 1 to 1024 threads, and not {shown}")).raise(py)
         };
         let threads = threads.extract::<u32>().map_err(|_| refuse())?;
-        dim = ready.kernel.dim_of_blocks(&dim, threads).map_err(|error| error::raise(py, &error))?;
+        (launched, dim) = Kernel::in_blocks(kernel, dim, threads)?;
     }
     if count - 1 == params.len() && named_count == 0 {
-        return Ok((dim, given));
+        return Ok(Called { kernel: launched, dim, given });
     }
     let kernel = ready.kernel.name();
     let refuse = |what: String| {
@@ -241,7 +275,7 @@ pub fn given<'py>(
         let unknown: Vec<String> = unknown.into_iter().filter(|name| !is_option || name != "`block_dim`").collect();
         return refuse(format!(", and no {}", unknown.join(", ")));
     }
-    Ok((dim, given))
+    Ok(Called { kernel: launched, dim, given })
 }
 
 /// `n`, or a tuple or list of them.

@@ -64,7 +64,7 @@ pub fn compile(
         }
     });
     match compiled {
-        Ok(module) => Ok(Module { module, texts: Mutex::default() }),
+        Ok(module) => Ok(Module::new(module)),
         Err(error) => Err(error::raise(py, &error)),
     }
 }
@@ -82,6 +82,10 @@ pub fn version() -> &'static str {
 }
 
 impl Module {
+    pub fn new(module: kc::Module) -> Module {
+        Module { module, texts: Mutex::default() }
+    }
+
     /// A text that is made once.
     fn text(
         &self,

@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::arguments::held;
 use crate::derivative::{Gradients, Launch};
 use crate::error::Refused;
-use crate::kernel::{self, Kernel, Ready};
+use crate::kernel::{self, Called, Kernel, Ready};
 use crate::memory::{apart, put_number, zeros_like};
 
 type Array<'py> = Bound<'py, PyUntypedArray>;
@@ -37,10 +37,10 @@ pub fn grad<'py>(
     parameters: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = kernel.py();
+    let Called { kernel, dim, given: values } = kernel::call(kernel, args, Some(named))?;
     let ready = kernel.get().ready(py)?;
-    let (dim, values) = kernel::given(ready, args, Some(named))?;
     let parameters = parameters && !ready.parts().floats.is_empty();
-    let launch = Launch::new(kernel, ready, dim, &values, parameters)?;
+    let launch = Launch::new(&kernel, ready, dim, &values, parameters)?;
     let mut run = Run::default();
     (0..launch.arguments.arrays.len()).try_for_each(|n| run.prepare(py, ready, &launch, n))?;
     run.seed(ready, &launch, grads)?;

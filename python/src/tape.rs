@@ -17,7 +17,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use crate::adjoint::{Run, has_floats};
 use crate::arguments::held;
 use crate::derivative::{Gradients, Launch};
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Called, Kernel};
 use crate::memory::{Place, apart, copy, digest, zeros_like};
 
 type Array = Py<PyUntypedArray>;
@@ -240,9 +240,9 @@ impl Tape {
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let py = slf.py();
+        let Called { kernel, dim, given: values } = kernel::call(kernel, args, named)?;
         let ready = kernel.get().ready(py)?;
-        let (dim, values) = kernel::given(ready, args, named)?;
-        let launch = Launch::new(kernel, ready, dim, &values, false)?;
+        let launch = Launch::new(&kernel, ready, dim, &values, false)?;
         let contents = launch.arguments.arrays.iter().map(|_| Contents::Any).collect();
         let mut step = Recorded { launch, contents };
         let meeting = {

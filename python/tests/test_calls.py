@@ -328,12 +328,73 @@ def test_tiles_in_blocks(rng):
         np.testing.assert_allclose(along["y"], 2 * x.sum(axis=1), rtol=1e-6)
 
 
+@kc.kernel
+def center(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    v = x[i] * x[i]
+    y[i] = v - kc.tile_sum(kc.tile(v))[0]
+
+
+@kc.kernel
+def only_in_blocks(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    if kc.block_dim() > 1:
+        y[i] = kc.tile_sum(kc.tile(x[i]))[0]
+
+
+def centered(x, block):
+    squares = (x * x).reshape(-1, block)
+    return (squares - squares.sum(axis=1, keepdims=True)).ravel()
+
+
+def through_center(x, block, weights):
+    """How the weighted sum of what `center` gives depends on x."""
+    weights = weights.reshape(-1, block)
+    return 2 * x * (weights - weights.sum(axis=1, keepdims=True)).ravel()
+
+
+def test_threads_with_values_of_their_own(rng):
+    x, weights = rng.random(8, np.float32), rng.random(8, np.float32)
+    for block in (4, 1, 2, 8, 4):
+        y = np.zeros(8, np.float32)
+        center(8, x, y=y, block_dim=block)
+        np.testing.assert_allclose(y, centered(x, block), rtol=1e-5, atol=1e-6)
+        found = center.grad(8, x, y, grads={"y": weights}, block_dim=block)
+        np.testing.assert_allclose(found["x"], through_center(x, block, weights), rtol=1e-5, atol=1e-6)
+        along = center.jvp(8, x, y, tangents={"x": weights}, block_dim=block)
+        np.testing.assert_allclose(along["y"], centered(x + 1e-3 * weights, block) / 1e-3 - centered(x, block) / 1e-3, atol=3e-2)
+    # Without a word about blocks they have one thread.
+    center(8, x, y)
+    np.testing.assert_array_equal(y, 0)
+
+
+def test_a_tape_over_launches_in_blocks(rng):
+    x, y, z, loss = rng.random(8, np.float32), *(np.zeros(8, np.float32) for _ in range(3))
+    with kc.Tape() as tape:
+        center(8, x, y, block_dim=4)
+        center(8, y, z, block_dim=2)
+        only_in_blocks(8, z, y, block_dim=8)
+        only_in_blocks(8, y, loss, block_dim=2)
+    first, second = centered(x, 4), centered(centered(x, 4), 2)
+    np.testing.assert_allclose(loss, 2 * second.sum(), rtol=1e-5)
+    weights = rng.random(8, np.float32)
+    tape.backward(grads=[(loss, weights)])
+    # All of `loss` is twice the sum of z.
+    up = np.full(8, 2 * weights.sum(), np.float32)
+    np.testing.assert_allclose(tape.gradient(x), through_center(x, 4, through_center(first, 2, up)), rtol=1e-4, atol=1e-5)
+
+
 def test_blocks_that_do_not_fit(rng):
     x, y = rng.random((3, 4), np.float32), np.zeros(3, np.float32)
-    for dim, block, said in [((3, 33), 32, "no multiple"), (3, 32, "differ in the coordinates"), (3, 0, "and not 0"), (3, 2.5, "2.5"), (3, -1, "-1")]:
+    for dim, block, said in [((3, 33), 32, "no multiple"), (3, 0, "and not 0"), (3, 2.5, "2.5"), (3, -1, "-1")]:
         with pytest.raises(kc.ArgumentError, match=said) as refused:
             rows(dim, x, y, block_dim=block)
         assert refused.value.code == "E1006"
+    with pytest.raises(kc.ArgumentError, match="no multiple of block_dim, which is 5"):
+        center(8, x.ravel(), y, block_dim=5)
+    with pytest.raises(kc.CompileError, match="gets what differs between the threads") as refused:
+        rows(32, x, y, block_dim=32)
+    assert refused.value.code == "E0321"
     with pytest.raises(kc.ArgumentError, match="and no `block`"):
         rows(3, x, y, block=32)
     # What has no tiles runs for every thread, and a parameter may have this name.

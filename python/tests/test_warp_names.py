@@ -35,6 +35,54 @@ def distance(x: wp.array(dtype=wp.vec2), target: wp.vec2, loss: wp.array(dtype=f
     wp.atomic_add(loss, 0, wp.dot(d, d))
 
 
+@wp.kernel
+def center(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i] - wp.tile_sum(wp.tile(x[i]))[0]
+
+
+@wp.kernel
+def block_sums(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i, lane = wp.tid()
+    wp.tile_store(y, wp.tile_sum(wp.tile(x[i, lane])), offset=i)
+
+
+@pytest.fixture
+def cpu_blocks():
+    wp.config.enable_cpu_blocks = True
+    yield
+    wp.config.enable_cpu_blocks = False
+
+
+def test_blocks_have_one_thread():
+    x, y = wp.array([1.0, 2.0, 3.0, 4.0]), wp.zeros(4)
+    wp.launch(center, dim=4, inputs=[x, y], block_dim=2)
+    assert y.numpy().tolist() == [0, 2, 6, 12]
+    wp.launch_tiled(block_sums, dim=2, inputs=[x.reshape((2, 2)), y], block_dim=2)
+    assert y.numpy().tolist() == [1, 3, 6, 12]
+
+
+def test_blocks_of_several_threads(cpu_blocks):
+    x, y = wp.array([1.0, 2.0, 3.0, 4.0], requires_grad=True), wp.zeros(4, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(center, dim=4, inputs=[x], outputs=[y], block_dim=2)
+    assert y.numpy().tolist() == [-2, 1, 2, 9]
+    tape.backward(grads={y: wp.array([1.0, 0.0, 0.0, 2.0])})
+    assert x.grad.numpy().tolist() == [1, -1, -2, 14]
+    x.grad.zero_()
+    wp.launch(center, dim=4, inputs=[x], outputs=[y], adj_inputs=[x.grad], adj_outputs=[wp.array([1.0, 0.0, 0.0, 2.0])], adjoint=True, block_dim=2)
+    assert x.grad.numpy().tolist() == [1, -1, -2, 14]
+    sums = wp.zeros(2)
+    wp.launch_tiled(block_sums, dim=2, inputs=[x.reshape((2, 2)), sums], block_dim=2)
+    assert sums.numpy().tolist() == [3, 7]
+    again = wp.launch(center, dim=4, inputs=[x, y], block_dim=4, record_cmd=True)
+    again.launch()
+    assert y.numpy().tolist() == [-9, -6, -1, 6]
+    # Whole blocks only. (Warp has 256 threads in a block if nothing is said.)
+    with pytest.raises(kc.ArgumentError, match="no multiple of block_dim, which is 256"):
+        wp.launch(center, dim=4, inputs=[x, y])
+
+
 def test_a_program(capsys):
     wp.init()
     wp.set_device("cpu")

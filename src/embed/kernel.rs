@@ -86,8 +86,9 @@ impl Kernel {
         let entry = Entry::new(&program.module, forward, device, HOW);
         let (gradients, resident) = (Mutex::default(), Mutex::default());
         let (tangents, others) = (OnceLock::new(), Mutex::default());
+        let block_dim = module.blocks();
         let shared = Shared { forward, signature, entry, gradients, tangents, resident, others, device, module };
-        Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim: None })
+        Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim })
     }
 
     /// Its name in the source.
@@ -155,6 +156,15 @@ impl Kernel {
             }
         };
         Ok(Some(Kernel { shared: other, ..self.clone() }))
+    }
+
+    /// The module that has the kernel for launches of these dimensions in blocks of so many threads, if that is another one.
+    ///
+    /// # Errors
+    /// The kernel cannot be compiled for them.
+    #[doc(hidden)]
+    pub fn module_for(&self, dim: &Dim, threads: u32) -> std::result::Result<Option<Module>, Error> {
+        Ok(self.block_dim(threads).made_for(dim)?.map(|other| other.shared.module.clone()))
     }
 
     /// A job on the device, in these blocks.

@@ -138,6 +138,11 @@ impl Module {
         Source { lanes: Some(lanes), only: Some(kernel.to_string()), ..(*self.0).clone() }.ready()
     }
 
+    /// The threads of the blocks that it is for, if it is that.
+    pub(super) fn blocks(&self) -> Option<u32> {
+        self.0.only.as_ref().and(self.0.lanes).map(|lanes| lanes.threads)
+    }
+
     /// The kernel of this name.
     ///
     /// # Errors
@@ -200,7 +205,8 @@ impl Module {
             let message = format!("{} has no kernels", self.0.path.display());
             return Err(Error::plain(Diagnostic::new(Code::E0908, message)));
         }
-        let stated = Source { lanes: None, ..(*self.0).clone() };
+        // As its launches say, or else as the file does.
+        let stated = Source { lanes: self.0.lanes.filter(|_| self.blocks().is_some()), ..(*self.0).clone() };
         let mut compilation = stated.compile(&Request::default())?;
         let options = driver::Options::default();
         let known = compilation.diagnostics.len();

@@ -176,9 +176,9 @@ impl<'a> Session<'a> {
         let Some(threads) = block_dim.filter(|&threads| threads > 1 && kernel(&program, path, name).is_err()) else {
             return program;
         };
+        // What does not compile for them either has its errors for them.
         let lanes = Some(Lanes { threads, counted: false });
-        let made = self.compiled(&Wanted { lanes, ..Wanted::of(path, self.options.checked) });
-        if kernel(&made, path, name).is_ok() { made } else { program }
+        self.compiled(&Wanted { lanes, ..Wanted::of(path, self.options.checked) })
     }
 
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {

@@ -19,11 +19,12 @@ from ._arrays import (
     array, array1d, array2d, array3d, array4d, clone, copy, empty, empty_like, from_numpy, full, full_like, indexedarray,
     indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d, ones, ones_like, zeros, zeros_like,
 )
+from ._config import LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_WARNING, config
 from ._devices import (
     Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,
     get_preferred_device, is_cpu_available, is_cuda_available, set_device, synchronize, synchronize_device, synchronize_stream,
 )
-from ._launches import Launch, ScopedCapture, Tape, capture_begin, capture_end, capture_launch, launch
+from ._launches import Launch, ScopedCapture, Tape, capture_begin, capture_end, capture_launch, launch, launch_tiled
 
 pi = PI = _math.pi
 e = E = _math.e
@@ -32,22 +33,9 @@ half_pi = HALF_PI = 0.5 * _math.pi
 inf = INF = _math.inf
 nan = NAN = _math.nan
 
-LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
 TIMING_KERNEL, TIMING_KERNEL_BUILTIN, TIMING_MEMCPY, TIMING_MEMSET, TIMING_GRAPH, TIMING_ALL = 1, 2, 4, 8, 16, 0xFFFFFFFF
 
 
-class _Config:
-    """Settings of Warp, which may be set and read; kc follows none of them."""
-
-    version = f"kc {_kc.__version__}"
-    mode = "release"
-    quiet = verbose = print_launches = verify_fp = verify_cuda = verify_autograd_array_access = False
-    enable_backward = cache_kernels = True
-    kernel_cache_dir = None
-    log_level = LOG_INFO
-
-
-config = _Config()
 __version__ = config.version
 
 

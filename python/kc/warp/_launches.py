@@ -10,6 +10,7 @@ from .. import _native, _tape
 from .._arguments import as_numpy, is_plain, parameters_of, refuse, zeros_like
 from .._kernel import Kernel
 from .._native import Arguments
+from ._config import config
 from ._devices import get_device
 
 _local = threading.local()
@@ -25,8 +26,8 @@ def done(step):
 class Launch:
     """A launch that is kept, to be done again."""
 
-    def __init__(self, kernel, dim, arguments):
-        self.kernel, self.dim, self.params = kernel, dim, list(arguments)
+    def __init__(self, kernel, dim, arguments, blocks):
+        self.kernel, self.dim, self.params, self._blocks = kernel, dim, list(arguments), blocks
 
     def set_dim(self, dim):
         self.dim = dim
@@ -41,40 +42,62 @@ class Launch:
         self.params = list(values)
 
     def launch(self, stream=None):
-        kernel, dim, arguments = self.kernel, self.dim, tuple(self.params)
-        done(lambda: kernel(dim, *arguments))
+        kernel, dim, arguments, blocks = self.kernel, self.dim, tuple(self.params), self._blocks
+        done(lambda: kernel(dim, *arguments, **blocks))
 
 
 def launch(
     kernel, dim, inputs=(), outputs=(), adj_inputs=(), adj_outputs=(), device=None, stream=None, adjoint=False,
     record_tape=True, record_cmd=False, max_blocks=0, block_dim=256,
 ):
-    """Runs a kernel: ``wp.launch(kernel, dim=n, inputs=[...], outputs=[...])``."""
+    """Runs a kernel: ``wp.launch(kernel, dim=n, inputs=[...], outputs=[...])``.
+
+    Blocks have one thread, as Warp's have on the CPU; with ``wp.config.enable_cpu_blocks`` they have ``block_dim``.
+    """
     if device is not None and device != "cpu":
         get_device(device)
     if not isinstance(kernel, Kernel):
         raise TypeError(f"wp.launch takes a kernel, not a {type(kernel).__name__}: decorate it with @wp.kernel")
     dim = tuple(dim) if isinstance(dim, (list, tuple)) else int(dim)
+    blocks = _blocks(kernel, block_dim) if config.enable_cpu_blocks else {}
     if adjoint:
         if record_cmd:
             raise NotImplementedError("kc.warp keeps no adjoint launches")
         arguments, adjoints = (*inputs, *outputs), (*adj_inputs, *adj_outputs)
-        return done(lambda: _adjoint(kernel, dim, arguments, adjoints))
+        return done(lambda: _adjoint(kernel, dim, arguments, adjoints, blocks))
     if record_cmd:
-        return Launch(kernel, dim, (*inputs, *outputs))
+        return Launch(kernel, dim, (*inputs, *outputs), blocks)
     if not record_tape and _tape.current() is not None:
         raise NotImplementedError("kc.warp records all launches inside of a tape: record_tape=False is not there")
     if getattr(_local, "graph", None) is None:
         # As nearly always: nothing needs to be kept.
-        kernel(dim, *inputs, *outputs)
+        kernel(dim, *inputs, *outputs, **blocks)
         return None
-    Launch(kernel, dim, (*inputs, *outputs)).launch()
+    Launch(kernel, dim, (*inputs, *outputs), blocks).launch()
     return None
 
 
-def _adjoint(kernel, dim, values, adjoints):
+def launch_tiled(kernel, dim, *arguments, block_dim, **named):
+    """Runs a kernel for blocks: ``wp.launch_tiled(kernel, dim=[m, n], inputs=[...], block_dim=64)``.
+
+    The threads of a block are one dimension more. It has one of them, but with ``wp.config.enable_cpu_blocks``.
+    """
+    dim = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    if len(dim) > 3:
+        raise RuntimeError(f"wp.launch_tiled takes 1 to 3 dimensions, and not {len(dim)}")
+    threads = block_dim if config.enable_cpu_blocks else 1
+    return launch(kernel, (*dim, threads), *arguments, block_dim=threads, **named)
+
+
+def _blocks(kernel, block_dim):
+    if any(name == "block_dim" for name, _ in parameters_of(kernel)):
+        raise refuse("E1006", f"kernel `{kernel.__name__}` has a parameter `block_dim`: rename it, to launch it with config.enable_cpu_blocks")
+    return {"block_dim": block_dim}
+
+
+def _adjoint(kernel, dim, values, adjoints, blocks):
     """The derivative of a launch that has run: on the gradients of its arrays, or on those given."""
-    dim, values = kernel._arguments(dim, *values)
+    kernel, dim, values = kernel._arguments(dim, *values, **blocks)
     arguments = Arguments(kernel, values)
     if _native.records(kernel, arguments.same):
         raise NotImplementedError(f"kernel `{kernel.__name__}` overwrites what its gradient reads: use wp.Tape, or kernel.grad")

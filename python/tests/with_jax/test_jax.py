@@ -281,3 +281,19 @@ def test_programs_that_jax_kept(tmp_path):
         found.append(done.stdout.split("\n")[:2])
     assert any((tmp_path / "cache").iterdir())
     assert found[0] == found[1] == ["[1.0, 1.0]", "[2.0, 2.0]"] == found[2][::-1]
+
+
+@kc.kernel
+def center(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[i] * x[i] - kc.tile_sum(kc.tile(x[i]))[0]
+
+
+def test_blocks_of_threads():
+    f = kc.jax.function(center, outputs=["y"])
+    x = jnp.array([1.0, 2.0, 3.0, 4.0], jnp.float32)
+    for block in (2, 4, 2):
+        g = jax.jit(lambda x: f(4, x, block_dim=block))
+        sums = x.reshape(-1, block).sum(1, keepdims=True).repeat(block, 1).reshape(-1)
+        assert (g(x) == x**2 - sums).all()
+        assert (jax.grad(lambda x: g(x).sum())(x) == 2 * x - block).all()

@@ -221,3 +221,20 @@ def test_refusals():
         f(3, 1.0, leaf(3), leaf(3), y=leaf(3))
     with pytest.raises(kc.IndexError):
         f(3, 1.0, leaf(2), leaf(3))
+
+
+@kc.kernel
+def center(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[i] * x[i] - kc.tile_sum(kc.tile(x[i]))[0]
+
+
+def test_blocks_of_threads():
+    f = kc.torch.function(center, outputs=["y"])
+    for block in (2, 4, 2):
+        x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+        y = f(4, x, block_dim=block)
+        sums = x.detach().reshape(-1, block).sum(1, keepdim=True).expand(-1, block).reshape(-1)
+        assert torch.equal(y, x.detach() ** 2 - sums)
+        y.sum().backward()
+        assert torch.equal(x.grad, 2 * x.detach() - block)

@@ -622,7 +622,7 @@ impl Body<'_, '_> {
         }
         let place = self.evaluate_once(place, out);
         let old = self.read_place(&place);
-        let result = self.binary(op, Operand::Value(old), right, span, at_place, at_value)?;
+        let result = self.updated_element(&place, op, old, right, (span, at_place, at_value))?;
         let expr = self.materialize(result, span)?;
         if expr.ty != place.ty {
             return self.store_mismatch(&place, &expr);

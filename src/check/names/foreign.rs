@@ -20,9 +20,10 @@ pub enum Advice {
 use Advice::{Argument, Name, Say, Whole, Word};
 
 const BLOCKS: &str = "`wp.tid()` is the index of the thread in the launch; blocks are not visible in kernels";
-const LANES: &str = "the threads of a warp do not see each other in kernels: combine with `wp.atomic_add`, or with tiles (`wp.tile_sum`)";
-const BARRIER: &str = "kernels have no barrier: split the work into two kernels";
-const SHARED: &str = "kernels have no shared memory: read the array itself, or keep what one thread needs in `wp.zeros(shape=N, dtype=float)`";
+const LANES: &str = "the threads of a warp exchange values by `wp.shuffle`, `wp.shuffle_up`, `wp.shuffle_down`, `wp.shuffle_xor`, `wp.ballot` and `wp.match`";
+const BARRIER: &str =
+    "the threads of a block wait for each other at `wp.sync()`; those of all blocks where a kernel ends";
+const SHARED: &str = "an array of the block is `wp.zeros(shape=N, dtype=float, storage=\"shared\")`";
 const LOCAL: &str = "an array of the thread alone is `wp.zeros(shape=N, dtype=float)`, with a constant shape";
 const RANDOM: &str = "a thread makes its own generator: `state = wp.rand_init(seed, i)`, then `wp.randf(state)`";
 const ELEMENT: &str =
@@ -132,7 +133,11 @@ pub fn of_path(path: &str) -> Advice {
         ("numba", "gridsize") | ("triton", "num_programs") => {
             Say("a launch has a thread for each element: launch as many as there are, and leave the loop away")
         }
-        ("numba", "laneid" | "warpsize" | "syncwarp") => Say(BLOCKS),
+        ("numba", "laneid") => {
+            Say("`wp.lane()` is the number of the thread in its block, `wp.lane() % 32` that in its warp")
+        }
+        ("numba", "syncwarp") => Say(BARRIER),
+        ("numba", "warpsize") => Say("a warp has 32 threads"),
         ("numba", word) if word.starts_with("shfl_") || word.starts_with("match_") || word.ends_with("_sync") => {
             Say(LANES)
         }

@@ -83,7 +83,7 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "rsqrt" | "rsqrtf" => Say("write `1.0 / wp.sqrt(x)`"),
         "fma" | "fmaf" => Say("write `a * b + c`: it is fused where the GPU can"),
         "threadIdx" | "blockIdx" | "blockDim" | "gridDim" => Say("`wp.tid()` is the index of the thread in the launch"),
-        "syncthreads" | "__syncthreads" => Say("kernels have no barrier: split the work into two kernels"),
+        "syncthreads" | "__syncthreads" => Say("the threads of a block wait for each other at `wp.sync()`"),
         // GLSL
         "mix" => Name("lerp"),
         "fract" => Name("frac"),

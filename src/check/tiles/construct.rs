@@ -21,12 +21,11 @@ impl Body<'_, '_> {
         given: &[Given],
         span: Span,
     ) -> Res<Operand> {
-        let name = if name == "tile_empty" {
-            "tile_empty"
-        } else if value.is_some() {
-            "tile_ones"
-        } else {
-            "tile_zeros"
+        let name = match (name, value) {
+            ("tile_empty", _) => "tile_empty",
+            ("zeros", _) => "zeros",
+            (_, Some(_)) => "tile_ones",
+            (_, None) => "tile_zeros",
         };
         let args = self.arguments_of(name, &["shape", "dtype", "storage"], 1, given, span)?;
         let Some(shape) = args.get("shape") else { return self.error(Code::E0402, span, "no shape", "here") };
@@ -45,6 +44,21 @@ impl Body<'_, '_> {
         };
         let at = Rc::new(move |_: &mut Body, _: &[Expr], _| Ok(value.clone()));
         Ok(Operand::Tile(Elements::free(tile_type(element, &extents), span, at)))
+    }
+
+    /// `wp.zeros(..., storage="shared")`
+    pub(super) fn shared_array(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let storage = given.iter().find(|arg| arg.name.as_deref() == Some("storage"));
+        if let Some(storage) = storage
+            && !matches!(&storage.operand, Operand::Str(word) if word == "shared")
+        {
+            let message = "an array of the block has `storage=\"shared\"`, one of the thread none";
+            return self.error(Code::E0401, storage.span, message, "another word");
+        }
+        self.together(true, span);
+        let made = self.tile_constant("zeros", None, given, span);
+        self.together(false, span);
+        made
     }
 
     /// The value of a type whose components are all `n`; a quaternion's first one alone.
@@ -147,7 +161,9 @@ impl Body<'_, '_> {
             [Some(from), Some(to), Some(by)] => {
                 // As the elements have these numbers.
                 let single = |x: f64| if scalar == Scalar::F64 { x } else { f64::from(x as f32) };
-                let count = single((to - from) / by).ceil();
+                let steps = (to - from) / by;
+                // A part of a step, however small, is one element.
+                let count = if steps > 0.0 { single(steps).ceil().max(1.0) } else { 0.0 };
                 if count.is_finite() { count as i128 } else { 0 }
             }
             _ => {

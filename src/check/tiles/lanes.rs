@@ -97,7 +97,7 @@ impl Body<'_, '_> {
     }
 
     /// The variable of a tile in which each thread sets the elements that `index` and `value` say.
-    fn set_by_threads(&mut self, value: Expr, element: Element, parts: &[u32], span: Span) -> Res<Elements> {
+    pub(super) fn set_by_threads(&mut self, value: Expr, element: Element, parts: &[u32], span: Span) -> Res<Elements> {
         let mut extents = parts.to_vec();
         extents.push(self.c.block_dim);
         let (id, array) = self.scratch(element, &extents, span);

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use super::elements::{Elements, number, tile_type};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
-use crate::check::tree::{Expr, ExprKind, Step};
+use crate::check::tree::{Expr, ExprKind, Place, Root, Step};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, cast_name};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
-use crate::types::Type;
+use crate::types::{LocalArrayType, Type};
 
 /// A function of elements.
 type Function = Rc<dyn Fn(&mut Body<'_, '_>, Vec<Operand>) -> Res<Operand>>;
@@ -159,6 +159,22 @@ impl Body<'_, '_> {
         }
         let whole = Expr::new(ExprKind::Construct(fields), l.ty, span);
         Ok(Operand::Value(self.wrap(lets, whole)))
+    }
+
+    /// What `place op= right` makes of what is there. Structs that are elements of tiles are added and subtracted.
+    pub fn updated_element(
+        &mut self,
+        place: &Place,
+        op: BinaryOp,
+        old: Expr,
+        right: Operand,
+        spans: (Span, Span, Span),
+    ) -> Res<Operand> {
+        let of_tile = matches!(&place.root, Root::Element { array, .. } if matches!(array.ty, Type::Local(LocalArrayType { block: true, .. })));
+        match of_tile {
+            true => self.element_binary(op, Operand::Value(old), right, spans),
+            false => self.binary(op, Operand::Value(old), right, spans.0, spans.1, spans.2),
+        }
     }
 
     pub fn tile_unary(&mut self, op: UnaryOp, operand: Operand, span: Span, at: Span) -> Res<Operand> {

@@ -32,6 +32,7 @@
 //! | `random` | random numbers |
 //! | `print` | how is a tile written for people? |
 //! | `lanes` | what threads of a block have each for themselves |
+//! | `warp` | what threads of a warp tell each other |
 //! | `stack` | stacks of a block |
 //! | `assign` | variables of tiles |
 //! | `homes` | where the arrays of variables stand |
@@ -55,6 +56,7 @@ mod reduce;
 mod shape;
 mod solve;
 mod stack;
+mod warp;
 
 use super::calls::call::Given;
 use crate::check::body::Body;
@@ -68,6 +70,12 @@ use map::Scalars;
 use reduce::{Extremum, Scan};
 use solve::{System, Triangle};
 pub use stack::Stack;
+use warp::Shuffle;
+
+/// Whether an argument says where something is kept.
+fn is_storage(given: &Given) -> bool {
+    given.name.as_deref() == Some("storage")
+}
 
 impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
@@ -89,6 +97,8 @@ impl Body<'_, '_> {
     fn tile_operation(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         Some(match name {
             "tile_zeros" | "tile_empty" => self.tile_constant(name, None, given, span),
+            // An array of the block, as CUDA's kernels have.
+            "zeros" if given.iter().any(is_storage) => self.shared_array(given, span),
             "tile_ones" => self.tile_constant(name, Some(1), given, span),
             "tile_full" => self.tile_full(given, span),
             "tile_arange" => self.tile_arange(given, span),
@@ -144,6 +154,14 @@ impl Body<'_, '_> {
             "tile_stack_clear" => self.tile_stack_clear(given, span),
             "tile_stack_count" => self.tile_stack_count(given, span),
             "tile_diag_add" => self.tile_diag_add(given, span),
+            "lane" => self.lane_number(given, span),
+            "sync" => self.sync(given, span),
+            "shuffle" => self.shuffle(Shuffle::From, given, span),
+            "shuffle_up" => self.shuffle(Shuffle::Up, given, span),
+            "shuffle_down" => self.shuffle(Shuffle::Down, given, span),
+            "shuffle_xor" => self.shuffle(Shuffle::Xor, given, span),
+            "ballot" => self.ballot(given, span),
+            "match" => self.match_value(given, span),
             // Outside tiles these are functions and operators of their own.
             "neg" | "add" | "sub" | "mul" | "div" | "where" if given.iter().any(|g| self.is_tile(&g.operand)) => {
                 self.tile_function(Scalars::of(name), given, span)

@@ -6,8 +6,9 @@
 //! again, since that is how the launch before left them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
-use super::{Finished, Ready, Session, kernel};
+use super::{Finished, Ready, Session, Wanted, compiled_for, kernel};
 use crate::analysis::written::{Touched, written};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function};
@@ -24,7 +25,8 @@ use crate::types::{ArrayType, StructTable, Type};
 
 /// A launch of the program, as it is every time it runs.
 struct Prepared {
-    /// Its kernel, in the module with the forward entries.
+    /// The module with the forward entries, compiled for its blocks, and its kernel there.
+    program: Rc<Program>,
     id: FuncId,
     /// The head of the launch, with the values; arrays are null.
     launch: Launch,
@@ -66,7 +68,9 @@ impl Session<'_> {
         let base = self.program(&program.source);
         finished.program = Some(base.clone());
         let mut prepared = Vec::new();
-        if let Err(mut errors) = self.prepare_steps(program, &base, origin, &program.steps, &mut prepared) {
+        let mut blamed = base.clone();
+        if let Err(mut errors) = self.prepare_steps(program, origin, &program.steps, &mut prepared, &mut blamed) {
+            finished.program = Some(blamed);
             let last = errors.pop();
             finished.errors = errors;
             return last.map_or(Ok(()), |error| Err(Box::new(error)));
@@ -84,7 +88,7 @@ impl Session<'_> {
             for (name, value) in &program.gradient_of {
                 shared.set_gradient(places[name.as_str()], *value, structs);
             }
-            let zeros = zeros(&prepared, &base);
+            let zeros = zeros(&prepared);
             parameters = self.reverse(&prepared, &mut shared, sweep.ran, zeros, finished)?;
             shared.restore(&last);
         }
@@ -99,22 +103,25 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Finds the kernel and the arguments of each launch, in the order of the file.
+    /// Finds the kernel and the arguments of each launch, in the order of the file. `blamed`: what was compiled last, whose errors
+    /// these are.
     fn prepare_steps<'p>(
         &mut self,
         program: &'p LaunchProgram,
-        base: &Program,
         origin: &str,
         steps: &'p [Step],
         out: &mut Vec<Prepared>,
+        blamed: &mut Rc<Program>,
     ) -> std::result::Result<(), Vec<Diagnostic>> {
         for step in steps {
             match step {
                 Step::Swap(..) => {}
-                Step::Repeat(_, inner) => self.prepare_steps(program, base, origin, inner, out)?,
+                Step::Repeat(_, inner) => self.prepare_steps(program, origin, inner, out, blamed)?,
                 Step::Launch(call) => {
-                    let id = kernel(base, &program.source, Some(&call.kernel))?;
-                    let function = &base.module.functions[id];
+                    let (source, name) = (&program.source, Some(call.kernel.as_str()));
+                    let base = self.program_for(source, name, Some(call.block_dim));
+                    *blamed = base.clone();
+                    let function = &base.module.functions[kernel(&base, source, name)?];
                     let origin = format!("{origin}: launch {} (`{}`)", out.len() + 1, call.kernel);
                     let mut made = Resolver::new(program, &base.module.structs, &origin);
                     let args = made.arguments(function, call).map_err(|error| vec![*error])?;
@@ -131,8 +138,12 @@ impl Session<'_> {
                         grid: None,
                     };
                     let Resolver { arrays, values, .. } = made;
-                    let written = written(&base.module, id);
-                    out.push(Prepared { id, launch, arrays, values, written, origin });
+                    let mut wanted = Wanted::of(source, self.options.checked);
+                    let program = compiled_for(&mut wanted, &launch, &mut |wanted| self.compiled(wanted));
+                    *blamed = program.clone();
+                    let id = kernel(&program, source, name)?;
+                    let written = written(&program.module, id);
+                    out.push(Prepared { program, id, launch, arrays, values, written, origin });
                 }
             }
         }
@@ -147,7 +158,8 @@ impl Session<'_> {
         for (name, array) in &program.arrays {
             let ty = prepared.iter().find_map(|step| {
                 let ((param, fields), _) = step.arrays.iter().find(|(_, array)| *array == name)?;
-                array_type(&base.module.functions[step.id], *param, fields, structs)
+                let Program { module, .. } = &*step.program;
+                array_type(&module.functions[step.id], *param, fields, &module.structs)
             });
             let Some(ty) = ty else {
                 unused.push(name.clone());
@@ -368,10 +380,11 @@ fn at(step: &Prepared, mut error: Fail) -> Fail {
 }
 
 /// The values of the program that launches take, each with a gradient of zero.
-fn zeros(prepared: &[Prepared], base: &Program) -> Vec<FloatParameter> {
+fn zeros(prepared: &[Prepared]) -> Vec<FloatParameter> {
     let mut list: Vec<FloatParameter> = Vec::new();
     for step in prepared {
-        for parameter in float_parameters(&base.module.functions[step.id], &base.module.structs) {
+        let Program { module, .. } = &*step.program;
+        for parameter in float_parameters(&module.functions[step.id], &module.structs) {
             let Some(name) = step.value(&parameter) else { continue };
             if list.iter().all(|known| known.key != name) {
                 let gradient = Some(vec![0.0; parameter.place.scalars() as usize]);
