@@ -25,6 +25,8 @@ pub struct Signature {
     size: usize,
     /// What its entries write.
     written: Vec<Touched>,
+    /// The same of each parameter that is an array.
+    writes: Vec<bool>,
 }
 
 /// A parameter, and where it lies in the struct of arguments.
@@ -100,7 +102,8 @@ impl Bound {
         // SAFETY: a descriptor is plain data, without gaps.
         let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
         self.put(place.offset, raw);
-        self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes, below });
+        let path = SmallVec::from_slice(&place.path);
+        self.arrays.push(BoundArray { path, ty, offset: place.offset, descriptor, bytes, below });
     }
 
     /// Whether no array keeps its gradient through stores, and no value has one.
@@ -178,6 +181,10 @@ pub(super) fn bounds(dim: &Dim, kernel: &Function, block: Option<u32>) -> Result
         return Err(fail(Code::E1006, format!("a block has 1 to 1024 threads, and not {block}")));
     }
     let whole = |extents: &SmallVec<[u32; MAX_DIMS]>| {
+        // The dimensions are those of the launch, without a list of others.
+        if !kernel.by_block {
+            return Ok(LaunchBounds::new(extents));
+        }
         let block = block.filter(|_| kernel.by_block).unwrap_or(1);
         dim_by_block(kernel, extents, block).map(|dim| LaunchBounds::new(&dim))
     };
@@ -199,12 +206,15 @@ impl Signature {
         let (offsets, layout) = argument_layout(&types, structs);
         let name = |n: usize| kernel.values[kernel.params()[n]].name.clone().unwrap_or_else(|| format!("argument {n}"));
         let params = types.iter().zip(offsets).enumerate();
-        Signature {
+        let mut made = Signature {
             kernel: kernel.source_name.clone(),
             params: params.map(|(n, (&ty, offset))| Param { name: name(n), ty, offset }).collect(),
             size: layout.size as usize,
-            written: vec![written],
-        }
+            written: Vec::new(),
+            writes: vec![false; types.len()],
+        };
+        made.add(written);
+        made
     }
 
     /// The same under the name of the kernel that it was made of.
@@ -219,6 +229,9 @@ impl Signature {
 
     /// Adds what another entry of the kernel writes of the same parameters.
     pub(super) fn add(&mut self, written: Touched) {
+        for (n, writes) in self.writes.iter_mut().enumerate() {
+            *writes |= written.may_be(n as u32, &[]);
+        }
         self.written.push(written);
     }
 
@@ -233,17 +246,30 @@ impl Signature {
     }
 
     /// Arguments that are all zero yet.
+    #[inline]
     pub fn room(&self) -> Bound {
-        Bound { words: SmallVec::from_elem(0, self.size.div_ceil(8)), ..Bound::default() }
+        let words = SmallVec::from_elem(0, self.size.div_ceil(8));
+        let (memory, constant) = (SmallVec::new(), SmallVec::new());
+        Bound { words, memory, constant, arrays: SmallVec::new(), values: SmallVec::new() }
     }
 
     /// Whether the kernel may write to the array at `path`: the parameter, then fields.
     pub fn writes(&self, path: &[u32]) -> bool {
-        self.written.iter().any(|written| written.may_be(path[0], &path[1..]))
+        match path {
+            [param] => self.writes.get(*param as usize).copied().unwrap_or(true),
+            _ => self.written.iter().any(|written| written.may_be(path[0], &path[1..])),
+        }
     }
 
     /// Checks the arguments and lays them out.
     pub(super) fn bind(&self, args: &[Arg], structs: &StructTable) -> Result<Bound> {
+        let mut bound = self.room();
+        self.fill(args, structs, &mut bound)?;
+        Ok(bound)
+    }
+
+    /// The same in [`Signature::room`] that is there: to move what is bound takes longer than to bind it.
+    pub(super) fn fill(&self, args: &[Arg], structs: &StructTable, bound: &mut Bound) -> Result<()> {
         if args.len() != self.params.len() {
             let names: Vec<String> = self.params.iter().map(|p| format!("`{}`", p.name)).collect();
             let message = format!(
@@ -255,12 +281,11 @@ impl Signature {
             );
             return Err(fail(Code::E1004, message));
         }
-        let mut bound = self.room();
         for (n, (param, arg)) in self.params.iter().zip(args).enumerate() {
             let place = Place::of(n, param);
-            self.pack(&place, arg, structs, &mut bound)?;
+            self.pack(&place, arg, structs, bound)?;
         }
-        Ok(bound)
+        Ok(())
     }
 
     fn pack(&self, place: &Place, arg: &Arg, structs: &StructTable, bound: &mut Bound) -> Result<()> {

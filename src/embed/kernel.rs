@@ -198,7 +198,8 @@ impl Kernel {
 
     fn forward(&self, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
         let bounds = self.bounds(dim)?;
-        let bound = self.shared.signature.bind(args, &self.shared.module.program().module.structs)?;
+        let mut bound = self.shared.signature.room();
+        self.shared.signature.fill(args, &self.shared.module.program().module.structs, &mut bound)?;
         self.run(bounds, dim, &bound)
     }
 
