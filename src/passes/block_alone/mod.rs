@@ -4,6 +4,7 @@
 //! best for that differs from what the threads of a GPU's block want, who have an element each:
 //!
 //! - Tiles that are set whole are not cleared before ([`fill`](super::block_threads::fill)).
+//! - Elements that were only copied from an array are read there ([`unloaded`]).
 //! - Chains that lie side by side, such as sums of columns, are computed together, row by row: so the innermost loop goes
 //!   over elements that lie side by side, and vectors do it ([`rows`]).
 //! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
@@ -12,6 +13,7 @@
 
 mod jam;
 mod rows;
+mod unloaded;
 
 use std::borrow::Cow;
 
@@ -43,6 +45,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     inline::run(&mut function, module, &|callee| has_tiles(&module.functions[callee])).ok()?;
     pipelines::clean(&mut function, &module.structs, effects);
     set_whole(&mut function, effects);
+    unloaded::run(&mut function, effects);
     jam::run(&mut function, effects);
     rows::run(&mut function, effects);
     pipelines::clean(&mut function, &module.structs, effects);

@@ -82,3 +82,33 @@ fn products_that_read_what_they_set_stay() {
         assert_eq!(form(&product(c, at)).matches("= fma").count(), 1, "{c}[{at}]");
     }
 }
+
+/// A tile of 64 numbers that is copied from `%x` where all is inside, then `more`, then sums of it from `first` on.
+fn copied(more: &str, first: u32) -> String {
+    let text = format!(
+        "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {{\n\
+         %0: int32 = const 0\n%1: int32 = const 1\n%2: int32 = const 2\n%32: int32 = const 32\n%64: int32 = const 64\n%f: int32 = const {first}\n\
+         %zero: float32 = zero\n%n: int32 = extent %x, 0\n%inside: bool = le %64, %n\n%t: tile(float32, 64) = local_array\n\
+         %u: tile(float32, 32) = local_array\n\
+         if %inside {{\nfor %i: int32 = %0 to %64 step %1 {{\n%v: float32 = load %x[%i]\nstore %t[%i], %v\n}}\n}} else {{\n\
+         for %j: int32 = %0 to %64 step %1 {{\nstore %t[%j], %zero\n}}\n}}\n{more}\
+         for %k: int32 = %0 to %32 step %1 {{\n%a: float32 = load %t[%k]\n%at: int32 = add %k, %f\n%b: float32 = load %t[%at]\n\
+         %c: float32 = add %a, %b\nstore %u[%k], %c\n}}\n\
+         for %o: int32 = %0 to %32 step %1 {{\n%w: float32 = load %u[%o]\nstore %y[%o], %w\n}}\nreturn\n}}\n"
+    );
+    let module = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verify(&module), Ok(()));
+    let made = alone(&module, &[module.find("k").expect("a kernel")]).into_owned();
+    assert_eq!(verify(&made), Ok(()), "{}", print(&made));
+    print(&made)
+}
+
+#[test]
+fn what_is_copied_from_an_array_is_read_there() {
+    let loads = |text: &str| ["load %x[", "load %t["].map(|load| text.matches(load).count());
+    // Twice where all is inside, and twice where not.
+    assert_eq!(loads(&copied("", 32)), [2, 2], "{}", copied("", 32));
+    // An element outside of the tile, and an array that is written in between, which may be the same one.
+    assert_eq!(loads(&copied("", 33)), [1, 2]);
+    assert_eq!(loads(&copied("store %y[%0], %zero\n", 32)), [1, 2]);
+}
