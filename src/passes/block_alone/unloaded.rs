@@ -53,7 +53,7 @@ fn counters(function: &Function) -> IdMap<ValueId, (i128, i128)> {
     function.walk(function.entry, &mut |_, inst| {
         let Op::For { start, end, step, body, .. } = inst.op else { return };
         let Some(count) = trips(function, start, end, step).filter(|&count| count > 0) else { return };
-        let ends = [0, count - 1].map(|n| counter(function, start, step, n.into()));
+        let ends = [0, count - 1].map(|n| counter(function, start, step, n));
         if let (&[variable, ..], [Some(first), Some(last)]) = (&function.blocks[body].params[..], ends) {
             found.insert(variable, (first.min(last), first.max(last)));
         }
@@ -104,11 +104,11 @@ fn tile(
         && matches!(memory(function, from.array), Memory::Global(_))
         && access.path.is_empty()
         && from.path.is_empty();
-    let empty = init.is_empty() && function.insts[fill].results.is_empty();
-    if !(empty && by_one && ascending && plain && copies && whole)
-        || !function.insts[last].op.is_terminator()
-        || !matches!(function.ty(array), Type::Local(ty) if *ty.extents() == [count as u32])
-    {
+    let no_more = init.is_empty()
+        && function.insts[fill].results.is_empty()
+        && function.insts[last].op.is_terminator()
+        && matches!(function.ty(array), Type::Local(ty) if *ty.extents() == [count as u32]);
+    if !(no_more && by_one && ascending && plain && copies && whole) {
         return None;
     }
     // All other uses are loads in what follows.
