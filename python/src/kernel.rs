@@ -65,6 +65,9 @@ impl Ready {
 /// The arguments of a call by the kernel's parameters.
 pub type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
 
+/// The kernel of a launch, its dimensions and its arguments, for Python.
+type Called<'py> = (Bound<'py, Kernel>, Vec<usize>, Vec<Bound<'py, PyAny>>);
+
 impl Kernel {
     pub fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
         if let Some(ready) = self.ready.get() {
@@ -138,7 +141,7 @@ impl Kernel {
         slf: &Bound<'py, Kernel>,
         args: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<(Bound<'py, Kernel>, Vec<usize>, Vec<Bound<'py, PyAny>>)> {
+    ) -> PyResult<Called<'py>> {
         let called = call(slf, args, named)?;
         Ok((called.kernel, called.dim.extents().to_vec(), called.given.into_vec()))
     }
