@@ -66,7 +66,7 @@ impl Ready {
 pub type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
 
 /// The kernel of a launch, its dimensions and its arguments, for Python.
-type Called<'py> = (Bound<'py, Kernel>, Vec<usize>, Vec<Bound<'py, PyAny>>);
+type Launched<'py> = (Bound<'py, Kernel>, Vec<usize>, Vec<Bound<'py, PyAny>>);
 
 impl Kernel {
     pub fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
@@ -141,7 +141,7 @@ impl Kernel {
         slf: &Bound<'py, Kernel>,
         args: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Called<'py>> {
+    ) -> PyResult<Launched<'py>> {
         let called = call(slf, args, named)?;
         Ok((called.kernel, called.dim.extents().to_vec(), called.given.into_vec()))
     }
