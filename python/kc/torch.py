@@ -118,9 +118,15 @@ def _fill(node, tensors, outputs):
 
 
 def _view(tensor):
-    """A NumPy array of a tensor's memory: asking a tensor through DLPack takes ten times as long. Types that NumPy lacks stay tensors."""
+    """A NumPy array of a tensor's memory: asking a tensor through DLPack takes ten times as long.
+
+    What NumPy lacks (types, devices, layouts) stays a tensor, of which the launch says what it cannot take.
+    """
     tensor = tensor.detach()
-    return tensor if tensor.dtype == torch.bfloat16 or tensor.is_conj() or tensor.is_neg() else tensor.numpy()
+    try:
+        return tensor.numpy()
+    except (TypeError, RuntimeError):
+        return tensor
 
 
 def _views(tensors):

@@ -18,7 +18,7 @@ use generate::Kernel;
 use rayon::prelude::*;
 
 /// Kernels of one run.
-const COUNT: u64 = 300;
+const COUNT: u64 = 500;
 
 /// The same of tiles.
 const TILES: u64 = 40;
@@ -27,7 +27,7 @@ const TILES: u64 = 40;
 const HOST: u64 = 5;
 
 /// The same of launches whose threads meet.
-const THREADS: u64 = 100;
+const THREADS: u64 = 150;
 
 /// The simulator runs one launch of threads that meet in so many.
 const SIM: u64 = 5;

@@ -238,3 +238,9 @@ def test_blocks_of_threads():
         assert torch.equal(y, x.detach() ** 2 - sums)
         y.sum().backward()
         assert torch.equal(x.grad, 2 * x.detach() - block)
+
+
+def test_what_numpy_lacks_is_refused_by_the_launch():
+    f = kc.torch.function(wave, outputs=["y"])
+    with pytest.raises(kc.ArgumentError, match="E1005.*`x`"):
+        f(4, 2.0, torch.ones(4, dtype=torch.bfloat16), double(4))
