@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ._arguments import parameters_of, refuse
+from ._arguments import field_of, parameters_of, refuse
 from ._kernel import Kernel
 
 
@@ -44,9 +44,9 @@ class Function:
                 raise refuse("E1010", text, "name it among the outputs, or write to an array of its own")
         self._checked.add(kernel)
 
-    def bind(self, dim, arguments, named, make):
+    def bind(self, dim, arguments, named, maker):
         """The kernel for the launch, the dimensions, the arguments in the order of the parameters with ``make(shape, scalar)`` for
-        outputs, and those by name.
+        outputs, and those by name. ``maker(arrays)`` is ``make`` for a call with these arrays.
         """
         if not self._checked:
             self._check(self.kernel)
@@ -59,12 +59,22 @@ class Function:
             if name in given or name in self.shapes:
                 raise refuse("E1004", f"`{name}` is given twice, or is an output")
         given.update(named)
+        make = maker(array for name, kind in about if name in given for array in _given(name, kind, given[name]))
         made = {name: make(_shape(kind, self.shapes[name], dim, given), kind["scalar"]) for name, kind in about if name in self.shapes}
         # With the values that are left out.
         kernel, dim, values = self.kernel._arguments(dim, **given, **made)
         if kernel not in self._checked:
             self._check(kernel)
         return kernel, dim, values, made
+
+
+def _given(name, kind, value):
+    """The arrays of an argument."""
+    if "fields" in kind:
+        for field, inner in kind["fields"].items():
+            yield from _given(f"{name}.{field}", inner, field_of(name, value, field))
+    elif "ndim" in kind:
+        yield value
 
 
 def _shape(kind, shape, dim, given):

@@ -44,12 +44,22 @@ class _Function(Function):
     def __call__(self, dim, arguments, named):
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
-        kernel, dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar)))
+        kernel, dim, values, made = self.bind(dim, arguments, named, _maker)
         call = _Call(kernel, self.free, dim, list(self.shapes), made)
         leaves = []
         call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(kernel), values)]
         found = _Launch.apply(call, *leaves)
         return found if len(self.shapes) > 1 else found[0]
+
+
+def _maker(arrays):
+    """Makes outputs where the arrays are."""
+    device = next((array.device for array in arrays if _is_on_gpu(array)), None)
+    return lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar), device=device)
+
+
+def _is_on_gpu(array):
+    return isinstance(array, torch.Tensor) and array.is_cuda
 
 
 class _Leaf:
@@ -66,6 +76,8 @@ class _Call:
         self.kernel, self.dim, self.names, self.made = kernel, tuple(dim), names, made
         self.free = free
         self.versions, self.numbers = [], []
+        #: Whether the arrays are in the memory of a GPU.
+        self.on_gpu = False
 
     def leaf(self, name, kind, value, leaves):
         """The argument with a place for each tensor."""
@@ -93,6 +105,10 @@ class _Call:
 
     def filled(self, tensors, outputs):
         return [_fill(node, tensors, outputs) for node in self.tree]
+
+    def zeros(self):
+        """The outputs as they were before the launch, on the host."""
+        return {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in self.made.items()}
 
     def unchanged(self):
         for name, array, digest in self.versions:
@@ -129,6 +145,44 @@ def _view(tensor):
         return tensor
 
 
+class _OnHost:
+    """A call and the gradients of its arrays, as a run on the host takes them."""
+
+    def __init__(self, call, tensors, outputs, gradients):
+        self.call = call
+        self.arguments = Arguments(call.kernel, call.filled(tensors, _views(outputs)))
+        #: Gradients by name, and arrays of NumPy whose elements must be apart.
+        self.given, self.own = {}, {}
+        for slot in self.arguments.slots:
+            if not slot.floats:
+                continue
+            if slot.name in gradients:
+                self.given[slot.name] = _view(gradients[slot.name])
+            else:
+                # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
+                self.own[slot.name] = slot.array if is_plain(slot.array) else apart(slot.array)
+                self.given[slot.name] = zeros_like(self.own[slot.name])
+
+    def data(self, others):
+        """The arguments, with other arrays in the place of some."""
+        return self.arguments.filled(lambda slot: others.get(slot.name, self.own.get(slot.name, slot.array)))
+
+    def look(self, form):
+        """Raises where the order of the launch's threads shows in the gradient."""
+        call = self.call
+        looked = _native.look(call.kernel, call.dim, self.data(_views(call.zeros())), self.given, [])
+        if form is not None and not looked and len(call.free) < _MOST_FORMS:
+            call.free.add(form)
+
+
+def _on_host(tensors):
+    return [tensor.detach().cpu() for tensor in tensors]
+
+
+def _all_on_host(tensors):
+    return dict(zip(tensors, _on_host(tensors.values())))
+
+
 def _views(tensors):
     return {name: _view(tensor) for name, tensor in tensors.items()}
 
@@ -149,7 +203,9 @@ class _Launch(torch.autograd.Function):
         found = [outputs[name] for name in call.names]
         # Only autograd keeps outputs: it tells when they are changed.
         call.made = {name: (tensor.shape, tensor.dtype) for name, tensor in outputs.items()}
+        call.on_gpu = any(map(_is_on_gpu, found))
         ctx.call, ctx.count = call, len(tensors)
+        ctx.where = [tensor.device for tensor in found]
         ctx.save_for_backward(*tensors, *found)
         ctx.save_for_forward(*tensors)
         whole = [tensor for tensor in found if not tensor.is_floating_point()]
@@ -172,36 +228,32 @@ class _Launch(torch.autograd.Function):
         call, saved = ctx.call, ctx.saved_tensors
         tensors = [tensor if tensor.is_contiguous() else tensor.detach().contiguous() for tensor in saved[: ctx.count]]
         outputs = dict(zip(call.names, saved[ctx.count :]))
+        seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
         call.unchanged()
         records = _native.records(call.kernel, [])
+        leaves = [leaf for node in call.tree for leaf in _leaves(node)]
+        wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
+        on_gpu = call.on_gpu and not wanted and _native.is_alone(call.kernel)
+        if call.on_gpu and not on_gpu:
+            # The derivative takes memory of its own, which it has on the host.
+            tensors, outputs, seeds = _on_host(tensors), _all_on_host(outputs), _all_on_host(seeds)
+        found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
         if records:
             # The launch runs again, with what its derivative needs written down.
-            outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
-        arguments = Arguments(call.kernel, call.filled(tensors, _views(outputs)))
-        leaves = [leaf for node in call.tree for leaf in _leaves(node)]
-        found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
-        seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
-        given, own = {}, {}
-        for slot in arguments.slots:
-            if slot.floats:
-                gradient = found.get(slot.name, seeds.get(slot.name))
-                if gradient is not None:
-                    gradient = _view(gradient)
-                else:
-                    # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
-                    own[slot.name] = slot.array if is_plain(slot.array) else apart(slot.array)
-                    gradient = zeros_like(own[slot.name])
-                given[slot.name] = gradient
+            outputs = call.zeros()
         form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in leaves])
-        if not records and (form is None or form not in call.free):
-            # The launch ran without a look at whether the order of its threads shows in the gradient.
-            fresh = _views({name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()})
-            before = arguments.filled(lambda slot: fresh.get(slot.name, own.get(slot.name, slot.array)))
-            looked = _native.look(call.kernel, call.dim, before, given, [])
-            if form is not None and not looked and len(call.free) < _MOST_FORMS:
-                call.free.add(form)
-        wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
-        data = arguments.filled(lambda slot: own.get(slot.name, slot.array))
+        # The launch ran without a look at whether the order of its threads shows in the gradient.
+        unseen = not records and (form is None or form not in call.free)
+        if on_gpu:
+            if unseen:
+                _OnHost(call, _on_host(tensors), call.zeros(), _all_on_host({**found, **seeds})).look(form)
+            data = call.filled(tensors, _views(outputs))
+            given = {name: _view(gradient) for name, gradient in {**found, **seeds}.items() if gradient.is_floating_point()}
+        else:
+            run = _OnHost(call, tensors, outputs, {**found, **seeds})
+            if unseen:
+                run.look(form)
+            data, given = run.data({}), run.given
         values = _native.gradient(
             call.kernel, call.dim, data, given, [], parameters=wanted, backward=not records, silent=True
         )
@@ -212,9 +264,9 @@ class _Launch(torch.autograd.Function):
             if not ctx.needs_input_grad[1 + leaf.index]:
                 continue
             if leaf.is_array:
-                result[leaf.index] = found[leaf.name]
+                result[leaf.index] = found[leaf.name].to(tensor.device)
             elif leaf.name in values:
-                made = torch.tensor(np.asarray(values[leaf.name]).tolist(), dtype=tensor.dtype)
+                made = torch.tensor(np.asarray(values[leaf.name]).tolist(), dtype=tensor.dtype, device=tensor.device)
                 result[leaf.index] = made.reshape(tensor.shape)
             else:
                 text = f"the argument `{leaf.name}` of kernel `{call.kernel.__name__}` has no gradient"
@@ -228,12 +280,16 @@ class _Launch(torch.autograd.Function):
         for leaf in (leaf for node in call.tree for leaf in _leaves(node)):
             tangent = tangents[leaf.index]
             if tangent is not None and tensors[leaf.index].is_floating_point():
-                along[leaf.name] = tangent.detach().contiguous() if leaf.is_array else tangent.tolist()
-        outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
+                along[leaf.name] = tangent.detach().cpu().contiguous() if leaf.is_array else tangent.tolist()
+        if call.on_gpu:
+            # Forward mode runs on the host.
+            tensors = _on_host(tensors)
+        outputs = call.zeros()
         call.unchanged()
         values = call.filled(tensors, _views(outputs))
         found = call.kernel.jvp(call.dim, *values, tangents=along)
-        return tuple(_tensor(found[name], outputs[name]) if name in found else None for name in call.names)
+        like = dict(zip(call.names, ctx.where))
+        return tuple(_tensor(found[name], outputs[name]).to(like[name]) if name in found else None for name in call.names)
 
 
 class _Once(torch.autograd.Function):

@@ -138,7 +138,7 @@ impl<'k, 'py> Binder<'k, 'py> {
         if let Some(gradients) = &self.gradients {
             let name = self.signature.name(&place.path, self.structs);
             if let Some(gradient) = gradients.get(&name) {
-                let Some(other) = view::view(gradient)?.filter(|other| other.gpu.is_none()) else {
+                let Some(other) = view::view(gradient)?.filter(|other| other.gpu == view.gpu) else {
                     return Err(Refused::new("E1005", format!("its gradient is {}", found(gradient))).into());
                 };
                 let (its, _) = describe(ty, &other, self.structs)?;
@@ -167,8 +167,9 @@ impl<'k, 'py> Binder<'k, 'py> {
 /// What is asked of an array on a GPU and is done on the host.
 pub fn on_gpu(what: &str) -> Refused {
     let what = if what == "it" { String::new() } else { format!("{what} ") };
-    Refused::new("E1104", format!("{what}is in the memory of a GPU, and this runs on the host"))
-        .help("copy it to the host first, for PyTorch with `.cpu()`; launches alone take arrays on a GPU")
+    Refused::new("E1104", format!("{what}is in the memory of a GPU, and this runs on the host")).help(
+        "copy it to the host first, for PyTorch with `.cpu()`; launches and `kc.torch.function` take arrays on a GPU",
+    )
 }
 
 /// An error that names its argument.

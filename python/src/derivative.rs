@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use kc::analysis::alias::Root;
-use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part};
+use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part, Queue};
 use kc::{Outcome, Warning};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
 use crate::arguments::{self, Arguments};
-use crate::bind::Binder;
+use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
 use crate::kernel::{Kernel, Ready, conclude};
 use crate::memory::{apart, zeros_like};
+use crate::view::Gpu;
 
 /// Arrays that are one: parameter, then fields, of each.
 type Same = Vec<(Vec<u32>, Vec<u32>)>;
@@ -154,10 +155,21 @@ impl<'py> Call<'_, 'py> {
     /// Runs it; `silent`: what it prints was printed before.
     pub fn run(self, py: Python<'py>, part: Part, silent: bool) -> PyResult<Found> {
         let (kernel, gradient, dim) = (&self.ready.kernel, self.gradient, self.dim);
-        let binder = bound(gradient, self.values, self.gradients)?;
-        // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
-        // written. Who called has seen to what they share.
-        let ran = py.detach(|| unsafe { kernel.gradient_bound(gradient, dim, &binder.laid, part) });
+        let binder = Binder::new(gradient.signature(), gradient.structs()).with(self.gradients).anywhere();
+        let binder = filled(binder, self.values)?;
+        let ran = match binder.gpu() {
+            // Its own memory, and a kernel that runs again, are for who calls to see to.
+            Some(_) if part == Part::Both => return Err(bind::on_gpu("an array").raise(py)),
+            Some(Gpu { ordinal, stream }) => {
+                let queue = Queue { ordinal, stream };
+                // SAFETY: as below, and as for launches there.
+                let ran = py.detach(|| unsafe { kernel.backward_resident(gradient, dim, &binder.laid, queue) });
+                ran.map(|outcome| (outcome, Vec::new()))
+            }
+            // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
+            // written. Who called has seen to what they share.
+            None => py.detach(|| unsafe { kernel.gradient_bound(gradient, dim, &binder.laid, part) }),
+        };
         let (outcome, found) = match ran {
             Ok((mut outcome, found)) => {
                 warn(py, std::mem::take(&mut outcome.warnings))?;
@@ -173,7 +185,8 @@ impl<'py> Call<'_, 'py> {
     /// integers alone that there is nothing to raise.
     pub fn look(self, py: Python<'py>) -> PyResult<bool> {
         let (kernel, gradient, dim) = (&self.ready.kernel, self.gradient, self.dim);
-        let binder = bound(gradient, self.values, self.gradients)?;
+        let binder = Binder::new(gradient.signature(), gradient.structs()).with(self.gradients);
+        let binder = filled(binder, self.values)?;
         // SAFETY: as above.
         py.detach(|| unsafe { kernel.look(gradient, dim, &binder.laid) }).map_err(|error| error::raise(py, &error))
     }
@@ -202,12 +215,8 @@ pub fn derived(py: Python<'_>, ready: &Ready, form: Form) -> PyResult<Arc<Gradie
     py.detach(|| ready.kernel.gradient_of(form)).map_err(|error| error::raise(py, &error))
 }
 
-fn bound<'g, 'py>(
-    gradient: &'g Gradient,
-    values: &[Bound<'py, PyAny>],
-    gradients: Gradients<'py>,
-) -> PyResult<Binder<'g, 'py>> {
-    let mut binder = Binder::new(gradient.signature(), gradient.structs()).with(gradients);
+/// With all arguments.
+fn filled<'g, 'py>(mut binder: Binder<'g, 'py>, values: &[Bound<'py, PyAny>]) -> PyResult<Binder<'g, 'py>> {
     for (n, value) in values.iter().enumerate() {
         binder.bind(n, value).map_err(|fault| fault.raise(value.py()))?;
     }
@@ -228,6 +237,13 @@ fn warn(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<()> {
 pub fn records(kernel: &Bound<'_, Kernel>, same: Same) -> PyResult<bool> {
     let py = kernel.py();
     Ok(derived(py, kernel.get().ready(py)?, form_of(false, same))?.records())
+}
+
+/// Whether the derivative of a launch takes nothing but the arguments and their gradients, so that these may be on a GPU.
+#[pyfunction]
+pub fn is_alone(kernel: &Bound<'_, Kernel>) -> PyResult<bool> {
+    let py = kernel.py();
+    Ok(derived(py, kernel.get().ready(py)?, Form::default())?.is_alone())
 }
 
 /// Runs the kernel in forward mode: `values`, then a tangent for each.

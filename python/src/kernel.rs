@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use kc::embed::{Dim, Signature};
+use kc::embed::{Dim, Queue, Signature};
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -52,8 +52,9 @@ impl Ready {
             binder.bind(n, value).map_err(|fault| fault.raise(py))?;
         }
         if let Some(Gpu { ordinal, stream }) = binder.gpu() {
+            let queue = Queue { ordinal, stream };
             // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by libraries that know of the stream.
-            let launched = py.detach(|| unsafe { self.kernel.launch_resident(dim, &binder.laid, ordinal, stream) });
+            let launched = py.detach(|| unsafe { self.kernel.launch_resident(dim, &binder.laid, queue) });
             return launched.map_err(|error| error::raise(py, &error));
         }
         // SAFETY: the arguments fit, and `given` and the binder keep their memory.

@@ -50,7 +50,7 @@ mod _native {
     #[pymodule_export]
     use super::arguments::Arguments;
     #[pymodule_export]
-    use super::derivative::{gradient, look, records, tangents};
+    use super::derivative::{gradient, is_alone, look, records, tangents};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]

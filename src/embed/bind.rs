@@ -118,15 +118,24 @@ impl Bound {
         block
     }
 
-    /// Gives arrays of floats without a gradient one of zeros in a copy of the struct of arguments.
-    pub(super) fn complete(&self, block: &mut [u64], structs: &StructTable) -> Result<Vec<Buffer>> {
-        let mut made = Vec::new();
-        let lacks = |array: &&BoundArray| {
+    /// Arrays of floats without a gradient.
+    fn without_gradient<'a>(&'a self, structs: &'a StructTable) -> impl Iterator<Item = &'a BoundArray> {
+        self.arrays.iter().filter(|array| {
             array.descriptor.grad == 0
                 && array.descriptor.data != 0
                 && Type::from(array.ty.element).holds_floats(structs)
-        };
-        for array in self.arrays.iter().filter(lacks) {
+        })
+    }
+
+    /// Whether an array of floats has no gradient.
+    pub(super) fn lacks_gradients(&self, structs: &StructTable) -> bool {
+        self.without_gradient(structs).next().is_some()
+    }
+
+    /// Gives arrays of floats without a gradient one of zeros in a copy of the struct of arguments.
+    pub(super) fn complete(&self, block: &mut [u64], structs: &StructTable) -> Result<Vec<Buffer>> {
+        let mut made = Vec::new();
+        for array in self.without_gradient(structs) {
             let zeros = Buffer::zeroed((array.below + array.bytes) as u64, "a gradient")?;
             // Descriptors are aligned to words.
             block[((array.offset + descriptor::GRAD) / 8) as usize] = zeros.address() + array.below as u64;

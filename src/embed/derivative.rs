@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
 use super::kernel::{HOW, rank, ready, signature};
+use super::resident::Residents;
 use super::{Error, Kernel, Module, Outcome, Warning};
 use crate::abi::{LaunchBounds, argument_layout};
 use crate::analysis::alias::Root;
@@ -72,7 +73,7 @@ pub struct Gradient {
     records: bool,
     threads: Threads,
     /// Its backward entry where that takes nothing but the arguments and their gradients.
-    alone: Option<Alone>,
+    pub(super) alone: Option<Alone>,
     entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
     /// What its runs take for granted or leave out, until the first of them has told it.
     findings: Mutex<Vec<Diagnostic>>,
@@ -81,10 +82,11 @@ pub struct Gradient {
 }
 
 /// A backward entry without memory of its own. Most are: their launches lay out nothing but the struct of arguments.
-struct Alone {
-    entry: FuncId,
+pub(super) struct Alone {
+    pub entry: FuncId,
     /// Bytes of its struct of arguments, which begins as that of the kernel.
-    size: usize,
+    pub size: usize,
+    pub resident: Residents,
 }
 
 /// What a gradient run was.
@@ -93,6 +95,12 @@ pub(super) struct Ran {
     pub dims: usize,
     pub report: Report,
     parameters: Vec<ParameterGradient>,
+}
+
+impl Ran {
+    pub fn new(bounds: LaunchBounds, dims: usize, report: Report) -> Ran {
+        Ran { bounds, dims, report, parameters: Vec::new() }
+    }
 }
 
 impl Gradient {
@@ -112,7 +120,7 @@ impl Gradient {
             let function = &ir.functions[entry];
             let types: Vec<Type> = function.params().iter().map(|&param| function.ty(param)).collect();
             let size = argument_layout(&types, &ir.structs).1.size as usize;
-            function.tape.is_empty().then_some(Alone { entry, size })
+            function.tape.is_empty().then(|| Alone { entry, size, resident: Residents::default() })
         });
         let findings = Mutex::new(session::findings(&program, forward, Direction::Gradient));
         let (entries, told) = (Mutex::default(), Mutex::default());
@@ -132,6 +140,11 @@ impl Gradient {
     /// Whether it needs values that the launch overwrites. Then there is no [`Part::Backward`].
     pub fn records(&self) -> bool {
         self.records
+    }
+
+    /// Whether [`Part::Backward`] takes nothing but the arguments and their gradients, as it must where the arrays are on a GPU.
+    pub fn is_alone(&self) -> bool {
+        self.alone.is_some()
     }
 
     /// Whether [`Part::Backward`] reads the elements of the array at `path`: the parameter, then fields.
@@ -177,7 +190,7 @@ impl Gradient {
         if let Some(alone) = alone {
             // SAFETY: the caller's promise.
             let report = unsafe { self.run_alone(kernel, alone, bounds, bound) }?;
-            return Ok(Ran { bounds, dims: dim.extents().len(), report, parameters: Vec::new() });
+            return Ok(Ran::new(bounds, dim.extents().len(), report));
         }
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =

@@ -8,18 +8,17 @@ use smallvec::SmallVec;
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
 use super::derivative::{Form, Gradient, Part, Tangents};
+use super::resident::Residents;
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
-use crate::diag::Code;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Lanes, Module as Ir};
-use crate::run::devices::Resident;
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::launch::other_lanes;
 use crate::run::program::{self, Program};
 use crate::run::told;
-use crate::run::{Fail, Result, fail};
+use crate::run::{Fail, Result};
 use crate::types::{MAX_DIMS, StructTable};
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
@@ -27,7 +26,7 @@ use crate::types::{MAX_DIMS, StructTable};
 /// It is compiled when it is first launched. Clones share the compiled code, and several threads may launch at once.
 #[derive(Clone)]
 pub struct Kernel {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     pub(super) threads: usize,
     /// None: as the device likes it.
     pub(super) block_dim: Option<u32>,
@@ -54,17 +53,16 @@ pub struct Warning {
     pub text: String,
 }
 
-struct Shared {
-    module: Module,
+pub(super) struct Shared {
+    pub module: Module,
     device: &'static dyn Device,
-    forward: FuncId,
+    pub forward: FuncId,
     signature: Signature,
     entry: Entry,
     /// As they were asked for.
     gradients: Mutex<HashMap<Form, Arc<Gradient>>>,
     tangents: OnceLock<Tangents>,
-    /// By the GPU that it is loaded on.
-    resident: Mutex<HashMap<i32, Arc<Resident>>>,
+    pub resident: Residents,
     /// The same kernel for launches of other blocks.
     others: Mutex<HashMap<Lanes, Arc<Shared>>>,
 }
@@ -84,7 +82,7 @@ impl Kernel {
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);
-        let (gradients, resident) = (Mutex::default(), Mutex::default());
+        let (gradients, resident) = (Mutex::default(), Residents::default());
         let (tangents, others) = (OnceLock::new(), Mutex::default());
         let block_dim = module.blocks();
         let shared = Shared { forward, signature, entry, gradients, tangents, resident, others, device, module };
@@ -172,7 +170,7 @@ impl Kernel {
         Job { block_dim: self.block_dim.unwrap_or(Job::BLOCK_DIM), ..Job::new(bounds, block, self.threads) }
     }
 
-    fn bounds(&self, dim: &Dim) -> Result<LaunchBounds> {
+    pub(super) fn bounds(&self, dim: &Dim) -> Result<LaunchBounds> {
         let shared = &*self.shared;
         bind::bounds(dim, &shared.module.program().module.functions[shared.forward], self.block_dim)
     }
@@ -312,51 +310,6 @@ impl Kernel {
         self.conclude(program, shared.forward, &bounds, dims, ran)
     }
 
-    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it. The arrays are in the memory of that GPU:
-    /// of this number, or else of the one that the driver says. Indices are not tested.
-    ///
-    /// # Errors
-    /// The arguments do not fit (`E1006`), there is no driver or no such GPU (`E1104`), or it refuses the launch (`E1107`).
-    ///
-    /// # Safety
-    /// As for [`Kernel::launch_bound`], until the launch is over; the stream stays as long.
-    #[doc(hidden)]
-    pub unsafe fn launch_resident(
-        &self,
-        dim: &Dim,
-        bound: &Bound,
-        ordinal: Option<i32>,
-        stream: u64,
-    ) -> std::result::Result<(), Error> {
-        let program = self.shared.module.program();
-        let run = || {
-            let bounds = self.bounds(dim)?;
-            let ordinal = match ordinal {
-                Some(ordinal) => ordinal,
-                None => one_gpu(bound)?,
-            };
-            let resident = self.resident(ordinal)?;
-            let block = self.block_dim.unwrap_or(Job::BLOCK_DIM);
-            // SAFETY: the caller's promise.
-            unsafe { resident.launch(stream, &bounds, bound.block(), block) }
-        };
-        run().map_err(|error| self.error(error, program))
-    }
-
-    /// The kernel on a GPU, loaded when it is first asked for.
-    fn resident(&self, ordinal: i32) -> Result<Arc<Resident>> {
-        let shared = &*self.shared;
-        let known = || shared.resident.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&ordinal) {
-            return Ok(found.clone());
-        }
-        let module = &shared.module.program().module;
-        let load = || Resident::load(module, shared.forward, &HOW, ordinal);
-        let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
-        // Two threads may both load it; one's is kept.
-        Ok(known().entry(ordinal).or_insert(made).clone())
-    }
-
     /// Compiles what a launch of this size runs, if that was not done yet.
     ///
     /// # Errors
@@ -388,18 +341,6 @@ impl Kernel {
     pub(super) fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
         Error::new(vec![*error], program.clone())
     }
-}
-
-/// The GPU in whose memory all arrays are, by what the driver says of their addresses.
-fn one_gpu(bound: &Bound) -> Result<i32> {
-    let mut known = None;
-    for &(address, _) in bound.memory.iter().chain(&bound.constant) {
-        let ordinal = Resident::ordinal_of(address)?;
-        if *known.get_or_insert(ordinal) != ordinal {
-            return Err(fail(Code::E1104, "the arrays of the launch are in the memory of several GPUs"));
-        }
-    }
-    Ok(known.unwrap_or(0))
 }
 
 /// How many coordinates the threads of a kernel ask for.

@@ -8,6 +8,7 @@
 //! | `module` | what comes of a source file? |
 //! | `kernel` | how is a kernel launched? |
 //! | `derivative` | how are its derivatives? |
+//! | `resident` | how does either run where a GPU's arrays are? |
 //! | `error` | why did something not work? |
 //!
 //! What a user needs of it stands at the root of the crate.
@@ -22,6 +23,7 @@ mod element;
 mod error;
 mod kernel;
 mod module;
+mod resident;
 
 #[cfg(test)]
 mod tests;
@@ -33,3 +35,4 @@ pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome, Warning};
 pub use module::{Given, Module};
+pub use resident::Queue;
