@@ -11,7 +11,7 @@ use kc::codegen::llvm::{Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostO
 use kc::diag::Level;
 use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
-use kc::ir::{FuncId, Module};
+use kc::ir::{FuncId, Lanes, Module};
 use kc::run::devices::sim::Kernel;
 use kc::run::devices::{Executable as _, Job, Trial};
 use kc::types::Type;
@@ -114,6 +114,12 @@ pub fn check(programs: &[&Program], ways: &[Way]) -> Vec<Verdict> {
 fn check_file(programs: &[&Program], ways: &[Way]) -> Option<Vec<Verdict>> {
     let mut request = Request::default();
     request.gradients.backward = false;
+    // Those of one file are for the same blocks.
+    let lanes = |program: &Program| program.counted.map(|counted| Lanes { threads: program.block_dim, counted });
+    if programs.iter().any(|program| lanes(program) != lanes(programs[0])) {
+        return None;
+    }
+    request.lanes = lanes(programs[0]);
     let compilation = timed(0, || Compiler::new().load_text(Path::new("random.py"), file(programs), &request));
     if let Some(error) = compilation.diagnostics.iter().find(|d| d.level == Level::Error) {
         if programs.len() > 1 {
@@ -159,6 +165,10 @@ impl<'a> Run<'a> {
             (Some(trap), _) => Verdict::Wrong(None, format!("the interpreter traps: {}", trap.message)),
             _ => Verdict::Same(0),
         };
+        let verdict = match wrong_answer(program, module, kernel, &expected) {
+            Some(message) if matches!(verdict, Verdict::Same(_)) => Verdict::Wrong(None, message),
+            _ => verdict,
+        };
         Run { program, kernel, bounds, expected, verdict }
     }
 
@@ -198,6 +208,21 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// Where the interpreter left something else than the program must come to.
+fn wrong_answer(program: &Program, module: &Module, kernel: FuncId, found: &Arguments) -> Option<String> {
+    let answer = program.answer.as_ref()?;
+    let function = &module.functions[kernel];
+    let mut arrays = function.params().iter().filter(|&&p| matches!(function.ty(p), Type::Array(_)));
+    let n = arrays.position(|&p| function.values[p].name.as_deref() == Some("o")).expect("there is an output");
+    let numbers: Vec<i32> =
+        found.arrays[n].words.iter().flat_map(|word| [*word as i32, (*word >> 32) as i32]).collect();
+    let at = answer.iter().zip(&numbers).position(|(wanted, found)| wanted != found);
+    if numbers.len() < answer.len() {
+        return Some(format!("`o` has {} numbers, not {}", numbers.len(), answer.len()));
+    }
+    at.map(|at| format!("`o`, number {at}: the interpreter has {}, the program comes to {}", numbers[at], answer[at]))
 }
 
 pub fn arguments(program: &Program, module: &Module, kernel: FuncId) -> Arguments {

@@ -103,7 +103,20 @@ pub fn program(seed: u64) -> Program {
     let functions = (0..generator.random.below(3)).map(|n| generator.function(n)).collect();
     let (kernel, dims) = generator.kernel();
     let Generator { structs, exact, uses, .. } = generator;
-    Program { seed, structs, functions, kernel, dims, extents: EXTENTS, block_dim: 16, mild: false, exact, uses }
+    Program {
+        seed,
+        structs,
+        functions,
+        kernel,
+        dims,
+        extents: EXTENTS,
+        block_dim: 16,
+        counted: None,
+        answer: None,
+        mild: false,
+        exact,
+        uses,
+    }
 }
 
 impl Generator {

@@ -15,6 +15,7 @@
 //! | [`table`] | which built-ins are there, and for which types? |
 //! | [`generate`], [`statements`], [`expressions`] | what is a random program? |
 //! | [`tiles`] | what is a random kernel of tiles? |
+//! | [`lanes`] | and one whose threads have values of their own? |
 //! | [`numbers`] | what does it work on? |
 //! | [`tree`] | how is it kept and printed? |
 //! | [`check`] | does it give the same bits everywhere? |
@@ -27,6 +28,7 @@ mod check;
 mod cpp;
 mod expressions;
 mod generate;
+mod lanes;
 mod numbers;
 mod random;
 mod shrink;
@@ -49,6 +51,9 @@ const COUNT: u64 = 100;
 
 /// The same of tiles.
 const TILES: u64 = 20;
+
+/// The same of threads that have values of their own.
+const LANES: u64 = 40;
 
 /// The first program of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
 const FIRST: u64 = 10_100;
@@ -81,6 +86,11 @@ fn programs_give_the_same_bits_everywhere() {
 #[test]
 fn tiles_give_the_same_bits_everywhere() {
     same_bits(tiles::program, TILES);
+}
+
+#[test]
+fn threads_of_blocks_come_to_what_their_program_says() {
+    same_bits(lanes::program, LANES);
 }
 
 fn same_bits(program: fn(u64) -> Program, count: u64) {
@@ -131,7 +141,10 @@ fn same_bits(program: fn(u64) -> Program, count: u64) {
     }
     for (n, (program, way, why)) in wrong.iter().enumerate() {
         println!("WRONG: seed {}: {why}", program.seed);
-        if n < SHOWN && variable("KC_PROGRAMS_KEEP").is_none() {
+        if program.answer.is_some() && way.is_none() {
+            // A smaller one has another answer.
+            println!("{}", file(&[program]));
+        } else if n < SHOWN && variable("KC_PROGRAMS_KEEP").is_none() {
             println!("{}", file(&[&smaller(program, *way)]));
         }
     }

@@ -118,6 +118,8 @@ pub fn program(seed: u64) -> Program {
         uses: g.uses,
         extents: EXTENTS,
         block_dim: threads,
+        counted: None,
+        answer: None,
         mild: !seed.is_multiple_of(4),
     }
 }

@@ -92,6 +92,19 @@ def elements(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), z: wp.array
 
 
 @wp.kernel
+def updates(x: wp.array2d(dtype=float), at: wp.array(dtype=int), y: wp.array2d(dtype=float)):
+    # What each adds is not lost, wherever it read before, and though the second place is one.
+    b, lane = wp.tid()
+    t = wp.tile_load(x[b], shape=B)
+    v = t[B - 1 - lane]
+    t[at[lane]] += v * v
+    w = t[(lane + 1) % B]
+    t[lane - lane] += w * x[b, lane]
+    t[(lane * 0) & 7] -= t[B - 1 - lane] * 0.5
+    y[b, lane] = t[lane] * v + w
+
+
+@wp.kernel
 def softmax(x: wp.array3d(dtype=float), y: wp.array3d(dtype=float)):
     i, j, k = wp.tid()
     v = x[i, j, k]
@@ -255,6 +268,21 @@ def cases():
         {"y": y, "z": z, "x.grad": slope(lambda x: np.stack(elements_of(x)), x, up)},
         block_dim=8, rtol=2e-5, atol=2e-5,
     )
+
+    at = np.array([3, 3, 0, 7, 3, 0, 5, 3], dtype=np.int32)
+
+    def updates_of(x):
+        t = np.array(x)
+        v = t[:, ::-1].copy()
+        for lane in range(8):
+            t[:, at[lane]] += v[:, lane] ** 2
+        w = np.roll(t, -1, axis=1)
+        t[:, 0] += (w * x).sum(1)
+        t[:, 0] -= 0.5 * t.sum(1)
+        return t * v + w
+
+    x = rng.random((3, 8)).astype(np.float32)
+    yield both("updates", [3, 8], updates_of, x, {"at": at}, block_dim=8)
 
     def softmax_of(x):
         e = np.exp(x.reshape(2, 3, 2, 16))

@@ -14,7 +14,7 @@ use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::CompareOp;
+use crate::ir::{CompareOp, Const};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{BOOL, Element, I32, LocalArrayType, Type};
@@ -66,7 +66,9 @@ impl Body<'_, '_> {
             return index;
         }
         let (ty, span) = (index.ty, index.span);
-        let (condition, then) = (self.no_thread(span), Box::new(Expr::new(ExprKind::Zero, ty, span)));
+        // Another value than any index, so that the choice stays until threads are known.
+        let none = ty.scalar_part().map_or(ExprKind::Zero, |scalar| ExprKind::Const(Const::new(scalar, u64::MAX)));
+        let (condition, then) = (self.no_thread(span), Box::new(Expr::new(none, ty, span)));
         let kind = ExprKind::Select { condition: Box::new(condition), then, otherwise: Box::new(index) };
         Expr::new(kind, ty, span)
     }

@@ -13,6 +13,7 @@
 //!
 //! - What differs between threads, or is done by each ([`varying`]), goes into loops; what is the same for all is computed once.
 //! - Neighbouring instructions of threads share a loop ([`split`]), unless one reads of a tile what another thread sets before.
+//! - An update of an element is done by each thread as a whole ([`updates`]).
 //! - What a later loop needs of an earlier one is kept in an array with an element for each thread, but for indices, which
 //!   are computed again.
 //!
@@ -20,6 +21,7 @@
 
 mod run;
 mod split;
+mod updates;
 mod varying;
 
 use super::block_threads::has_tiles;
@@ -147,7 +149,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> R
     local_arrays::of_threads(&mut function, &module.structs, pipelines::MAX_LOCAL_SCALARS);
     pipelines::clean(&mut function, &module.structs, effects);
     let seeds = Seeds::gather(&mut function, lanes);
-    let varying = varying::Varying::of(&function, &seeds, &own);
+    let varying = varying::Varying::of(&function, effects, &seeds, &own);
     split::split(&mut function, effects, &seeds, varying, &own, lanes)?;
     without_edges(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);

@@ -37,6 +37,13 @@ impl Reach {
         }
     }
 
+    /// With what another instruction touches.
+    pub(super) fn and(mut self, other: Reach) -> Reach {
+        self.touches.extend(other.touches);
+        self.effects |= other.effects;
+        self
+    }
+
     /// Whether it reads a tile that it also sets: what is read is what all threads have set by then. `but`: it may read
     /// elements that it sets itself, as updates do.
     pub(super) fn rereads(&self, function: &Function, but: bool) -> bool {
@@ -101,7 +108,7 @@ fn may_meet(a: &Memory, b: &Memory) -> bool {
     matches!((a, b), (Memory::Global(_), Memory::Global(_))) || a == b
 }
 
-fn same_element(function: &Function, a: &Touch, b: &Touch) -> bool {
+pub(super) fn same_element(function: &Function, a: &Touch, b: &Touch) -> bool {
     let (Some(first), Some(second)) = (&a.indices, &b.indices) else { return false };
     let number = |v| function.as_const(v).and_then(|c| c.as_int());
     let same = |(&i, &j)| i == j || number(i).is_some() && number(i) == number(j);

@@ -1,6 +1,7 @@
 //! Puts what differs between threads into loops over the threads.
 
 use super::run::{Reach, Run};
+use super::updates::gather;
 use super::varying::Varying;
 use super::{Refused, Seeds};
 use crate::analysis::effects::EffectTable;
@@ -184,11 +185,12 @@ impl Split<'_> {
 
     /// The first instructions, `kept`, stay where they are.
     fn block(&mut self, block: BlockId, kept: usize, sinks: &[Sink]) {
-        let all = std::mem::take(&mut self.b.function.blocks[block].insts);
+        let mut first = std::mem::take(&mut self.b.function.blocks[block].insts);
+        let (all, updates) = gather(self.f(), self.effects, first.split_off(kept));
         let outside = self.b.switch_to(block);
-        all[..kept].iter().for_each(|&id| self.b.append(id));
+        first.into_iter().for_each(|id| self.b.append(id));
         let (mut run, mut together, mut begun) = (Run::default(), 0u32, None);
-        for &id in &all[kept..] {
+        for id in all {
             let inst = self.b.function.insts[id].clone();
             self.b.span = inst.span;
             if inst.results.first().is_some_and(|&result| self.seeds.has(result)) {
@@ -235,7 +237,11 @@ impl Split<'_> {
                     self.b.append(id);
                 }
                 Class::Each => {
-                    if run.ends_before(self.f(), &reach) {
+                    let whole = match updates.get(&id) {
+                        Some(&set) => Reach::of(self.f(), self.effects, id).and(Reach::of(self.f(), self.effects, set)),
+                        None => Reach::of(self.f(), self.effects, id),
+                    };
+                    if run.ends_before(self.f(), &whole) {
                         self.flush(&mut run, &[]);
                     }
                     run.push(id, reach);

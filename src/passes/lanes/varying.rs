@@ -3,10 +3,11 @@
 //! Those that come of the number of the thread, of what it reads where that says, or of a way through the code that it decides
 //! about. What a tile holds is the same for all, whoever set it.
 
-use super::Seeds;
+use super::{Seeds, updates};
 use crate::analysis::alias::{Root, root};
-use crate::ids::{IdSet, IdVec};
-use crate::ir::{BlockId, FuncId, Function, Inst, Op, ValueId};
+use crate::analysis::effects::EffectTable;
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 pub(super) struct Varying {
@@ -16,15 +17,17 @@ pub(super) struct Varying {
 struct Search<'a> {
     function: &'a Function,
     own: &'a IdSet<FuncId>,
+    /// What updates read, by the store.
+    updates: IdMap<InstId, ValueId>,
     values: IdVec<ValueId, bool>,
     changed: bool,
 }
 
 impl Varying {
     /// `own`: the functions in which each thread does something for itself.
-    pub(super) fn of(function: &Function, seeds: &Seeds, own: &IdSet<FuncId>) -> Varying {
+    pub(super) fn of(function: &Function, effects: &EffectTable, seeds: &Seeds, own: &IdSet<FuncId>) -> Varying {
         let values = function.values.ids().map(|value| seeds.has(value)).collect();
-        let mut search = Search { function, own, values, changed: true };
+        let mut search = Search { function, own, updates: updates::all(function, effects), values, changed: true };
         while std::mem::take(&mut search.changed) {
             search.block(function.entry, false);
         }
@@ -117,6 +120,10 @@ impl Search<'_> {
                         args.iter().for_each(|&arg| self.own_array(arg));
                     }
                     inst.results.iter().for_each(|&result| self.grow(result, varies));
+                    // One thread after the other updates it: each finds what the one before has left.
+                    if let Some(&read) = self.updates.get(&id) {
+                        self.grow(read, varies);
+                    }
                 }
             }
         }
