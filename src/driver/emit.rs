@@ -8,7 +8,7 @@ use super::remarks::remarks;
 use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
-use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::llvm::{self, Arch, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -121,8 +121,8 @@ impl Job<'_> {
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
-        let &Options { opt, fmad, layout, grid, abi, cpu, checked, .. } = self.options;
-        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false };
+        let &Options { opt, fmad, tensor_cores, layout, grid, abi, cpu, checked, .. } = self.options;
+        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let translated =
@@ -178,6 +178,7 @@ impl Job<'_> {
                     covering: grid == llvm::Grid::Covering,
                     processors: cpu.version_names(),
                     sites: self.sites(),
+                    tensor: device(self.options.ptx.first().copied().unwrap_or(Arch::DEFAULT)).tensor(),
                 };
                 meta::emit(module, kernels, options)
             }

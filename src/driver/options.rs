@@ -1,7 +1,7 @@
 //! What can be asked of the back ends?
 
 pub use crate::codegen::cuda::Abi;
-pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
+pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
 pub use crate::ir::Lanes;
 pub use crate::passes::same_arrays::SameArrays;
 
@@ -54,6 +54,8 @@ pub struct Options {
     pub opt: Opt,
     /// GPU code may fuse a * b + c into one rounding.
     pub fmad: bool,
+    /// Which products of tiles the GPU's instructions for matrices do, in PTX.
+    pub tensor_cores: TensorCores,
     /// How GPU code finds the elements of arrays.
     pub layout: ArrayLayout,
     /// With which grids GPU code may be launched.
@@ -76,6 +78,7 @@ impl Default for Options {
         Options {
             opt: Opt::Full,
             fmad: true,
+            tensor_cores: TensorCores::On,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
             abi: Abi::Warp,

@@ -352,6 +352,7 @@ pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
         checked: false,
+        tensor_cores: TensorCores::On,
     }
 }
 

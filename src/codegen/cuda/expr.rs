@@ -202,6 +202,7 @@ impl Translator<'_> {
             | Op::For { .. }
             | Op::While { .. }
             | Op::Barrier
+            | Op::Product(..)
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Check(..)

@@ -555,6 +555,13 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.barrier();
                 return;
             }
+            Op::Product(product, operands) => {
+                let given = self.product(frame, product, operands);
+                if result.is_none() {
+                    return;
+                }
+                given
+            }
             Op::Print { format, args } => {
                 self.print(frame, format, args);
                 return;

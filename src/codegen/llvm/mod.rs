@@ -53,6 +53,7 @@ mod print_format;
 mod processor;
 mod report;
 mod results;
+mod tensor;
 mod vector;
 mod versions;
 mod warp;
@@ -65,12 +66,14 @@ pub use machine::{Arch, Machine, native_processor};
 pub use nvptx::{emit_ptx, emit_ptx_located, emit_ptx_marked};
 pub use processor::Processor;
 pub use report::emit_plan;
+pub use crate::passes::block_threads::TensorCores;
 
 use std::collections::HashMap;
 
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{self, FuncId};
 use crate::limits::MAX_LOCAL_BYTES;
+use crate::passes::block_threads::Tensor;
 use crate::source::Span;
 use crate::types::{Layout, Type};
 
@@ -117,6 +120,15 @@ pub struct PtxOptions {
     pub grid: Grid,
     /// Indices of components are tested, which only the simulator can be told of.
     pub checked: bool,
+    /// Which products of tiles the instructions for matrices do.
+    pub tensor_cores: TensorCores,
+}
+
+impl PtxOptions {
+    /// What multiplies matrices.
+    pub fn tensor(&self) -> Tensor {
+        Tensor { cores: self.tensor_cores, arch: self.arch.number }
+    }
 }
 
 /// What host code is compiled for.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::ops;
+use super::product::Multiply;
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};
@@ -226,6 +227,8 @@ pub(super) enum Code {
         span: Span,
     },
     /// `offset` and `bytes` in the function's local memory.
+    /// A product of tiles.
+    Product(Box<Multiply>),
     LocalArray {
         to: u32,
         offset: u64,

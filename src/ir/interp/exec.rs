@@ -388,6 +388,13 @@ impl<'p> Machine<'p, '_, '_> {
             Code::IsSet { to, array } => frame[*to as usize] = u64::from(frame[*array as usize] != 0),
             Code::Gradient { to, array } => gradient(frame, *to as usize, *array as usize),
             Code::View { to, array, ndim, dims, span } => self.view(frame, *to, *array, *ndim, dims, *span),
+            Code::Product(multiply) => {
+                // SAFETY: the slots are those of local arrays, which live as long as the frame.
+                unsafe { multiply.run(frame) };
+                if let Some([from, to, count]) = multiply.kept {
+                    copy_slots(frame, from, to, count);
+                }
+            }
             Code::LocalArray { to, offset, bytes } => {
                 let address = local + offset;
                 self.locals.clear(address, *bytes);
