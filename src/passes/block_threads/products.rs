@@ -412,11 +412,16 @@ fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
         if zeroed.is_some_and(|(zero, _)| zero == id) {
             continue;
         }
-        let added = nest.added(value, access)?;
         if zeroed.is_some_and(|(_, of)| of == place) {
-            backs.push((id, value, added));
+            let Some(&Op::Binary(BinaryOp::Add, x, y)) = nest.op(value) else { return None };
+            let both = [x, y].iter().all(|&v| matches!(nest.op(v), Some(Op::Load(read)) if read == access));
+            backs.push((id, [x, y].map(|v| function.values[v].def)));
+            if !both || x == y {
+                return None;
+            }
             continue;
         }
+        let added = nest.added(value, access)?;
         let product = nest.before_cast(added);
         let factor = other(nest.product(product, None)?, [0, 1])?;
         sums = sums.or(nest.scalar(product));
@@ -429,18 +434,17 @@ fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
     let (taken, result) = result?;
     // First the element is read, then it is zero, then that is read and what was read first added, which leaves it as it was.
     if let Some((zero, of)) = zeroed {
-        let &[(back, value, added)] = &backs[..] else { return None };
-        let again = nest.loads.iter().map(|load| load.1).filter(|&id| {
+        let &[(back, added)] = &backs[..] else { return None };
+        let reads = nest.loads.iter().map(|load| load.1).filter(|&id| {
             function.insts[id].op.access().is_some_and(|access| access.array == of.array)
         });
-        let reads: Vec<usize> = again.map(position).collect::<Option<_>>()?;
+        let reads: Vec<InstId> = reads.collect();
         let &[before, after] = &reads[..] else { return None };
-        let old = function.def(taken).is_some() && before < position(zero)? && position(zero)? < after && after < position(back)?;
-        let first_read = match function.values[taken].def {
-            ValueDef::Result(id, _) => position(id)? == before,
-            ValueDef::Param(..) => false,
-        };
-        put_back = of == result && added == taken && old && first_read && function.def(value).is_some();
+        let order = [before, zero, after, back].map(position);
+        let in_order = order.iter().all(Option::is_some) && order.is_sorted();
+        let is = |def: ValueDef, id: InstId| matches!(def, ValueDef::Result(of, _) if of == id);
+        let both = [before, after].into_iter().all(|id| added.iter().any(|&def| is(def, id)));
+        put_back = of == result && both && in_order && is(function.values[taken].def, before);
     }
     let outputs: Vec<Place> = first.iter().chain(&second).map(|&(place, _)| place).collect();
     let inputs: Vec<Place> = first.iter().chain(&second).map(|&(_, factor)| factor).chain([result]).collect();
