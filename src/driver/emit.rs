@@ -8,7 +8,7 @@ use super::remarks::remarks;
 use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
-use crate::codegen::llvm::{self, Arch, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -155,7 +155,8 @@ impl Job<'_> {
                 .map_err(boxed);
             }
             Artefact::Plan => {
-                llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, atomics: Atomics::Called })
+                let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };
+                llvm::emit_plan(module, kernels, &host, self.options.tensor())
             }
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
@@ -178,7 +179,7 @@ impl Job<'_> {
                     covering: grid == llvm::Grid::Covering,
                     processors: cpu.version_names(),
                     sites: self.sites(),
-                    tensor: device(self.options.ptx.first().copied().unwrap_or(Arch::DEFAULT)).tensor(),
+                    tensor: self.options.tensor(),
                 };
                 meta::emit(module, kernels, options)
             }

@@ -3,6 +3,7 @@
 pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
 pub use crate::ir::Lanes;
+use crate::passes::block_threads::Tensor;
 pub use crate::passes::same_arrays::SameArrays;
 
 /// One kind of result.
@@ -70,6 +71,15 @@ pub struct Options {
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,
+    /// The architecture that metadata and plans speak of: of several the first.
+    pub arch: Arch,
+}
+
+impl Options {
+    /// What multiplies matrices there.
+    pub fn tensor(&self) -> Tensor {
+        Tensor { cores: self.tensor_cores, arch: self.arch.number }
+    }
 }
 
 /// As `kc compile` has it.
@@ -86,6 +96,7 @@ impl Default for Options {
             cpu: Cpu::Native,
             checked: false,
             ptx: Vec::new(),
+            arch: Arch::DEFAULT,
         }
     }
 }

@@ -36,7 +36,7 @@ fn plans_know_the_processor() {
     {
         let cpu = Cpu::from_name(name).expect("a processor of the table");
         let plan =
-            emit_plan(&module, &kernels, &HostOptions { checked: false, opt: Opt::Full, cpu, atomics: Atomics::Plain });
+            emit_plan(&module, &kernels, &HostOptions { checked: false, opt: Opt::Full, cpu, atomics: Atomics::Plain }, Default::default());
         assert!(plan.contains(lanes), "{name}\n{plan}");
     }
 }

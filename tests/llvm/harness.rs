@@ -325,7 +325,7 @@ pub fn host_code(text: &str, checked: bool, atomics: Atomics) -> (String, String
     let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::V4, atomics };
     let ir =
         emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
-    (emit_plan(&module, &[kernel], &options), ir)
+    (emit_plan(&module, &[kernel], &options, Default::default()), ir)
 }
 
 /// Kernel `@k` runs as so many lanes of vectors of 512 bits: by plan, and in the code.

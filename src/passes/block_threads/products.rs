@@ -47,9 +47,20 @@ pub struct Tensor {
     pub arch: u32,
 }
 
+/// The first architecture with TensorFloat-32.
+const TF32: u32 = 80;
+
 impl Tensor {
     /// No instruction: chains of `fma`.
     pub const NONE: Tensor = Tensor { cores: TensorCores::Off, arch: 0 };
+
+    /// Why the architecture does not have what was asked for by name.
+    pub fn missing(self) -> Option<String> {
+        (self.cores == TensorCores::Tf32 && self.arch < TF32).then(|| {
+            let arch = self.arch;
+            format!("sm_{arch} has no instructions for TensorFloat-32, which `--tensor-cores tf32` asks for")
+        })
+    }
 
     /// What multiplies elements of these types, to be added up in `sums`; or why nothing does.
     fn unit(self, [a, b]: [Scalar; 2], sums: Scalar, size: [u32; 3]) -> Result<Unit, String> {

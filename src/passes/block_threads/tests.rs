@@ -13,7 +13,7 @@ fn form(body: &str) -> String {
     let module = parse(&format!("{head}{body}return\n}}\n")).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(verify(&module), Ok(()));
     let kernel = module.find("k").expect("a kernel");
-    let made = shared(&module, &[kernel]).expect("a form").into_owned();
+    let made = shared(&module, &[kernel], Tensor::NONE).expect("a form").into_owned();
     assert_eq!(verify(&made), Ok(()), "{}", print(&made));
     print(&made)
 }
@@ -69,5 +69,5 @@ fn sums_are_those_of_every_thread() {
 #[test]
 fn a_kernel_without_tiles_stays() {
     let module = parse("kernel @k(%x: array(dtype=float32)) rank 1 {\nreturn\n}\n").expect("it parses");
-    assert!(matches!(shared(&module, &[FuncId(0)]), Ok(Cow::Borrowed(_))));
+    assert!(matches!(shared(&module, &[FuncId(0)], Tensor::NONE), Ok(Cow::Borrowed(_))));
 }
