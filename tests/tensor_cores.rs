@@ -217,10 +217,11 @@ fn each_architecture_gets_what_it_has() {
         assert!(text.contains("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), "{arch}");
         assert!(text.contains("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), "{arch}");
         assert!(text.contains("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"), "{arch}");
+        assert!(text.contains("cp.async.cg.shared.global") && text.contains("cp.async.wait_all"), "{arch}");
     }
     let turing = ptx(&f16, "sm_75", &[]);
     assert!(turing.contains("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32") && turing.contains("ldmatrix"));
-    assert!(!turing.contains("m16n8k16") && !turing.contains("tf32"));
+    assert!(!turing.contains("m16n8k16") && !turing.contains("tf32") && !turing.contains("cp.async"));
     assert!(!ptx(&f16, "sm_90", &["--tensor-cores", "off"]).contains("mma.sync"));
     let f64s = Folder::with(HALVES[4]);
     assert!(ptx(&f64s, "sm_80", &[]).contains("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"));

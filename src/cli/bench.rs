@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::tensor_cores::TensorCoresArg;
 use super::run::{compile, report};
+use super::tensor_cores::TensorCoresArg;
 use super::{Exit, output};
 use crate::codegen::llvm::{Cpu, Machine};
 use crate::driver;

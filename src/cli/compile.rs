@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::tensor_cores::TensorCoresArg;
 use super::inputs::Input;
+use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::policy::Policy;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::tensor_cores::TensorCoresArg;
 use super::supervise::End;
+use super::tensor_cores::TensorCoresArg;
 use super::trial::TrialArgs;
 use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};

@@ -68,8 +68,7 @@ pub(super) struct Shared {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-pub(super) const HOW: How =
-    How {
+pub(super) const HOW: How = How {
     checked: true,
     fmad: false,
     tensor_cores: devices::TensorCores::On,

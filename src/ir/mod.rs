@@ -59,6 +59,8 @@
 //!     `float64`, in any order, and rounds once where `c` has less. Whole warps of the block do it with the instructions for matrices
 //!     of their GPU; `take` gives each thread what it is to have of `c` in registers, `keep` adds to that, `put` puts it back, and between the
 //!     first and the last the elements in `c` are anything. Where a block has no whole warp, its threads add in `c` itself, by `fma`.
+//! 23. `copy` sets the first rows and columns of a tile to elements of an array of two dimensions, from the named one on, which the array
+//!     has. The threads of the block do it together; it is done at the next barrier, and before that nobody touches either.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.

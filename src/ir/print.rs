@@ -514,6 +514,10 @@ impl<'a> Printer<'a> {
                 }
                 args.iter().for_each(|&value| self.also(value));
             }
+            Op::Copy([rows, columns], args) => {
+                self.write(format_args!("copy {rows} {columns}"));
+                args.iter().for_each(|&value| self.also(value));
+            }
             Op::Print { format, args } => {
                 self.put("print ");
                 self.put(&quote(format));

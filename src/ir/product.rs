@@ -117,7 +117,7 @@ impl Unit {
     pub fn fits(self, [rows, columns, inner]: [u32; 3]) -> bool {
         let [row, column, step] = self.fragment();
         let step = if step == 16 { 8 } else { step };
-        let whole = |length: u32, part: u32| length > 0 && length % part == 0;
+        let whole = |length: u32, part: u32| length > 0 && length.is_multiple_of(part);
         whole(rows, row) && whole(columns, column) && whole(inner, step)
     }
 }
@@ -134,7 +134,7 @@ impl Product {
     pub fn patch(&self) -> [u32; 2] {
         let [row, column, _] = self.unit.fragment();
         let (down, across) = (self.size[0] / row, self.size[1] / column);
-        let divisors = |n: u32| (1..=n.min(MOST_FRAGMENTS)).filter(move |part| n % part == 0);
+        let divisors = |n: u32| (1..=n.min(MOST_FRAGMENTS)).filter(move |part| n.is_multiple_of(*part));
         let enough = WARPS.min(down * across);
         let mut best = [1, 1];
         for part in divisors(down).flat_map(|d| divisors(across).map(move |a| [d, a])) {

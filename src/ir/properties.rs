@@ -148,6 +148,9 @@ impl Op {
                 let writes = product.part.writes();
                 Properties { reads: true, writes, convergent: true, cost: Cost::Memory, ..VALUE }
             }
+            Op::Copy(..) => {
+                Properties { reads: true, writes: true, may_trap: true, convergent: true, cost: Cost::Memory, ..VALUE }
+            }
             Op::Print { .. } => Properties { io: Io::Output, cost: Cost::Slow, ..VALUE },
             Op::Assert { .. } | Op::Check(..) => Properties { io: Io::Error, may_trap: true, ..VALUE },
         }
@@ -177,7 +180,7 @@ impl Op {
             Op::If { .. } | Op::For { .. } | Op::While { .. } => {}
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
             // Made behind differentiation.
-            Op::Product(..) => {}
+            Op::Product(..) | Op::Copy(..) => {}
             Op::Barrier | Op::Print { .. } | Op::Assert { .. } | Op::Check(..) => {}
         }
         list

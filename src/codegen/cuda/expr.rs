@@ -203,6 +203,7 @@ impl Translator<'_> {
             | Op::While { .. }
             | Op::Barrier
             | Op::Product(..)
+            | Op::Copy(..)
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Check(..)

@@ -551,8 +551,12 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::Atomic { op, access, value } => self.atomic(frame, *op, access, *value, inst),
             Op::AtomicCas { access, expected, new } => self.atomic_cas(frame, access, [*expected, *new], inst),
+            Op::Copy(size, operands) => {
+                self.copy(frame, *size, operands);
+                return;
+            }
             Op::Barrier => {
-                self.barrier();
+                self.barrier(frame);
                 return;
             }
             Op::Product(product, operands) => {

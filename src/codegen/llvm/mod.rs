@@ -58,6 +58,7 @@ mod vector;
 mod versions;
 mod warp;
 
+pub use crate::passes::block_threads::TensorCores;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
@@ -66,7 +67,6 @@ pub use machine::{Arch, Machine, native_processor};
 pub use nvptx::{emit_ptx, emit_ptx_located, emit_ptx_marked};
 pub use processor::Processor;
 pub use report::emit_plan;
-pub use crate::passes::block_threads::TensorCores;
 
 use std::collections::HashMap;
 

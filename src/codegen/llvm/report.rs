@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
 use super::{Cpu, HostOptions, Opt};
-use crate::passes::block_threads::{self, Tensor};
 use crate::analysis::alias::{Root, root};
 use crate::codegen::privatization;
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Function, Module, Op, ValueId};
+use crate::passes::block_threads::{self, Tensor};
 use crate::types::Type;
 
 /// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how workers share a launch.

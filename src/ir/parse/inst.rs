@@ -173,6 +173,14 @@ impl<'t> Parser<'t> {
                 }
                 Op::Product(Product { part, unit, size, turned }, args)
             }
+            "copy" => {
+                let size = [self.number()?, self.number()?];
+                let mut args = Values::new();
+                while self.eat_mark(',') {
+                    args.push(self.value()?);
+                }
+                Op::Copy(size, args)
+            }
             "print" => {
                 let format = self.text()?;
                 let mut args = Values::new();

@@ -136,6 +136,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
   %40: vec4f = product take f16 16 8 16, %37
   %41: vec4f = product keep f16 16 8 16 left_turned right_turned, %37, %38, %39, %40
   product put f16 16 8 16, %37, %41
+  copy 8 16, %39, %row, %n, %29
   return
 }
 "#;

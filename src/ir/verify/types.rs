@@ -214,6 +214,20 @@ impl Typing<'_> {
             }
             Op::Barrier => Ok(Types::new()),
             Op::Product(product, args) => self.product(product, args),
+            Op::Copy(size, args) => {
+                let &[tile, array, row, column] = &args[..] else {
+                    return Err("it has another number of operands".into());
+                };
+                let (Type::Local(to), Type::Array(from)) = (self.ty(tile), self.ty(array)) else {
+                    return Err("the operands are no tile and no array".into());
+                };
+                let fits = to.ndim == 2 && from.ndim == 2 && to.extents().iter().zip(size).all(|(a, b)| a >= b);
+                check(to.block && fits && to.element == from.element, "the tile does not fit the array")?;
+                check(to.element != Element::Scalar(Scalar::Bool), "the elements are not numbers")?;
+                check(matches!(to.element, Element::Scalar(_)), "the elements are not numbers")?;
+                check(self.ty(row) == I32 && self.ty(column) == I32, "an index is not int32")?;
+                Ok(Types::new())
+            }
             Op::Print { args, .. } => {
                 check(args.iter().all(|&a| self.ty(a).as_scalar().is_some()), "only scalars are printed")?;
                 Ok(Types::new())

@@ -225,7 +225,7 @@ impl Search<'_> {
             _ if product.is_some_and(|(_, result)| result == touch.array) => {
                 product.map_or(By::Any, |(product, _)| By::Patches(product.owners()))
             }
-            None if product.is_some() => By::Any,
+            None if product.is_some() || matches!(function.insts[id].op, Op::Copy(..)) => By::Any,
             None => By::All,
             Some(Share::OneThread) => By::First,
             Some(Share::Dealt(dealt)) => dealt.owner(function, touch).map_or(By::Any, By::Owner),

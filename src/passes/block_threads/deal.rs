@@ -3,13 +3,11 @@
 use super::accesses::{Memory, Touch, memory};
 use super::fill::{Fill, fills};
 use super::plan::{Nest, Plan};
-use super::products::Found;
+use super::products::{Copied, Found};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::{
-    Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, Part, Product, Unit, ValueId, Values,
-};
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, Part, Product, Unit, ValueId, Values};
 use crate::passes::rebuild::Rebuild;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
@@ -127,6 +125,11 @@ impl Dealer<'_> {
                     self.product(id, found, *unit);
                     continue;
                 }
+                Some(Plan::Copy(copied)) => {
+                    self.one_thread();
+                    self.copy(copied);
+                    continue;
+                }
                 Some(Plan::Gone) => continue,
                 None => {}
             }
@@ -157,6 +160,15 @@ impl Dealer<'_> {
         let part = if self.setting.contains(&id) { Part::Set } else { Part::Add };
         let product = Product { part, unit, size: found.size, turned: found.turned };
         self.b().effect(Op::Product(product, Values::from_slice(&[found.c, found.a, found.b])));
+    }
+
+    fn copy(&mut self, copied: &Copied) {
+        let [row, column] = copied.first.map(|first| match first {
+            Some(first) => self.rebuild.current(first),
+            None => self.int(0),
+        });
+        let array = self.rebuild.current(copied.array);
+        self.b().effect(Op::Copy(copied.size, Values::from_slice(&[copied.tile, array, row, column])));
     }
 
     /// A block that stays as it is.

@@ -55,6 +55,7 @@ fn filled(
         (Some(Plan::Deal(nest)), _) if sets_all(function, effects, nest, array) => Fill::Whole,
         (Some(Plan::Deal(nest)), _) if keeps_to_own(function, effects, nest, array) => Fill::Each(first),
         (Some(Plan::Product(found, _)), _) if found.c == array && found.is_whole(function) => Fill::Product(first),
+        (Some(Plan::Copy(copied)), _) if copied.tile == array => Fill::Whole,
         // What it adds up in goes into another tile.
         (Some(Plan::Product(found, _)), _) if ![found.a, found.b, found.c].contains(&array) => Fill::Whole,
         (None, &Op::If { condition, then, otherwise }) if condition != array => {

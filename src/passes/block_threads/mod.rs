@@ -17,6 +17,7 @@
 //! | `accesses` | what does code touch, and do iterations of a loop touch the same? |
 //! | `plan` | which loops are dealt out, and what does one thread do alone? |
 //! | `products` | which loops are products of matrices? |
+//! | `tensor` | which of these do instructions for matrices compute? |
 //! | `fill` | are the zeros of a new tile needed? |
 //! | `deal` | carries the plans out |
 //! | `rows` | how long are the rows of tiles that are multiplied? |
@@ -33,6 +34,7 @@ pub(super) mod plan;
 mod products;
 mod registers;
 mod rows;
+mod tensor;
 
 use std::borrow::Cow;
 
@@ -44,7 +46,7 @@ use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op, Unit};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
-pub use products::{Tensor, TensorCores};
+pub use tensor::{Tensor, TensorCores};
 
 /// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
 pub const MOST_BYTES: u64 = 48 << 10;

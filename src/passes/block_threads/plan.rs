@@ -10,10 +10,11 @@
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
 use super::accesses::{Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
-use super::products::{self, Found, Tensor};
+use super::products::{self, Copied, Found};
+use super::tensor::Tensor;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
-use crate::ids::{IdMap, IdVec};
+use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, Unit, ValueId};
 use crate::passes::loops::trips;
 use crate::types::I32;
@@ -26,6 +27,8 @@ pub(in crate::passes) enum Plan {
     OneThread,
     /// Warps multiply matrices.
     Product(Found, Unit),
+    /// A part of an array is copied into a tile.
+    Copy(Copied),
     /// Something else does it as well.
     Gone,
 }
@@ -77,6 +80,7 @@ pub(in crate::passes) fn plan(function: &Function, effects: &EffectTable, tensor
     let counts = counts(function);
     let mut planner = Planner { function, effects, ranges, loops, counts, uses, tensor, plans: IdMap::default() };
     planner.block(function.entry);
+    planner.copies();
     planner.plans
 }
 
@@ -115,6 +119,29 @@ impl Planner<'_> {
             any |= dealt;
         }
         any
+    }
+
+    /// What only loads factors of products is copied, where there are instructions for that.
+    fn copies(&mut self) {
+        let factor = |plan: &Plan| match plan {
+            Plan::Product(found, _) => Some([found.a, found.b]),
+            _ => None,
+        };
+        let factors: IdSet<ValueId> = self.plans.values().filter_map(factor).flatten().collect();
+        if !self.tensor.copies() || factors.is_empty() {
+            return;
+        }
+        let copied = |plan: &Plan| match plan {
+            Plan::Deal(nest) => products::copied(self.function, &self.ranges, nest),
+            _ => None,
+        };
+        let found: Vec<(InstId, Copied)> = self
+            .plans
+            .iter()
+            .filter_map(|(&id, plan)| Some((id, copied(plan)?)))
+            .filter(|(_, copied)| factors.contains(&copied.tile))
+            .collect();
+        self.plans.extend(found.into_iter().map(|(id, copied)| (id, Plan::Copy(copied))));
     }
 
     /// A product; where what comes next adds it to another tile and nothing else reads it, it is added there at once.

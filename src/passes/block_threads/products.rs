@@ -4,93 +4,15 @@
 //! the products of two tiles' elements to a third tile's. Reversed, such loops add to the adjoints of both factors, each of which another
 //! loop would have to share out; [`part`] makes a nest for each, in which every element is added up in the order that it was.
 
+use super::accesses::defined_in;
+use super::plan as dealt;
+use super::tensor::Tensor;
+use crate::analysis::ranges::Ranges;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, Unit, ValueDef, ValueId, Values};
 use crate::passes::loops::trips;
 use crate::types::{Element, I32, Scalar, Type};
-
-/// Which products the instructions for matrices do ("tensor cores").
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum TensorCores {
-    /// None: all are chains of `fma`, in the order of the host.
-    Off,
-    /// Those of half floats, and of `float64`.
-    #[default]
-    On,
-    /// Those of `float32` too, rounded to TensorFloat-32.
-    Tf32,
-}
-
-impl TensorCores {
-    pub const ALL: [TensorCores; 3] = [TensorCores::Off, TensorCores::On, TensorCores::Tf32];
-
-    /// The word of options and metadata.
-    pub fn name(self) -> &'static str {
-        match self {
-            TensorCores::Off => "off",
-            TensorCores::On => "on",
-            TensorCores::Tf32 => "tf32",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<TensorCores> {
-        TensorCores::ALL.into_iter().find(|choice| choice.name() == name)
-    }
-}
-
-/// What multiplies matrices where code is compiled for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tensor {
-    pub cores: TensorCores,
-    /// Of the architecture: 90 is `sm_90`.
-    pub arch: u32,
-}
-
-/// The first architecture with TensorFloat-32.
-const TF32: u32 = 80;
-
-impl Tensor {
-    /// No instruction: chains of `fma`.
-    pub const NONE: Tensor = Tensor { cores: TensorCores::Off, arch: 0 };
-
-    /// Why the architecture does not have what was asked for by name.
-    pub fn missing(self) -> Option<String> {
-        (self.cores == TensorCores::Tf32 && self.arch < TF32).then(|| {
-            let arch = self.arch;
-            format!("sm_{arch} has no instructions for TensorFloat-32, which `--tensor-cores tf32` asks for")
-        })
-    }
-
-    /// What multiplies elements of these types, to be added up in `sums`; or why nothing does.
-    fn unit(self, [a, b]: [Scalar; 2], sums: Scalar, size: [u32; 3]) -> Result<Unit, String> {
-        if self.cores == TensorCores::Off {
-            return Err("tensor cores are off".into());
-        }
-        let is_half = |s: Scalar| matches!(s, Scalar::F16 | Scalar::BF16);
-        let (unit, least) = match (a, b, sums) {
-            (Scalar::F16, Scalar::F16, Scalar::F32) if self.arch < 80 => (Unit::F16Short, 75),
-            (Scalar::F16, Scalar::F16, Scalar::F32) => (Unit::F16, 80),
-            (Scalar::BF16, Scalar::BF16, Scalar::F32) => (Unit::Bf16, 80),
-            (Scalar::F64, Scalar::F64, Scalar::F64) => (Unit::F64, 80),
-            // Both are whole in TensorFloat-32.
-            (a, b, Scalar::F32) if is_half(a) && is_half(b) => (Unit::Tf32, 80),
-            (_, _, Scalar::F32) if self.cores == TensorCores::Tf32 => (Unit::Tf32, 80),
-            (a, b, Scalar::F32) if is_half(a) || is_half(b) => (Unit::Tf32Pair, 80),
-            (_, _, Scalar::F32) => return Err("float32 would lose bits (tensor cores `tf32` round them)".into()),
-            _ => return Err(format!("no instruction multiplies {} and {}", a.name(), b.name())),
-        };
-        let ([row, column, _], [m, n, k]) = (unit.fragment(), size);
-        if self.arch < least {
-            return Err(format!("sm_{} has no instruction for {} and {}", self.arch, a.name(), b.name()));
-        }
-        if !unit.fits(size) {
-            let step = if matches!(unit, Unit::F64) { 4 } else { 8 };
-            return Err(format!("{m} x {n} x {k} is not made of parts of {row} x {column} x {step}"));
-        }
-        Ok(unit)
-    }
-}
 
 /// A product as a nest computes it: `c += a b`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -165,7 +87,10 @@ impl<'a> Nest<'a> {
             let only = loops.next().copied();
             only.filter(|_| loops.next().is_none())
         };
-        let (middle_id, plain) = (inner(outer.body)?, |id: InstId| matches!(&function.insts[id].op, Op::For { init, .. } if init.is_empty()));
+        let (middle_id, plain) = (
+            inner(outer.body)?,
+            |id: InstId| matches!(&function.insts[id].op, Op::For { init, .. } if init.is_empty()),
+        );
         let middle = counted(function, middle_id)?;
         let innermost = inner(middle.body)?;
         let loops = [outer, middle, counted(function, innermost)?];
@@ -260,7 +185,11 @@ impl<'a> Nest<'a> {
 
     fn is_zero(&self, value: ValueId) -> bool {
         matches!(self.op(value), Some(Op::Zero))
-            || self.function.as_const(value).and_then(|c| c.as_float()).is_some_and(|x| x == 0.0 && x.is_sign_positive())
+            || self
+                .function
+                .as_const(value)
+                .and_then(|c| c.as_float())
+                .is_some_and(|x| x == 0.0 && x.is_sign_positive())
     }
 
     fn carries(&self) -> bool {
@@ -304,7 +233,8 @@ pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
     let (a, b) = if has(&first, c.at[0]) { (first, second) } else { (second, first) };
     let fits = has(&a, c.at[0]) && has(&a, inner) && has(&b, c.at[1]) && has(&b, inner);
     let count = nest.loads_of(c.array);
-    let known = nest.loads.len() == count + nest.loads_of(a.array) + if a.array == b.array { 0 } else { nest.loads_of(b.array) };
+    let known = nest.loads.len()
+        == count + nest.loads_of(a.array) + if a.array == b.array { 0 } else { nest.loads_of(b.array) };
     let alone = c.array != a.array && c.array != b.array && count == 1 && known;
     let size = [c.at[0], c.at[1], inner].map(|level| nest.loops[level].trips);
     (fits && alone && c.scalar.size() <= sums.size()).then_some(Found {
@@ -316,6 +246,61 @@ pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
         factors: [a.scalar, b.scalar],
         sums,
     })
+}
+
+/// A part of an array that is copied into a whole tile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::passes) struct Copied {
+    pub tile: ValueId,
+    pub array: ValueId,
+    pub size: [u32; 2],
+    /// The indices of the first element; None: 0.
+    pub first: [Option<ValueId>; 2],
+}
+
+/// The part that loops which are dealt out copy, if that is all that they do: `tile[i, j] = array[row + i, column + j]`, which the array has.
+pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -> Option<Copied> {
+    let [outer, inner] = &nest.loops[..] else { return None };
+    let (mut load, mut store) = (None, None);
+    for body in [outer.body, inner.body] {
+        for &id in &function.blocks[body].insts {
+            match &function.insts[id].op {
+                Op::Const(_) | Op::Yield(_) | Op::Binary(BinaryOp::Add, ..) => {}
+                Op::For { .. } if id == inner.inst => {}
+                Op::Load(access) if load.is_none() => load = Some((id, access)),
+                Op::Store { access, value } if store.is_none() => store = Some((access, *value)),
+                _ => return None,
+            }
+        }
+    }
+    let ((id, from), (to, value)) = (load?, store?);
+    let (Type::Local(tile), Type::Array(array)) = (function.ty(to.array), function.ty(from.array)) else { return None };
+    let here = [outer.variable, inner.variable];
+    let known = [outer, inner].map(|level| level.known.filter(|&(least, _)| least == 0 && level.dealt));
+    let size = [u32::try_from(known[0]?.1).ok()?, u32::try_from(known[1]?.1).ok()?];
+    let whole = to.indices[..] == here && to.path.is_empty() && tile.extents() == size && tile.block;
+    let is_loaded = matches!(function.values[value].def, ValueDef::Result(of, _) if of == id);
+    let alike = matches!(tile.element, Element::Scalar(s) if s.is_float()) && tile.element == array.element;
+    if !whole || !is_loaded || !alike || array.ndim != 2 || !from.path.is_empty() {
+        return None;
+    }
+    let inside = defined_in(function, outer.body);
+    let mut first = [None; 2];
+    for ((first, &index), variable) in first.iter_mut().zip(&from.indices).zip(here) {
+        let base = match function.def(index).map(|inst| &inst.op) {
+            _ if index == variable => None,
+            Some(&Op::Binary(BinaryOp::Add, a, b)) if b == variable => Some(a),
+            Some(&Op::Binary(BinaryOp::Add, a, b)) if a == variable => Some(b),
+            _ => return None,
+        };
+        let fixed = base.is_none_or(|base| !inside.contains(&base) && function.ty(base) == I32);
+        if !fixed || !ranges.counts_from_start(id, index) {
+            return None;
+        }
+        *first = base;
+    }
+    let outside = !inside.contains(&from.array);
+    outside.then_some(Copied { tile: to.array, array: from.array, size, first })
 }
 
 /// `d[i, j] += c[i, j]` for all elements: `[d, c]`.
@@ -446,9 +431,11 @@ fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
     // First the element is read, then it is zero, then that is read and what was read first added, which leaves it as it was.
     if let Some((zero, of)) = zeroed {
         let &[(back, added)] = &backs[..] else { return None };
-        let reads = nest.loads.iter().map(|load| load.1).filter(|&id| {
-            function.insts[id].op.access().is_some_and(|access| access.array == of.array)
-        });
+        let reads = nest
+            .loads
+            .iter()
+            .map(|load| load.1)
+            .filter(|&id| function.insts[id].op.access().is_some_and(|access| access.array == of.array));
         let reads: Vec<InstId> = reads.collect();
         let &[before, after] = &reads[..] else { return None };
         let order = [before, zero, after, back].map(position);

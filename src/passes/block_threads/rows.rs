@@ -52,7 +52,7 @@ fn rigid(function: &Function, arrays: &IdSet<ValueId>) -> IdSet<ValueId> {
             }
         };
         match (&inst.op, inst.op.access()) {
-            (Op::Product(..), _) => {}
+            (Op::Product(..) | Op::Copy(..), _) => {}
             (_, Some(access)) => {
                 if !access.indices.iter().all(|&index| ranges.is_at_least(id, index, 0)) {
                     keep(access.array);
