@@ -369,8 +369,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let count = product.elements() as usize;
         for (i, j) in (0..down as usize).flat_map(|i| (0..across as usize).map(move |j| (i, j))) {
             let at = (i * across as usize + j) * count;
-            // The smaller parts first.
-            for (a, b) in parts(&lefts[i], &rights[j]) {
+            for (a, b) in lefts[i].iter().zip(&rights[j]) {
                 let made = self.mma(unit, depth, a, b, &sums[at..at + count]);
                 sums[at..at + count].copy_from_slice(&made);
             }
@@ -381,7 +380,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     // Fragments
 
-    /// The registers of a fragment of the first factor: one list, or the small and the large parts of its numbers.
+    /// The registers of a fragment of the first factor: a list for each product that is made of it.
     fn left(
         &self,
         unit: Unit,
@@ -491,12 +490,21 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Numbers as TensorFloat-32: rounded, or what that leaves of them and then the rest of the bits, where the unit wants both.
+    /// Numbers as TensorFloat-32: rounded, or for two products, first of the bits that the first 11 leave, then of those. A half float stands for itself in
+    /// both; an infinite one not in the first, where it may meet a zero.
     fn rounded(&self, unit: Unit, matrix: Matrix<'ctx>, at: &[[Val<'ctx>; 2]]) -> Vec<Scalars<'ctx>> {
         let ll = self.ll;
         let bits = |value| ll.bitcast(value, ll.i32());
         let values: Scalars = at.iter().map(|[row, column]| self.read_element(matrix, *row, *column)).collect();
         match unit {
+            Unit::Tf32Pair if matrix.scalar != Scalar::F32 => {
+                let (exponent, zero) = (ll.const_i32(0x7f80_0000), ll.const_i32(0));
+                let finite = |value: &Val<'ctx>| {
+                    let bits = bits(*value);
+                    ll.select(ll.eq(ll.and(bits, exponent), exponent), zero, bits)
+                };
+                vec![values.iter().map(finite).collect(), values.into_iter().map(bits).collect()]
+            }
             // Half floats have fewer bits than that.
             _ if matrix.scalar != Scalar::F32 => vec![values.into_iter().map(bits).collect()],
             Unit::Tf32Pair => {
@@ -534,12 +542,4 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let made = ll.matrix_intrinsic(name, &args);
         (0..c.len() as u32).map(|n| ll.extract_field(made, n)).collect()
     }
-}
-
-/// The pairs of parts of two factors, of which at most one has two.
-fn parts<'v, 'ctx>(
-    left: &'v [Scalars<'ctx>],
-    right: &'v [Scalars<'ctx>],
-) -> impl Iterator<Item = (&'v Scalars<'ctx>, &'v Scalars<'ctx>)> {
-    left.iter().flat_map(move |a| right.iter().map(move |b| (a, b)))
 }
