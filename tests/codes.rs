@@ -189,6 +189,10 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E0803, &["compile", "many.ir", "--emit", "ptx", "-o", "out"]),
     (Code::E0820, &["compile", "k.py", "-k", "small", "--emit", "cuda", "-o", "out"]),
     (Code::E0821, &["compile", "k.py", "-k", "native", "--emit", "ptx", "-o", "out"]),
+    (
+        Code::E0823,
+        &["compile", "k.py", "-k", "square", "--emit", "ptx", "--arch", "sm_75", "--tensor-cores", "tf32", "-o", "out"],
+    ),
     (Code::E0822, &["compile", "k.py", "-k", "tiled", "--emit", "ptx", "-o", "out"]),
     (Code::E0901, &["check", "absent.py"]),
     (Code::E0902, &["check", "bytes.py"]),

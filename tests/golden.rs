@@ -88,6 +88,7 @@ fn emit(compilation: &mut Compilation, artefact: Artefact) -> Result<String, Fai
         cpu: Cpu::from_name("x86-64-v4").ok_or("there is no x86-64-v4")?,
         checked: true,
         ptx: Vec::new(),
+        ..Options::default()
     };
     let bytes = compilation.emit(artefact, &options).ok_or_else(|| format!("no {artefact:?}"))?;
     Ok(String::from_utf8(bytes)?)

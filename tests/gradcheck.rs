@@ -188,6 +188,7 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                     &How {
                         checked: true,
                         fmad: false,
+                        tensor_cores: kc::run::devices::TensorCores::Off,
                         alone: true,
                         cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,

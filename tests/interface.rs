@@ -91,6 +91,7 @@ fn the_description_names_types_as_launch_files_do() {
         covering: true,
         processors: Vec::new(),
         sites: Vec::new(),
+        ..Default::default()
     };
     let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, options)).unwrap();
     assert_eq!(found["architectures"], json!(["sm_90"]));

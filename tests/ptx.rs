@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kc::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions};
+use kc::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, TensorCores};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{FuncId, Module};
 use kc::run::devices::sim::Kernel;
@@ -44,7 +44,8 @@ impl Device for Variant {
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> kc::run::Result<Box<dyn Executable>> {
         let Variant { grid, layout, opt, .. } = *self;
-        let options = PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout, grid, checked: false };
+        let (arch, tensor_cores) = (Arch::DEFAULT, TensorCores::On);
+        let options = PtxOptions { arch, opt, fmad: false, layout, grid, checked: false, tensor_cores };
         let kernel = Kernel::load(module, kernel, &options, how.trial)?;
         // Strided arrays may lie at any multiple of their scalars.
         Ok(Box::new(if layout == ArrayLayout::Strided { kernel.shifted(8) } else { kernel }))

@@ -47,6 +47,7 @@ fn outcome(compiler: &Compiler, program: &Program) -> Outcome {
         cpu: Cpu::Native,
         checked: false,
         ptx: Vec::new(),
+        ..Options::default()
     };
     let cuda = made.emit(Artefact::Cuda, &options).map(|text| String::from_utf8(text).unwrap());
     let ptx = Some(Artefact::Ptx(Arch::ALL[0])).filter(|_| program.ptx).and_then(|ptx| made.emit(ptx, &options));

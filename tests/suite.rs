@@ -49,7 +49,7 @@ fn no_kernel_runs_as_lanes_against_the_estimate() {
     let processors: Vec<&str> = Cpu::names().filter(|name| !["native", "auto"].contains(name)).collect();
     for name in processors {
         let cpu = Cpu::from_name(name).expect("a processor of the table");
-        let plan = emit_plan(&suite.module, &kernels, &options(cpu));
+        let plan = emit_plan(&suite.module, &kernels, &options(cpu), Default::default());
         let (mut with, mut without) = (0, 0);
         for (kernel, line) in lanes(&plan) {
             let Some(gain) = gain(line) else { continue };
@@ -68,7 +68,7 @@ fn the_code_is_as_planned() {
     for name in ["x86-64-v3", "znver4", "sapphirerapids"] {
         let cpu = Cpu::from_name(name).expect("a processor of the table");
         for (kernel, function) in suite.module.kernels() {
-            let plan = emit_plan(&suite.module, &[kernel], &options(cpu));
+            let plan = emit_plan(&suite.module, &[kernel], &options(cpu), Default::default());
             let line = *lanes(&plan).values().next().expect("one kernel");
             let planned = !line.starts_with("none");
             // Where lanes would not be right, LLVM cannot have them either.

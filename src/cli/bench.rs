@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::run::{compile, report};
+use super::tensor_cores::TensorCoresArg;
 use super::{Exit, output};
 use crate::codegen::llvm::{Cpu, Machine};
 use crate::driver;
@@ -38,6 +39,8 @@ pub(super) struct Args {
     /// What host code is made for: `native`, or a level of x86-64 that this machine has, to see what older processors get.
     #[arg(long, default_value = "native", value_name = "LEVEL", value_parser = level)]
     cpu: Cpu,
+    #[command(flatten)]
+    tensor_cores: TensorCoresArg,
     /// Do not test array indices.
     #[arg(long)]
     unchecked: bool,
@@ -128,6 +131,7 @@ fn options(args: &Args) -> bench::Options {
     bench::Options {
         device: args.device,
         checked: !args.unchecked,
+        tensor_cores: args.tensor_cores.choice(),
         cpu: args.cpu,
         threads: args.threads.into(),
         repeats: args.repeats,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::inputs::Input;
+use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::policy::Policy;
@@ -44,6 +45,8 @@ pub(super) struct Args {
     /// Fuse `a * b + c` into one rounding on the GPU, as nvcc does.
     #[arg(long, value_enum, default_value = "on")]
     fmad: Switch,
+    #[command(flatten)]
+    tensor_cores: TensorCoresArg,
     /// How PTX finds the elements of arrays.
     #[arg(long, value_enum, default_value = "strided")]
     layout: LayoutArg,
@@ -368,6 +371,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
             OptArg::Full => Opt::Full,
         },
         fmad: matches!(args.fmad, Switch::On),
+        tensor_cores: args.tensor_cores.choice(),
         layout: match args.layout {
             LayoutArg::Strided => ArrayLayout::Strided,
             LayoutArg::Contiguous => ArrayLayout::Contiguous,
@@ -383,6 +387,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         lineinfo: args.lineinfo,
         cpu: args.cpu,
         checked: args.checked,
+        arch: args.arch.first().copied().unwrap_or(Arch::DEFAULT),
         ptx: kinds
             .iter()
             .filter_map(|(kind, _)| if let Artefact::Ptx(arch) = kind { Some(*arch) } else { None })

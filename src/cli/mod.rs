@@ -21,6 +21,7 @@ mod profile;
 mod registers;
 mod run;
 mod supervise;
+mod tensor_cores;
 mod trial;
 mod verify;
 mod watch;

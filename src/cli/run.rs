@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::supervise::End;
+use super::tensor_cores::TensorCoresArg;
 use super::trial::TrialArgs;
 use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
@@ -47,6 +48,8 @@ pub(super) struct Args {
     /// Contraction of a * b + c on a GPU. Host and interpreter never contract, so that they agree bit for bit.
     #[arg(long, value_enum, default_value = "off")]
     fmad: Switch,
+    #[command(flatten)]
+    tensor_cores: TensorCoresArg,
     /// The kernel to launch; not needed where the file has only one.
     #[arg(short, long, value_name = "NAME")]
     kernel: Option<String>,
@@ -135,6 +138,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         device: args.device,
         checked: !args.unchecked,
         fmad: matches!(args.fmad, Switch::On),
+        tensor_cores: args.tensor_cores.choice(),
         threads: args.threads.into(),
         deterministic: args.deterministic,
         trial: args.trial.trial(),
@@ -211,6 +215,7 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
     if let Some(fmad) = args.fmad.to_possible_value() {
         command.arg("--fmad").arg(fmad.get_name());
     }
+    command.args(["--tensor-cores", args.tensor_cores.choice().name()]);
     if let Some(store) = args.store.and_then(|store| store.to_possible_value()) {
         command.arg("--store").arg(store.get_name());
     }

@@ -5,18 +5,15 @@ use std::borrow::Cow;
 use super::llvm::CodegenError;
 use crate::diag::Code;
 use crate::ir::{FuncId, Function, Module, Op};
-use crate::passes::block_threads;
+use crate::passes::block_threads::{self, MOST_BYTES, Tensor};
 use crate::types::{Layout, StructTable};
-
-/// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
-const MOST_BYTES: u64 = 48 << 10;
 
 /// What a block's array in shared memory is aligned to.
 pub const ALIGN: u32 = 16;
 
 /// The module with the kernels that work on tiles as code of each thread of a block.
-pub fn shared<'m>(module: &'m Module, kernels: &[FuncId]) -> Result<Cow<'m, Module>, CodegenError> {
-    let made = block_threads::shared(module, kernels).map_err(|refused| {
+pub fn shared<'m>(module: &'m Module, kernels: &[FuncId], tensor: Tensor) -> Result<Cow<'m, Module>, CodegenError> {
+    let made = block_threads::shared(module, kernels, tensor).map_err(|refused| {
         let name = &module.functions[refused.kernel].source_name;
         let message = format!("kernel `{name}` has no form for the threads of a block: {}", refused.why);
         CodegenError { code: Code::E0822, message, span: Some(refused.span) }

@@ -12,6 +12,7 @@ use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
 use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
+use crate::passes::block_threads::{self, Tensor};
 use crate::types::{Layout, StructTable, Type};
 
 /// The version of the description's format.
@@ -31,6 +32,8 @@ pub struct MetaOptions {
     /// The processors that an object of several versions has its entries for.
     pub processors: Vec<String>,
     pub sites: Vec<SitePlace>,
+    /// What multiplies matrices in PTX.
+    pub tensor: Tensor,
 }
 
 #[derive(Serialize)]
@@ -43,6 +46,8 @@ struct Description {
     layout: &'static str,
     /// What grids PTX takes: `any`, or `covering`, those with a thread for each task of the launch alone.
     grid: &'static str,
+    /// Which products of tiles PTX computes with instructions for matrices: `off`, `on`, or `tf32`.
+    tensor_cores: &'static str,
     /// The processors that the host entries of one object are made for, of which a call takes the last that the machine has; absent where it
     /// is made for one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,6 +121,21 @@ struct Host {
 struct Block {
     /// Bytes of static shared memory on GPUs; null where there is no code for them.
     shared_bytes: Option<u64>,
+    /// How PTX computes the products of tiles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    products: Vec<ProductOfTiles>,
+}
+
+#[derive(Serialize)]
+struct ProductOfTiles {
+    /// Rows and columns of the result, and the length of the sums.
+    size: [u32; 3],
+    factors: [&'static str; 2],
+    /// The kind of instruction; null: chains of `fma`.
+    tensor_cores: Option<&'static str>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -226,7 +246,10 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
             sums: (atomics && parallel).then(|| privatization::summed_names(module, id)).flatten(),
         };
         let mut made = entry(function, host, &module.structs, &mut structs);
-        made.block = function.by_block.then(|| Block { shared_bytes: shared_bytes(module, id) });
+        made.block = function.by_block.then(|| Block {
+            shared_bytes: shared_bytes(module, id, options.tensor),
+            products: products(module, id, options.tensor),
+        });
         kernels[at].entries.insert(function.phase, made);
     }
     let description = Description {
@@ -236,6 +259,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         architectures: options.architectures.clone(),
         layout: if options.contiguous { "contiguous" } else { "strided" },
         grid: if options.covering { "covering" } else { "any" },
+        tensor_cores: options.tensor.cores.name(),
         processors: options.processors,
         launch_bounds_size: size_of::<abi::LaunchBounds>(),
         array_descriptor_size: size_of::<abi::ArrayDescriptor>(),
@@ -249,9 +273,20 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
 }
 
 /// The bytes of static shared memory of a kernel with tiles; None where there is no code for GPUs.
-pub fn shared_bytes(module: &Module, kernel: FuncId) -> Option<u64> {
-    let shared = blocks::shared(module, &[kernel]).ok()?;
+pub fn shared_bytes(module: &Module, kernel: FuncId, tensor: Tensor) -> Option<u64> {
+    let shared = blocks::shared(module, &[kernel], tensor).ok()?;
     Some(blocks::shared_arrays(&shared.functions[kernel], &shared.structs).iter().map(|(_, bytes)| bytes).sum())
+}
+
+fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<ProductOfTiles> {
+    let made = block_threads::products(module, kernel, tensor).into_iter().map(|product| {
+        let (tensor_cores, why) = match product.by {
+            Ok(unit) => (Some(unit.name()), None),
+            Err(why) => (None, Some(why)),
+        };
+        ProductOfTiles { size: product.size, factors: product.factors.map(|s| s.name()), tensor_cores, why }
+    });
+    made.collect()
 }
 
 fn entry(function: &Function, host: Host, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Entry {

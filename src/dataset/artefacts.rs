@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
-use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
+use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions, TensorCores};
 use crate::diag::Level;
 use crate::driver::{Compilation, Compiler, Gradients, Request, Timings};
 use crate::ir::{self, FuncId, Module, Phase};
@@ -228,6 +228,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
             checked: false,
+            tensor_cores: TensorCores::On,
         };
         let failed = |e: llvm::CodegenError| refused("device", e.message);
         let known = compiler.device_parts();

@@ -11,7 +11,9 @@ use super::row::{Cell, Row};
 
 use crate::analysis::alias::Root;
 use crate::analysis::effects::{EffectTable, Effects};
+use crate::codegen::llvm::{Arch, TensorCores};
 use crate::codegen::meta;
+use crate::passes::block_threads::Tensor;
 use crate::types::Type;
 
 /// Fills the columns `entry`, of the first launch and the arguments of all kernels, and `launches`; the launches are those
@@ -28,7 +30,8 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     row.set("entry.rounded_up", step.is_some_and(|step| step.block.is_some()));
     row.set("entry.block_dim", launch::BLOCK_DIM);
     let first = compiled.first().forward;
-    let shared = module.functions[first].by_block.then(|| meta::shared_bytes(module, first)).flatten();
+    let tensor = Tensor { cores: TensorCores::On, arch: Arch::DEFAULT.number };
+    let shared = module.functions[first].by_block.then(|| meta::shared_bytes(module, first, tensor)).flatten();
     row.set("entry.shared_bytes", shared.unwrap_or(0));
     row.set("entry.uses", Cell::from_iter(uses));
     let mut args: Vec<Arg> = Vec::new();

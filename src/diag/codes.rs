@@ -144,6 +144,7 @@ codes! {
     E0820 "no-cuda-text" "a construct without CUDA C++ form";
     E0821 "native-text" "a kernel that calls CUDA text, for another output";
     E0822 "tiles-on-gpu" "tiles that the threads of a GPU's block cannot share";
+    E0823 "no-tensor-cores" "instructions for matrices that the architecture has not";
     E0830 "ptx-malformed" "a text that is no PTX";
     E0831 "ptx-unknown" "PTX that the simulator does not know";
 

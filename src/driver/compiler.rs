@@ -204,6 +204,7 @@ mod tests {
             cpu: Cpu::Native,
             checked: false,
             ptx: Vec::new(),
+            ..Options::default()
         };
         let mut most = [0; 5];
         let known =

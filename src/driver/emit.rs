@@ -121,8 +121,8 @@ impl Job<'_> {
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
-        let &Options { opt, fmad, layout, grid, abi, cpu, checked, .. } = self.options;
-        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false };
+        let &Options { opt, fmad, tensor_cores, layout, grid, abi, cpu, checked, .. } = self.options;
+        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let translated =
@@ -155,7 +155,8 @@ impl Job<'_> {
                 .map_err(boxed);
             }
             Artefact::Plan => {
-                llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, atomics: Atomics::Called })
+                let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };
+                llvm::emit_plan(module, kernels, &host, self.options.tensor())
             }
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
@@ -178,6 +179,7 @@ impl Job<'_> {
                     covering: grid == llvm::Grid::Covering,
                     processors: cpu.version_names(),
                     sites: self.sites(),
+                    tensor: self.options.tensor(),
                 };
                 meta::emit(module, kernels, options)
             }

@@ -1,8 +1,9 @@
 //! What can be asked of the back ends?
 
 pub use crate::codegen::cuda::Abi;
-pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
+pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
 pub use crate::ir::Lanes;
+use crate::passes::block_threads::Tensor;
 pub use crate::passes::same_arrays::SameArrays;
 
 /// One kind of result.
@@ -54,6 +55,8 @@ pub struct Options {
     pub opt: Opt,
     /// GPU code may fuse a * b + c into one rounding.
     pub fmad: bool,
+    /// Which products of tiles the GPU's instructions for matrices do, in PTX.
+    pub tensor_cores: TensorCores,
     /// How GPU code finds the elements of arrays.
     pub layout: ArrayLayout,
     /// With which grids GPU code may be launched.
@@ -68,6 +71,15 @@ pub struct Options {
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,
+    /// The architecture that metadata and plans speak of: of several the first.
+    pub arch: Arch,
+}
+
+impl Options {
+    /// What multiplies matrices there.
+    pub fn tensor(&self) -> Tensor {
+        Tensor { cores: self.tensor_cores, arch: self.arch.number }
+    }
 }
 
 /// As `kc compile` has it.
@@ -76,6 +88,7 @@ impl Default for Options {
         Options {
             opt: Opt::Full,
             fmad: true,
+            tensor_cores: TensorCores::On,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
             abi: Abi::Warp,
@@ -83,6 +96,7 @@ impl Default for Options {
             cpu: Cpu::Native,
             checked: false,
             ptx: Vec::new(),
+            arch: Arch::DEFAULT,
         }
     }
 }

@@ -68,8 +68,14 @@ pub(super) struct Shared {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-pub(super) const HOW: How =
-    How { checked: true, fmad: false, alone: false, cpu: devices::Cpu::Native, trial: Trial::PLAIN };
+pub(super) const HOW: How = How {
+    checked: true,
+    fmad: false,
+    tensor_cores: devices::TensorCores::On,
+    alone: false,
+    cpu: devices::Cpu::Native,
+    trial: Trial::PLAIN,
+};
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {

@@ -54,6 +54,13 @@
 //!     [`lanes`](crate::passes::lanes) makes; before that, it is code of any of them, and `lane` is its number.
 //! 21. `check component` says of an index into components that it has to be one (rule 14: -count .. count, unsigned 0 .. count);
 //!     any other is an error of the run. It changes no value.
+//! 22. `product` is a product of tiles that the threads of a block compute together: `set` makes `c` that of `a` and `b`, `add` adds it to
+//!     `c`. All threads come to it, and to barriers around it where others read or write what it does. It sums in `float32`, or
+//!     `float64`, in any order, and rounds once where `c` has less. Whole warps of the block do it with the instructions for matrices
+//!     of their GPU; `take` gives each thread what it is to have of `c` in registers, `keep` adds to that, `put` puts it back, and between the
+//!     first and the last the elements in `c` are anything. Where a block has no whole warp, its threads add in `c` itself, by `fma`.
+//! 23. `copy` sets the first rows and columns of a tile to elements of an array of two dimensions, from the named one on, which the array
+//!     has. The threads of the block do it together; it is done at the next barrier, and before that nobody touches either.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
@@ -63,6 +70,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 pub use self::op::*;
+pub use self::product::{Part, Product, Unit};
 pub use self::scalar_op::*;
 pub use crate::abi::Phase;
 use crate::ids::IdVec;
@@ -79,6 +87,7 @@ pub mod interp;
 mod op;
 pub mod parse;
 pub mod print;
+mod product;
 pub mod properties;
 mod scalar_op;
 mod text;

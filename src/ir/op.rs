@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use smallvec::{Array, SmallVec};
 
-use super::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, FuncId, Inst, UnaryOp, ValueId, Values};
+use super::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, FuncId, Inst, Product, UnaryOp, ValueId, Values};
 
 /// One step from a composite or struct to a part of it (see [`crate::types::Type::step`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -170,6 +170,12 @@ pub enum Op {
     // Effects
     /// Waits for all threads of the block; what they wrote before it, all of them see behind it (rule 19).
     Barrier,
+    /// A product of matrices that the block computes together (rule 22): `c`, then `a` and `b` where it multiplies, then what is in
+    /// registers where that is given.
+    Product(Product, Values),
+    /// Copies a part of an array into a tile, the block's threads together (rule 23): rows and columns, the tile, the array and the
+    /// indices there (int32).
+    Copy([u32; 2], Values),
     /// C format string; the arguments are scalars.
     Print {
         format: String,
@@ -257,7 +263,7 @@ macro_rules! each_operand {
             | Op::Break(args)
             | Op::Continue(args)
             | Op::Return(args) => list!(args),
-            Op::Print { args, .. } | Op::Check(_, args) => list!(args),
+            Op::Print { args, .. } | Op::Check(_, args) | Op::Product(_, args) | Op::Copy(_, args) => list!(args),
             Op::Extract(a, steps) => {
                 f(a);
                 path!(steps);
@@ -330,6 +336,8 @@ macro_rules! simple {
             | Op::LocalArray
             | Op::SharedArray
             | Op::Barrier
+            | Op::Product(..)
+            | Op::Copy(..)
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Check(..)
@@ -490,6 +498,8 @@ impl Clone for Op {
             }
             Op::While { init, condition, body } => Op::While { init: list(init), condition: *condition, body: *body },
             Op::Barrier => Op::Barrier,
+            Op::Product(product, args) => Op::Product(*product, list(args)),
+            Op::Copy(size, args) => Op::Copy(*size, list(args)),
             Op::Print { format, args } => Op::Print { format: format.clone(), args: list(args) },
             Op::Assert { condition, message } => Op::Assert { condition: *condition, message: message.clone() },
             Op::Check(what, operands) => Op::Check(what.clone(), list(operands)),

@@ -505,6 +505,19 @@ impl<'a> Printer<'a> {
                 self.also(*new);
             }
             Op::Barrier => self.put("barrier"),
+            Op::Product(product, args) => {
+                let [rows, columns, inner] = product.size;
+                let (part, unit) = (product.part.name(), product.unit.name());
+                self.write(format_args!("product {part} {unit} {rows} {columns} {inner}"));
+                for (turned, word) in product.turned.into_iter().zip([" left_turned", " right_turned"]) {
+                    self.put(if turned { word } else { "" });
+                }
+                args.iter().for_each(|&value| self.also(value));
+            }
+            Op::Copy([rows, columns], args) => {
+                self.write(format_args!("copy {rows} {columns}"));
+                args.iter().for_each(|&value| self.also(value));
+            }
             Op::Print { format, args } => {
                 self.put("print ");
                 self.put(&quote(format));

@@ -144,6 +144,13 @@ impl Op {
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => CONTROL,
 
             Op::Barrier => Properties { convergent: true, synchronises: true, cost: Cost::Slow, ..VALUE },
+            Op::Product(product, _) => {
+                let writes = product.part.writes();
+                Properties { reads: true, writes, convergent: true, cost: Cost::Memory, ..VALUE }
+            }
+            Op::Copy(..) => {
+                Properties { reads: true, writes: true, may_trap: true, convergent: true, cost: Cost::Memory, ..VALUE }
+            }
             Op::Print { .. } => Properties { io: Io::Output, cost: Cost::Slow, ..VALUE },
             Op::Assert { .. } | Op::Check(..) => Properties { io: Io::Error, may_trap: true, ..VALUE },
         }
@@ -172,6 +179,8 @@ impl Op {
             // What comes out of blocks, they pass on.
             Op::If { .. } | Op::For { .. } | Op::While { .. } => {}
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
+            // Made behind differentiation.
+            Op::Product(..) | Op::Copy(..) => {}
             Op::Barrier | Op::Print { .. } | Op::Assert { .. } | Op::Check(..) => {}
         }
         list

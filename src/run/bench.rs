@@ -10,7 +10,7 @@ use super::launch::{Direction, Launch};
 use super::program::Program;
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
-use crate::codegen::llvm::Cpu;
+use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
@@ -24,6 +24,8 @@ pub struct Options {
     pub device: &'static dyn Device,
     /// Test every array index.
     pub checked: bool,
+    /// Which products of tiles a GPU's instructions for matrices do.
+    pub tensor_cores: TensorCores,
     /// What host code is made for; the machine must have its instructions.
     pub cpu: Cpu,
     /// Worker threads on the host; 0: one per core.
@@ -78,7 +80,8 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         arguments.restore(&start);
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
-            let how = How { checked: options.checked, fmad: true, alone: false, cpu: options.cpu, trial: Trial::PLAIN };
+            let (checked, tensor_cores, cpu) = (options.checked, options.tensor_cores, options.cpu);
+            let how = How { checked, fmad: true, tensor_cores, alone: false, cpu, trial: Trial::PLAIN };
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;

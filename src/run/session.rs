@@ -16,7 +16,7 @@ use super::{Result, fail, foreign};
 use crate::abi::LaunchBounds;
 use crate::analysis::order;
 use crate::analysis::written::written;
-use crate::codegen::llvm::Cpu;
+use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
 use crate::passes::same_arrays::SameArrays;
@@ -38,6 +38,8 @@ pub struct Options {
     pub checked: bool,
     /// A GPU may fuse a * b + c into one rounding.
     pub fmad: bool,
+    /// Which products of tiles a GPU's instructions for matrices do.
+    pub tensor_cores: TensorCores,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
     /// Results are the same on any number of cores: where the order of atomic updates shows, one worker runs the launch.
@@ -60,6 +62,7 @@ impl Options {
             device,
             checked: true,
             fmad: false,
+            tensor_cores: TensorCores::Off,
             threads: 0,
             deterministic: false,
             trial: Trial::PLAIN,
@@ -332,9 +335,9 @@ impl<'a> Session<'a> {
 
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
-        let Options { device, checked, fmad, trial, .. } = self.options;
-        let new =
-            || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, cpu: Cpu::Native, trial }));
+        let Options { device, checked, fmad, tensor_cores, trial, .. } = self.options;
+        let how = How { checked, fmad, tensor_cores, alone: false, cpu: Cpu::Native, trial };
+        let new = || Rc::new(Entry::new(module, entry, device, how));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }
 

@@ -346,9 +346,10 @@ pub enum Element {
     F16,
     Bf16,
     Tf32,
+    F64,
 }
 
-/// A product of 16 x `depth` and `depth` x 8 elements, summed up in float32.
+/// A product of 16 x `depth` and `depth` x 8 elements, summed up in float32; of float64, 8 x 4 and 4 x 8, summed up in that.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     pub element: Element,

@@ -152,6 +152,10 @@ impl Machine<'_> {
         if let Some(pause) = self.needs_all(warp, pc, active) {
             return Some(pause);
         }
+        if m.element == Element::F64 {
+            multiply_f64(warp, m, active);
+            return None;
+        }
         let depth = m.depth as usize;
         let (mut a, mut b) = (vec![[0f64; 16]; depth], vec![[0f64; 8]; depth]);
         // Elements of a register, and columns (of `a`; rows of `b`) that a run of registers covers.
@@ -199,6 +203,22 @@ impl Machine<'_> {
     }
 }
 
+/// Lane `4 g + t` has row `g`, column `t` of the first factor, row `t`, column `g` of the second, row `g` and columns `2 t` and `2 t + 1`
+/// of the result.
+fn multiply_f64(warp: &mut Warp, m: &Matrix, active: u32) {
+    let value = |reg: u32, lane: usize| f64::from_bits(warp.regs[reg as usize][lane]);
+    let out: [[u64; LANES]; 2] = std::array::from_fn(|n| {
+        std::array::from_fn(|lane| {
+            let (g, column) = (lane / 4, lane % 4 * 2 + n);
+            let product = |sum: f64, t: usize| value(m.a[0], 4 * g + t).mul_add(value(m.b[0], 4 * column + t), sum);
+            (0..4).fold(value(m.c[n], lane), product).to_bits()
+        })
+    });
+    for (to, out) in m.d.iter().zip(&out) {
+        put(&mut warp.regs[*to as usize], out, active);
+    }
+}
+
 impl Element {
     /// The numbers in a register; of one there is a zero besides.
     fn of(self, bits: u32) -> [f64; 2] {
@@ -208,6 +228,8 @@ impl Element {
             Element::Bf16 => [bf16::from_bits(low).to_f64(), bf16::from_bits(high).to_f64()],
             // The low bits of the fraction are none of its.
             Element::Tf32 => [f32::from_bits(bits & 0xffff_e000).into(), 0.0],
+            // Taken apart nowhere: a number fills a register of its own.
+            Element::F64 => [0.0; 2],
         }
     }
 }

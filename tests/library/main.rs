@@ -193,6 +193,7 @@ fn cuda_text_of_all() -> Result<(), Failed> {
         cpu: Cpu::Native,
         checked: false,
         ptx: Vec::new(),
+        ..Options::default()
     };
     let text = compilation.emit(Artefact::Cuda, &options).ok_or("no CUDA text")?;
     common::assert_cuda(&String::from_utf8(text).map_err(|error| error.to_string())?, "sm_75");

@@ -35,8 +35,12 @@ fn plans_know_the_processor() {
         [("sapphirerapids", "lanes: 16"), ("skylake", "lanes: 8"), ("znver2", "lanes: none"), ("znver5", "lanes: none")]
     {
         let cpu = Cpu::from_name(name).expect("a processor of the table");
-        let plan =
-            emit_plan(&module, &kernels, &HostOptions { checked: false, opt: Opt::Full, cpu, atomics: Atomics::Plain });
+        let plan = emit_plan(
+            &module,
+            &kernels,
+            &HostOptions { checked: false, opt: Opt::Full, cpu, atomics: Atomics::Plain },
+            Default::default(),
+        );
         assert!(plan.contains(lanes), "{name}\n{plan}");
     }
 }

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir,
-    emit_plan, emit_ptx,
+    Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, TensorCores,
+    emit_llvm_ir, emit_plan, emit_ptx,
 };
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
@@ -325,7 +325,7 @@ pub fn host_code(text: &str, checked: bool, atomics: Atomics) -> (String, String
     let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::V4, atomics };
     let ir =
         emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
-    (emit_plan(&module, &[kernel], &options), ir)
+    (emit_plan(&module, &[kernel], &options, Default::default()), ir)
 }
 
 /// Kernel `@k` runs as so many lanes of vectors of 512 bits: by plan, and in the code.
@@ -352,6 +352,7 @@ pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
         checked: false,
+        tensor_cores: TensorCores::On,
     }
 }
 

@@ -368,6 +368,7 @@ impl Code {
                     let how = How {
                         checked: true,
                         fmad: false,
+                        tensor_cores: kc::run::devices::TensorCores::Off,
                         alone: true,
                         cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,

@@ -150,3 +150,22 @@ fn what_goes_wrong_is_named() {
     let (_, findings) = run(&races, &input, 32, 32);
     assert!(findings.iter().any(|one| matches!(one.what, What::Race(..))), "{findings:?}");
 }
+
+#[test]
+fn products_of_float64_are_those_of_their_matrices() {
+    let (a, b) = (|row: usize, k: usize| a(row, k) as f64, |k: usize, column: usize| b(k, column) as f64);
+    // Each lane reads an element of both factors, and adds to two of the result.
+    let body = "mul.wide.u32 %rd3, %r0, 8; add.s64 %rd3, %rd3, %rd0; .reg .f64 %fd<6>;
+        ld.global.f64 %fd0, [%rd3]; ld.global.f64 %fd1, [%rd3+256]; mov.f64 %fd2, 0d3ff0000000000000; mov.f64 %fd3, %fd2;
+        mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd2, %fd3}, {%fd0}, {%fd1}, {%fd2, %fd3};
+        mul.wide.u32 %rd4, %r0, 16; add.s64 %rd4, %rd4, %rd1; st.global.v2.f64 [%rd4], {%fd2, %fd3};";
+    let first = (0..32).map(|n| a(n / 4, n % 4));
+    let second = (0..32).map(|n| b(n % 4, n / 4));
+    let input: Vec<u8> = first.chain(second).flat_map(f64::to_le_bytes).collect();
+    let (words, findings) = run(body, &input, 128, 32);
+    assert!(findings.is_empty(), "{findings:?}");
+    let sums: Vec<f64> =
+        words.chunks_exact(2).map(|w| f64::from_bits(u64::from(w[0]) | u64::from(w[1]) << 32)).collect();
+    let wanted = (0..64).map(|n| 1.0 + (0..4).map(|k| a(n / 8, k) * b(k, n % 8)).sum::<f64>());
+    assert_eq!(sums, wanted.collect::<Vec<_>>());
+}

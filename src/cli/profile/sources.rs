@@ -12,7 +12,7 @@ use crate::diag::{Code, Diagnostic, Level};
 use crate::driver::Overlaid;
 use crate::ir::{FuncId, Phase};
 use crate::profile::Resident;
-use crate::run::devices::{Trial, holds_no_cuda_text, sim};
+use crate::run::devices::{Cpu, How, TensorCores, Trial, holds_no_cuda_text, sim};
 use crate::run::launch::{Launch, template};
 use crate::run::program::{Program, Wanted, kernel};
 
@@ -79,7 +79,9 @@ pub(super) fn outlines(args: &Args, path: &Path, files: &Arc<Overlaid>, list: &m
         let module = &meant.program.module;
         let name = &module.functions[id].source_name;
         let trial = Trial { counts: true, ..Trial::PLAIN };
-        let ready = holds_no_cuda_text(module, id).and_then(|()| sim::prepared(module, id, false, false, trial));
+        let how =
+            How { checked: false, fmad: false, tensor_cores: TensorCores::On, alone: false, cpu: Cpu::Native, trial };
+        let ready = holds_no_cuda_text(module, id).and_then(|()| sim::prepared(module, id, &how));
         let told = ready.and_then(|kernel| {
             let (entry, text, shared) = kernel.outline();
             let registers = registers_of(args, text, entry);

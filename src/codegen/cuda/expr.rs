@@ -202,6 +202,8 @@ impl Translator<'_> {
             | Op::For { .. }
             | Op::While { .. }
             | Op::Barrier
+            | Op::Product(..)
+            | Op::Copy(..)
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Check(..)

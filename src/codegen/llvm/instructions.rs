@@ -170,6 +170,18 @@ impl<'ctx> Llvm<'ctx> {
         });
         self.call_site(function, args)
     }
+    /// An intrinsic on fragments of matrices, whose pairs of halves are no lanes.
+    pub fn matrix_intrinsic(&self, name: &'static str, args: &[Val<'ctx>]) -> Val<'ctx> {
+        result(self.overloaded(name, &[], args))
+    }
+    /// An intrinsic that gives nothing.
+    pub fn effect_intrinsic(&self, name: &'static str, args: &[Val<'ctx>]) {
+        self.overloaded(name, &[], args);
+    }
+    /// Two halves that are the bits of an i32.
+    pub fn half_pair(&self, bits: Val<'ctx>) -> Val<'ctx> {
+        self.convert(InstructionOpcode::BitCast, bits, self.context.f16_type().vec_type(2).into())
+    }
     /// Waits for all threads of the block (device).
     pub fn block_barrier(&self) {
         self.overloaded("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[self.const_i32(0)]);

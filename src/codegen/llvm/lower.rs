@@ -551,9 +551,20 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::Atomic { op, access, value } => self.atomic(frame, *op, access, *value, inst),
             Op::AtomicCas { access, expected, new } => self.atomic_cas(frame, access, [*expected, *new], inst),
-            Op::Barrier => {
-                self.barrier();
+            Op::Copy(size, operands) => {
+                self.copy(frame, *size, operands);
                 return;
+            }
+            Op::Barrier => {
+                self.barrier(frame);
+                return;
+            }
+            Op::Product(product, operands) => {
+                let given = self.product(frame, product, operands);
+                if result.is_none() {
+                    return;
+                }
+                given
             }
             Op::Print { format, args } => {
                 self.print(frame, format, args);

@@ -110,14 +110,15 @@ pub struct Arch {
     pub name: &'static str,
     /// 90
     pub number: u32,
-    /// The lowest PTX ISA version that has it, times ten.
+    /// The lowest PTX ISA version that has it and its instructions for matrices, times ten.
     pub ptx: u32,
 }
 
 impl Arch {
-    /// From the PTX ISA manual, "Release notes": the version that brought each target. All are at most 9.0.
+    /// From the PTX ISA manual, "Release notes": the version that brought each target; of sm_75, that with its `mma.sync` of 16 x 8 x 8
+    /// halves. All are at most 9.0.
     pub const ALL: &'static [Arch] = &[
-        Arch { name: "sm_75", number: 75, ptx: 63 },
+        Arch { name: "sm_75", number: 75, ptx: 65 },
         Arch { name: "sm_80", number: 80, ptx: 70 },
         Arch { name: "sm_86", number: 86, ptx: 71 },
         Arch { name: "sm_87", number: 87, ptx: 74 },

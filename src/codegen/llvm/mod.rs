@@ -53,10 +53,12 @@ mod print_format;
 mod processor;
 mod report;
 mod results;
+mod tensor;
 mod vector;
 mod versions;
 mod warp;
 
+pub use crate::passes::block_threads::TensorCores;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
@@ -71,6 +73,7 @@ use std::collections::HashMap;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{self, FuncId};
 use crate::limits::MAX_LOCAL_BYTES;
+use crate::passes::block_threads::Tensor;
 use crate::source::Span;
 use crate::types::{Layout, Type};
 
@@ -117,6 +120,15 @@ pub struct PtxOptions {
     pub grid: Grid,
     /// Indices of components are tested, which only the simulator can be told of.
     pub checked: bool,
+    /// Which products of tiles the instructions for matrices do.
+    pub tensor_cores: TensorCores,
+}
+
+impl PtxOptions {
+    /// What multiplies matrices.
+    pub fn tensor(&self) -> Tensor {
+        Tensor { cores: self.tensor_cores, arch: self.arch.number }
+    }
 }
 
 /// What host code is compiled for.

@@ -101,7 +101,7 @@ fn emit(
     known: &Parts,
     places: Places,
 ) -> Result<String, CodegenError> {
-    let ready = Ready::of(module, kernels, known)?;
+    let ready = Ready::of(module, kernels, options, known)?;
     let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, places)?.ptx(places);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
     // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
@@ -135,7 +135,7 @@ pub(super) fn emit_ir(
     options: &PtxOptions,
     known: &Parts,
 ) -> Result<String, CodegenError> {
-    Ready::of(module, kernels, known)?.compile(&Context::create(), kernels, options, true, Places::None)?.ir()
+    Ready::of(module, kernels, options, known)?.compile(&Context::create(), kernels, options, true, Places::None)?.ir()
 }
 
 /// The optimised LLVM IR of the kernels and its PTX, from one compilation.
@@ -145,7 +145,7 @@ pub(super) fn emit_both(
     options: &PtxOptions,
     known: &Parts,
 ) -> Result<(String, String), CodegenError> {
-    let ready = Ready::of(module, kernels, known)?;
+    let ready = Ready::of(module, kernels, options, known)?;
     let context = Context::create();
     let compiled = ready.compile(&context, kernels, options, true, Places::None)?;
     // The back end works on the module: its text is taken first.
@@ -160,7 +160,15 @@ struct Ready<'a> {
 }
 
 impl Ready<'_> {
-    fn of<'a>(module: &'a Module, kernels: &[FuncId], known: &'a Parts) -> Result<Ready<'a>, CodegenError> {
+    fn of<'a>(
+        module: &'a Module,
+        kernels: &[FuncId],
+        options: &PtxOptions,
+        known: &'a Parts,
+    ) -> Result<Ready<'a>, CodegenError> {
+        if let Some(error) = options.tensor().missing() {
+            return Err(CodegenError { code: Code::E0823, message: error, span: None });
+        }
         for &kernel in kernels {
             // The tiles of a kernel that works on them are the block's, and looked at there.
             if !module.functions[kernel].by_block {
@@ -169,7 +177,7 @@ impl Ready<'_> {
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
-        let module = match blocks::shared(&module, kernels)? {
+        let module = match blocks::shared(&module, kernels, options.tensor())? {
             Cow::Owned(shared) => Cow::Owned(shared),
             Cow::Borrowed(_) => module,
         };

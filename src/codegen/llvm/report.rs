@@ -9,6 +9,7 @@ use crate::analysis::alias::{Root, root};
 use crate::codegen::privatization;
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Function, Module, Op, ValueId};
+use crate::passes::block_threads::{self, Tensor};
 use crate::types::Type;
 
 /// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how workers share a launch.
@@ -21,8 +22,10 @@ use crate::types::Type;
 ///   workers: each takes threads as they come
 /// ```
 ///
+/// Of products of tiles it says what computes them on a GPU.
+///
 /// An object of several versions has the lanes of each, under the name of its level.
-pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions) -> String {
+pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, tensor: Tensor) -> String {
     let mut text = String::new();
     let (extracted, _) = shadow::extract_all(module, kernels);
     for &kernel in kernels {
@@ -45,8 +48,23 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions) -> 
             }
         }
         let _ = writeln!(text, "  workers: {}", workers(module, kernel));
+        if entry.by_block {
+            products(module, kernel, tensor, &mut text);
+        }
     }
     text
+}
+
+/// A line for each product of tiles: what computes it on a GPU.
+fn products(module: &Module, kernel: FuncId, tensor: Tensor, text: &mut String) {
+    for product in block_threads::products(module, kernel, tensor) {
+        let ([rows, columns, inner], [a, b]) = (product.size, product.factors);
+        let how = match product.by {
+            Ok(unit) => format!("tensor cores of sm_{}, as {}", tensor.arch, unit.name()),
+            Err(why) => format!("chains of fma, because {why}"),
+        };
+        let _ = writeln!(text, "  product {rows} x {columns} x {inner}, {} by {}: {how}", a.name(), b.name());
+    }
 }
 
 /// A line for each way in which lanes use an array, in the order of the code.

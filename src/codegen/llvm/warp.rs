@@ -13,7 +13,7 @@
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars};
-use crate::ir::{Access, AtomicOp, Inst};
+use crate::ir::{Access, AtomicOp, Inst, Op};
 use crate::types::{Scalar, Type};
 
 /// Sums of more scalars than this take more shuffles than they save.
@@ -36,10 +36,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             && crate::analysis::uses(frame.function)[result] == 0
     }
 
-    /// Waits for the block. On the host a block is one thread.
-    pub fn barrier(&mut self) {
+    /// Waits for the block, and for the copies of each thread. On the host a block is one thread.
+    pub fn barrier(&mut self, frame: &Frame<'a, 'ctx>) {
         if self.target.is_gpu() {
             let ll = self.ll;
+            if frame.function.has(|inst| matches!(inst.op, Op::Copy(..))) {
+                ll.effect_intrinsic("llvm.nvvm.cp.async.wait.all", &[]);
+            }
             // Or LLVM would copy the code around it into branches that threads of a block take differently.
             ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
             ll.block_barrier();

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::ops;
+use super::product::Multiply;
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};
@@ -226,6 +227,17 @@ pub(super) enum Code {
         span: Span,
     },
     /// `offset` and `bytes` in the function's local memory.
+    /// A part of an array goes into a tile: rows and columns, the slots of the first indices, and those of the indices of an element,
+    /// which the two places have: in the tile, then in the array.
+    Copy {
+        size: [u32; 2],
+        first: [u32; 2],
+        indices: [u32; 4],
+        to: ElementRef,
+        from: ElementRef,
+    },
+    /// A product of tiles.
+    Product(Box<Multiply>),
     LocalArray {
         to: u32,
         offset: u64,

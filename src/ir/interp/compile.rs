@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::code::*;
 use super::ops;
+use super::product::{Multiply, Tile};
 use crate::abi::argument_layout;
 use crate::ir::{
     Access, AtomicOp, BlockId, Check, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId,
@@ -253,6 +254,24 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Zero => Code::Clear { to, count },
             // A block is one thread: nothing to wait for, nothing to clear.
             Op::Barrier | Op::Check(Check::Together { .. }, _) => Code::Clear { to, count: 0 },
+            // It has nothing in registers, either.
+            Op::Product(product, args) if product.part.has_factors() => {
+                let tiles = [0, 1, 2].map(|n| Tile::new(self.slot(args[n]), function.ty(args[n])));
+                let kept = result.and(args.get(3)).map(|&given| [self.slot(given), to, count]);
+                Code::Product(Box::new(Multiply::new(*product, tiles, kept)))
+            }
+            Op::Product(..) => Code::Clear { to, count },
+            Op::Copy(size, args) => {
+                let indices = [0, 1, 2, 3].map(|n| self.next + n);
+                self.next += 4;
+                let mut place = |array: ValueId, slots: &[u32]| {
+                    let place = self.place(&Access::element(array, &args[2..]), inst);
+                    let count = |&slot: &u32| Count { slot, unsigned: false };
+                    ElementRef { index: slots.iter().map(count).collect(), ..place }
+                };
+                let (to, from) = (place(args[0], &indices[..2]), place(args[1], &indices[2..]));
+                Code::Copy { size: *size, first: [self.slot(args[2]), self.slot(args[3])], indices, to, from }
+            }
             Op::Unary(op, a) => Code::Unary { f: ops::unary(*op, scalar), scalar, to, a: self.slot(*a), count },
             Op::Binary(op, a, b) => {
                 let stride = |v: ValueId| u32::from(count == 1 || function.ty(v).is_composite());

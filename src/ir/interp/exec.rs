@@ -388,6 +388,32 @@ impl<'p> Machine<'p, '_, '_> {
             Code::IsSet { to, array } => frame[*to as usize] = u64::from(frame[*array as usize] != 0),
             Code::Gradient { to, array } => gradient(frame, *to as usize, *array as usize),
             Code::View { to, array, ndim, dims, span } => self.view(frame, *to, *array, *ndim, dims, *span),
+            Code::Copy { size: [rows, columns], first, indices, to, from } => {
+                let first = first.map(|slot| frame[slot as usize] as u32 as i32);
+                for (row, column) in (0..*rows).flat_map(|row| (0..*columns).map(move |column| (row, column))) {
+                    let at = [row as i32, column as i32];
+                    let there = [0, 1].map(|n| first[n].wrapping_add(at[n]));
+                    for (slot, index) in indices.iter().zip([at[0], at[1], there[0], there[1]]) {
+                        frame[*slot as usize] = Const::int(Scalar::I32, index.into()).bits;
+                    }
+                    let (Some(source), Some(target)) = (self.address(frame, from), self.address(frame, to)) else {
+                        continue;
+                    };
+                    let scalar = from.leaves.first().map_or(Scalar::I32, |leaf| leaf.scalar);
+                    if let Some((accesses, thread)) = self.watching(from) {
+                        accesses.read(source, thread, from.span);
+                    }
+                    // SAFETY: `address` checked the indices against the extents; the caller vouches for the array.
+                    unsafe { memory::write(target, scalar, memory::read(source, scalar)) };
+                }
+            }
+            Code::Product(multiply) => {
+                // SAFETY: the slots are those of local arrays, which live as long as the frame.
+                unsafe { multiply.run(frame) };
+                if let Some([from, to, count]) = multiply.kept {
+                    copy_slots(frame, from, to, count);
+                }
+            }
             Code::LocalArray { to, offset, bytes } => {
                 let address = local + offset;
                 self.locals.clear(address, *bytes);

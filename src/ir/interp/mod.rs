@@ -2,7 +2,8 @@
 //! on real memory, threads in order, with every index checked. It is the oracle for all back ends.
 //!
 //! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by [`compile`]) in which every
-//! value is a range of 64-bit slots, one per scalar; [`exec`] runs it, [`ops`] has what it computes. Only [`memory`] is unsafe code.
+//! value is a range of 64-bit slots, one per scalar; [`exec`] runs it, [`ops`] has what it computes. Only [`memory`] is unsafe code, and what reads
+//! tiles with it ([`product`]).
 
 mod accesses;
 mod code;
@@ -11,6 +12,7 @@ mod exec;
 pub mod format;
 mod memory;
 mod ops;
+mod product;
 
 use std::ffi::c_void;
 

@@ -156,6 +156,31 @@ impl<'t> Parser<'t> {
                 Op::AtomicCas { access, expected, new: self.comma_value()? }
             }
             "barrier" => Op::Barrier,
+            "product" => {
+                let part = self.word("a part of a product")?;
+                let Some(part) = Part::ALL.into_iter().find(|p| p.name() == part) else {
+                    return self.error(format!("no part of a product is called `{part}`"));
+                };
+                let unit = self.word("what multiplies")?;
+                let Some(unit) = Unit::ALL.into_iter().find(|u| u.name() == unit) else {
+                    return self.error(format!("nothing that multiplies is called `{unit}`"));
+                };
+                let size = [self.number()?, self.number()?, self.number()?];
+                let turned = [self.eat_word("left_turned"), self.eat_word("right_turned")];
+                let mut args = Values::new();
+                while self.eat_mark(',') {
+                    args.push(self.value()?);
+                }
+                Op::Product(Product { part, unit, size, turned }, args)
+            }
+            "copy" => {
+                let size = [self.number()?, self.number()?];
+                let mut args = Values::new();
+                while self.eat_mark(',') {
+                    args.push(self.value()?);
+                }
+                Op::Copy(size, args)
+            }
             "print" => {
                 let format = self.text()?;
                 let mut args = Values::new();

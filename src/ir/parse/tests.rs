@@ -129,6 +129,14 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
   %lane: int32 = lane
   %36: tile(float32, 4) = shared_array
   barrier
+  %37: tile(float32, 16, 8) = shared_array
+  %38: tile(float16, 16, 16) = shared_array
+  %39: tile(float16, 8, 16) = shared_array
+  product set f16 16 8 16 right_turned, %37, %38, %39
+  %40: vec4f = product take f16 16 8 16, %37
+  %41: vec4f = product keep f16 16 8 16 left_turned right_turned, %37, %38, %39, %40
+  product put f16 16 8 16, %37, %41
+  copy 8 16, %39, %row, %n, %29
   return
 }
 "#;

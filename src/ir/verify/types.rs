@@ -213,6 +213,21 @@ impl Typing<'_> {
                 one(ty)
             }
             Op::Barrier => Ok(Types::new()),
+            Op::Product(product, args) => self.product(product, args),
+            Op::Copy(size, args) => {
+                let &[tile, array, row, column] = &args[..] else {
+                    return Err("it has another number of operands".into());
+                };
+                let (Type::Local(to), Type::Array(from)) = (self.ty(tile), self.ty(array)) else {
+                    return Err("the operands are no tile and no array".into());
+                };
+                let fits = to.ndim == 2 && from.ndim == 2 && to.extents().iter().zip(size).all(|(a, b)| a >= b);
+                check(to.block && fits && to.element == from.element, "the tile does not fit the array")?;
+                check(to.element != Element::Scalar(Scalar::Bool), "the elements are not numbers")?;
+                check(matches!(to.element, Element::Scalar(_)), "the elements are not numbers")?;
+                check(self.ty(row) == I32 && self.ty(column) == I32, "an index is not int32")?;
+                Ok(Types::new())
+            }
             Op::Print { args, .. } => {
                 check(args.iter().all(|&a| self.ty(a).as_scalar().is_some()), "only scalars are printed")?;
                 Ok(Types::new())
@@ -234,6 +249,27 @@ impl Typing<'_> {
             Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(Types::new()),
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => Ok(Types::new()),
         }
+    }
+
+    fn product(&self, product: &Product, args: &[ValueId]) -> Result<Types, String> {
+        let Product { part, unit, size: [rows, columns, inner], turned: [left, right] } = *product;
+        let turn = |turned: bool, [a, b]: [u32; 2]| if turned { [b, a] } else { [a, b] };
+        check(unit.fits(product.size), "no such fragments fill the matrices")?;
+        let mut matrices = vec![[rows, columns]];
+        if part.has_factors() {
+            matrices.extend([turn(left, [rows, inner]), turn(right, [inner, columns])]);
+        }
+        check(args.len() == matrices.len() + usize::from(part.is_given()), "it has another number of operands")?;
+        for (&array, least) in args.iter().zip(matrices) {
+            let Type::Local(ty) = self.ty(array) else { return Err("an operand is not a tile".into()) };
+            let Element::Scalar(scalar) = ty.element else { return Err("the elements are not numbers".into()) };
+            check(ty.block && ty.ndim == 2 && scalar.is_float(), "an operand is not a tile of floats")?;
+            let fits = ty.extents().iter().zip(least).all(|(&extent, least)| extent >= least);
+            check(fits, "an operand is smaller than the matrix")?;
+        }
+        let given = args.last().filter(|_| part.is_given());
+        check(given.is_none_or(|&given| self.ty(given) == product.kept()), "what is given is no patch")?;
+        Ok(if part.gives() { smallvec![product.kept()] } else { Types::new() })
     }
 
     /// Element and number of dimensions of an array or local array.

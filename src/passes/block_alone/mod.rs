@@ -17,7 +17,7 @@ mod unloaded;
 
 use std::borrow::Cow;
 
-use super::block_threads::{fill, has_tiles, plan};
+use super::block_threads::{Tensor, fill, has_tiles, plan};
 use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
@@ -54,7 +54,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
 
 /// Leaves out the zeros of tiles that are set whole before anything reads them.
 fn set_whole(function: &mut Function, effects: &EffectTable) {
-    let plans = plan::plan(function, effects);
+    let plans = plan::plan(function, effects, Tensor::NONE);
     let fills: IdMap<InstId, fill::Fill> = fill::fills(function, effects, &plans);
     let whole: IdSet<InstId> =
         fills.into_iter().filter(|(_, fill)| *fill == fill::Fill::Whole).map(|(id, _)| id).collect();

@@ -73,6 +73,28 @@ pub(in crate::passes) fn touches(function: &Function, effects: &EffectTable, id:
         }
         return;
     }
+    if let Op::Product(product, arrays) = op {
+        let mut touch = |array: ValueId, kind: Kind| {
+            found.push(Touch { at: id, kind, memory: memory(function, array), array, indices: None });
+        };
+        let (result, factors) = arrays.split_at(1.min(arrays.len()));
+        for &array in result {
+            touch(array, Kind::Read);
+            if product.part.writes() {
+                touch(array, Kind::Write);
+            }
+        }
+        factors.iter().filter(|&&v| function.ty(v).is_tile()).for_each(|&array| touch(array, Kind::Read));
+        return;
+    }
+    if let Op::Copy(_, operands) = op
+        && let &[tile, array, ..] = &operands[..]
+    {
+        for (array, kind) in [(tile, Kind::Write), (array, Kind::Read)] {
+            found.push(Touch { at: id, kind, memory: memory(function, array), array, indices: None });
+        }
+        return;
+    }
     let Some(access) = op.access() else { return };
     let own = op.properties();
     let kind = match (own.atomic, own.writes) {

@@ -52,6 +52,8 @@ enum By {
     First,
     /// The one that has the element.
     Owner(Owner),
+    /// The one whose patch of a product it is in.
+    Patches([u32; 6]),
     Any,
 }
 
@@ -74,6 +76,7 @@ impl Access {
         let same_thread = match (&self.by, &other.by) {
             (By::First, By::First) => true,
             (By::Owner(a), By::Owner(b)) => a == b && self.memory == other.memory,
+            (By::Patches(a), By::Patches(b)) => a == b && self.memory == other.memory,
             _ => false,
         };
         meet && !harmless && !same_thread
@@ -214,7 +217,15 @@ impl Search<'_> {
                 }
             }
         }
+        let product = match &function.insts[id].op {
+            Op::Product(product, arrays) => arrays.first().map(|&result| (product, result)),
+            _ => None,
+        };
         let by = |touch: &Touch| match share {
+            _ if product.is_some_and(|(_, result)| result == touch.array) => {
+                product.map_or(By::Any, |(product, _)| By::Patches(product.owners()))
+            }
+            None if product.is_some() || matches!(function.insts[id].op, Op::Copy(..)) => By::Any,
             None => By::All,
             Some(Share::OneThread) => By::First,
             Some(Share::Dealt(dealt)) => dealt.owner(function, touch).map_or(By::Any, By::Owner),

@@ -3,10 +3,11 @@
 use super::accesses::{Memory, Touch, memory};
 use super::fill::{Fill, fills};
 use super::plan::{Nest, Plan};
+use super::products::{Copied, Found};
 use crate::analysis::effects::EffectTable;
-use crate::ids::{IdMap, IdVec};
+use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, ValueId, Values};
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, Part, Product, Unit, ValueId, Values};
 use crate::passes::rebuild::Rebuild;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
@@ -42,6 +43,7 @@ pub(super) fn deal(function: &mut Function, effects: &EffectTable, plans: &IdMap
         uses,
         fills,
         zeros: IdMap::default(),
+        setting: IdSet::default(),
         lane: ValueId(0),
         threads: ValueId(0),
         shares: IdMap::default(),
@@ -78,6 +80,8 @@ struct Dealer<'a> {
     fills: IdMap<InstId, Fill>,
     /// By the loop that does it for each element that it works on: the tiles that it clears first.
     zeros: IdMap<InstId, Vec<ValueId>>,
+    /// The products that add to nothing.
+    setting: IdSet<InstId>,
     lane: ValueId,
     /// How many threads the block has.
     threads: ValueId,
@@ -116,6 +120,17 @@ impl Dealer<'_> {
                     self.effects.push(id);
                     continue;
                 }
+                Some(Plan::Product(found, unit)) => {
+                    self.one_thread();
+                    self.product(id, found, *unit);
+                    continue;
+                }
+                Some(Plan::Copy(copied)) => {
+                    self.one_thread();
+                    self.copy(copied);
+                    continue;
+                }
+                Some(Plan::Gone) => continue,
                 None => {}
             }
             let own = op.properties();
@@ -139,6 +154,21 @@ impl Dealer<'_> {
         }
         self.one_thread();
         self.rebuild.b.switch_to(outside);
+    }
+
+    fn product(&mut self, id: InstId, found: &Found, unit: Unit) {
+        let part = if self.setting.contains(&id) { Part::Set } else { Part::Add };
+        let product = Product { part, unit, size: found.size, turned: found.turned };
+        self.b().effect(Op::Product(product, Values::from_slice(&[found.c, found.a, found.b])));
+    }
+
+    fn copy(&mut self, copied: &Copied) {
+        let [row, column] = copied.first.map(|first| match first {
+            Some(first) => self.rebuild.current(first),
+            None => self.int(0),
+        });
+        let array = self.rebuild.current(copied.array);
+        self.b().effect(Op::Copy(copied.size, Values::from_slice(&[copied.tile, array, row, column])));
     }
 
     /// A block that stays as it is.
@@ -222,6 +252,7 @@ impl Dealer<'_> {
         let Some(&array) = self.rebuild.b.function.insts[id].results.first() else { return };
         match self.fills.get(&id) {
             Some(Fill::Whole) => {}
+            Some(Fill::Product(product)) => _ = self.setting.insert(*product),
             Some(Fill::Each(nest)) => self.zeros.entry(*nest).or_default().push(array),
             Some(Fill::Zeros) | None => {
                 self.one_thread();

@@ -14,6 +14,8 @@ pub(in crate::passes) enum Fill {
     Zeros,
     /// All elements are set first.
     Whole,
+    /// This product sets all elements, if it adds to nothing.
+    Product(InstId),
     /// In this loop each thread reads and writes, of the tile, only its own elements: it clears each where it begins with it.
     Each(InstId),
 }
@@ -52,6 +54,10 @@ fn filled(
     match (plans.get(&first), &function.insts[first].op) {
         (Some(Plan::Deal(nest)), _) if sets_all(function, effects, nest, array) => Fill::Whole,
         (Some(Plan::Deal(nest)), _) if keeps_to_own(function, effects, nest, array) => Fill::Each(first),
+        (Some(Plan::Product(found, _)), _) if found.c == array && found.is_whole(function) => Fill::Product(first),
+        (Some(Plan::Copy(copied)), _) if copied.tile == array => Fill::Whole,
+        // What it adds up in goes into another tile.
+        (Some(Plan::Product(found, _)), _) if ![found.a, found.b, found.c].contains(&array) => Fill::Whole,
         (None, &Op::If { condition, then, otherwise }) if condition != array => {
             let whole = [then, otherwise].into_iter().all(|block| {
                 let rest = &function.blocks[block].insts;

@@ -9,23 +9,32 @@
 //! - Barriers stand between accesses of different threads ([`barriers`]).
 //!
 //! No sum changes its order: results are those of the host, bit for bit, however many threads a block has. Only atomics on
-//! floats may come in another order, as those of different blocks do.
+//! floats may come in another order, as those of different blocks do, and products of matrices by the hardware's instructions
+//! ([`TensorCores`]) sum as these do.
 //!
 //! | file | question |
 //! |---|---|
 //! | `accesses` | what does code touch, and do iterations of a loop touch the same? |
 //! | `plan` | which loops are dealt out, and what does one thread do alone? |
+//! | `products` | which loops are products of matrices? |
+//! | `tensor` | which of these do instructions for matrices compute? |
 //! | `fill` | are the zeros of a new tile needed? |
 //! | `deal` | carries the plans out |
+//! | `rows` | how long are the rows of tiles that are multiplied? |
+//! | `accumulators` | which products stay in registers through a loop? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `barriers` | where must threads wait for each other? |
 
 pub(super) mod accesses;
+mod accumulators;
 mod barriers;
 mod deal;
 pub(super) mod fill;
 pub(super) mod plan;
+mod products;
 mod registers;
+mod rows;
+mod tensor;
 
 use std::borrow::Cow;
 
@@ -33,9 +42,14 @@ use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
-use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op};
+use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op, Unit};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
+
+pub use tensor::{Tensor, TensorCores};
+
+/// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
+pub const MOST_BYTES: u64 = 48 << 10;
 
 /// Why a kernel with tiles has no form for the threads of a block.
 #[derive(Clone, Debug)]
@@ -46,7 +60,7 @@ pub struct Refused {
 }
 
 /// The module with those kernels that work on tiles as code of each thread of a block.
-pub fn shared<'m>(module: &'m Module, kernels: &[FuncId]) -> Result<Cow<'m, Module>, Refused> {
+pub fn shared<'m>(module: &'m Module, kernels: &[FuncId], tensor: Tensor) -> Result<Cow<'m, Module>, Refused> {
     let wanted: Vec<FuncId> = kernels.iter().copied().filter(|&id| module.functions[id].by_block).collect();
     if wanted.is_empty() {
         return Ok(Cow::Borrowed(module));
@@ -54,12 +68,52 @@ pub fn shared<'m>(module: &'m Module, kernels: &[FuncId]) -> Result<Cow<'m, Modu
     let effects = effects(module);
     let mut changed = module.clone();
     for id in wanted {
-        changed.functions[id] = kernel(module, id, &effects)?;
+        changed.functions[id] = kernel(module, id, &effects, tensor)?;
     }
     Ok(Cow::Owned(changed))
 }
 
-fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
+/// A product of tiles in a kernel, and what computes it.
+#[derive(Clone, Debug)]
+pub struct Multiplied {
+    pub span: Span,
+    /// Rows and columns of the result, and the length of the sums.
+    pub size: [u32; 3],
+    pub factors: [Scalar; 2],
+    /// The instruction, or why there is none.
+    pub by: Result<Unit, String>,
+}
+
+/// The products of a kernel, as far as it has a form for the threads of a block.
+pub fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<Multiplied> {
+    let Ok(function) = whole(module, kernel, &effects(module)) else { return Vec::new() };
+    let mut made = Vec::new();
+    function.walk(function.entry, &mut |id, inst| {
+        if let Some(found) = products::find(&function, id) {
+            let by = found.unit(tensor);
+            made.push(Multiplied { span: inst.span, size: found.size, factors: found.factors, by });
+        }
+    });
+    made
+}
+
+fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) -> Result<Function, Refused> {
+    let mut function = whole(module, id, effects)?;
+    let plans = plan::plan(&function, effects, tensor);
+    let shared = deal::deal(&mut function, effects, &plans);
+    if function.has(|inst| matches!(inst.op, Op::Product(..))) {
+        accumulators::keep(&mut function, effects, &shared.shares);
+        rows::lengthen(&mut function, &module.structs, MOST_BYTES);
+    }
+    registers::keep(&mut function, effects, &shared.shares);
+    barriers::place(&mut function, effects, &shared.shares);
+    fold_known(&mut function);
+    pipelines::clean(&mut function, &module.structs, effects);
+    Ok(function)
+}
+
+/// The kernel with the functions that matter in it, its products parted: what is shared out.
+fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
     let mut function = module.functions[id].clone();
     let matters = |callee: FuncId| has_tiles(&module.functions[callee]) || has_effects(&effects[callee]);
     inline::run(&mut function, module, &matters).map_err(|error| {
@@ -79,12 +133,9 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function
         return Err(Refused { kernel: id, why, span });
     }
     pipelines::small_tiles(&mut function, &module.structs, effects);
-    let plans = plan::plan(&function, effects);
-    let shared = deal::deal(&mut function, effects, &plans);
-    registers::keep(&mut function, effects, &shared.shares);
-    barriers::place(&mut function, effects, &shared.shares);
-    fold_known(&mut function);
-    pipelines::clean(&mut function, &module.structs, effects);
+    if products::part(&mut function) {
+        pipelines::clean(&mut function, &module.structs, effects);
+    }
     Ok(function)
 }
 

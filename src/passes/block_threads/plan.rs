@@ -5,13 +5,17 @@
 //! out, in row-major order; loops between them that are not, such as that over the inner index of a product, go inside: each
 //! thread has elements of its own, and goes through the inner index for each.
 //!
+//! Products of matrices are done by warps together, where the hardware has an instruction for them ([`products`]).
+//!
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
 use super::accesses::{Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
+use super::products::{self, Copied, Found};
+use super::tensor::Tensor;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
-use crate::ids::{IdMap, IdVec};
-use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::{BlockId, Function, Inst, InstId, Op, Unit, ValueId};
 use crate::passes::loops::trips;
 use crate::types::I32;
 
@@ -21,6 +25,12 @@ pub(in crate::passes) enum Plan {
     Deal(Nest),
     /// Thread 0 does it.
     OneThread,
+    /// Warps multiply matrices.
+    Product(Found, Unit),
+    /// A part of an array is copied into a tile.
+    Copy(Copied),
+    /// Something else does it as well.
+    Gone,
 }
 
 /// Loops one in another, the outermost first.
@@ -60,15 +70,17 @@ pub(super) struct Planner<'a> {
     loops: IdMap<BlockId, [ValueId; 2]>,
     counts: IdMap<ValueId, u64>,
     uses: IdVec<ValueId, u32>,
+    tensor: Tensor,
     plans: IdMap<InstId, Plan>,
 }
 
 /// The plans of a kernel's loops and branches; those without one are done by every thread.
-pub(in crate::passes) fn plan(function: &Function, effects: &EffectTable) -> IdMap<InstId, Plan> {
+pub(in crate::passes) fn plan(function: &Function, effects: &EffectTable, tensor: Tensor) -> IdMap<InstId, Plan> {
     let (ranges, loops, uses) = (Ranges::of(function), upward_loops(function), crate::analysis::uses(function));
     let counts = counts(function);
-    let mut planner = Planner { function, effects, ranges, loops, counts, uses, plans: IdMap::default() };
+    let mut planner = Planner { function, effects, ranges, loops, counts, uses, tensor, plans: IdMap::default() };
     planner.block(function.entry);
+    planner.copies();
     planner.plans
 }
 
@@ -77,10 +89,18 @@ impl Planner<'_> {
     fn block(&mut self, block: BlockId) -> bool {
         let function = self.function;
         let mut any = false;
-        for &id in &function.blocks[block].insts {
+        let insts = &function.blocks[block].insts;
+        for (n, &id) in insts.iter().enumerate() {
             let inst = &function.insts[id];
             let nested = inst.op.blocks();
-            if nested.is_empty() {
+            if nested.is_empty() || self.plans.contains_key(&id) {
+                continue;
+            }
+            if let Some(found) = products::find(function, id)
+                && let Ok(unit) = found.unit(self.tensor)
+            {
+                self.product(id, found, unit, insts.split_at(n));
+                any = true;
                 continue;
             }
             if let Some(nest) = self.nest(id, inst) {
@@ -99,6 +119,50 @@ impl Planner<'_> {
             any |= dealt;
         }
         any
+    }
+
+    /// What only loads factors of products is copied, where there are instructions for that.
+    fn copies(&mut self) {
+        let factor = |plan: &Plan| match plan {
+            Plan::Product(found, _) => Some([found.a, found.b]),
+            _ => None,
+        };
+        let factors: IdSet<ValueId> = self.plans.values().filter_map(factor).flatten().collect();
+        if !self.tensor.copies() || factors.is_empty() {
+            return;
+        }
+        let copied = |plan: &Plan| match plan {
+            Plan::Deal(nest) => products::copied(self.function, &self.ranges, nest),
+            _ => None,
+        };
+        let found: Vec<(InstId, Copied)> = self
+            .plans
+            .iter()
+            .filter_map(|(&id, plan)| Some((id, copied(plan)?)))
+            .filter(|(_, copied)| factors.contains(&copied.tile))
+            .collect();
+        self.plans.extend(found.into_iter().map(|(id, copied)| (id, Plan::Copy(copied))));
+    }
+
+    /// A product; where what comes next adds it to another tile and nothing else reads it, it is added there at once.
+    fn product(&mut self, id: InstId, mut found: Found, unit: Unit, (before, rest): (&[InstId], &[InstId])) {
+        let function = self.function;
+        let is_value = |id: &&InstId| matches!(function.insts[**id].op, Op::Const(_) | Op::Zero);
+        // It is read and written in the product, and read in the sum.
+        let passing = found.is_whole(function)
+            && self.uses[found.c] == 3
+            && before.iter().any(|&id| function.insts[id].results.contains(&found.c));
+        if passing
+            && let Some(&next) = rest.iter().skip(1).find(|id| !is_value(id))
+            && let Some([to, from]) = products::sum_of_tiles(function, next)
+            && from == found.c
+            && to != found.a
+            && to != found.b
+        {
+            found.c = to;
+            self.plans.insert(next, Plan::Gone);
+        }
+        self.plans.insert(id, Plan::Product(found, unit));
     }
 
     /// Plans of what is inside a block that one thread does are void.

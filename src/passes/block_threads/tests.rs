@@ -13,7 +13,7 @@ fn form(body: &str) -> String {
     let module = parse(&format!("{head}{body}return\n}}\n")).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(verify(&module), Ok(()));
     let kernel = module.find("k").expect("a kernel");
-    let made = shared(&module, &[kernel]).expect("a form").into_owned();
+    let made = shared(&module, &[kernel], Tensor::NONE).expect("a form").into_owned();
     assert_eq!(verify(&made), Ok(()), "{}", print(&made));
     print(&made)
 }
@@ -69,5 +69,49 @@ fn sums_are_those_of_every_thread() {
 #[test]
 fn a_kernel_without_tiles_stays() {
     let module = parse("kernel @k(%x: array(dtype=float32)) rank 1 {\nreturn\n}\n").expect("it parses");
-    assert!(matches!(shared(&module, &[FuncId(0)]), Ok(Cow::Borrowed(_))));
+    assert!(matches!(shared(&module, &[FuncId(0)], Tensor::NONE), Ok(Cow::Borrowed(_))));
+}
+
+/// A product of 16 x 8 x 8 elements with a line of its innermost loop as another one says, by tensor cores of `sm_90`.
+fn product(from: &str, to: &str) -> String {
+    let body = "%v: float16 = load %a[%i, %l]\n%f: float32 = cast %v\n%w: float16 = load %b[%l, %j]\n%g: float32 = cast %w\n\
+                %s: float32 = load %c[%i, %j]\n%t: float32 = fma %f, %g, %s\nstore %c[%i, %j], %t\n";
+    assert!(body.contains(from), "{from}");
+    let text = format!(
+        "kernel @k(%x: array(dtype=float32)) rank 1 by_block {{\n%0: int32 = const 0\n%1: int32 = const 1\n%8: int32 = const 8\n%16: int32 = const 16\n\
+         %a: tile(float16, 16, 8) = local_array\n%b: tile(float16, 8, 8) = local_array\n%c: tile(float32, 16, 8) = local_array\n\
+         for %i: int32 = %0 to %16 step %1 {{\nfor %l: int32 = %0 to %8 step %1 {{\nfor %j: int32 = %0 to %8 step %1 {{\n{}}}\n}}\n}}\n\
+         %z: float32 = load %c[%1, %1]\nstore %x[%0], %z\nreturn\n}}\n",
+        body.replacen(from, to, 1)
+    );
+    let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(verify(&module), Ok(()));
+    let tensor = Tensor { cores: TensorCores::On, arch: 90 };
+    let made = shared(&module, &[module.find("k").expect("a kernel")], tensor).expect("a form").into_owned();
+    assert_eq!(verify(&made), Ok(()), "{}", print(&made));
+    print(&made)
+}
+
+#[test]
+fn products_of_matrices_are_found() {
+    // Nothing is added to before: the zeros of the tile are not needed.
+    let whole = product("", "");
+    assert!(whole.contains("product set f16 16 8 8, ") && !whole.contains("fma"), "{whole}");
+    let swapped = product("fma %f, %g, %s", "fma %g, %f, %s");
+    assert!(swapped.contains("product set f16 16 8 8, "), "{swapped}");
+    for (from, to) in [
+        // Other elements, other tiles, other sums, and more than that.
+        ("load %b[%l, %j]", "load %b[%l, %1]"),
+        ("load %b[%l, %j]", "load %b[%j, %j]"),
+        ("load %b[%l, %j]", "load %a[%i, %j]"),
+        ("%s: float32 = load %c[%i, %j]", "%s: float32 = load %c[%i, %l]"),
+        ("fma %f, %g, %s", "fma %f, %s, %g"),
+        ("fma %f, %g, %s", "fma %f, %f, %s"),
+        ("fma %f, %g, %s", "sub %f, %s"),
+        ("store %c[%i, %j], %t", "store %c[%i, %j], %t\nstore %x[%j], %t"),
+        ("store %c[%i, %j], %t", "store %c[%j, %l], %t"),
+    ] {
+        let other = product(from, to);
+        assert!(!other.contains("product"), "{from} -> {to}: {other}");
+    }
 }

@@ -30,7 +30,7 @@ impl Device for Cuda {
 
     #[cfg(feature = "cuda")]
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(driver::Kernel::load(module, kernel, how.fmad, 0)?))
+        Ok(Box::new(driver::Kernel::load(module, kernel, how, 0)?))
     }
 
     #[cfg(not(feature = "cuda"))]
@@ -62,7 +62,7 @@ pub struct Resident {
 impl Resident {
     /// Compiles a kernel for a GPU and loads it.
     pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Resident> {
-        driver::Kernel::load(module, kernel, how.fmad, ordinal).map(|kernel| Resident { kernel })
+        driver::Kernel::load(module, kernel, how, ordinal).map(|kernel| Resident { kernel })
     }
 
     /// Puts a launch behind what a stream does already, and does not wait for it.

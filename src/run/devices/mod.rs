@@ -27,7 +27,7 @@ pub mod stop;
 use std::ffi::c_void;
 
 use crate::abi::LaunchBounds;
-pub use crate::codegen::llvm::Cpu;
+pub use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
@@ -133,6 +133,8 @@ pub struct How {
     pub checked: bool,
     /// A GPU may fuse a * b + c into one rounding.
     pub fmad: bool,
+    /// Which products of tiles a GPU's instructions for matrices do.
+    pub tensor_cores: TensorCores,
     /// For launches that one worker runs: then host code needs no atomics.
     pub alone: bool,
     /// The processor that host code is made for: this machine's, or an older one.

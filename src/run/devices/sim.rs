@@ -41,7 +41,7 @@ impl Device for Sim {
     }
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(prepared(module, kernel, how.fmad, how.checked, how.trial)?))
+        Ok(Box::new(prepared(module, kernel, how)?))
     }
 
     fn run_ptx(&self, launch: &Ptx) -> Result<Report> {
@@ -65,12 +65,13 @@ impl Device for Sim {
 const ARCH: Arch = Arch::DEFAULT;
 
 /// A kernel as the device runs it.
-pub fn prepared(module: &Module, kernel: FuncId, fmad: bool, checked: bool, trial: Trial) -> Result<Kernel> {
+pub fn prepared(module: &Module, kernel: FuncId, how: &How) -> Result<Kernel> {
     let (arch, layout) = (ARCH, ArrayLayout::Strided);
+    let &How { fmad, checked, tensor_cores, trial, .. } = how;
     Kernel::load(
         module,
         kernel,
-        &PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked },
+        &PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked, tensor_cores },
         trial,
     )
 }

@@ -14,7 +14,7 @@ use std::collections::hash_map::Entry;
 
 use super::{double, gradient};
 use crate::abi::LaunchBounds;
-use crate::codegen::llvm::Cpu;
+use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{Code, Level};
 use crate::ir::{Derivative, FuncId, Module, Phase, TapeRole};
 use crate::run::args::random::SplitMix;
@@ -382,7 +382,14 @@ impl Runner<'_> {
     /// `memory`: all that the arrays lie in.
     pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void, memory: &[(u64, u64)]) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
-            let how = How { checked: true, fmad: false, alone: true, cpu: Cpu::Native, trial: Trial::PLAIN };
+            let how = How {
+                checked: true,
+                fmad: false,
+                tensor_cores: TensorCores::Off,
+                alone: true,
+                cpu: Cpu::Native,
+                trial: Trial::PLAIN,
+            };
             let device = if self.tangents == Some(entry) { &Interp } else { self.device };
             slot.insert(devices::prepare(device, self.module, entry, &how)?);
         }

@@ -6,6 +6,7 @@ use crate::ptx::{Error, Instruction, Kind, Operand, Result, Space, Type};
 use crate::sim::code::{CopyAsync, Element, LoadMatrix, Matrix, Op, Reg};
 
 const F32: Type = Type { kind: Kind::Float, bits: 32 };
+const F64: Type = Type { kind: Kind::Float, bits: 64 };
 const B32: Type = Type { kind: Kind::Bits, bits: 32 };
 
 impl<'t> Decoder<'_, 't> {
@@ -85,20 +86,41 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::LoadMatrix(Box::new(LoadMatrix { to: to?.into(), space, base, offset, transposed })))
     }
 
+    /// `mma.sync` of 8 x 4 and 4 x 8 elements of float64: each thread has an element of both, and two of the result.
+    fn multiply_f64(&mut self, i: &Instruction<'t>) -> Result<Op> {
+        let [d, a, b, c] = self.all(i)?;
+        let list = |operand: &Operand<'t>, count: usize| match operand {
+            Operand::Vector(list) if list.len() == count => Ok(list.clone()),
+            _ => Err(Error::malformed(i.at, format!("`{i}` takes {count} registers in braces here"))),
+        };
+        let (d, a, b, c) = (list(d, 2)?, list(a, 1)?, list(b, 1)?, list(c, 2)?);
+        let mut read = |list: &[Operand<'t>]| -> Result<Box<[Reg]>> {
+            list.iter().map(|operand| self.read(i, operand, F64)).collect()
+        };
+        let (a, b, c) = (read(&a)?, read(&b)?, read(&c)?);
+        let d: Result<Box<[Reg]>> = d.iter().map(|operand| self.write(i, operand, F64)).collect();
+        Ok(Op::MultiplyMatrices(Box::new(Matrix { element: Element::F64, depth: 4, d: d?, a, b, c })))
+    }
+
     /// `mma.sync` of 16 x k and k x 8 elements, summed up in float32.
     pub fn multiply(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
         let is_known = m.take("sync") && m.take("aligned") && m.take("row") && m.take("col");
+        let is_small = i.modifiers.contains(&"m8n8k4");
         let depth = m.find(|m| match m {
-            "m16n8k4" => Some(4),
+            "m16n8k4" | "m8n8k4" => Some(4),
             "m16n8k8" => Some(8),
             "m16n8k16" => Some(16),
             _ => None,
         });
         // Their order says which is which: result, factors, what is added.
         let names: Vec<&str> =
-            i.modifiers.iter().copied().filter(|m| matches!(*m, "f32" | "f16" | "bf16" | "tf32")).collect();
-        m.ignore(&["f32", "f16", "bf16", "tf32"]);
-        let (true, Some(depth), &["f32", first, second, "f32"]) = (is_known, depth, names.as_slice()) else {
+            i.modifiers.iter().copied().filter(|m| matches!(*m, "f32" | "f16" | "bf16" | "tf32" | "f64")).collect();
+        m.ignore(&["f32", "f16", "bf16", "tf32", "f64"]);
+        if is_known && is_small && names == ["f64"; 4] {
+            return self.multiply_f64(i);
+        }
+        let (true, false, Some(depth), &["f32", first, second, "f32"]) = (is_known, is_small, depth, names.as_slice())
+        else {
             return Err(unknown(i));
         };
         let element = match first {

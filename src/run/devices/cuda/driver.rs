@@ -14,7 +14,7 @@ use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
-use crate::run::devices::{Executable, Found, Job, Report};
+use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
@@ -211,12 +211,14 @@ unsafe impl Sync for Kernel {}
 
 impl Kernel {
     /// Compiles a kernel for a GPU and loads it.
-    pub fn load(module: &Module, kernel: FuncId, fmad: bool, ordinal: i32) -> Result<Kernel> {
+    pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
         start()?;
         let _beside = Beside::begin()?;
         let context = Context::open(ordinal)?;
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
-        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked: false };
+        let &How { fmad, tensor_cores, .. } = how;
+        let (opt, grid) = (Opt::Full, Grid::Covering);
+        let options = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
         let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;

@@ -1,0 +1,568 @@
+//! Which loops are products of matrices, and how do the two products of a reversed one part?
+//!
+//! What is looked for is what the checker and differentiation make: three loops one in another over whole matrices, that add
+//! the products of two tiles' elements to a third tile's. Reversed, such loops add to the adjoints of both factors, each of which another
+//! loop would have to share out; [`part`] makes a nest for each, in which every element is added up in the order that it was.
+
+use super::accesses::defined_in;
+use super::plan as dealt;
+use super::tensor::Tensor;
+use crate::analysis::ranges::Ranges;
+use crate::ids::IdMap;
+use crate::ir::build::Builder;
+use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, Unit, ValueDef, ValueId, Values};
+use crate::passes::loops::trips;
+use crate::types::{Element, I32, Scalar, Type};
+
+/// A product as a nest computes it: `c += a b`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::passes) struct Found {
+    pub c: ValueId,
+    pub a: ValueId,
+    pub b: ValueId,
+    pub turned: [bool; 2],
+    pub size: [u32; 3],
+    pub factors: [Scalar; 2],
+    sums: Scalar,
+}
+
+impl Found {
+    pub fn unit(&self, tensor: Tensor) -> Result<Unit, String> {
+        tensor.unit(self.factors, self.sums, self.size)
+    }
+
+    /// Whether all of `c` is added to.
+    pub fn is_whole(&self, function: &Function) -> bool {
+        matches!(function.ty(self.c), Type::Local(ty) if ty.extents() == &self.size[..2])
+    }
+}
+
+/// A loop that counts through all indices from 0, upward or downward.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    variable: ValueId,
+    body: BlockId,
+    bounds: [i128; 3],
+    trips: u32,
+}
+
+fn counted(function: &Function, id: InstId) -> Option<Counted> {
+    let Op::For { start, end, step, body, .. } = function.insts[id].op else { return None };
+    let int = |v| function.as_const(v)?.as_int();
+    let (bounds, count) = ([int(start)?, int(end)?, int(step)?], trips(function, start, end, step)?);
+    let first = match bounds {
+        [0, _, 1] => true,
+        [start, _, -1] => start + 1 == i128::from(count),
+        _ => false,
+    };
+    let variable = *function.blocks[body].params.first()?;
+    let fits = first && count > 0 && function.ty(variable) == I32;
+    Some(Counted { variable, body, bounds, trips: u32::try_from(count).ok().filter(|_| fits)? })
+}
+
+/// Three loops one in another that do nothing but read and write elements of tiles, multiply and add.
+struct Nest<'a> {
+    function: &'a Function,
+    loops: [Counted; 3],
+    innermost: InstId,
+    /// In the order of the text: the block, and what stands in it.
+    stores: Vec<(BlockId, InstId)>,
+    loads: Vec<(BlockId, InstId)>,
+}
+
+/// An element of a matrix, by the loops whose variables are its indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    array: ValueId,
+    scalar: Scalar,
+    at: [usize; 2],
+}
+
+impl<'a> Nest<'a> {
+    fn of(function: &'a Function, id: InstId) -> Option<Nest<'a>> {
+        let outer = counted(function, id)?;
+        let inner = |body: BlockId| {
+            let mut loops =
+                function.blocks[body].insts.iter().filter(|&&id| matches!(function.insts[id].op, Op::For { .. }));
+            let only = loops.next().copied();
+            only.filter(|_| loops.next().is_none())
+        };
+        let (middle_id, plain) = (
+            inner(outer.body)?,
+            |id: InstId| matches!(&function.insts[id].op, Op::For { init, .. } if init.is_empty()),
+        );
+        let middle = counted(function, middle_id)?;
+        let innermost = inner(middle.body)?;
+        let loops = [outer, middle, counted(function, innermost)?];
+        if !plain(id) || !plain(middle_id) {
+            return None;
+        }
+        let mut nest = Nest { function, loops, innermost, stores: Vec::new(), loads: Vec::new() };
+        for (depth, level) in loops.iter().enumerate() {
+            for &id in &function.blocks[level.body].insts {
+                match &function.insts[id].op {
+                    Op::Const(_) | Op::Zero | Op::Cast(_) | Op::Fma(..) | Op::Yield(_) => {}
+                    Op::Binary(BinaryOp::Add | BinaryOp::Mul, ..) => {}
+                    Op::For { .. } if depth < 2 => {}
+                    Op::Load(_) => nest.loads.push((level.body, id)),
+                    Op::Store { .. } => nest.stores.push((level.body, id)),
+                    _ => return None,
+                }
+            }
+        }
+        Some(nest)
+    }
+
+    /// What an access names, if it is an element of a matrix that two of the variables are the indices of.
+    fn place(&self, access: &Access) -> Option<Place> {
+        let Type::Local(ty) = self.function.ty(access.array) else { return None };
+        let Element::Scalar(scalar) = ty.element else { return None };
+        let whole = ty.block && ty.ndim == 2 && access.path.is_empty() && scalar.is_float();
+        let level = |index: &ValueId| self.loops.iter().position(|level| level.variable == *index);
+        let at = [level(access.indices.first()?)?, level(access.indices.get(1)?)?];
+        let inside = at.iter().zip(ty.extents()).all(|(&level, &extent)| self.loops[level].trips <= extent);
+        let made_outside = !matches!(self.function.values[access.array].def, ValueDef::Param(..));
+        (whole && inside && made_outside && at[0] != at[1]).then_some(Place { array: access.array, scalar, at })
+    }
+
+    fn op(&self, value: ValueId) -> Option<&Op> {
+        self.function.def(value).map(|inst| &inst.op)
+    }
+
+    fn scalar(&self, value: ValueId) -> Option<Scalar> {
+        self.function.ty(value).as_scalar()
+    }
+
+    /// The value behind a conversion between floats.
+    fn before_cast(&self, value: ValueId) -> ValueId {
+        match self.op(value) {
+            Some(&Op::Cast(from)) if self.scalar(from).is_some_and(Scalar::is_float) => from,
+            _ => value,
+        }
+    }
+
+    /// An element that was read, perhaps made wider.
+    fn factor(&self, value: ValueId) -> Option<Place> {
+        let from = self.before_cast(value);
+        let Some(Op::Load(access)) = self.op(from) else { return None };
+        let place = self.place(access)?;
+        // Made narrower it would be another number.
+        (place.scalar == self.scalar(value)? || place.scalar.size() < self.scalar(value)?.size()).then_some(place)
+    }
+
+    /// `old + more`, where `old` is an element that was read: what is added.
+    fn added(&self, value: ValueId, to: &Access) -> Option<ValueId> {
+        let Some(&Op::Binary(BinaryOp::Add, a, b)) = self.op(value) else { return None };
+        let reads = |v: ValueId| matches!(self.op(v), Some(Op::Load(access)) if access == to);
+        match (reads(a), reads(b)) {
+            (true, false) => Some(b),
+            (false, true) => Some(a),
+            _ => None,
+        }
+    }
+
+    /// `a * b` or, with `sum`, `a * b + sum`, rounded once or twice.
+    fn product(&self, value: ValueId, sum: Option<ValueId>) -> Option<[ValueId; 2]> {
+        match (self.op(value)?, sum) {
+            (&Op::Binary(BinaryOp::Mul, a, b), None) => Some([a, b]),
+            (&Op::Fma(a, b, c), Some(sum)) if c == sum => Some([a, b]),
+            (&Op::Binary(BinaryOp::Add, a, b), Some(sum)) if a == sum => self.product(b, None),
+            (&Op::Binary(BinaryOp::Add, a, b), Some(sum)) if b == sum => self.product(a, None),
+            _ => None,
+        }
+    }
+
+    /// The factors of the sum of products that the innermost loop carries, from zero on, if it carries one.
+    fn carried(&self) -> Option<(ValueId, [ValueId; 2])> {
+        let inst = &self.function.insts[self.innermost];
+        let (Op::For { init, body, .. }, &[result]) = (&inst.op, &inst.results[..]) else { return None };
+        let (&[start], &[_, sum]) = (&init[..], &self.function.blocks[*body].params[..]) else { return None };
+        let last = self.function.blocks[*body].insts.last()?;
+        let Op::Yield(next) = &self.function.insts[*last].op else { return None };
+        let &[next] = &next[..] else { return None };
+        Some((result, self.product(next, Some(sum)).filter(|_| self.is_zero(start))?))
+    }
+
+    fn is_zero(&self, value: ValueId) -> bool {
+        matches!(self.op(value), Some(Op::Zero))
+            || self
+                .function
+                .as_const(value)
+                .and_then(|c| c.as_float())
+                .is_some_and(|x| x == 0.0 && x.is_sign_positive())
+    }
+
+    fn carries(&self) -> bool {
+        matches!(&self.function.insts[self.innermost].op, Op::For { init, .. } if !init.is_empty())
+    }
+
+    fn store(&self, id: InstId) -> Option<(&Access, ValueId)> {
+        let Op::Store { access, value } = &self.function.insts[id].op else { return None };
+        Some((access, *value))
+    }
+
+    /// How many loads there are of an array.
+    fn loads_of(&self, array: ValueId) -> usize {
+        let of = |id: InstId| self.function.insts[id].op.access().is_some_and(|access| access.array == array);
+        self.loads.iter().filter(|&&(_, id)| of(id)).count()
+    }
+}
+
+/// The product that a nest of loops computes, if that is all that it does.
+pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
+    let nest = Nest::of(function, id)?;
+    let &[(block, store)] = &nest.stores[..] else { return None };
+    let (access, value) = nest.store(store)?;
+    let c = nest.place(access)?;
+    let (factors, sums) = if nest.carries() {
+        let (sum, factors) = nest.carried()?;
+        let added = nest.added(value, access)?;
+        let fits = nest.before_cast(added) == sum && block == nest.loops[1].body && c.at.iter().all(|&at| at < 2);
+        (factors, nest.scalar(sum).filter(|_| fits)?)
+    } else if let Some(&Op::Fma(a, b, old)) = nest.op(value) {
+        let reads = matches!(nest.op(old), Some(Op::Load(read)) if read == access);
+        ([a, b], nest.scalar(value).filter(|_| reads)?)
+    } else {
+        let product = nest.before_cast(nest.added(value, access)?);
+        (nest.product(product, None)?, nest.scalar(product)?)
+    };
+    let [first, second] = [nest.factor(factors[0])?, nest.factor(factors[1])?];
+    let inner = (0..3).find(|level| !c.at.contains(level))?;
+    // Which factor has the rows: one has the rows and the inner index, the other one that and the columns.
+    let has = |place: &Place, level: usize| place.at.contains(&level);
+    let (a, b) = if has(&first, c.at[0]) { (first, second) } else { (second, first) };
+    let fits = has(&a, c.at[0]) && has(&a, inner) && has(&b, c.at[1]) && has(&b, inner);
+    let count = nest.loads_of(c.array);
+    let known = nest.loads.len()
+        == count + nest.loads_of(a.array) + if a.array == b.array { 0 } else { nest.loads_of(b.array) };
+    let alone = c.array != a.array && c.array != b.array && count == 1 && known;
+    let size = [c.at[0], c.at[1], inner].map(|level| nest.loops[level].trips);
+    (fits && alone && c.scalar.size() <= sums.size()).then_some(Found {
+        c: c.array,
+        a: a.array,
+        b: b.array,
+        turned: [a.at[0] == inner, b.at[1] == inner],
+        size,
+        factors: [a.scalar, b.scalar],
+        sums,
+    })
+}
+
+/// A part of an array that is copied into a whole tile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::passes) struct Copied {
+    pub tile: ValueId,
+    pub array: ValueId,
+    pub size: [u32; 2],
+    /// The indices of the first element; None: 0.
+    pub first: [Option<ValueId>; 2],
+}
+
+/// The part that loops which are dealt out copy, if that is all that they do: `tile[i, j] = array[row + i, column + j]`, which the array has.
+pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -> Option<Copied> {
+    let [outer, inner] = &nest.loops[..] else { return None };
+    let (mut load, mut store) = (None, None);
+    for body in [outer.body, inner.body] {
+        for &id in &function.blocks[body].insts {
+            match &function.insts[id].op {
+                Op::Const(_) | Op::Yield(_) | Op::Binary(BinaryOp::Add, ..) => {}
+                Op::For { .. } if id == inner.inst => {}
+                Op::Load(access) if load.is_none() => load = Some((id, access)),
+                Op::Store { access, value } if store.is_none() => store = Some((access, *value)),
+                _ => return None,
+            }
+        }
+    }
+    let ((id, from), (to, value)) = (load?, store?);
+    let (Type::Local(tile), Type::Array(array)) = (function.ty(to.array), function.ty(from.array)) else { return None };
+    let here = [outer.variable, inner.variable];
+    let known = [outer, inner].map(|level| level.known.filter(|&(least, _)| least == 0 && level.dealt));
+    let size = [u32::try_from(known[0]?.1).ok()?, u32::try_from(known[1]?.1).ok()?];
+    let whole = to.indices[..] == here && to.path.is_empty() && tile.extents() == size && tile.block;
+    let is_loaded = matches!(function.values[value].def, ValueDef::Result(of, _) if of == id);
+    let alike = matches!(tile.element, Element::Scalar(s) if s.is_float()) && tile.element == array.element;
+    if !whole || !is_loaded || !alike || array.ndim != 2 || !from.path.is_empty() {
+        return None;
+    }
+    let inside = defined_in(function, outer.body);
+    let mut first = [None; 2];
+    for ((first, &index), variable) in first.iter_mut().zip(&from.indices).zip(here) {
+        let base = match function.def(index).map(|inst| &inst.op) {
+            _ if index == variable => None,
+            Some(&Op::Binary(BinaryOp::Add, a, b)) if b == variable => Some(a),
+            Some(&Op::Binary(BinaryOp::Add, a, b)) if a == variable => Some(b),
+            _ => return None,
+        };
+        let fixed = base.is_none_or(|base| !inside.contains(&base) && function.ty(base) == I32);
+        if !fixed || !ranges.counts_from_start(id, index) {
+            return None;
+        }
+        *first = base;
+    }
+    let outside = !inside.contains(&from.array);
+    outside.then_some(Copied { tile: to.array, array: from.array, size, first })
+}
+
+/// `d[i, j] += c[i, j]` for all elements: `[d, c]`.
+pub(super) fn sum_of_tiles(function: &Function, id: InstId) -> Option<[ValueId; 2]> {
+    let outer = counted(function, id)?;
+    let plain = |id: InstId| matches!(&function.insts[id].op, Op::For { init, .. } if init.is_empty());
+    let inner_id = *function.blocks[outer.body].insts.iter().find(|&&id| !function.insts[id].op.blocks().is_empty())?;
+    let inner = counted(function, inner_id)?;
+    if !plain(id) || !plain(inner_id) {
+        return None;
+    }
+    let mut store = None;
+    let mut loads = Vec::new();
+    for body in [outer.body, inner.body] {
+        for &id in &function.blocks[body].insts {
+            match &function.insts[id].op {
+                Op::Const(_) | Op::Cast(_) | Op::Yield(_) | Op::Binary(BinaryOp::Add, ..) => {}
+                Op::For { .. } if id == inner_id => {}
+                Op::Load(access) => loads.push(access),
+                Op::Store { access, value } if store.is_none() => store = Some((access, *value)),
+                _ => return None,
+            }
+        }
+    }
+    let (set, value) = store?;
+    let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+    let float = |value: ValueId| function.ty(value).as_scalar().is_some_and(Scalar::is_float);
+    let before = |value: ValueId| match op(value) {
+        Some(&Op::Cast(from)) if float(from) => from,
+        _ => value,
+    };
+    let Some(&Op::Binary(BinaryOp::Add, a, b)) = op(before(value)) else { return None };
+    let here = [outer.variable, inner.variable];
+    let read = |value: ValueId| match op(before(value)) {
+        Some(Op::Load(access)) if access.indices[..] == here && access.path.is_empty() => Some(access.array),
+        _ => None,
+    };
+    let (a, b) = (read(a)?, read(b)?);
+    let other = if a == set.array { b } else { a };
+    let (Type::Local(to), Type::Local(from)) = (function.ty(set.array), function.ty(other)) else { return None };
+    let whole = to.extents() == [outer.trips, inner.trips] && from.extents() == to.extents() && to.block && from.block;
+    let exact = whole && set.indices[..] == here && set.path.is_empty() && loads.len() == 2;
+    (exact && a != b && (a == set.array || b == set.array)).then_some([set.array, other])
+}
+
+/// A product in reverse: the adjoint of the result, and for each factor that has one, its adjoint; with the other factor.
+struct Reverse {
+    loops: [Counted; 3],
+    result: Place,
+    sums: Scalar,
+    /// `adj[i, l] += sum over j of result[i, j] * factor[l, j]`
+    first: Option<(Place, Place)>,
+    /// `adj[l, j] += result[i, j] * factor[i, l]`, one after the other.
+    second: Option<(Place, Place)>,
+}
+
+fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
+    let nest = Nest::of(function, id)?;
+    let position = |id: InstId| function.blocks[nest.loops[2].body].insts.iter().position(|&other| other == id);
+    let in_innermost = |block: BlockId| block == nest.loops[2].body;
+    // What is taken out of the result's adjoint, and put back: a zero, and a sum with it.
+    let mut zeroed: Option<(InstId, Place)> = None;
+    for &(_, id) in nest.stores.iter().filter(|(block, _)| in_innermost(*block)) {
+        let (access, value) = nest.store(id)?;
+        if nest.is_zero(value) && zeroed.is_none() {
+            zeroed = Some((id, nest.place(access)?));
+        } else if nest.is_zero(value) {
+            return None;
+        }
+    }
+    let (mut first, mut second, mut put_back) = (None, None, false);
+    let mut result: Option<(ValueId, Place)> = None;
+    let mut is_result = |value: ValueId| {
+        let place = nest.factor(value).filter(|place| place.at == [0, 2] || place.at == [2, 0])?;
+        let known = result.get_or_insert((value, place));
+        (*known == (value, place)).then_some(())
+    };
+    let mut other = |[a, b]: [ValueId; 2], at: [usize; 2]| {
+        let is = |value: ValueId| nest.factor(value).filter(|place| place.at == at || place.at == [at[1], at[0]]);
+        match (is(a), is(b)) {
+            (Some(place), None) => is_result(b).map(|()| place),
+            (None, Some(place)) => is_result(a).map(|()| place),
+            _ => None,
+        }
+    };
+    let mut sums = None;
+    let sum = if nest.carries() { Some(nest.carried()?) } else { None };
+    if let Some((sum, factors)) = sum {
+        sums = nest.scalar(sum);
+        let factor = other(factors, [1, 2])?;
+        let behind: Vec<InstId> = nest.stores.iter().filter(|(block, _)| !in_innermost(*block)).map(|s| s.1).collect();
+        let &[store] = &behind[..] else { return None };
+        let (access, value) = nest.store(store)?;
+        let place = nest.place(access).filter(|place| place.at == [0, 1] || place.at == [1, 0])?;
+        let fits = nest.before_cast(nest.added(value, access)?) == sum && nest.loads_of(place.array) == 1;
+        first = Some((place, factor)).filter(|_| fits);
+        first?;
+    } else if nest.stores.iter().any(|(block, _)| !in_innermost(*block)) {
+        return None;
+    }
+    let mut backs = Vec::new();
+    for &(_, id) in nest.stores.iter().filter(|(block, _)| in_innermost(*block)) {
+        let (access, value) = nest.store(id)?;
+        let place = nest.place(access)?;
+        if zeroed.is_some_and(|(zero, _)| zero == id) {
+            continue;
+        }
+        if zeroed.is_some_and(|(_, of)| of == place) {
+            let Some(&Op::Binary(BinaryOp::Add, x, y)) = nest.op(value) else { return None };
+            let both = [x, y].iter().all(|&v| matches!(nest.op(v), Some(Op::Load(read)) if read == access));
+            backs.push((id, [x, y].map(|v| function.values[v].def)));
+            if !both || x == y {
+                return None;
+            }
+            continue;
+        }
+        let added = nest.added(value, access)?;
+        let product = nest.before_cast(added);
+        let factor = other(nest.product(product, None)?, [0, 1])?;
+        sums = sums.or(nest.scalar(product));
+        let fits = place.at == [1, 2] || place.at == [2, 1];
+        if !fits || second.is_some() || nest.loads_of(place.array) != 1 || sums != nest.scalar(product) {
+            return None;
+        }
+        second = Some((place, factor));
+    }
+    let (taken, result) = result?;
+    // First the element is read, then it is zero, then that is read and what was read first added, which leaves it as it was.
+    if let Some((zero, of)) = zeroed {
+        let &[(back, added)] = &backs[..] else { return None };
+        let reads = nest
+            .loads
+            .iter()
+            .map(|load| load.1)
+            .filter(|&id| function.insts[id].op.access().is_some_and(|access| access.array == of.array));
+        let reads: Vec<InstId> = reads.collect();
+        let &[before, after] = &reads[..] else { return None };
+        let order = [before, zero, after, back].map(position);
+        let in_order = order.iter().all(Option::is_some) && order.is_sorted();
+        let is = |def: ValueDef, id: InstId| matches!(def, ValueDef::Result(of, _) if of == id);
+        let both = [before, after].into_iter().all(|id| added.iter().any(|&def| is(def, id)));
+        put_back = of == result && both && in_order && is(function.values[taken].def, before);
+    }
+    let outputs: Vec<Place> = first.iter().chain(&second).map(|&(place, _)| place).collect();
+    let inputs: Vec<Place> = first.iter().chain(&second).map(|&(_, factor)| factor).chain([result]).collect();
+    let parted = outputs.iter().all(|place| inputs.iter().all(|input| input.array != place.array));
+    let distinct = outputs.len() < 2 || outputs[0].array != outputs[1].array;
+    let apart = inputs.iter().filter(|input| input.array == result.array).count() == 1;
+    let expected = outputs.len() + inputs.len() + usize::from(put_back);
+    let fits = parted && distinct && apart && nest.loads.len() == expected && (zeroed.is_some() == put_back);
+    let sums = sums.filter(|&sums| fits && result.scalar == sums && !outputs.is_empty())?;
+    Some(Reverse { loops: nest.loops, result, sums, first, second })
+}
+
+/// Parts reversed products into one for each factor. Returns whether there were any.
+pub(super) fn part(function: &mut Function) -> bool {
+    let mut found: IdMap<InstId, Reverse> = IdMap::default();
+    function.walk(function.entry, &mut |id, inst| {
+        if matches!(inst.op, Op::For { .. })
+            && let Some(reverse) = reverse(function, id)
+        {
+            found.insert(id, reverse);
+        }
+    });
+    if found.is_empty() {
+        return false;
+    }
+    let entry = function.entry;
+    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+    let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
+    for block in b.function.blocks.ids().collect::<Vec<_>>() {
+        if !b.function.blocks[block].insts.iter().any(|id| found.contains_key(id)) {
+            continue;
+        }
+        let insts = std::mem::take(&mut b.function.blocks[block].insts);
+        b.switch_to(block);
+        for id in insts {
+            match found.remove(&id) {
+                Some(reverse) => {
+                    b.span = b.function.insts[id].span;
+                    reverse.emit(&mut b);
+                }
+                None => b.append(id),
+            }
+        }
+    }
+    *function = b.finish();
+    true
+}
+
+impl Reverse {
+    fn emit(&self, b: &mut Builder) {
+        let &Reverse { loops: [i, l, j], result, sums, .. } = self;
+        let wide = |b: &mut Builder, place: &Place, at: [ValueId; 3]| {
+            let read = place.read(b, at);
+            b.cast(read, sums)
+        };
+        if let Some((adjoint, factor)) = self.first {
+            each(b, i, &[], |b, i, _| {
+                each(b, l, &[], |b, l, _| {
+                    let zero = b.zero(Type::Scalar(sums));
+                    let sum = each(b, j, &[zero], |b, j, sum| {
+                        let (x, y) = (wide(b, &result, [i, l, j]), wide(b, &factor, [i, l, j]));
+                        let product = b.binary(BinaryOp::Mul, x, y);
+                        vec![b.binary(BinaryOp::Add, sum[0], product)]
+                    });
+                    adjoint.add(b, [i, l, l], sum[0]);
+                    Vec::new()
+                });
+                Vec::new()
+            });
+        }
+        if let Some((adjoint, factor)) = self.second {
+            each(b, l, &[], |b, l, _| {
+                each(b, j, &[], |b, j, _| {
+                    each(b, i, &[], |b, i, _| {
+                        let (x, y) = (wide(b, &result, [i, l, j]), wide(b, &factor, [i, l, j]));
+                        let product = b.binary(BinaryOp::Mul, x, y);
+                        adjoint.add(b, [i, l, j], product);
+                        Vec::new()
+                    });
+                    Vec::new()
+                });
+                Vec::new()
+            });
+        }
+    }
+}
+
+impl Place {
+    fn access(&self, at: [ValueId; 3]) -> Access {
+        Access::element(self.array, &self.at.map(|level| at[level]))
+    }
+
+    fn read(&self, b: &mut Builder, at: [ValueId; 3]) -> ValueId {
+        b.one(Op::Load(self.access(at)), Type::Scalar(self.scalar))
+    }
+
+    fn add(&self, b: &mut Builder, at: [ValueId; 3], more: ValueId) {
+        let more = b.cast(more, self.scalar);
+        let old = self.read(b, at);
+        let value = b.binary(BinaryOp::Add, old, more);
+        b.effect(Op::Store { access: self.access(at), value });
+    }
+}
+
+/// A loop as it was, with another body.
+fn each(
+    b: &mut Builder,
+    level: Counted,
+    init: &[ValueId],
+    body: impl FnOnce(&mut Builder, ValueId, &[ValueId]) -> Vec<ValueId>,
+) -> Values {
+    let [start, end, step] = level.bounds.map(|bound| b.int(Scalar::I32, bound));
+    let types: Vec<Type> = init.iter().map(|&value| b.ty(value)).collect();
+    let block = b.new_block(&[I32]);
+    types.iter().for_each(|&ty| _ = b.add_param(block, ty));
+    let params = b.params(block).to_vec();
+    let outside = b.switch_to(block);
+    let next = body(b, params[0], &params[1..]);
+    b.yield_(&next);
+    b.switch_to(outside);
+    let results = b.push(Op::For { start, end, step, init: Values::from_slice(init), body: block }, &types);
+    Values::from_slice(&results)
+}

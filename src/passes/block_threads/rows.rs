@@ -1,0 +1,65 @@
+//! How long are the rows of tiles that are multiplied? The threads of a warp read eight rows of a matrix at once, 16 bytes of each. They
+//! get them at once where these lie in different banks of shared memory, which an odd number of 16 bytes in a row sees to.
+
+use crate::analysis::ranges::Ranges;
+use crate::ids::IdSet;
+use crate::ir::{Function, InstId, Op, ValueId};
+use crate::types::{Layout, StructTable, Type};
+
+const BANKS: u32 = 16;
+
+/// Makes the rows of factors longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes.
+pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64) {
+    let mut factors: Vec<ValueId> = Vec::new();
+    let mut total = 0;
+    let bytes = |ty: Type| u64::from(Layout::of(ty, structs).size).next_multiple_of(BANKS.into());
+    function.walk(function.entry, &mut |_, inst| match &inst.op {
+        Op::Product(product, arrays) if product.part.has_factors() => {
+            factors.extend(arrays.iter().skip(1).take(2).filter(|&v| function.ty(*v).is_tile()));
+        }
+        Op::SharedArray => total += inst.results.first().map_or(0, |&array| bytes(function.ty(array))),
+        _ => {}
+    });
+    factors.sort_unstable();
+    factors.dedup();
+    let rigid = rigid(function, &factors.iter().copied().collect());
+    for array in factors.into_iter().filter(|array| !rigid.contains(array)) {
+        let Type::Local(mut ty) = function.ty(array) else { continue };
+        let Some(size) = Type::from(ty.element).as_scalar().map(|s| s.size()) else { continue };
+        let Some(last) = usize::from(ty.ndim).checked_sub(1) else { continue };
+        let row = ty.shape[last] * size;
+        if row % (2 * BANKS) != 0 {
+            continue;
+        }
+        ty.shape[last] += BANKS / size;
+        let longer = Type::Local(ty);
+        let with = total - bytes(function.ty(array)) + bytes(longer);
+        if with <= most {
+            total = with;
+            function.values[array].ty = longer;
+        }
+    }
+}
+
+/// The arrays in which an index may count from the end, or that something else than an access knows: their rows stay.
+fn rigid(function: &Function, arrays: &IdSet<ValueId>) -> IdSet<ValueId> {
+    let ranges = Ranges::of(function);
+    let mut rigid = IdSet::default();
+    function.walk(function.entry, &mut |id: InstId, inst| {
+        let mut keep = |v: ValueId| {
+            if arrays.contains(&v) {
+                rigid.insert(v);
+            }
+        };
+        match (&inst.op, inst.op.access()) {
+            (Op::Product(..) | Op::Copy(..), _) => {}
+            (_, Some(access)) => {
+                if !access.indices.iter().all(|&index| ranges.is_at_least(id, index, 0)) {
+                    keep(access.array);
+                }
+            }
+            (op, None) => op.for_each_operand(keep),
+        }
+    });
+    rigid
+}
