@@ -214,7 +214,9 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         // Pieces are found by their number: a launch may have far more threads than a list could hold.
         pool::for_each(workers, cut.map_or(size.div_ceil(piece), |cut| cut.count()), &run_piece);
         if let Some(cut) = cut {
-            run(shared, 0, cut.head);
+            if cut.head > 0 {
+                run(shared, 0, cut.head);
+            }
             let gaps = if cut.gap == 0 { 0 } else { cut.count() - 1 };
             let workers = if gaps * cut.gap < smallest { 1 } else { workers };
             pool::for_each(workers, gaps, &|n| {
