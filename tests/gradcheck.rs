@@ -246,9 +246,16 @@ fn agree(source: &Path) {
         let (host, interp) = (bits(&program, source, &Host), bits(&program, source, &Interp));
         assert_eq!(host.len(), kernels(source).len());
         assert_eq!(host, interp, "{name}");
-        // Where loops are unrolled, constants are folded: the last bit may differ.
+        // Where loops are unrolled, constants are folded, and where nothing is kept for a loop it may go forward: sums of floats may differ
+        // in their last bits.
         if store != Store::Unroll {
-            assert_eq!(*first.get_or_insert_with(|| host.clone()), host, "{name}");
+            for (one, other) in first.get_or_insert_with(|| host.clone()).iter().zip(&host) {
+                let numbers = |bits: &[u64]| bits.iter().map(|&b| f64::from_bits(b)).collect::<Vec<_>>();
+                let (a, b) = (numbers(&one.1), numbers(&other.1));
+                assert!(one.0 == other.0 && a.len() == b.len(), "{name}");
+                let near = a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 3e-7 * a.abs().max(b.abs()));
+                assert!(near, "{name}, {}: {a:?} {b:?}", one.0);
+            }
         }
     }
 }

@@ -454,6 +454,83 @@ def sum(x: wp.array(dtype=float), first: int, s: wp.array2d(dtype=wp.vec3)):
     }
 }
 
+/// Workers that add to rows of their own of an array, or to ranges that memory gives, leave what one leaves. The sums are exact, so that only
+/// updates that were lost, made twice or put elsewhere differ.
+#[test]
+fn workers_add_to_rows_of_their_own() {
+    let folder = Folder::new();
+    folder.write(
+        "rows.py",
+        "import warp as wp
+
+@wp.kernel
+def guarded(x: wp.array2d(dtype=int), s: wp.array2d(dtype=int)):
+    i, j = wp.tid()
+    if i > 0 and i < x.shape[0] - 1:
+        wp.atomic_add(s, i - 1, j, x[i, j])
+        wp.atomic_add(s, i + 1, j, 3 * x[i, j])
+        wp.atomic_add(s, i, (j * 7) % 100, 5)
+
+@wp.kernel
+def wrapped(x: wp.array2d(dtype=int), s: wp.array2d(dtype=int)):
+    i, j = wp.tid()
+    wp.atomic_add(s, i - 2, j, x[i, j])
+    wp.atomic_add(s, i, j, 3 * x[i, j])
+    for k in range(100):
+        wp.atomic_add(s, i, k, 1)
+
+@wp.kernel
+def turned(x: wp.array2d(dtype=int), s: wp.array2d(dtype=int)):
+    i, j = wp.tid()
+    if i < 100:
+        wp.atomic_add(s, j, i, x[i, j])
+
+@wp.kernel
+def ranges(rows: wp.array(dtype=int), x: wp.array2d(dtype=int), s: wp.array(dtype=int)):
+    i, j = wp.tid()
+    for k in range(rows[i], rows[i + 1]):
+        wp.atomic_add(s, k, x[i, j])
+",
+    );
+    let run = |kernel: &str, threads: &str, arrays: &[&str], count: usize| -> Vec<i32> {
+        let mut args = vec!["rows.py", "-k", kernel, "--dim", "600,100", "--threads", threads, "--out-dir", "out"];
+        args.extend(["--arg", "x=range:600,100"]);
+        args.extend(arrays);
+        let output = folder.run(&args);
+        assert!(output.status.success(), "{kernel}: {}", text(&output.stderr));
+        folder.npy("out/s.npy", count).into_iter().map(i32::from_le_bytes).collect()
+    };
+    // Numbers that rise, those that do not, and one below 0, which counts from the end.
+    let rising: Vec<i32> = (0..601).map(|n| n * 7 / 2).collect();
+    let mut falling = rising.clone();
+    falling.reverse();
+    falling.iter_mut().step_by(3).for_each(|n| *n /= 2);
+    let mut negative = rising.clone();
+    negative[..2].copy_from_slice(&[-9, -2]);
+    for (name, numbers) in [("rising", &rising), ("falling", &falling), ("negative", &negative)] {
+        let header = format!("{:<117}\n", "{'descr': '<i4', 'fortran_order': False, 'shape': (601,), }");
+        let mut bytes = [&b"\x93NUMPY\x01\0"[..], &[118, 0], header.as_bytes()].concat();
+        bytes.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+        std::fs::write(folder.path(&format!("{name}.npy")), bytes).expect("a file");
+    }
+    for kernel in ["guarded", "wrapped", "turned"] {
+        let of = |threads| run(kernel, threads, &["--arg", "s=zeros:600,100"], 60_000);
+        let one = of("1");
+        assert!(one.iter().filter(|&&n| n != 0).count() > 9000, "{kernel} adds little");
+        for threads in ["2", "3", "7", "64"] {
+            assert!(of(threads) == one, "{kernel} with {threads} workers");
+        }
+    }
+    for rows in ["rising", "falling", "negative"] {
+        let given = format!("rows=@{rows}.npy");
+        let of = |threads| run("ranges", threads, &["--arg", &given, "--arg", "s=zeros:2200"], 2200);
+        let one = of("1");
+        for threads in ["2", "3", "7"] {
+            assert!(of(threads) == one, "{rows} with {threads} workers");
+        }
+    }
+}
+
 #[test]
 fn deterministic_sums_are_the_same_on_any_number_of_cores() {
     let folder = Folder::new();

@@ -130,3 +130,25 @@ fn each_family_has_a_plan_of_its_own() {
     assert_eq!(of("sapphirerapids", "sph_density forward"), "16");
     assert_eq!(of("znver4", "sph_density forward"), "none");
 }
+
+/// In backward entries workers add to arrays themselves where rows of the launch are apart, and lanes to neighbouring elements at once.
+#[test]
+fn gradients_are_shared_out_by_rows() {
+    let suite = suite();
+    let kernels: Vec<_> = suite.module.kernels().map(|(id, _)| id).collect();
+    let cpu = Cpu::from_name("znver4").expect("a processor");
+    let plan = emit_plan(&suite.module, &kernels, &options(cpu));
+    let of = |kernel: &str| {
+        let found = plan.split("kernel ").find(|text| text.starts_with(&format!("{kernel} backward")));
+        found.unwrap_or_else(|| panic!("{kernel}: {plan}"))
+    };
+    let jacobi = of("jacobi");
+    assert!(jacobi.contains("\n  lanes: 16"), "{jacobi}");
+    assert!(
+        jacobi.contains("workers: each adds to adj_u itself (rows more than 2 others away are apart)\n"),
+        "{jacobi}"
+    );
+    let spmv = of("spmv");
+    let val = "adj_val itself (rows are apart where the numbers in rowptr rise)";
+    assert!(spmv.contains(&format!("each adds to {val}, to copies of adj_x, which are")), "{spmv}");
+}

@@ -1,4 +1,4 @@
-"""Two objectives of the ADBench suite (Srajer, Kukelova, Fitzgibbon: A benchmark of selected algorithmic differentiation tools,
+"""Three objectives of the ADBench suite (Srajer, Kukelova, Fitzgibbon: A benchmark of selected algorithmic differentiation tools,
 2018) as kernels in double precision.
 
 GMM: the log-likelihood of points x[:, i] in a Gaussian mixture, with a Wishart prior. Component k has the inverse covariance root
@@ -7,6 +7,10 @@ with exp(q[k, j]) on the diagonal and l[k, j (j - 1) / 2 + m] below it. `gmm_ter
 
 BA: bundle adjustment, one thread for each observation. A camera is 11 numbers: rotation vector, centre, focal length,
 principal point, two coefficients of radial distortion.
+
+LSTM: the loss of a network of such layers that guesses the next of a sequence of one-hot vectors; all of it in one thread, whose state and
+guesses are overwritten in every step. `weight[l, n, i]` are the weights of the four gates of a layer (forget, in, out, change) and then
+their biases, `extra` the weights of the input, and weight and bias of the output; `state[l, 0, i]` is the hidden state, `state[l, 1, i]` the cell.
 """
 import warp as wp
 
@@ -95,3 +99,42 @@ def ba(
     w = weight[i]
     error[i] = (at - seen[i]) * w
     weight_error[i] = real(1.0) - w * w
+
+
+@wp.func
+def sigmoid(x: real) -> real:
+    return real(1.0) / (real(1.0) + wp.exp(-x))
+
+
+@wp.kernel
+def lstm(
+    weight: wp.array3d(dtype=real),
+    extra: wp.array2d(dtype=real),
+    state: wp.array3d(dtype=real),
+    sequence: wp.array2d(dtype=real),
+    guess: wp.array(dtype=real),
+    value: wp.array(dtype=real),
+):
+    total = real(0.0)
+    count = sequence.shape[0] - 1
+    width = sequence.shape[1]
+    for t in range(count):
+        for i in range(width):
+            x = sequence[t, i] * extra[0, i]
+            for l in range(state.shape[0]):
+                forget = sigmoid(x * weight[l, 0, i] + weight[l, 4, i])
+                keep = sigmoid(state[l, 0, i] * weight[l, 1, i] + weight[l, 5, i])
+                out = sigmoid(x * weight[l, 2, i] + weight[l, 6, i])
+                change = wp.tanh(state[l, 0, i] * weight[l, 3, i] + weight[l, 7, i])
+                cell = state[l, 1, i] * forget + keep * change
+                state[l, 1, i] = cell
+                x = out * wp.tanh(cell)
+                state[l, 0, i] = x
+            guess[i] = x * extra[1, i] + extra[2, i]
+        s = real(2.0)
+        for i in range(width):
+            s += wp.exp(guess[i])
+        norm = wp.log(s)
+        for i in range(width):
+            total += sequence[t + 1, i] * (guess[i] - norm)
+    value[0] = -total / real(count * width)

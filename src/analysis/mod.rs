@@ -4,6 +4,7 @@
 //! | module | question |
 //! |---|---|
 //! | [`alias`] | which memory does an access touch? |
+//! | [`apart`] | which rows of a launch use different elements of an array? |
 //! | [`barriers`] | which barriers do some threads of a block not come to? |
 //! | [`effects`] | what does a function do besides giving its results? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
@@ -20,6 +21,7 @@
 //! | [`written`] | which of its array parameters may a function write, and which may it read? |
 
 pub mod alias;
+pub mod apart;
 pub mod barriers;
 pub mod effects;
 pub mod grain;

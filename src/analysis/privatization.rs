@@ -107,7 +107,7 @@ pub fn private_arrays_among(
     counts: &dyn Fn(&Op) -> bool,
 ) -> PrivateArrays {
     let FunctionKind::Kernel { rank } = function.kind else { return PrivateArrays::default() };
-    let mut forms = Forms { function, known };
+    let mut forms = Forms { function, known, overflows: true };
     let mut accesses: Vec<Found> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = IdSet::default();
@@ -196,10 +196,10 @@ fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>)
 
 /// An integer as `sum of constant * coordinate + sum of constant * uniform value + rest`, exactly.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Form {
-    coordinates: BTreeMap<u8, i128>,
-    uniform: BTreeMap<ValueId, i128>,
-    rest: Interval,
+pub(super) struct Form {
+    pub coordinates: BTreeMap<u8, i128>,
+    pub uniform: BTreeMap<ValueId, i128>,
+    pub rest: Interval,
 }
 
 impl Form {
@@ -225,9 +225,11 @@ impl Form {
     }
 }
 
-struct Forms<'a> {
-    function: &'a Function,
-    known: &'a IndexFacts,
+pub(super) struct Forms<'a> {
+    pub function: &'a Function,
+    pub known: &'a IndexFacts,
+    /// A sum or product that names no element if it overflowed is taken for exact.
+    pub overflows: bool,
 }
 
 impl Forms<'_> {
@@ -246,7 +248,9 @@ impl Forms<'_> {
 
     /// Not negative, or a sum or product of such numbers, which then overflowed (rule 13).
     fn counts_up(&self, value: ValueId) -> bool {
-        self.known.threads.is_none() && self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
+        self.overflows
+            && self.known.threads.is_none()
+            && self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
     }
 
     /// Whether an operation's result is that of unbounded integers.
@@ -255,7 +259,7 @@ impl Forms<'_> {
         all.is_some_and(|((a, b), full)| a.binary(op, b, scalar).is_some_and(|range| full.contains(range)))
     }
 
-    fn form(&mut self, value: ValueId) -> Form {
+    pub fn form(&mut self, value: ValueId) -> Form {
         self.sum(value).unwrap_or_else(|| self.leaf(value))
     }
 

@@ -1,3 +1,4 @@
+mod apart;
 mod divergence;
 mod guards;
 mod launches;

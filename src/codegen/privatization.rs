@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use super::shadow::{self, Shadow};
 use crate::abi;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::privatization::{Sharing, private_arrays};
+use crate::analysis::apart::{self, apart};
+use crate::analysis::privatization::{IndexFacts, Sharing, private_arrays_among};
 use crate::analysis::uses;
 use crate::ir::{Access, AtomicOp, FuncId, Function, Module, Op, Step};
 use crate::passes::inline;
@@ -26,6 +27,24 @@ pub struct ArrayArgument {
     pub element: u32,
     pub ndim: u8,
     pub role: Role,
+    /// The kernel stores to it.
+    pub stored: bool,
+    /// Of one with [`Role::Sum`]: how rows of the launch are apart in it.
+    pub apart: Option<Apart>,
+}
+
+/// [`apart::Apart`] of an argument: workers that keep to rows which are apart need no copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Apart {
+    Bands {
+        gap: u32,
+        head: u32,
+    },
+    /// `bounds`: where the descriptor of that array stands in the argument struct.
+    Ranges {
+        bounds: u32,
+        first: u32,
+    },
 }
 
 /// What the threads of a launch do with an array.
@@ -47,7 +66,8 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
         None => (module.functions[kernel].clone(), Vec::new()),
     };
     inline::run(&mut function, module, &|_| true).ok()?;
-    let private = private_arrays(&function, &module.structs, Sharing::Never);
+    let known = IndexFacts::of(&function);
+    let private = private_arrays_among(&function, &module.structs, Sharing::Never, &known, &|_| true);
     let uses = uses(&function);
     let mut roles: BTreeMap<Root, Role> = BTreeMap::new();
     let mut possible = true;
@@ -73,9 +93,28 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
         return None;
     }
     let mut arrays = describe(&function, &module.structs, &shadows)?;
+    let apart = apart(&function, &known, &|root| roles.get(root) == Some(&Role::Sum));
+    let offset = |root: &Root| arrays.iter().find(|(known, _)| known == root).map(|(_, array)| array.offset);
+    let apart: BTreeMap<Root, Apart> = apart
+        .into_iter()
+        .filter_map(|(root, way)| {
+            let way = match way {
+                apart::Apart::Bands { gap, head } => Apart::Bands { gap, head },
+                apart::Apart::Ranges { bounds, first } => Apart::Ranges { bounds: offset(&bounds)?, first },
+            };
+            Some((root, way))
+        })
+        .collect();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Store { access, .. } = &inst.op {
+            let root = root(&function, access.array);
+            arrays.iter_mut().filter(|(known, _)| *known == root).for_each(|(_, array)| array.stored = true);
+        }
+    });
     for (root, role) in roles {
         let array = arrays.iter_mut().find(|(known, _)| *known == root)?;
         array.1.role = role;
+        array.1.apart = apart.get(&root).copied();
         let addable = array.1.scalar.is_some_and(|s| !matches!(s, Scalar::F16 | Scalar::BF16 | Scalar::Bool));
         if role == Role::Sum && !addable {
             return None;
@@ -84,15 +123,35 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
     Some(arrays.into_iter().map(|(_, array)| array).collect())
 }
 
-/// The arrays that workers get copies of, if copies make the atomics of the kernel needless and it has some, by the names of
+/// The arrays that workers only add to, if copies of them make the atomics of the kernel needless and it has some, by the names of
 /// parameters and fields (`bins.of`).
 pub fn summed_names(module: &Module, kernel: FuncId) -> Option<Vec<String>> {
+    Some(summed(module, kernel)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The same arrays with how rows of a launch are apart in them, in words.
+pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<(String, Option<String>)>> {
     let function = &module.functions[kernel];
     let arrays = privatized(module, kernel)?;
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
     let (offsets, _) = abi::argument_layout(&types, &module.structs);
+    let name = |offset| name_at(function, &module.structs, &types, &offsets, offset);
     let sums = arrays.iter().filter(|array| array.role == Role::Sum);
-    Some(sums.filter_map(|array| name_at(function, &module.structs, &types, &offsets, array.offset)).collect())
+    let named = sums.filter_map(|array| {
+        let way = match array.apart {
+            None => None,
+            Some(Apart::Bands { gap: 0, head: 0 }) => Some("rows of the launch are apart".to_string()),
+            Some(Apart::Bands { gap, head: 0 }) => Some(format!("rows more than {gap} others away are apart")),
+            Some(Apart::Bands { gap, head }) => {
+                Some(format!("rows more than {gap} others away are apart, but for the first {head}"))
+            }
+            Some(Apart::Ranges { bounds, .. }) => {
+                Some(format!("rows are apart where the numbers in {} rise", name(bounds)?))
+            }
+        };
+        Some((name(array.offset)?, way))
+    });
+    Some(named.collect())
 }
 
 /// The name of what stands in the argument struct at an offset.
@@ -152,7 +211,10 @@ fn collect(root: Root, ty: Type, offset: u32, structs: &StructTable, found: &mut
             let scalar = Type::from(array.element).scalar_part();
             let element = Layout::of_element(array.element, structs).size;
             let (ndim, role) = (array.ndim, Role::Other);
-            found.push((root, ArrayArgument { offset, gradient_of: None, scalar, element, ndim, role }));
+            found.push((
+                root,
+                ArrayArgument { offset, gradient_of: None, scalar, element, ndim, role, stored: false, apart: None },
+            ));
         }
         (Type::Struct(id), Root::Param(n, fields)) => {
             for (k, field) in structs[id].fields.iter().enumerate() {

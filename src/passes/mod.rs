@@ -20,6 +20,7 @@
 //! | [`sink`] | moves under a branch what only one side of a choice needs |
 //! | [`adjacent`] | joins neighbouring branches on one condition |
 //! | [`join_stores`] | makes one store of those that end both branches |
+//! | [`turn`] | lets reverse loops that only add to adjoints go forward, which changes the order of these sums |
 //! | [`unroll`] | makes straight code of short loops |
 //! | [`lanes`] | goes in loops through the threads of a block that have values of their own |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
@@ -55,6 +56,7 @@ pub mod single_exit;
 pub mod sink;
 #[cfg(test)]
 mod tests;
+pub mod turn;
 pub mod unroll;
 pub mod zero_sums;
 

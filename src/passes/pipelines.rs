@@ -5,6 +5,7 @@
 //! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
 //! | [`reversible`] | [`single_exit`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
+//! | [`forward_loops`] | [`turn`], cleaned | reverse code whose loops go forward where they may |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
 //! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], each cleaned | reverse code that reads no element again that it has just written |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
@@ -20,7 +21,7 @@
 
 use super::{
     adjacent, chosen_arrays, dce, dead_stores, forward_loads, inline, join_stores, local_arrays, rewrite, select,
-    single_exit, sink, unroll, zero_sums,
+    single_exit, sink, turn, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
@@ -120,6 +121,13 @@ pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
     }
     let joined = adjacent::run(function, effects);
     sink::into_branches(function, effects) || joined
+}
+
+/// Lets loops of finished reverse code go forward where their order does not matter.
+pub fn forward_loops(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    if turn::run(function, effects) {
+        clean(function, structs, effects);
+    }
 }
 
 /// Lets reverse code read no element again that it has just written, where different arrays share no memory.

@@ -163,3 +163,29 @@ fn an_index_outside_is_reported_where_lanes_share_elements() {
     let run = compare(&text, &[1, 200], &args);
     assert!(matches!(run.failure, Some(Failure::OutOfBounds { dim: 1, index: 2, extent: 2, .. })), "{:?}", run.failure);
 }
+
+/// Adding a copy goes over a whole dimension, in which other workers may have elements: no copy where the index tells rows apart.
+#[test]
+fn elements_that_rows_share_out_have_no_copies() {
+    let text = |range: &str| {
+        format!(
+            "kernel @k(%s: array(dtype=int32), %x: array2d(dtype=float32), %adj_s: array(dtype=int32), %adj_x: array2d(dtype=float32), %adj_a: array(dtype=float32)) rank 2 source \"k\" backward {{
+        %k: int32 = thread_index 0
+        %i: int32 = thread_index 1
+        %0: int32 = const 0
+        %1: int32 = const 1
+        %next: int32 = add %k, %1
+        %n: int32 = extent %x, 1
+        %from: int32 = load %s[%k]
+        %to: int32 = load %s[%next]
+        %v: float32 = load %x[%k, %i]
+        for %j: int32 = {range} step %1 {{
+          %o: float32 = atomic add %adj_a[%j], %v
+        }}
+        return
+    }}"
+        )
+    };
+    let copies = |range| host_code(&text(range), true, Atomics::Plain).1.contains("@kc_add_copy_32x16(");
+    assert_eq!(["%0 to %n", "%from to %to", "%k to %next"].map(copies), [true, false, false]);
+}

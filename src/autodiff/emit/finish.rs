@@ -15,7 +15,7 @@ use crate::ir::{
     BinaryOp, BlockId, Const, Derivative, FuncId, Function, InstId, LinkedFunction, Module, Op, Phase, TapeRole,
     ValueId,
 };
-use crate::passes::pipelines::{clean, tidy_reverse};
+use crate::passes::pipelines::{clean, forward_loops, tidy_reverse};
 use crate::passes::zero_sums::start_without_zero;
 use crate::passes::{forget_calls, inline};
 
@@ -79,6 +79,10 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
         };
         if !module.functions.linked(id).is_some_and(settled) {
             tidy_reverse(&mut module.functions[id], effects);
+        }
+        let Module { functions, structs, .. } = &mut *module;
+        if !functions.is_linked(id) {
+            forward_loops(&mut functions[id], structs, effects);
         }
     }
 }

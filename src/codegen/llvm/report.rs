@@ -115,11 +115,15 @@ fn name(function: &Function, array: ValueId) -> String {
 
 /// How the workers of a launch with several share it.
 fn workers(module: &Module, kernel: FuncId) -> String {
-    let Some(sums) = privatization::summed_names(module, kernel) else {
+    let Some(sums) = privatization::summed(module, kernel) else {
         return "their updates of arrays are atomic".to_string();
     };
     if sums.is_empty() {
         return "each takes threads as they come, without atomics".to_string();
     }
-    format!("each adds to copies of {}, which are summed at the end", sums.join(", "))
+    let copied: Vec<&str> = sums.iter().filter(|(_, way)| way.is_none()).map(|(name, _)| name.as_str()).collect();
+    let shared = sums.iter().filter_map(|(name, way)| Some(format!("to {name} itself ({})", way.as_ref()?)));
+    let copied =
+        (!copied.is_empty()).then(|| format!("to copies of {}, which are summed at the end", copied.join(", ")));
+    format!("each adds {}", shared.chain(copied).collect::<Vec<_>>().join(", "))
 }

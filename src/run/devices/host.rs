@@ -168,7 +168,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             let repeats = job.bounds.shape.get(*rank..).unwrap_or_default().iter().any(|&n| n != 1);
             if workers > 1 && !repeats {
                 // SAFETY: the argument struct has that many bytes.
-                copies = unsafe { Copies::new(arrays, job.args, *args, workers, size) };
+                copies = unsafe { Copies::new(arrays, job.args, *args, workers, &job.bounds, smallest) };
             }
             if copies.is_none() {
                 workers = 1;
@@ -201,16 +201,29 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         run(&shared, 0, size);
     } else {
         let shared = &shared;
+        let cut = copies.as_ref().and_then(Copies::cut);
         let piece = match copies {
             Some(_) => pieces::part(&job.bounds, workers),
             None => pieces::chunk(&job.bounds, workers, smallest),
         };
         let run_piece = |n: u64| {
             let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
-            run(&WorkerContext { args: own, ..*shared }, n * piece, ((n + 1) * piece).min(size));
+            let (begin, end) = cut.map_or_else(|| (n * piece, ((n + 1) * piece).min(size)), |cut| cut.piece(n));
+            run(&WorkerContext { args: own, ..*shared }, begin, end);
         };
         // Pieces are found by their number: a launch may have far more threads than a list could hold.
-        pool::for_each(workers, size.div_ceil(piece), &run_piece);
+        pool::for_each(workers, cut.map_or(size.div_ceil(piece), |cut| cut.count()), &run_piece);
+        if let Some(cut) = cut {
+            if cut.head > 0 {
+                run(shared, 0, cut.head);
+            }
+            let gaps = if cut.gap == 0 { 0 } else { cut.count() - 1 };
+            let workers = if gaps * cut.gap < smallest { 1 } else { workers };
+            pool::for_each(workers, gaps, &|n| {
+                let (begin, end) = cut.gap(n);
+                run(shared, begin, end);
+            });
+        }
         if let Some(copies) = copies {
             // SAFETY: the run is over, and its arrays are still there.
             unsafe { copies.merge(workers) };

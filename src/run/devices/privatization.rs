@@ -1,11 +1,12 @@
-//! How do workers add to one array without atomics? All but the first add to a copy of their own, which starts at zero; at
-//! the end the copies are added to the array, in the order of the workers.
+//! How do workers add to one array without atomics? In arrays in which rows of the launch are [`Apart`] they keep to rows that are. Of others
+//! all but the first have a copy of their own, which starts at zero; at the end the copies are added to the array, in the order of the workers.
 
 use std::ffi::c_void;
 
+use super::pieces::Cut;
 use super::pool;
-use crate::abi::ArrayDescriptor;
-use crate::codegen::privatization::{ArrayArgument, Role};
+use crate::abi::{ArrayDescriptor, LaunchBounds};
+use crate::codegen::privatization::{Apart, ArrayArgument, Role};
 use crate::run::args::elements::for_each_element;
 use crate::run::args::memory;
 use crate::run::args::memory::Buffer;
@@ -25,11 +26,20 @@ pub struct Copies {
     arrays: Vec<Array>,
     /// The argument structs of all workers but the first.
     blocks: Vec<Buffer>,
+    /// How the launch is cut for arrays in which rows of it are apart; None: there are none.
+    cut: Option<Cut>,
+}
+
+/// The memory of an argument.
+struct Memory {
+    like: ArrayArgument,
+    descriptor: ArrayDescriptor,
+    end: u64,
 }
 
 impl Copies {
-    /// Makes copies for `workers`; None if they would cost more than they save (`threads` in the launch), the arrays are of
-    /// no common form, or one that is updated shares memory with another.
+    /// Makes copies for `workers`; None if they would cost more than they save, the arrays are of
+    /// no common form, or one that is updated shares memory with another. `smallest`: the fewest threads of a piece.
     ///
     /// # Safety
     /// `args` points to an argument struct of `size` bytes in which these arrays stand.
@@ -38,33 +48,43 @@ impl Copies {
         args: *const c_void,
         size: usize,
         workers: usize,
-        threads: u64,
+        bounds: &LaunchBounds,
+        smallest: u64,
     ) -> Option<Copies> {
         // SAFETY: the caller promises so many bytes.
         let given = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), size) };
-        let mut arrays = Vec::new();
-        let mut bytes = 0u64;
-        let mut ranges: Vec<(Role, u64, u64)> = Vec::new();
-        for like in arguments {
-            let Some(descriptor) = find(given, like) else { continue };
-            let end = descriptor.data.checked_add(span(&descriptor, like)?)?;
-            let overlap = |&(role, from, to): &(Role, u64, u64)| {
-                let updated = role != Role::Other || like.role != Role::Other;
-                updated && from < end && descriptor.data < to
+        let mut memories: Vec<Memory> = Vec::new();
+        for &like in arguments {
+            let Some(descriptor) = find(given, &like) else { continue };
+            let end = descriptor.data.checked_add(span(&descriptor, &like)?)?;
+            let overlap = |other: &Memory| {
+                let updated = other.like.role != Role::Other || like.role != Role::Other;
+                updated && other.descriptor.data < end && descriptor.data < other.end
             };
-            if ranges.iter().any(overlap) {
+            if memories.iter().any(overlap) {
                 return None;
             }
-            ranges.push((like.role, descriptor.data, end));
-            if like.role != Role::Sum {
-                continue;
-            }
-            bytes = bytes.checked_add(end - descriptor.data)?;
-            arrays.push(Array { like: *like, given: descriptor, copies: Vec::new() });
+            memories.push(Memory { like, descriptor, end });
         }
-        let further = workers.saturating_sub(1);
+        let is_sum = |memory: &&Memory| memory.like.role == Role::Sum;
+        // SAFETY: the arrays are those of the launch.
+        let apart = |memory: &Memory| unsafe { are_apart(memory, given, &memories, bounds.shape[0]) };
+        let sums = memories.iter().filter(is_sum).map(|memory| (memory, apart(memory)));
+        let (apart, copied): (Vec<_>, Vec<_>) = sums.partition(|(_, apart)| apart.is_some());
+        let most = |of: fn((u32, u32)) -> u32| apart.iter().filter_map(|(_, apart)| apart.map(of)).max().unwrap_or(0);
+        let (gap, head) = (most(|apart| apart.0), most(|apart| apart.1));
+        let pieces = if copied.is_empty() { workers as u64 * 8 } else { workers as u64 };
+        let cut = if apart.is_empty() { None } else { Cut::new(bounds, pieces, smallest, gap, head) };
+        let mut arrays: Vec<Array> = Vec::new();
+        let mut bytes = 0u64;
+        let alike = if cut.is_some() { &[][..] } else { &apart };
+        for (memory, _) in copied.iter().chain(alike) {
+            bytes = bytes.checked_add(memory.end - memory.descriptor.data)?;
+            arrays.push(Array { like: memory.like, given: memory.descriptor, copies: Vec::new() });
+        }
+        let further = if arrays.is_empty() { 0 } else { workers.saturating_sub(1) };
         let all = bytes.checked_mul(further as u64)?;
-        if bytes > threads.saturating_mul(16) || !memory::allows(all, 4) {
+        if bytes > bounds.size.saturating_mul(16) || !memory::allows(all, 4) {
             return None;
         }
         let mut blocks = Vec::new();
@@ -80,7 +100,12 @@ impl Copies {
             }
             blocks.push(block);
         }
-        Some(Copies { arrays, blocks })
+        Some(Copies { arrays, blocks, cut })
+    }
+
+    /// How the launch is cut, if not just in equal parts.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
     }
 
     /// The arguments of a worker; None for the first, which takes those of the launch.
@@ -135,22 +160,68 @@ fn write(to: &mut [u8], descriptor: &ArrayDescriptor) {
     to.copy_from_slice(bytes);
 }
 
+/// How far rows of the launch, of which there are so many, must lie apart to share the array, and how many at the start are apart from none.
+///
+/// # Safety
+/// The arrays are those of a launch that may begin.
+unsafe fn are_apart(memory: &Memory, given: &[u8], all: &[Memory], rows: u32) -> Option<(u32, u32)> {
+    match memory.like.apart? {
+        Apart::Bands { gap, head } => Some((gap, head)),
+        Apart::Ranges { bounds, first } => {
+            let of = read(given, bounds).filter(|of| of.data != 0)?;
+            let [extent, ..] = of.shape;
+            let count = u64::from(rows) + 1;
+            let inside = u64::from(first) + count <= u64::try_from(extent).ok()?;
+            let (from, stride) = (of.data, u64::try_from(of.strides[0]).ok()?);
+            let end = from + (extent.max(1) as u64 - 1) * stride + 4;
+            // What the kernel stores must not change them.
+            let stored = |other: &Memory| other.like.stored && other.descriptor.data < end && from < other.end;
+            if !inside || all.iter().any(stored) {
+                return None;
+            }
+            let number = |n: u64| {
+                let at = from + (u64::from(first) + n) * stride;
+                // SAFETY: inside the array.
+                unsafe { std::ptr::with_exposed_provenance::<i32>(at as usize).read_unaligned() }
+            };
+            let mut before = 0;
+            let rise = (0..count).all(|n| {
+                let number = number(n);
+                std::mem::replace(&mut before, number) <= number
+            });
+            rise.then_some((0, 0))
+        }
+    }
+}
+
 fn shape(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Vec<u32> {
     descriptor.shape.iter().take(like.ndim.into()).map(|&n| n.max(0) as u32).collect()
 }
 
-/// The bytes from the first element to the end of the last; None where strides run backwards, or leave large gaps in an array
-/// that is to be copied.
+/// The bytes from the first element to the end of the last; None where strides run backwards, or where an array that is added to has large
+/// gaps, or elements that share memory.
 fn span(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Option<u64> {
     let (mut last, mut elements) = (0u64, 1u64);
+    let mut steps: Vec<(u64, u64)> = Vec::new();
     for (&n, &stride) in shape(descriptor, like).iter().zip(&descriptor.strides) {
         let stride = u64::try_from(stride).ok()?;
         last = last.checked_add(u64::from(n.saturating_sub(1)).checked_mul(stride)?)?;
         elements = elements.checked_mul(n.into())?;
+        if n > 1 {
+            steps.push((stride, u64::from(n - 1) * stride));
+        }
     }
+    // Each step leads over all that shorter ones reach.
+    steps.sort_unstable();
+    let mut reached = u64::from(like.element);
+    let separate = steps.iter().all(|&(step, all)| {
+        let over = step >= reached;
+        reached += all;
+        over
+    });
     let bytes = last + u64::from(like.element);
     let compact = bytes <= elements.max(1).checked_mul(2 * u64::from(like.element))?;
-    (compact || like.role != Role::Sum).then_some(bytes)
+    (compact && separate || like.role != Role::Sum).then_some(bytes)
 }
 
 /// Adds a copy to its array, scalar by scalar. Zeros are left out: they change nothing, not even the sign of a zero.

@@ -173,7 +173,7 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
         vec2 adj_momentum = adj_u != vec2{} ? adj_u / rho : vec2{};
         vec2 choice = adj_u != vec2{} ? adj_momentum * u : vec2{};
         adj_rho -= choice.x + choice.y;
-        for (int q = 8; q >= 0; --q) {
+        for (int q = 0; q < 9; ++q) {
             if (adj_f) {
                 vec2 product = adj_momentum * vec2{(float)cx[q], (float)cy[q]};
                 float adj_fq = product.x + product.y + adj_rho;

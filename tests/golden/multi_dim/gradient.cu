@@ -86,7 +86,7 @@ extern "C" __global__ void multi_dim_cuda_kernel_backward(
         }
         float adj_c_value = adj_c ? take(adj_c(batch, i, j)) : 0.0f;
         float adj_total = fmaxf(total, 0.0f) == total ? adj_c_value : 0.0f;
-        for (int k = a.shape[2] - 1; k >= 0; --k) {
+        for (int k = 0; k < a.shape[2]; ++k) {
             float b_value = b(batch, k, j);
             if (adj_b) atomicAdd(&adj_b(batch, k, j), adj_total * a(batch, i, k));
             if (adj_a) atomicAdd(&adj_a(batch, i, k), adj_total * b_value);

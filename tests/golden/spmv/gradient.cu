@@ -68,10 +68,10 @@ extern "C" __global__ void spmv_cuda_kernel_backward(
     if (!adj_y) adj_y = y.gradient();
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
-        int start = rows[i];
+        int rows_i = rows[i];
         int end = rows[i + 1];
         float adj_total = adj_y ? take(adj_y[i]) : 0.0f;
-        for (int k = end; k-- > start;) {
+        for (int k = rows_i; k < end; ++k) {
             int columns_k = columns.at(k);
             float x_value = x.at(columns_k);
             if (adj_x) atomicAdd(&adj_x.at(columns_k), adj_total * values.at(k));

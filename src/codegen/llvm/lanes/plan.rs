@@ -32,6 +32,9 @@ const MAX_LOCAL_BYTES: u32 = 64 << 10;
 /// A division of one thread takes as long as so many simple instructions that wait for each other as it does.
 const DIVISION: f64 = 4.0;
 
+/// Lanes that update neighbouring elements read what others just wrote, in part: such reads wait, so many times as long as others.
+const NEIGHBOURS_WAIT: f64 = 4.0;
+
 /// Lanes have to be faster than threads by this factor, as the cost model sees it: what they lose at the ends of rows is not in it.
 pub const LEAST_GAIN: f64 = 1.2;
 
@@ -84,6 +87,11 @@ impl Plan {
 
     pub fn varies(&self, value: ValueId) -> bool {
         self.differences.varies(value)
+    }
+
+    /// The value is another one in other rows of the launch: it depends on a coordinate before the last.
+    pub fn differs_between_rows(&self, value: ValueId) -> bool {
+        (0..self.differences.last).any(|n| self.differences.uniformity.varies_along(value, n))
     }
 
     pub fn is_used(&self, value: ValueId) -> bool {
@@ -269,6 +277,13 @@ impl Survey<'_> {
                 let both = [self.costs.gathered, self.costs.scattered];
                 let both = both.map(|apart| self.memory_cost(access, apart, count, lanes));
                 (both[0].0 + both[1].0, both[0].1 + both[1].1)
+            }
+            // One wide addition, where lanes name different elements and nobody else is there.
+            Op::Atomic { access, .. }
+                if self.differences.reach(function, access) == Reach::Neighbours
+                    && components(function, access.array) == 1.0 =>
+            {
+                (2.0 * NEIGHBOURS_WAIT * count, 2.0 * count * lanes)
             }
             Op::Atomic { op, access, .. } => {
                 let uniform = !access.indices.iter().any(|v| self.varies(*v));

@@ -185,6 +185,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         for (dim, &i) in access.indices.iter().enumerate() {
             match self.fixed_index(frame, i, parts.extents[dim]) {
                 Some(form) => fixed.push((form, parts.strides[dim])),
+                // Adding the copy goes over the whole dimension: rows of other workers may stand there.
+                None if self.lanes.as_ref()?.plan.differs_between_rows(i) => return None,
                 None => open.push((parts.extents[dim], parts.strides[dim])),
             }
         }
