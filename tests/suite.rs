@@ -137,7 +137,7 @@ fn gradients_are_shared_out_by_rows() {
     let suite = suite();
     let kernels: Vec<_> = suite.module.kernels().map(|(id, _)| id).collect();
     let cpu = Cpu::from_name("znver4").expect("a processor");
-    let plan = emit_plan(&suite.module, &kernels, &options(cpu));
+    let plan = emit_plan(&suite.module, &kernels, &options(cpu), Default::default());
     let of = |kernel: &str| {
         let found = plan.split("kernel ").find(|text| text.starts_with(&format!("{kernel} backward")));
         found.unwrap_or_else(|| panic!("{kernel}: {plan}"))

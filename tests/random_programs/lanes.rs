@@ -112,7 +112,11 @@ impl Generator {
             5 | 6 => Step::Array(value, self.random.one_in(2), e, self.random.below(self.threads)),
             7 | 8 => Step::Total(value, self.random.pick(&["sum", "min", "max"]), e),
             9 => Step::Tile(value, e, self.expr(1)),
-            10 => Step::Added(value, e, self.expr(1), self.expr(1)),
+            // In a launch of blocks, what is the same for all threads is added once.
+            10 => {
+                let own = Expr::Binary("^", Box::new(e), Box::new(Expr::Lane));
+                Step::Added(value, own, self.expr(1), self.expr(1))
+            }
             11 if nested => Step::If(e, self.steps(depth + 1, false), self.steps(depth + 1, false)),
             12 if nested => {
                 Step::IfAll(self.random.below(4) as i32, self.steps(depth + 1, true), self.steps(depth + 1, true))
