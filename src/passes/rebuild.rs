@@ -58,3 +58,31 @@ impl Rebuild {
         }
     }
 }
+
+/// Puts other code in the place of some instructions: what `emit` appends for each. Nothing uses their results.
+pub(super) fn replace_each<T>(
+    function: &mut Function,
+    mut found: IdMap<InstId, T>,
+    mut emit: impl FnMut(&mut Builder, InstId, T),
+) {
+    if found.is_empty() {
+        return;
+    }
+    let entry = function.entry;
+    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+    let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
+    for block in b.function.blocks.ids().collect::<Vec<_>>() {
+        if !b.function.blocks[block].insts.iter().any(|id| found.contains_key(id)) {
+            continue;
+        }
+        let insts = std::mem::take(&mut b.function.blocks[block].insts);
+        b.switch_to(block);
+        for id in insts {
+            match found.remove(&id) {
+                Some(what) => emit(&mut b, id, what),
+                None => b.append(id),
+            }
+        }
+    }
+    *function = b.finish();
+}

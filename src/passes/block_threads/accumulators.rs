@@ -8,6 +8,7 @@ use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{BlockId, Function, InstId, Op, Part, Product, Values};
+use crate::passes::rebuild::replace_each;
 use crate::types::Type;
 
 /// So many registers of a thread the products of a loop have at most, of the 255 that there are.
@@ -27,26 +28,7 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &IdMa
             }
         }
     });
-    if found.is_empty() {
-        return;
-    }
-    let entry = function.entry;
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
-    for block in b.function.blocks.ids().collect::<Vec<_>>() {
-        if !b.function.blocks[block].insts.iter().any(|id| found.contains_key(id)) {
-            continue;
-        }
-        let insts = std::mem::take(&mut b.function.blocks[block].insts);
-        b.switch_to(block);
-        for id in insts {
-            match found.remove(&id) {
-                Some(products) => through(&mut b, id, &products),
-                None => b.append(id),
-            }
-        }
-    }
-    *function = b.finish();
+    replace_each(function, found, |b, id, products| through(b, id, &products));
 }
 
 /// The products in a loop's body that can be kept.

@@ -12,6 +12,7 @@ use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, Unit, ValueDef, ValueId, Values};
 use crate::passes::loops::trips;
+use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, Scalar, Type};
 
 /// A product as a nest computes it: `c += a b`.
@@ -468,26 +469,10 @@ pub(super) fn part(function: &mut Function) -> bool {
     if found.is_empty() {
         return false;
     }
-    let entry = function.entry;
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
-    for block in b.function.blocks.ids().collect::<Vec<_>>() {
-        if !b.function.blocks[block].insts.iter().any(|id| found.contains_key(id)) {
-            continue;
-        }
-        let insts = std::mem::take(&mut b.function.blocks[block].insts);
-        b.switch_to(block);
-        for id in insts {
-            match found.remove(&id) {
-                Some(reverse) => {
-                    b.span = b.function.insts[id].span;
-                    reverse.emit(&mut b);
-                }
-                None => b.append(id),
-            }
-        }
-    }
-    *function = b.finish();
+    replace_each(function, found, |b, id, reverse| {
+        b.span = b.function.insts[id].span;
+        reverse.emit(b);
+    });
     true
 }
 
