@@ -92,6 +92,9 @@ fn what_is_right_is_left_alone() {
         assert_eq!(status, Some(0), "{text}");
         assert!(text.starts_with("case: ok"), "{text}");
     }
+    let (text, status) = run(FAULTS, &launch("parted", &[1], &[64], &args), &["--schedules", "20", "--print", "out"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("min 5, max 5"), "{text}");
     // Checks that are off find nothing.
     let (text, status) = run(FAULTS, &launch("race", &[1], &[64], &args), &["--no-check", "races"]);
     assert_eq!(status, Some(0), "{text}");

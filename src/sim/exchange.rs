@@ -186,15 +186,28 @@ impl Machine<'_> {
             self.findings.add(bad(count.into()), pc, warp.thread(first));
             return Some(Pause::Stopped);
         }
+        let mut active = active;
         let elsewhere = warp.live & !active;
+        let waits = !barrier.arrives;
+        let after = if waits { State::Barrier(number as usize) } else { State::Ready };
         if barrier.aligned && elsewhere != 0 {
-            // Lanes that go their own way may come yet.
-            if elsewhere & split.mask == 0 {
+            if split.top().is_some_and(|top| top.mask != active) {
+                self.findings.add(What::DivergentBarrier(active), pc, warp.thread(first));
+                return Some(Pause::Stopped);
+            }
+            // Lanes that parted before may come yet. Those that leave the kernel instead are missed: see `stuck`.
+            let here = |split: &Split| split.state == State::Meeting(pc);
+            let met = warp.splits.iter().filter(|split| here(split)).fold(0, |met, split| met | split.mask);
+            if elsewhere & !met != 0 {
+                self.part_top(warp, split);
                 split.state = State::Meeting(pc);
                 return Some(Pause::Waits);
             }
-            self.findings.add(What::DivergentBarrier(active), pc, warp.thread(first));
-            return Some(Pause::Stopped);
+            for other in warp.splits.iter_mut().filter(|split| here(split)) {
+                advance(other, pc);
+                other.state = after;
+            }
+            active |= elsewhere;
         }
         if split.top().is_some_and(|top| top.mask != split.mask) {
             self.part_top(warp, split);
@@ -203,17 +216,13 @@ impl Machine<'_> {
         let at = &mut shared.barriers[number as usize];
         let votes = barrier.vote.map_or(0, |(_, p, _)| predicate(warp, p) & active);
         let result = barrier.vote.map(|(vote, _, result)| (vote, result));
-        let waits = !barrier.arrives;
         let done =
             if self.intervals.is_some() && self.code.has_partial_barriers { warp.clock() } else { Clock::default() };
         at.arrived.push(Arrival { warp: warp.number, lanes: active, votes, waits, done, result });
         at.count = count;
         at.pc = pc;
-        if barrier.arrives {
-            return None;
-        }
-        split.state = State::Barrier(number as usize);
-        Some(Pause::Waits)
+        split.state = after;
+        waits.then_some(Pause::Waits)
     }
 
     /// Lets the threads of barriers go on where all have come; whether some do.

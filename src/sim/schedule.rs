@@ -1,13 +1,13 @@
 //! In what order do blocks and warps run? In their order, each as far as it can; or as a seed says. Blocks that wait for others
 //! (a lock, a barrier of the grid) stay while the next ones run, as on a GPU with room for them.
 
-use super::code::Special;
+use super::code::{Op, Special};
 use super::exchange::meet;
 use super::findings::What;
 use super::machine::{Barrier, Machine, Pause, Shared};
 use super::races::History;
 use super::value::LANES;
-use super::warp::{State, Warp};
+use super::warp::{Split, State, Warp};
 
 /// Chance with a seed (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug)]
@@ -241,26 +241,30 @@ impl Machine<'_> {
         (ran, goes_on)
     }
 
-    /// Nobody can go on.
+    /// Nobody can go on. Lanes that wait for others of their warp are the cause of what else waits.
     fn stuck(&mut self, shared: &Shared, warps: &[Warp]) {
-        for warp in warps {
-            for split in &warp.splits {
-                let thread = warp.thread(split.mask.trailing_zeros().min(31));
-                match split.state {
-                    State::Meeting(pc) => {
-                        let missing = warp.live & !split.mask;
-                        self.findings.add(What::MissingLanes { missing, left: false }, pc, thread);
-                        return;
-                    }
-                    State::Barrier(number) => {
-                        let at = &shared.barriers[number];
-                        let waiting = at.arrived.iter().map(|a| a.lanes.count_ones()).sum();
-                        let expected = at.count.unwrap_or(shared.live);
-                        self.findings.add(What::EndlessBarrier { waiting, expected }, at.pc, thread);
-                        return;
-                    }
-                    State::Ready => {}
-                }
+        let all = || warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp, split)));
+        let thread = |warp: &Warp, split: &Split| warp.thread(split.mask.trailing_zeros().min(31));
+        for (warp, split) in all() {
+            if let State::Meeting(pc) = split.state {
+                let is_barrier = matches!(self.code.insts[pc as usize].op, Op::BlockBarrier(_));
+                let missing = warp.live & !split.mask;
+                let what = if is_barrier {
+                    What::DivergentBarrier(split.mask)
+                } else {
+                    What::MissingLanes { missing, left: false }
+                };
+                self.findings.add(what, pc, thread(warp, split));
+                return;
+            }
+        }
+        for (warp, split) in all() {
+            if let State::Barrier(number) = split.state {
+                let at = &shared.barriers[number];
+                let waiting = at.arrived.iter().map(|a| a.lanes.count_ones()).sum();
+                let expected = at.count.unwrap_or(shared.live);
+                self.findings.add(What::EndlessBarrier { waiting, expected }, at.pc, thread(warp, split));
+                return;
             }
         }
     }
