@@ -51,6 +51,7 @@ python-test: python
 
 wheel:
 	@scripts/setup.sh python
+	rm -f out/wheels/*.whl
 	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
 	.env-python/bin/python python/needs.py out/wheels/*.whl

@@ -11,10 +11,10 @@ import sys
 import tempfile
 import zipfile
 
-#: The newest version of each interface that may be asked for: the GNU C library of RHEL 9, and the C++ library of GCC 11.
-MOST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (4, 8), "ZLIB": (1, 2, 9)}
+#: The newest version of each interface that may be asked for: the GNU C library of RHEL 8, and the C++ library of its GCC 8.
+MOST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (4, 8), "ZLIB": (1, 2, 9)}
 #: What every Linux has, with Python or without.
-LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libstdc++.so.6", "libz.so.1"}
+LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libz.so.1"}
 
 _ASKED = re.compile(r"\*UND\*.*\s\(?([A-Z]+)_([0-9.]+)\)?\s+(\S+)$", re.MULTILINE)
 
@@ -50,7 +50,7 @@ def main(paths):
             libraries, own = [path], set()
             if path.suffix == ".whl":
                 with zipfile.ZipFile(path) as wheel:
-                    libraries = [pathlib.Path(wheel.extract(name, folder)) for name in wheel.namelist() if name.endswith(".so")]
+                    libraries = [pathlib.Path(wheel.extract(name, folder)) for name in wheel.namelist() if re.search(r"\.so(\.|$)", name)]
                     own = {name.rpartition("/")[2] for name in wheel.namelist()}
                 if not libraries:
                     raise SystemExit(f"{path}: no shared library in it")

@@ -428,6 +428,45 @@ def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     }
 }
 
+/// A function that keeps what it computes, for the backward entry to find: where it is floats, the place says nothing of a derivative.
+#[test]
+fn what_a_replay_finds_again_needs_a_derivative() {
+    let source = "import warp as wp
+
+@wp.func
+def squared(x: float, kept: wp.array(dtype=float), i: int):
+    y = x * x
+    kept[i] = y
+    return y
+
+@wp.func_replay(squared)
+def squared_again(x: float, kept: wp.array(dtype=float), i: int):
+    return kept[i]
+
+@wp.kernel
+def k(x: wp.array(dtype=float), kept: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    h = squared(x[i], kept, i)
+    y[i] = h * h
+";
+    let rule = "
+@wp.func_grad(squared)
+def adj_squared(x: float, kept: wp.array(dtype=float), i: int, adjoint: float):
+    wp.adjoint[x] += 2.0 * x * (adjoint + wp.adjoint[kept][i])
+    wp.adjoint[kept][i] = 0.0
+
+@wp.kernel";
+    let arrays: [(&str, &[f32], Option<&[f32]>); 3] =
+        [("x", &X, None), ("kept", &[0.0; 3], None), ("y", &[0.0; 3], Some(&[1.0; 3]))];
+    for device in ["host", "interp"] {
+        let output = python_folder(source, &arrays, &[3]).kc(&["run", "--device", device]);
+        assert!(text(&output).contains("E1103"), "{}", text(&output));
+        assert!(text(&output).contains("`squared` gives or stores floats"), "{}", text(&output));
+        let ruled = source.replace("\n@wp.kernel", rule);
+        assert_eq!(python_folder(&ruled, &arrays, &[3]).result(device, "x.grad"), [4.0, -32.0, 256.0], "{device}");
+    }
+}
+
 #[test]
 fn a_gradient_of_a_gradient() {
     let source = "import warp as wp

@@ -24,7 +24,7 @@ from ._errors import (
     LaunchError,
     SourceError,
 )
-from ._kernel import Func, Kernel, Module, compile, func, kernel
+from ._kernel import Func, Kernel, Module, compile, func, func_grad, func_replay, kernel
 from ._array import OfRank, array, empty, full, zeros
 from . import _native
 
@@ -72,6 +72,12 @@ class _Word:
         from . import _host
 
         return _host.call(self.__name__, arguments)
+
+    def __getitem__(self, parameters):
+        # `kc.tile[float, 4, 4]` in annotations.
+        if self.__name__ != "tile":
+            raise TypeError(f"kc.{self.__name__} is no type with parameters")
+        return self
 
     def __repr__(self):
         return f"<kc built-in {self.__name__}>"

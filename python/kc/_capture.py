@@ -17,6 +17,7 @@ import re
 import sys
 import time
 import types
+import typing
 
 from ._errors import CompileError, SourceError
 
@@ -45,6 +46,8 @@ class Source:
         if names != list(code.co_varnames[: code.co_argcount]):
             raise _no_source(function, "it is not where Python says: the file was changed since it was loaded")
         self.node = found[0]
+        #: What tells overloads apart.
+        self.parameters = [argument.annotation and ast.dump(argument.annotation) for argument in self.node.args.args]
         self.uses = _Uses()
         self.uses.function(self.node)
         self.around = self._around(namespace(function))
@@ -153,7 +156,8 @@ class Program:
         folder = os.path.dirname(os.path.abspath(source.filename)) if source.filename else os.getcwd()
         self.root = folder
         self.path = source.filename
-        self.text = self._function(source, function, role)
+        function._kc_source = source
+        self.text = self._functions([(role, function)])
 
     # Files
 
@@ -163,35 +167,56 @@ class Program:
         name = f"_kc{self.count}_{stem}"
         return name, os.path.join(self.root, name + ".py")
 
-    def _function(self, source: Source, function, role: str) -> str:
-        """The text of a function at its own lines, then imports of what it uses."""
+    def _functions(self, group) -> str:
+        """The text of functions at their own lines, each under its decorator, then imports of what they use."""
+        text, imports, values = [], [f"import warp as {_ALIAS}"], []
+        uses, inside = {}, ""
+        for role, function in sorted(group, key=lambda member: member[1]._kc_source.node.lineno):
+            source = function._kc_source
+            names = {**source.around, **namespace(function)}
+            lines, aliases = self._lines(source, names, imports)
+            indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+            head = [f"{indent}@{_ALIAS}.{role}"]
+            if indent and indent != inside:
+                head.insert(0, "if True:")
+            inside = indent
+            text += [""] * (source.node.lineno - 1 - len(head) - len(text)) + head + lines
+            for name, parts in source.uses.names.items():
+                own = name == source.node.name and name not in function.__code__.co_freevars
+                if name in names and not (own or name in aliases or getattr(_target(names[name]), "_kc_group", None) is group):
+                    self._use(uses, name, names[name], parts, function)
+        for name, (value, parts, function) in uses.items():
+            self._bind(name, value, parts, imports, values, function)
+        if values:
+            module, path = self._module("values")
+            self.given.append((path, f"<names of {group[-1][1].__qualname__}>", self._values(values)))
+            imports += [f"from {module} import {name}" for name, _ in values]
+        return "\n".join(text + imports) + "\n"
+
+    def _use(self, uses, name, value, parts, function):
+        """A name that a function uses: of several functions in one text, all mean the same by it."""
+        known, before, _ = uses.setdefault(name, (value, {}, function))
+        if known is not value and (literal(known) is None or literal(known) != literal(value)):
+            what = f"`{name}` is one thing in one overload or rule of `{function.__qualname__}`, and another in another"
+            raise CompileError(
+                f"error[E0502]: {what}\n  = help: give them two names", code="E0502", message=what,
+                filename=function.__code__.co_filename, lineno=function.__code__.co_firstlineno,
+            )
+        left = [(before, parts)]
+        while left:
+            into, other = left.pop()
+            left += [(into.setdefault(part, {}), below) for part, below in other.items()]
+
+    def _lines(self, source: Source, names, imports):
+        """The lines of a function from `def` on, and the names in its annotations that gave way."""
         node = source.node
-        names = {**source.around, **namespace(function)}
         first, last = node.lineno, node.end_lineno
         lines = [line.rstrip("\r\n") for line in source.lines[first - 1 : last]]
-        imports, values = [f"import warp as {_ALIAS}"], []
         _unquote(node, lines, first)
         aliases = self._aliases(node, names, lines, first, imports)
         if node.end_col_offset is not None:
             lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
-        indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-        head = [f"{indent}@{_ALIAS}.{role}"]
-        if indent:
-            head.insert(0, "if True:")
-        blank = max(first - 1 - len(head), 0)
-        text = [""] * blank + head + lines
-        for name, parts in source.uses.names.items():
-            if name in aliases or name == node.name and name not in function.__code__.co_freevars:
-                continue
-            if name in names:
-                self._bind(name, names[name], parts, imports, values, function)
-            elif name not in dir(builtins):
-                continue
-        if values:
-            module, path = self._module("values")
-            self.given.append((path, f"<names of {function.__qualname__}>", self._values(values)))
-            imports += [f"from {module} import {name}" for name, _ in values]
-        return "\n".join(text + imports) + "\n"
+        return lines, aliases
 
     def _aliases(self, node, names, lines, first, imports) -> set:
         """Names that stand for array types give way to the types in annotations: kc has no names for these."""
@@ -240,6 +265,9 @@ class Program:
         if isinstance(word, str):
             imports.append(f"from warp import {word} as {name}")
             return
+        if value is typing.Any:
+            imports.append(f"from typing import Any as {name}")
+            return
         if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
             imports.append(f"from math import {value.__name__} as {name}")
             return
@@ -282,8 +310,9 @@ class Program:
         if isinstance(target, type):
             text, shown = self._struct(target), f"<struct {target.__name__}>"
         else:
-            source = getattr(target, "_kc_source", None) or Source(target)
-            text, shown = self._function(source, target, "func"), source.filename
+            if getattr(target, "_kc_source", None) is None:
+                target._kc_source = Source(target)
+            text, shown = self._functions(getattr(target, "_kc_group", [("func", target)])), target._kc_source.filename
         self.given.append((path, shown, text))
         return module
 

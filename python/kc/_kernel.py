@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 import types
 
 from . import _native
@@ -97,21 +98,51 @@ def _unpickled(kind, *where):
 
 
 class Func:
-    """A function of kernels. Called from Python, it runs as Python code."""
+    """A function of kernels. Called from Python, it runs as Python code.
 
-    def __init__(self, function):
-        self._kc_function = function
+    A function of the same name and file that follows is an overload: kernels call the one whose parameters fit.
+    """
+
+    def __init__(self, function, before=None):
         # Python's parser takes longer to import than the rest of this package: who compiles files needs none.
         from ._capture import Source
 
         function._kc_source = Source(function)
+        earlier = [] if before is None else before._kc_function._kc_group
+        #: The overloads with their rules of derivatives, each with its decorator.
+        function._kc_group = [member for member in earlier if not _same(member[1], function)] + [("func", function)]
+        self._kc_function = function
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments, **named):
+        overloads = [function for role, function in self._kc_function._kc_group if role == "func"]
+        if len(overloads) > 1:
+            count = len(arguments) + len(named)
+            fitting = [f for f in overloads if f.__code__.co_argcount - len(f.__defaults__ or ()) <= count <= f.__code__.co_argcount]
+            if len(fitting) != 1:
+                raise TypeError(f"{self.__name__} has {len(overloads)} overloads, of which {len(fitting)} take {count} arguments: Python cannot tell which")
+            return fitting[0](*arguments, **named)
         return self._kc_function(*arguments, **named)
+
+    def _rule(self, role, function):
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"@kc.{role} goes before a function, not a {type(function).__name__}")
+        from ._capture import Source
+
+        function._kc_source = Source(function)
+        role = f"{role}({self.__name__})"
+        group = self._kc_function._kc_group
+        group[:] = [member for member in group if member[0] != role or not _same(member[1], function)] + [(role, function)]
+        return function
 
     def __repr__(self):
         return f"<kc function {self.__name__}>"
+
+
+def _same(one, other) -> bool:
+    """Whether a function takes another's place: it has the same parameters, or is it, loaded once more."""
+    place = one.__code__.co_firstlineno == other.__code__.co_firstlineno
+    return place or one._kc_source.parameters == other._kc_source.parameters
 
 
 class Module:
@@ -228,7 +259,31 @@ def func(function):
     """Makes a function that kernels call: ``@kc.func``."""
     if not isinstance(function, types.FunctionType):
         raise TypeError(f"@kc.func goes before a function, not a {type(function).__name__}")
-    return Func(function)
+    frame = sys._getframe(1)
+    before = frame.f_locals.get(function.__name__)
+    if isinstance(before, Func):
+        known = before._kc_function
+        if (known.__code__.co_filename, known.__qualname__) != (function.__code__.co_filename, function.__qualname__):
+            before = None
+    else:
+        before = None
+    return Func(function, before)
+
+
+def func_grad(function):
+    """Before a function that is the derivative of another: ``@kc.func_grad(f)``. It takes what ``f`` takes, and the gradient of each result."""
+    return _rule_of("func_grad", function)
+
+
+def func_replay(function):
+    """Before a function that runs in the place of another in the backward pass: ``@kc.func_replay(f)``."""
+    return _rule_of("func_replay", function)
+
+
+def _rule_of(role, function):
+    if not isinstance(function, Func):
+        raise TypeError(f"@kc.{role}(f) takes a function made by @kc.func, not a {type(function).__name__}")
+    return lambda rule: function._rule(role, rule)
 
 
 def compile(source, *, name: str = "kernels.py"):

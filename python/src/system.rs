@@ -1,6 +1,13 @@
-//! Which libraries of the system does the package need? LLVM asks for functions that are younger than the systems people have;
-//! with functions of those names here, the GNU C library 2.34 and the C++ library of GCC 11 are enough.
+//! Which libraries of the system does the package need? Functions of the GNU C library that are younger than the systems people
+//! have are here, or are asked for by the version that they had there: the GNU C library 2.28 is enough (that of RHEL 8), also for
+//! what LLVM and Rust's library call. The wheel has its C++ library in it (`build.rs`), and `needs.py` looks at what is left.
+//!
+//! Functions here take the place of the C library's in this one file of machine code alone.
 
+use std::ffi::c_char;
+#[cfg(target_arch = "x86_64")]
+use std::ffi::c_int;
+#[cfg(not(feature = "llvm-static"))]
 use std::ffi::c_void;
 
 /// Numbers for names of temporary files, from the kernel. The C library has it from 2.36 on.
@@ -21,8 +28,109 @@ pub extern "C" fn arc4random() -> u32 {
 ///
 /// # Safety
 /// As for the C++ function: the lock owns its mutex.
+#[cfg(not(feature = "llvm-static"))]
 #[unsafe(export_name = "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE")]
 pub unsafe extern "C" fn wait(condition: *mut libc::pthread_cond_t, lock: *const *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { libc::pthread_cond_wait(condition, (*lock).cast()) };
+}
+
+/// Whether the process has one thread, so that counts of references need no atomics: never for certain (2.32).
+#[unsafe(no_mangle)]
+pub static __libc_single_threaded: c_char = 0;
+
+/// The number of the calling thread (2.30).
+#[unsafe(no_mangle)]
+pub extern "C" fn gettid() -> libc::pid_t {
+    // SAFETY: it takes nothing.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
+}
+
+/// `struct mallinfo2` of `malloc.h`, whose fields hold more than 2 GiB (2.33).
+#[repr(C)]
+pub struct Mallinfo2([usize; 10]);
+
+/// What is allocated: as far as the older function can tell, which LLVM shows in its statistics of time and memory alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn mallinfo2() -> Mallinfo2 {
+    // SAFETY: it takes nothing.
+    let m = unsafe { libc::mallinfo() };
+    let fields =
+        [m.arena, m.ordblks, m.smblks, m.hblks, m.hblkhd, m.usmblks, m.fsmblks, m.uordblks, m.fordblks, m.keepcost];
+    Mallinfo2(fields.map(|field| field as u32 as usize))
+}
+
+/// The functions that tell what a file is were inline code around others, up to 2.32; the kernel's `struct stat` is the C library's on
+/// x86-64.
+#[cfg(target_arch = "x86_64")]
+mod files {
+    use super::*;
+
+    unsafe fn at(folder: c_int, path: *const c_char, into: *mut libc::stat, flags: c_int) -> c_int {
+        // SAFETY: the caller's promise: `path` is a text, `into` has room.
+        unsafe { libc::syscall(libc::SYS_newfstatat, folder, path, into, flags) as c_int }
+    }
+
+    macro_rules! functions {
+        ($($name:ident($($argument:ident: $ty:ty),*) = $folder:expr, $path:expr, $flags:expr;)*) => {$(
+            #[doc = concat!("See `", stringify!($name), "(2)`.")]
+            ///
+            /// # Safety
+            /// As for the C function: the path is a text that ends, and `into` has room.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($argument: $ty,)* into: *mut libc::stat) -> c_int {
+                // SAFETY: the caller's promise.
+                unsafe { at($folder, $path, into, $flags) }
+            }
+        )*};
+    }
+
+    functions! {
+        stat(path: *const c_char) = libc::AT_FDCWD, path, 0;
+        stat64(path: *const c_char) = libc::AT_FDCWD, path, 0;
+        lstat(path: *const c_char) = libc::AT_FDCWD, path, libc::AT_SYMLINK_NOFOLLOW;
+        lstat64(path: *const c_char) = libc::AT_FDCWD, path, libc::AT_SYMLINK_NOFOLLOW;
+        fstat(file: c_int) = file, c"".as_ptr(), libc::AT_EMPTY_PATH;
+        fstat64(file: c_int) = file, c"".as_ptr(), libc::AT_EMPTY_PATH;
+    }
+
+    /// See `mknod(2)`.
+    ///
+    /// # Safety
+    /// As for the C function: the path is a text that ends.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn mknod(path: *const c_char, mode: libc::mode_t, device: libc::dev_t) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { libc::syscall(libc::SYS_mknodat, libc::AT_FDCWD, path, mode, device) as c_int }
+    }
+}
+
+/// Functions that got a new version when the C library took in those of threads and of loading (2.34), or stopped to set `errno` in the
+/// old way (2.29): these ask for the version that all x86-64 systems have.
+#[cfg(target_arch = "x86_64")]
+macro_rules! as_ever {
+    ($($version:literal: $($name:literal)*;)*) => {$($(
+        std::arch::global_asm!(
+            concat!(".symver kc_old_", $name, ", ", $name, "@GLIBC_", $version),
+            concat!(".globl ", $name),
+            concat!(".hidden ", $name),
+            concat!(".type ", $name, ", @function"),
+            concat!($name, ":"),
+            concat!("jmp *kc_old_", $name, "@GOTPCREL(%rip)"),
+            concat!(".size ", $name, ", . - ", $name),
+            options(att_syntax)
+        );
+    )*)*};
+}
+
+#[cfg(target_arch = "x86_64")]
+as_ever! {
+    "2.2.5":
+        "dlclose" "dlerror" "dlopen" "dlsym" "dladdr"
+        "pthread_create" "pthread_detach" "pthread_join" "pthread_once" "pthread_sigmask" "pthread_getattr_np"
+        "pthread_attr_getguardsize" "pthread_attr_getstack" "pthread_attr_setstacksize"
+        "pthread_key_create" "pthread_key_delete" "pthread_getspecific" "pthread_setspecific"
+        "pthread_mutex_trylock" "pthread_rwlock_rdlock" "pthread_rwlock_unlock" "pthread_rwlock_wrlock"
+        "exp" "exp2" "log" "log2" "pow";
+    "2.12": "pthread_setname_np";
 }

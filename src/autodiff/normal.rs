@@ -24,7 +24,7 @@ pub(super) fn normal_form(
 ) -> Result<Function, Diagnostic> {
     let mut copy = module.functions[id].clone();
     for _ in 0..MAX_ROUNDS {
-        replace_by_replay(module, &mut copy);
+        replace_by_replay(module, effects, &mut copy)?;
         let calls = calls_to_inline(module, &copy, effects, generated);
         let wanted = |callee: FuncId| calls.contains(&callee);
         match inline::run(&mut copy, module, &wanted) {
@@ -88,15 +88,40 @@ pub(super) fn read_fields_once(function: &mut Function, structs: &StructTable) {
     }
 }
 
-/// Functions that have a stand-in for reverse code.
-fn replace_by_replay(module: &Module, function: &mut Function) {
+/// Functions that have a stand-in for reverse code, which finds their results again. How these depend on what the function was given
+/// it does not say: where that matters, the program has to.
+fn replace_by_replay(module: &Module, effects: &EffectTable, function: &mut Function) -> Result<(), Diagnostic> {
     for inst in function.insts.values_mut() {
         if let Op::Call(callee, _) = &mut inst.op
             && let Derivative::Replay(stand_in) = module.functions[*callee].derivative
         {
+            if has_floats(module, effects, *callee) {
+                let name = &module.functions[*callee].source_name;
+                let what =
+                    format!("`{name}` gives or stores floats, and its replay function does not tell their derivative");
+                let help = format!("write one, with `@wp.func_grad({name})`");
+                return Err(crate::autodiff::analysis::refuse::limit(inst.span, what).help(help));
+            }
             *callee = stand_in;
         }
     }
+    Ok(())
+}
+
+/// Whether a function gives floats, or stores some to its caller's memory.
+fn has_floats(module: &Module, effects: &EffectTable, id: FuncId) -> bool {
+    let function = &module.functions[id];
+    let stores = |root: &Root| match root {
+        Root::Param(n, fields) if fields.is_empty() => {
+            match function.params().get(*n as usize).map(|&p| function.ty(p)) {
+                Some(Type::Array(array)) => Type::from(array.element).holds_floats(&module.structs),
+                _ => true,
+            }
+        }
+        Root::Local(_) => false,
+        _ => true,
+    };
+    function.results.iter().any(|result| result.ty.holds_floats(&module.structs)) || effects[id].writes().any(stores)
 }
 
 /// Functions with effects, those given an array that this function writes, for an adjoint function could not tell whether what

@@ -12,7 +12,7 @@ import numpy as _np
 
 import kc as _kc
 
-from .._kernel import Kernel, func, kernel
+from .._kernel import Kernel, func, func_grad, func_replay, kernel
 from .._types import struct
 from . import optim, types, utils
 from ._arrays import (
