@@ -11,7 +11,8 @@ HEAD = '''"""Written by python/stubs.py."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Generic, overload
+from typing import Any, Generic
+from typing import overload as _overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,18 +74,22 @@ class Module:
     def warnings(self) -> str: ...
     def ptx(self, arch: str = "sm_90") -> str: ...
 
-@overload
+@_overload
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
-@overload
+@_overload
 def kernel(*, enable_backward: bool = ..., module: str = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+@_overload
+def overload(kernel: Kernel, types: Sequence[Any] | Mapping[str, Any]) -> Kernel: ...
+@_overload
+def overload(kernel: Callable[..., Any], /) -> Kernel: ...
 def func(function: _T, /) -> _T: ...
 def func_grad(function: Callable[..., Any], /) -> Callable[[_T], _T]: ...
 def func_replay(function: Callable[..., Any], /) -> Callable[[_T], _T]: ...
 def struct(cls: type[_T], /) -> type[_T]: ...
 def constant(value: _T, /) -> _T: ...
-@overload
+@_overload
 def compile(source: Callable[..., Any] | Kernel, *, name: str = ...) -> Kernel: ...
-@overload
+@_overload
 def compile(source: str | PathLike[str], *, name: str = ...) -> Module: ...
 
 class array(Generic[_E]):
@@ -157,6 +162,9 @@ def text() -> str:
 
     lines = []
     for name, kind in sorted(_types.NAMED.items()):
+        if name == "bool" or isinstance(kind, _types.Family):
+            # Python's own `bool` in this file; names of annotations.
+            continue
         base = "_Scalar" if isinstance(kind, _types.Scalar) else "_Composite"
         lines.append(f"class {name}({base}): ...")
     # The functions of kernels: kc itself tells of a wrong name, where it is used.

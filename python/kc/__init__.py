@@ -24,7 +24,7 @@ from ._errors import (
     LaunchError,
     SourceError,
 )
-from ._kernel import Func, Kernel, Module, compile, func, func_grad, func_replay, kernel
+from ._kernel import Func, Kernel, Module, compile, func, func_grad, func_replay, kernel, overload
 from ._array import OfRank, array, empty, full, zeros
 from . import _native
 
@@ -66,7 +66,10 @@ class _Word:
     def __init__(self, name):
         self._kc_word = self.__name__ = name
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, **named):
+        if self.__name__ == "fixedarray":
+            # The type of what a function gives, in its annotation.
+            return self
         if self.__name__ in ("tid", "static"):
             raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
         from . import _host
@@ -104,7 +107,7 @@ def __getattr__(name):
     found = _types.NAMED.get(name)
     if found is None:
         if _words is None:
-            _words = frozenset(_native.builtins()) | {"static", "tid"}
+            _words = frozenset(_native.builtins()) | {"static", "tid", "fixedarray"}
         if name not in _words:
             raise AttributeError(f"module 'kc' has no attribute {name!r}")
         found = _Word(name)

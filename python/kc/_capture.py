@@ -48,6 +48,8 @@ class Source:
         self.node = found[0]
         #: What tells overloads apart.
         self.parameters = [argument.annotation and ast.dump(argument.annotation) for argument in self.node.args.args]
+        #: Whether a parameter may have any type.
+        self.is_generic = any(_names_any(argument.annotation) for argument in self.node.args.args)
         self.uses = _Uses()
         self.uses.function(self.node)
         self.around = self._around(namespace(function))
@@ -61,6 +63,25 @@ class Source:
         if frame is not None and missing:
             return {name: frame.f_locals[name] for name in missing if name in frame.f_locals}
         return {}
+
+
+def unquoted(annotation):
+    """The annotation that a text stands for."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return ast.parse(annotation.value, mode="eval").body
+        except SyntaxError:
+            pass
+    return annotation
+
+
+def _names_any(annotation) -> bool:
+    nodes = () if annotation is None else ast.walk(unquoted(annotation))
+    return any(_ANY & {getattr(node, "id", None), getattr(node, "attr", None)} for node in nodes)
+
+
+#: What stands for several types: `Any`, and families of scalars.
+_ANY = {"Any", "Float", "Int", "Scalar"}
 
 
 def _no_source(function, why: str) -> SourceError:
@@ -149,14 +170,16 @@ def namespace(function) -> dict:
 class Program:
     """The files that come of one function."""
 
-    def __init__(self, source: Source, function, role: str):
+    def __init__(self, source: Source, function, role: str, types=()):
+        #: Of a generic kernel, the types of its parameters for which it is compiled.
+        self.types = dict(types)
         self.given = []
         self.made = {}
         self.count = 0
         folder = os.path.dirname(os.path.abspath(source.filename)) if source.filename else os.getcwd()
         self.root = folder
         self.path = source.filename
-        function._kc_source = source
+        function._kc_source = self.source = source
         self.text = self._functions([(role, function)])
 
     # Files
@@ -174,7 +197,8 @@ class Program:
         for role, function in sorted(group, key=lambda member: member[1]._kc_source.node.lineno):
             source = function._kc_source
             names = {**source.around, **namespace(function)}
-            lines, aliases = self._lines(source, names, imports)
+            types = self.types if source is self.source else {}
+            lines, aliases = self._lines(source, names, types, imports)
             indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
             head = [f"{indent}@{_ALIAS}.{role}"]
             if indent and indent != inside:
@@ -207,29 +231,37 @@ class Program:
             into, other = left.pop()
             left += [(into.setdefault(part, {}), below) for part, below in other.items()]
 
-    def _lines(self, source: Source, names, imports):
+    def _lines(self, source: Source, names, types, imports):
         """The lines of a function from `def` on, and the names in its annotations that gave way."""
         node = source.node
         first, last = node.lineno, node.end_lineno
         lines = [line.rstrip("\r\n") for line in source.lines[first - 1 : last]]
         _unquote(node, lines, first)
-        aliases = self._aliases(node, names, lines, first, imports)
+        aliases = self._aliases(node, names, types, lines, first, imports)
         if node.end_col_offset is not None:
             lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
         return lines, aliases
 
-    def _aliases(self, node, names, lines, first, imports) -> set:
-        """Names that stand for array types give way to the types in annotations: kc has no names for these."""
+    def _aliases(self, node, names, types, lines, first, imports) -> set:
+        """Names that stand for array types give way to the types in annotations: kc has no names for these. So do annotations
+        of generic kernels, to the types that they have.
+        """
         found = set()
-        for argument in ast.walk(node.args):
-            annotation = getattr(argument, "annotation", None)
-            if not isinstance(annotation, ast.Name) or not _is_array(names.get(annotation.id)):
-                continue
-            text = self._type(names[annotation.id], imports).replace("wp.", f"{_ALIAS}.")
-            at = annotation.lineno - first
-            line = lines[at].encode()
-            lines[at] = (line[: annotation.col_offset] + text.encode() + line[annotation.end_col_offset :]).decode()
-            found.add(annotation.id)
+        annotated = [argument for argument in ast.walk(node.args) if getattr(argument, "annotation", None) is not None]
+        # From the end: what stands before stays where it is.
+        for argument in sorted(annotated, key=lambda a: (a.annotation.lineno, a.annotation.col_offset), reverse=True):
+            annotation = argument.annotation
+            kind = types.get(argument.arg)
+            if kind is None:
+                if not isinstance(annotation, ast.Name) or not _is_array(names.get(annotation.id)):
+                    continue
+                kind = names[annotation.id]
+                found.add(annotation.id)
+            text = self._type(kind, imports).replace("wp.", f"{_ALIAS}.")
+            start, end = annotation.lineno - first, annotation.end_lineno - first
+            before = lines[start].encode()[: annotation.col_offset].decode()
+            after = lines[end].encode()[annotation.end_col_offset :].decode()
+            lines[start : end + 1] = [before + text + after] + [""] * (end - start)
         return found
 
     def _values(self, values) -> str:

@@ -230,23 +230,45 @@ def kernel(function=None, **options):
     from ._capture import Program, Source
 
     source = Source(function)
+    arguments = source.node.args
+    count = len(function.__defaults__ or ())
+    names = [argument.arg for argument in arguments.args]
+    defaults = {**dict(zip(names[len(names) - count :], function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
 
-    def load():
-        program = Program(source, function, _role(options))
+    def load(types=()):
+        program = Program(source, function, _role(options), types)
         native = _native.compile(program.path, program.text, program.given)
         if function.__name__ not in native.names:
             text = f"kernel `{function.__name__}` needs a value or a type that is not known:\n{native.warnings}"
             raise CompileError(text, code="W0504", message=text.splitlines()[0])
-        arguments = source.node.args
-        count = len(function.__defaults__ or ())
-        names = [argument.arg for argument in arguments.args]
-        defaults = dict(zip(names[len(names) - count :], function.__defaults__ or ()))
-        return native, function.__name__, {**defaults, **(function.__kwdefaults__ or {})}
+        return native, function.__name__, defaults
 
-    made = Kernel(load, function.__name__, ("module", function.__module__, function.__qualname__))
+    origin = ("module", function.__module__, function.__qualname__)
+    if source.is_generic:
+        from ._capture import namespace
+        from ._generic import Generic
+
+        def make(types):
+            instance = Kernel(lambda: load(types), function.__name__)
+            instance._kc_kernel = function
+            return instance
+
+        made = Generic(source, {**source.around, **namespace(function)}, make, defaults, function.__name__, origin)
+    else:
+        made = Kernel(load, function.__name__, origin)
     functools.update_wrapper(made, function)
     made._kc_kernel = function
     return made
+
+
+def overload(kernel, types=None):
+    """The kernel that a generic one is for given types: ``kc.overload(k, [types of all parameters])``, or a dict of those of the generic ones.
+
+    Before a function of a generic kernel's name and with concrete types, ``@kc.overload`` is the generic kernel itself.
+    """
+    from . import _generic
+
+    return _generic.overload(kernel, types, sys._getframe(1).f_locals)
 
 
 def _role(options) -> str:
@@ -291,13 +313,13 @@ def compile(source, *, name: str = "kernels.py"):
 
     A text has at least one line end; a path has none. ``name`` is what messages call a text.
     """
-    if isinstance(source, Kernel):
-        source._module
-        return source
     if isinstance(source, types.FunctionType):
-        made = kernel(source)
-        made._module
-        return made
+        source = kernel(source)
+    if isinstance(source, Kernel):
+        # A generic one is compiled for the types of a call.
+        if type(source) is Kernel:
+            source._module
+        return source
     function = getattr(source, "func", None)
     if type(source).__module__.split(".")[0] == "warp" and isinstance(function, types.FunctionType):
         return compile(function)

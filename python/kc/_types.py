@@ -6,6 +6,7 @@ Numbers are NumPy's, vectors and matrices are small NumPy arrays with the arithm
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -162,15 +163,45 @@ def scalar_of(dtype) -> Scalar:
     return _scalar(name)
 
 
-def vector(length: int, dtype=float):
+class Family:
+    """Scalar types of one kind, in annotations of generic kernels and functions: ``kc.Float``."""
+
+    def __init__(self, name, scalars):
+        self._kc_word = self.__name__ = name
+        self.scalars = frozenset(scalars)
+
+    def __repr__(self):
+        return f"kc.{self.__name__}"
+
+
+class Pattern:
+    """Vectors or matrices of which an extent or the scalar may be any, in annotations of generic kernels."""
+
+    def __init__(self, shape, scalar):
+        self.shape, self.scalar = shape, scalar
+
+    def __repr__(self):
+        extents = " x ".join("any" if n is Any else str(n) for n in self.shape)
+        return f"a {'vector' if len(self.shape) == 1 else 'matrix'} of {extents} {'numbers' if self.scalar is Any else self.scalar.__name__}"
+
+
+def _any_of(kind, extents, dtype):
+    scalar = dtype if dtype is Any or isinstance(dtype, Family) else scalar_of(dtype)
+    shape = tuple(n if n is Any else int(n) for n in extents)
+    if not isinstance(scalar, Scalar) or Any in shape:
+        return Pattern(shape, scalar)
+    return _composite(kind, shape, scalar.__name__)
+
+
+def vector(length, dtype=float):
     """The type of vectors with so many components."""
-    return _composite("vec", (int(length),), scalar_of(dtype).__name__)
+    return _any_of("vec", (length,), dtype)
 
 
 def matrix(shape, dtype=float):
     """The type of matrices with so many rows and columns."""
     rows, columns = shape
-    return _composite("mat", (int(rows), int(columns)), scalar_of(dtype).__name__)
+    return _any_of("mat", (rows, columns), dtype)
 
 
 def quaternion(dtype=float):
@@ -182,7 +213,10 @@ def transformation(dtype=float):
 
 
 def _named():
-    names = {name: _scalar(name) for name in SCALARS if name != "bool"}
+    names = {name: _scalar(name) for name in SCALARS}
+    floats = [name for name in SCALARS if "float" in name]
+    integers = [name for name in SCALARS if "int" in name]
+    names |= {"Float": Family("Float", floats), "Int": Family("Int", integers), "Scalar": Family("Scalar", floats + integers)}
     for suffix, scalar in [("", "float32"), *_SUFFIXES.items()]:
         for n in (2, 3, 4):
             names[f"vec{n}{suffix}"] = _composite("vec", (n,), scalar)

@@ -12,7 +12,7 @@ import numpy as _np
 
 import kc as _kc
 
-from .._kernel import Kernel, func, func_grad, func_replay, kernel
+from .._kernel import Kernel, func, func_grad, func_replay, kernel, overload
 from .._types import struct
 from . import optim, types, utils
 from ._arrays import (
@@ -67,10 +67,6 @@ force_load = load_module
 
 def clear_kernel_cache() -> None:
     """Does nothing: kc keeps no kernels on the disk."""
-
-
-def overload(kernel, argument_types=None):
-    raise NotImplementedError("generic kernels are not in kc.warp: write one kernel for each type, or keep Warp and use kc.accelerate()")
 
 
 def dtype_to_numpy(dtype):

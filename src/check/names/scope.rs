@@ -669,7 +669,8 @@ impl Checker<'_> {
             match global {
                 // Other packages that have the kernel language's names come after Warp itself.
                 Global::Module(path) if path == "warp" || is_kc(path) => {
-                    modules.push((path != "warp", own != "wp", own))
+                    // So do names that start as private ones do: a program that hands over its text adds such a name.
+                    modules.push((path != "warp", own != "wp", own.starts_with('_'), own))
                 }
                 Global::Member { module, name } if is_warp(module) => {
                     spelling.members.insert(name.clone(), own.clone());
@@ -677,7 +678,7 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        spelling.module = modules.into_iter().min().map(|(_, _, own)| own.clone());
+        spelling.module = modules.into_iter().min().map(|(_, _, _, own)| own.clone());
         spelling
     }
 

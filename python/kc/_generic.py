@@ -1,0 +1,177 @@
+"""Generic kernels: parameters with ``Any`` have the types of the arguments, and each set of types is a kernel of its own."""
+
+from __future__ import annotations
+
+import ast
+import typing
+
+import numpy as np
+
+from ._arguments import as_numpy, refuse
+from ._array import array
+from ._capture import unquoted
+from ._errors import CompileError
+from ._kernel import Kernel
+from ._types import ArrayType, Composite, Family, Pattern, Scalar, Struct, matrix, numpy_layout, scalar_of, vector
+
+
+class Generic(Kernel):
+    """A generic kernel. A call takes the kernel of the types of its arguments; ``kc.overload(k, types)`` gives that of given types."""
+
+    def __new__(cls, source, names, make, defaults, name, origin):
+        return super().__new__(cls, lambda: cls._untyped(name), name)
+
+    def __init__(self, source, names, make, defaults, name, origin):
+        super().__init__(None, name, origin)
+        self._defaults, self._make, self._made = defaults, make, {}
+        #: Its parameters: generic ones by their annotations, others with None.
+        self._wanted = {argument.arg: self._annotation(argument.annotation, names) for argument in source.node.args.args}
+
+    @staticmethod
+    def _untyped(name):
+        text = f"kernel `{name}` is generic: it has code for the types of a call's arguments\n  = help: kc.overload({name}, types) is the kernel of given types"
+        raise CompileError(f"error[W0504]: {text}", code="W0504", message=text.splitlines()[0])
+
+    def _annotation(self, annotation, names):
+        if annotation is None:
+            return None
+        code = compile(ast.fix_missing_locations(ast.Expression(unquoted(annotation))), "<annotation>", "eval")
+        try:
+            kind = eval(code, names)
+        except Exception as error:
+            raise TypeError(f"kernel `{self.__name__}`: the annotation `{ast.unparse(annotation)}` has no value: {error}") from None
+        return kind if _is_pattern(kind.dtype if isinstance(kind, ArrayType) else kind) else None
+
+    def _of(self, types) -> Kernel:
+        """The kernel for types of the generic parameters."""
+        key = tuple((name, *_key(kind)) for name, kind in types.items())
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = self._make(types)
+        return made
+
+    def _instance(self, arguments, named) -> Kernel:
+        given = {**self._defaults, **dict(zip(self._wanted, arguments)), **named}
+        types = {}
+        for name, wanted in self._wanted.items():
+            if wanted is not None:
+                if name not in given:
+                    raise refuse("E1004", f"kernel `{self.__name__}` has no argument for `{name}`")
+                types[name] = self._type(name, wanted, given[name])
+        return self._of(types)
+
+    def _type(self, name, wanted, value):
+        """The type of an argument."""
+        if isinstance(wanted, ArrayType):
+            kind = self._element(name, wanted, value)
+            if not _fits(wanted.dtype, kind):
+                raise self._refuse(name, wanted, value)
+            return ArrayType(kind, wanted.ndim)
+        kind = _type_of(value)
+        if kind is None or not _fits(wanted, kind):
+            raise self._refuse(name, wanted, value)
+        return kind
+
+    def _element(self, name, wanted, value):
+        if isinstance(value, array):
+            return value.dtype
+        found = as_numpy(value)
+        if found is None or found.dtype.names:
+            raise self._refuse(name, wanted, value)
+        scalar, inner = scalar_of(found.dtype), found.shape[wanted.ndim :]
+        if len(inner) > 2 or found.ndim < wanted.ndim:
+            raise self._refuse(name, wanted, value)
+        return scalar if not inner else vector(*inner, scalar) if len(inner) == 1 else matrix(inner, scalar)
+
+    def _refuse(self, name, wanted, value):
+        text = f"argument `{name}` of kernel `{self.__name__}`: expected {_words(wanted)}, and a {type(value).__name__} does not tell which"
+        return refuse("E1005", text, f"kc.overload({self.__name__}, types) is the kernel of given types")
+
+    def overload(self, types) -> Kernel:
+        """The kernel of given types: a list of those of all parameters, or a dict of those of the generic ones."""
+        if not isinstance(types, dict):
+            types = list(types)
+            if len(types) != len(self._wanted):
+                raise TypeError(f"kernel `{self.__name__}` has {len(self._wanted)} parameters, and {len(types)} types are given")
+            types = dict(zip(self._wanted, types))
+        wanted = {name: kind for name, kind in self._wanted.items() if kind is not None}
+        if missing := [f"`{name}`" for name in wanted if name not in types]:
+            raise TypeError(f"kernel `{self.__name__}` is generic in {', '.join(missing)}, of which no type is given")
+        return self._of({name: types[name] for name in wanted})
+
+    # As of any kernel.
+
+    def __call__(self, dim, /, *arguments, **named):
+        return self._instance(arguments, named)(dim, *arguments, **named)
+
+    def grad(self, dim, *arguments, **named) -> dict:
+        return self._instance(arguments, named).grad(dim, *arguments, **named)
+
+    def jvp(self, dim, *arguments, **named) -> dict:
+        return self._instance(arguments, named).jvp(dim, *arguments, **named)
+
+    def _arguments(self, dim, *arguments, **named):
+        return self._instance(arguments, named)._arguments(dim, *arguments, **named)
+
+    def __repr__(self):
+        return f"<kc generic kernel {self.__name__}>"
+
+
+def _is_pattern(kind) -> bool:
+    return kind is typing.Any or isinstance(kind, (Family, Pattern))
+
+
+def _fits(pattern, kind) -> bool:
+    """Whether a type is one of those that a pattern stands for."""
+    if pattern is typing.Any:
+        return True
+    if isinstance(pattern, Family):
+        return (isinstance(kind, Scalar) or kind in (int, float)) and scalar_of(kind).__name__ in pattern.scalars
+    if not isinstance(pattern, Pattern):
+        return pattern is kind or numpy_layout(pattern) == numpy_layout(kind)
+    if not (isinstance(kind, type) and issubclass(kind, Composite)) or len(kind._shape) != len(pattern.shape):
+        return False
+    scalar = pattern.scalar is kind._scalar or _is_pattern(pattern.scalar) and _fits(pattern.scalar, kind._scalar)
+    return scalar and all(p in (typing.Any, n) for p, n in zip(pattern.shape, kind._shape))
+
+
+def _type_of(value):
+    """The type that a value has as an argument. None: it is none of kernels."""
+    if isinstance(value, array):
+        return ArrayType(value.dtype, value.ndim)
+    if isinstance(value, (Composite, Struct)):
+        return type(value)
+    if type(value) in (bool, int, float):
+        return type(value)
+    if isinstance(value, np.generic) and value.dtype.names is None:
+        return scalar_of(value.dtype)
+    found = as_numpy(value)
+    return None if found is None or found.dtype.names or not found.ndim else ArrayType(scalar_of(found.dtype), found.ndim)
+
+
+def _key(kind):
+    return (kind.dtype, kind.ndim) if isinstance(kind, ArrayType) else (kind,)
+
+
+def _words(wanted) -> str:
+    if isinstance(wanted, ArrayType):
+        return f"an array of {_words(wanted.dtype)} with {wanted.ndim} dimension{'s' if wanted.ndim > 1 else ''}"
+    if isinstance(wanted, Pattern):
+        return repr(wanted)
+    return "anything" if wanted is typing.Any else getattr(wanted, "__name__", repr(wanted))
+
+
+def overload(kernel, types, names):
+    """See ``kc.overload``."""
+    if types is None:
+        found = names.get(kernel.__name__)
+        if not isinstance(found, Generic):
+            raise TypeError(f"@kc.overload goes before a function of a generic kernel's name, and `{kernel.__name__}` is none")
+        import inspect
+
+        found.overload({name: kind for name, kind in inspect.get_annotations(kernel, eval_str=True).items() if name != "return"})
+        return found
+    if not isinstance(kernel, Generic):
+        raise TypeError(f"kc.overload takes a generic kernel, one with `Any` in an annotation, not a {type(kernel).__name__}")
+    return kernel.overload(types)
+
