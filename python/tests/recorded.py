@@ -130,6 +130,19 @@ def element(described, module):
     }[described["class"]]()
 
 
+def typed(entry, value, grad, module):
+    """An argument for `kc.warp`: arrays know their types, and have their gradients with them; and its gradient."""
+    if entry["kind"] == "struct":
+        parts = {field["name"]: typed(field, value[field["name"]], grad[field["name"]], module) for field in entry["fields"]}
+        return {name: part for name, (part, _) in parts.items()}, None
+    if entry["kind"] == "array" and value is not None:
+        of = element(entry["dtype"], module)
+        value, grad = (None if x is None else kc.warp.array(x, dtype=of, copy=False) for x in (value, grad))
+        if grad is not None and not entry.get("grad_external"):
+            value.grad = grad
+    return value, grad
+
+
 def run(path, through):
     folder = os.path.dirname(os.path.abspath(path))
     with open(path) as file:
@@ -149,14 +162,7 @@ def run(path, through):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     kernel = getattr(module, case["kernel"])
-    pairs = []
-    for entry, (value, grad) in zip(case["args"], given, strict=True):
-        if entry["kind"] == "array" and value is not None:
-            of = element(entry["dtype"], module)
-            value, grad = (None if x is None else kc.warp.array(x, dtype=of, copy=False) for x in (value, grad))
-            if grad is not None and not entry.get("grad_external"):
-                value.grad = grad
-        pairs.append((value, grad))
+    pairs = [typed(entry, value, grad, module) for entry, (value, grad) in zip(case["args"], given, strict=True)]
     inputs = [value for value, _ in pairs]
     if case["direction"] == "backward":
         kc.warp.launch(kernel, dim, inputs=inputs, adj_inputs=[grad for _, grad in pairs], adjoint=True, block_dim=block)
