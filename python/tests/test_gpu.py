@@ -2,15 +2,8 @@
 which all memory is a GPU's. What stands for the kernel's GPU code is C code here.
 """
 
-import json
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
-
-ROOT = pathlib.Path(__file__).parents[2]
+import standin
 
 HOST = """
 #include <stdint.h>
@@ -71,26 +64,12 @@ def told(call):
 
 
 @pytest.fixture(scope="module")
-def standin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("driver")
-    (folder / "host").mkdir()
-    (folder / "host.c").write_text(HOST)
-    compile = ["cc", "-O1", "-shared", "-fPIC", "-o"]
-    subprocess.run([*compile, folder / "libcuda.so", ROOT / "tests/gpu/standin.c", "-ldl"], check=True)
-    subprocess.run([*compile, folder / "host/libhost.so", folder / "host.c"], check=True)
-    return folder
+def driver(tmp_path_factory):
+    return standin.made(tmp_path_factory.mktemp("driver"), HOST)
 
 
-def run(program, folder, driver=None, **environment):
-    """What a program printed, as JSON, and what the stand-in noted."""
-    (folder / "program.py").write_text(COMMON + program)
-    environment = {**os.environ, **environment, "STANDIN_LOG": str(folder / "log")}
-    if driver is not None:
-        environment |= {"LD_LIBRARY_PATH": str(driver), "STANDIN_HOST": str(driver / "host")}
-    done = subprocess.run([sys.executable, folder / "program.py"], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    log = folder / "log"
-    return json.loads(done.stdout), log.read_text() if log.exists() else ""
+def run(program, *places, **environment):
+    return standin.run(COMMON + program, *places, **environment)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +81,7 @@ def run(program, folder, driver=None, **environment):
         ("Tensor", 7000, -1),
     ],
 )
-def test_a_launch_where_the_arrays_are(standin, tmp_path, make, stream, asked):
+def test_a_launch_where_the_arrays_are(driver, tmp_path, make, stream, asked):
     program = f"""
 make = {make}
 x, y = make([1, 2, 3]), make([10, 20, 30])
@@ -110,23 +89,23 @@ saxpy(3, 2.0, x, y)
 saxpy(0, 2.0, x, y)
 print(json.dumps([y.data.tolist(), [options.get("stream") for options in getattr(x, "asked", [])]]))
 """
-    (found, streams), log = run(program, tmp_path, standin)
+    (found, streams), log = run(program, tmp_path, driver)
     assert found == [12, 24, 36] and (asked is None or set(streams) == {asked})
     # No memory of the GPU is asked for, nothing is waited for.
     assert f"launches=1 peak=0 stream={stream} " in log and "events=0 blocks=0" in log
 
 
-def test_views(standin, tmp_path):
+def test_views(driver, tmp_path):
     program = """
 x, y = There(np.arange(6)), There([1, 1, 1])
 x.data = x.data[::-2]
 saxpy(3, 1.0, x, y)
 print(json.dumps(y.data.tolist()))
 """
-    assert run(program, tmp_path, standin)[0] == [6, 4, 2]
+    assert run(program, tmp_path, driver)[0] == [6, 4, 2]
 
 
-def test_the_context_of_a_thread_stays(standin, tmp_path):
+def test_the_context_of_a_thread_stays(driver, tmp_path):
     program = """
 import ctypes
 driver, found = ctypes.CDLL("libcuda.so"), ctypes.c_void_p()
@@ -139,10 +118,10 @@ for _ in range(2):
     contexts.append(found.value)
 print(json.dumps([contexts, y.data.tolist()]))
 """
-    assert run(program, tmp_path, standin)[0] == [[77, 77], [5, 10, 15]]
+    assert run(program, tmp_path, driver)[0] == [[77, 77], [5, 10, 15]]
 
 
-def test_what_does_not_fit(standin, tmp_path):
+def test_what_does_not_fit(driver, tmp_path):
     program = """
 x, y, host = There([1, 2, 3]), There([1, 2, 3]), np.ones(3, np.float32)
 def taped():
@@ -165,7 +144,7 @@ print(json.dumps([told(call) for call in [
     lambda: saxpy(3, 2.0, Tensor([1], 3), Tensor([1], 3)),
 ]]))
 """
-    found, log = run(program, tmp_path, standin)
+    found, log = run(program, tmp_path, driver)
     assert "launches=0" in log
     words = [
         ("DeviceError", "`y` of kernel `saxpy`: is in the memory of the host, and `x` is in the memory of a GPU"),
@@ -187,14 +166,14 @@ print(json.dumps([told(call) for call in [
         assert kind == wanted and part in text, (kind, text)
 
 
-def test_drivers_that_refuse(standin, tmp_path):
+def test_drivers_that_refuse(driver, tmp_path):
     program = "x = There([1, 2, 3])\nprint(json.dumps(told(lambda: saxpy(3, 2.0, x, There([1, 2, 3])))))"
     for name, kind, words in [
         ("cuInit:100", "DeviceError", "the driver refuses to start"),
         ("cuModuleLoadDataEx:222", "LaunchError", "the driver is too old"),
         ("cuLaunchKernel:1", "LaunchError", "the GPU did not run the launch"),
     ]:
-        found, _ = run(program, tmp_path, standin, STANDIN_FAIL=name)
+        found, _ = run(program, tmp_path, driver, STANDIN_FAIL=name)
         assert found[0] == kind and words in found[1], found
 
 

@@ -3,15 +3,8 @@
 tell of their memory as those of a GPU do.
 """
 
-import json
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
-
-ROOT = pathlib.Path(__file__).parents[3]
+import standin
 
 HOST = """
 #include <stdint.h>
@@ -98,25 +91,15 @@ kc.torch._view = lambda tensor: There(tensor.detach()) if is_on_gpu(tensor) else
 
 
 @pytest.fixture(scope="module")
-def standin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("driver")
-    (folder / "host").mkdir()
-    (folder / "host.c").write_text(HOST)
-    compile = ["cc", "-O1", "-shared", "-fPIC", "-o"]
-    subprocess.run([*compile, folder / "libcuda.so", ROOT / "tests/gpu/standin.c", "-ldl"], check=True)
-    subprocess.run([*compile, folder / "host/libhost.so", folder / "host.c"], check=True)
-    return folder
+def driver(tmp_path_factory):
+    return standin.made(tmp_path_factory.mktemp("driver"), HOST)
 
 
-def run(program, folder, driver):
-    (folder / "program.py").write_text(COMMON + program)
-    environment = {**os.environ, "STANDIN_LOG": str(folder / "log"), "LD_LIBRARY_PATH": str(driver), "STANDIN_HOST": str(driver / "host")}
-    done = subprocess.run([sys.executable, folder / "program.py"], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), (folder / "log").read_text()
+def run(program, *places, **environment):
+    return standin.run(COMMON + program, *places, **environment)
 
 
-def test_the_gradient_runs_where_the_tensors_are(standin, tmp_path):
+def test_the_gradient_runs_where_the_tensors_are(driver, tmp_path):
     program = """
 f = kc.torch.function(scaled, outputs="y")
 found = []
@@ -127,14 +110,14 @@ for factor in (3.0, 5.0):
     found.append([y.tolist(), x.grad.tolist()])
 print(json.dumps([found, copies]))
 """
-    (found, copies), log = run(program, tmp_path, standin)
+    (found, copies), log = run(program, tmp_path, driver)
     assert found == [[[3, 12, 48], [6, 120, 2400]], [[5, 20, 80], [10, 200, 4000]]]
     # Two launches forward and two backward, on the stream of the tensors; nothing was copied but for the first look at threads of each form.
     assert "launches=4 peak=0 stream=5 " in log
     assert copies == [1, 2] * 2
 
 
-def test_what_needs_memory_of_its_own_is_done_on_the_host(standin, tmp_path):
+def test_what_needs_memory_of_its_own_is_done_on_the_host(driver, tmp_path):
     program = """
 x = torch.tensor([0.5, 1.0], requires_grad=True)
 kc.torch.function(steps, outputs="y")(2, x).sum().backward()
@@ -142,13 +125,13 @@ a, z = torch.tensor(3.0, requires_grad=True), torch.tensor([1.0, 2.0], requires_
 kc.torch.function(scaled, outputs="y")(2, a, z).sum().backward()
 print(json.dumps([x.grad.tolist(), a.grad.item(), z.grad.tolist()]))
 """
-    (steps, factor, scaled), log = run(program, tmp_path, standin)
+    (steps, factor, scaled), log = run(program, tmp_path, driver)
     # y1 = x * x + x, y2 = y1 * y1 + x.
     assert steps == pytest.approx([2 * 0.75 * 2 + 1, 2 * 2 * 3 + 1]) and factor == 5 and scaled == [6, 12]
     assert "launches=2 " in log
 
 
-def test_threads_that_meet_are_refused(standin, tmp_path):
+def test_threads_that_meet_are_refused(driver, tmp_path):
     program = """
 f, found = kc.torch.function(gathered, outputs={"y": 2}), []
 for index in ([0, 1], [1, 1]):
@@ -161,5 +144,5 @@ for index in ([0, 1], [1, 1]):
         found.append(error.code)
 print(json.dumps(found))
 """
-    found, _ = run(program, tmp_path, standin)
+    found, _ = run(program, tmp_path, driver)
     assert found == [[1, 1], "E1108"]
