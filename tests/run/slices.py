@@ -92,6 +92,8 @@ def literals(out: wp.array(dtype=wp.float64), n: wp.array(dtype=int)):
     v = wp.vec4(1.0, 2.0, 3.0, 4.0)
     w = v[0:count]
     out[2] = wp.float64(w[count - 1]) + wp.float64(wp.static(len(v) + count))
+    turn = wp.transform_identity()
+    out[3] = wp.float64(wp.static(len(turn) + len(turn.q)))
 
 
 def cases():
@@ -131,4 +133,4 @@ def cases():
     )
     x = np.arange(1.0, 9.0, dtype=np.float32)
     yield case("own_places", 8, dict(x=x, sums=np.zeros(8)), dict(sums=x))
-    yield case("literals", 1, dict(out=np.zeros(3), n=[0]), dict(out=[0.1, np.float64(np.float32(0.1)), 10.0]))
+    yield case("literals", 1, dict(out=np.zeros(4), n=[0]), dict(out=[0.1, np.float64(np.float32(0.1)), 10.0, 11.0]))

@@ -162,6 +162,8 @@ impl Body<'_, '_> {
         for (value, arg) in values.iter().zip(args) {
             match value {
                 Operand::Tuple(items) => sequences.push(items.clone()),
+                // The length is part of the type.
+                Operand::Value(_) if name == "len" => return None,
                 Operand::Value(expr) if expr.ty.is_composite() => match self.star_items(&arg.value) {
                     Ok(items) => sequences.push(items),
                     Err(reported) => return Some(Err(reported)),
