@@ -36,6 +36,26 @@ fn side(components: u32, lanes: u32) -> u32 {
     (1 << components.trailing_zeros()).min(lanes)
 }
 
+/// How component `k` of all lanes is collected from as many vectors as there are components: by shuffles of what was found so far and the next vector.
+fn orders(components: i32, lanes: i32, k: i32) -> impl Iterator<Item = Vec<i32>> {
+    // The vector that has a lane, and the place there.
+    let source = move |lane: i32| ((lane * components + k) / lanes, (lane * components + k) % lanes);
+    // No two lanes are at one place of their vectors: they may stay there until the last shuffle, which makes the others choices between two vectors.
+    let stay = components % 2 == 1;
+    (1..components).map(move |n| {
+        if stay && n + 1 < components {
+            return (0..lanes).map(|at| if (n * lanes + at) % components == k { lanes + at } else { at }).collect();
+        }
+        let taken = |lane: i32| match source(lane) {
+            (from, _) if from > n => -1,
+            (from, at) if from == n => lanes + at,
+            (_, at) if stay || n == 1 => at,
+            _ => lane,
+        };
+        (0..lanes).map(taken).collect()
+    })
+}
+
 impl<'ctx> Lower<'_, '_, 'ctx> {
     /// One vector for each of the `wanted` components of the elements from `base` on; `ty`: of a component in memory, of `size` bytes.
     pub(super) fn read_interleaved(
@@ -49,10 +69,11 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         let lanes = self.lane_count();
         let side = side(components, lanes);
         if side < TRANSPOSED.start || wanted.len() as u32 * 2 < side {
-            let wide_ty = ll.vector_ty(ty, lanes * components);
-            let wide = ll.load(wide_ty, base, size);
-            let lanes_of = |k: u32| (0..lanes).map(|n| (n * components + k) as i32).collect::<Vec<_>>();
-            return wanted.map(|k| ll.shuffle(wide, ll.undefined(wide_ty), &lanes_of(k))).collect();
+            // Not as one vector: LLVM squares such a one as a whole, to take both apart, and where it reaches another block, it gets there in scalars.
+            let part_ty = ll.vector_ty(ty, lanes);
+            let part = |n: u32| ll.load(part_ty, ll.offset_by(base, u64::from(n * lanes * size)), size);
+            let parts: Vec<Val> = (0..components).map(part).collect();
+            return wanted.map(|k| self.collected(&parts, k)).collect();
         }
         let row_ty = ll.vector_ty(ty, side);
         let columns = (0..components / side).flat_map(|square| {
@@ -66,6 +87,12 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             self.transposed(rows.collect(), side)
         });
         columns.skip(wanted.start as usize).take(wanted.len()).collect()
+    }
+
+    /// Component `k` of the elements that lie one after the other in `parts`, of which there are as many as components.
+    fn collected(&self, parts: &[Val<'ctx>], k: u32) -> Val<'ctx> {
+        let orders = orders(parts.len() as i32, self.lane_count() as i32, k as i32);
+        parts[1..].iter().zip(orders).fold(parts[0], |found, (&part, order)| self.ll.shuffle(found, part, &order))
     }
 
     /// Writes elements whose components are `vectors` from `base` on.
@@ -131,5 +158,28 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             distance *= 2;
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_lane_gets_its_component() {
+        for (components, lanes) in (2..=16).flat_map(|components| [4, 8, 16, 32].map(|lanes| (components, lanes))) {
+            let part = |n: i32| (n * lanes..(n + 1) * lanes).collect::<Vec<_>>();
+            for k in 0..components {
+                let found = orders(components, lanes, k).zip(1..).fold(part(0), |found, (order, n)| {
+                    let both = [found, part(n)].concat();
+                    order.iter().map(|&at| usize::try_from(at).map_or(-1, |at| both[at])).collect()
+                });
+                assert_eq!(
+                    found,
+                    (0..lanes).map(|lane| lane * components + k).collect::<Vec<_>>(),
+                    "{components}, {lanes}"
+                );
+            }
+        }
     }
 }
