@@ -169,7 +169,8 @@ fn elements_of_several_components() {
 }
 
 /// Composites whose components are squared, in another block than the one that reads them.
-const SQUARED: &str = "kernel @k(%a: array(dtype=vec3f), %y: array(dtype=float32), %z: array(dtype=float32), %n: int32) rank 1 {
+const SQUARED: &str =
+    "kernel @k(%a: array(dtype=vec3f), %y: array(dtype=float32), %z: array(dtype=float32), %n: int32) rank 1 {
     %i: int32 = thread_index 0
     %v: vec3f = load %a[%i]
     %x: float32 = extract %v[0]

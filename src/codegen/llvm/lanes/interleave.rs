@@ -36,24 +36,48 @@ fn side(components: u32, lanes: u32) -> u32 {
     (1 << components.trailing_zeros()).min(lanes)
 }
 
-/// How component `k` of all lanes is collected from as many vectors as there are components: by shuffles of what was found so far and the next vector.
-fn orders(components: i32, lanes: i32, k: i32) -> impl Iterator<Item = Vec<i32>> {
-    // The vector that has a lane, and the place there.
-    let source = move |lane: i32| ((lane * components + k) / lanes, (lane * components + k) % lanes);
-    // No two lanes are at one place of their vectors: they may stay there until the last shuffle, which makes the others choices between two vectors.
-    let stay = components % 2 == 1;
-    (1..components).map(move |n| {
-        if stay && n + 1 < components {
-            return (0..lanes).map(|at| if (n * lanes + at) % components == k { lanes + at } else { at }).collect();
-        }
-        let taken = |lane: i32| match source(lane) {
-            (from, _) if from > n => -1,
-            (from, at) if from == n => lanes + at,
-            (_, at) if stay || n == 1 => at,
-            _ => lane,
+/// Component `k` of all lanes out of as many vectors as there are components. `shuffle` gives lanes of two vectors, as they lie one after the other;
+/// -1: any.
+///
+/// With `g` the greatest common divisor of components and lanes, each `g`th part of the vectors has the components of a `g`th part of the lanes, no two
+/// of them at one place: there, one vector is made of them by choices between two, in which all stay where they are. Two of these are put in order at once.
+fn collected<V: Clone>(parts: &[V], lanes: i32, k: i32, shuffle: &dyn Fn(V, V, &[i32]) -> V) -> V {
+    let components = parts.len() as i32;
+    let groups = 1 << components.trailing_zeros().min(lanes.trailing_zeros());
+    let (members, own) = (components / groups, lanes / groups);
+    let place = |lane: i32| (lane * components + k) % lanes;
+    let choice = |(found, n): (V, i32), next: &V| {
+        let here = |at: i32| ((n + 1) * lanes + at) % components == k;
+        let order: Vec<i32> = (0..lanes).map(|at| if here(at) { lanes + at } else { at }).collect();
+        (shuffle(found, next.clone(), &order), n + 1)
+    };
+    let chosen = |(parts, first): (&[V], i32)| parts[1..].iter().fold((parts[0].clone(), first), choice).0;
+    if groups == 1 {
+        let (last, rest) = parts.split_last().expect("a component");
+        let of_last = |lane: i32| (lane * components + k) / lanes == components - 1;
+        let order: Vec<i32> = (0..lanes).map(|n| if of_last(n) { lanes + place(n) } else { place(n) }).collect();
+        return match rest {
+            [] => last.clone(),
+            _ => shuffle(chosen((rest, 0)), last.clone(), &order),
         };
-        (0..lanes).map(taken).collect()
-    })
+    }
+    let mut found: Vec<V> = parts.chunks(members as usize).zip((0..).step_by(members as usize)).map(chosen).collect();
+    let mut width = own;
+    while found.len() > 1 {
+        let pair = |(pair, begin): (&[V], i32)| {
+            let order = |lane: i32| match (lane - begin).div_euclid(width) {
+                0 if width == own => place(lane),
+                0 => lane,
+                1 if width == own => lanes + place(lane),
+                1 => lanes + lane,
+                _ => -1,
+            };
+            shuffle(pair[0].clone(), pair[1].clone(), &(0..lanes).map(order).collect::<Vec<_>>())
+        };
+        found = found.chunks(2).zip((0..).step_by(2 * width as usize)).map(pair).collect();
+        width *= 2;
+    }
+    found[0].clone()
 }
 
 impl<'ctx> Lower<'_, '_, 'ctx> {
@@ -73,7 +97,8 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             let part_ty = ll.vector_ty(ty, lanes);
             let part = |n: u32| ll.load(part_ty, ll.offset_by(base, u64::from(n * lanes * size)), size);
             let parts: Vec<Val> = (0..components).map(part).collect();
-            return wanted.map(|k| self.collected(&parts, k)).collect();
+            let shuffle = |a, b, order: &[i32]| ll.shuffle(a, b, order);
+            return wanted.map(|k| collected(&parts, lanes as i32, k as i32, &shuffle)).collect();
         }
         let row_ty = ll.vector_ty(ty, side);
         let columns = (0..components / side).flat_map(|square| {
@@ -87,12 +112,6 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             self.transposed(rows.collect(), side)
         });
         columns.skip(wanted.start as usize).take(wanted.len()).collect()
-    }
-
-    /// Component `k` of the elements that lie one after the other in `parts`, of which there are as many as components.
-    fn collected(&self, parts: &[Val<'ctx>], k: u32) -> Val<'ctx> {
-        let orders = orders(parts.len() as i32, self.lane_count() as i32, k as i32);
-        parts[1..].iter().zip(orders).fold(parts[0], |found, (&part, order)| self.ll.shuffle(found, part, &order))
     }
 
     /// Writes elements whose components are `vectors` from `base` on.
@@ -167,18 +186,15 @@ mod tests {
 
     #[test]
     fn each_lane_gets_its_component() {
-        for (components, lanes) in (2..=16).flat_map(|components| [4, 8, 16, 32].map(|lanes| (components, lanes))) {
-            let part = |n: i32| (n * lanes..(n + 1) * lanes).collect::<Vec<_>>();
+        let shuffle = |a: Vec<i32>, b: Vec<i32>, order: &[i32]| {
+            let both = [a, b].concat();
+            order.iter().map(|&at| usize::try_from(at).map_or(-1, |at| both[at])).collect()
+        };
+        for (components, lanes) in (1..=16).flat_map(|components| [4, 8, 16, 32].map(|lanes| (components, lanes))) {
+            let parts: Vec<Vec<i32>> = (0..components).map(|n| (n * lanes..(n + 1) * lanes).collect()).collect();
             for k in 0..components {
-                let found = orders(components, lanes, k).zip(1..).fold(part(0), |found, (order, n)| {
-                    let both = [found, part(n)].concat();
-                    order.iter().map(|&at| usize::try_from(at).map_or(-1, |at| both[at])).collect()
-                });
-                assert_eq!(
-                    found,
-                    (0..lanes).map(|lane| lane * components + k).collect::<Vec<_>>(),
-                    "{components}, {lanes}"
-                );
+                let wanted: Vec<i32> = (0..lanes).map(|lane| lane * components + k).collect();
+                assert_eq!(collected(&parts, lanes, k, &shuffle), wanted, "{components}, {lanes}");
             }
         }
     }
