@@ -436,3 +436,152 @@ fn workers_that_add_have_arrays_of_their_own() {
         (&"most_cpu_kernel_forward_alone".into(), &serde_json::Value::Null)
     );
 }
+
+/// Kernels whose rows are apart: a stencil with indices that count from the end, with a sum that is one for all rows, and ranges out of memory.
+const ROWS: &str = "import warp as wp
+
+@wp.kernel
+def bands(x: wp.array2d(dtype=int), s: wp.array2d(dtype=int)):
+    i, j = wp.tid()
+    wp.atomic_add(s, i - 2, j, x[i, j])
+    wp.atomic_add(s, i, j, 3 * x[i, j])
+
+@wp.kernel
+def both(x: wp.array2d(dtype=int), s: wp.array2d(dtype=int), total: wp.array(dtype=int)):
+    i, j = wp.tid()
+    wp.atomic_add(s, i, j, x[i, j])
+    if i > 0 and i < x.shape[0] - 1:
+        wp.atomic_add(s, i - 1, j, x[i, j])
+        wp.atomic_add(s, i + 1, (j * 7) % x.shape[1], 3 * x[i, j])
+    wp.atomic_add(total, j % 5, 1)
+
+@wp.kernel
+def ranges(rows: wp.array(dtype=int), x: wp.array2d(dtype=int), s: wp.array(dtype=int)):
+    i, j = wp.tid()
+    for k in range(rows[i], rows[i + 1]):
+        wp.atomic_add(s, k, x[i, j])
+";
+
+const APART: &str = r#"
+#include "k.h"
+#include <cstdlib>
+#include <set>
+
+#define expect(condition) do { if (!(condition)) { std::printf("line %d: %s\n", __LINE__, #condition); std::exit(1); } } while (0)
+
+static uint64_t pieces;
+static bool copied, left_out;
+static std::vector<int> met;
+
+/* In the other order; remembers how the launch was divided, and in how many pieces each thread was. */
+static void backwards(void *, uint64_t count, kc_piece piece, const kc_job *job)
+{
+    if (job->between) left_out = true;
+    else pieces = count;
+    copied = job->others != nullptr;
+    std::set<const void *> own;
+    for (uint64_t n = 0; n < count; ++n) {
+        own.insert(kc_piece_args(job, n));
+        for (uint64_t t = kc_piece_begin(job, n); t < kc_piece_end(job, n); ++t) ++met[(size_t)t];
+        if (!job->between && n + 1 < count) expect(kc_piece_begin(job, n + 1) - kc_piece_end(job, n) == job->gap);
+    }
+    /* Pieces that run side by side have copies of their own, or none has. */
+    expect(own.size() == (copied ? count : 1));
+    while (count-- > 0) piece(job, count);
+}
+
+int main()
+{
+    for (int columns : {40, 1500}) {
+        const int rows = 700;
+        const size_t size = (size_t)rows * columns;
+        std::vector<int> x(size), first[2], total(5), sums;
+        for (size_t n = 0; n < size; ++n) x[n] = (int)(n * 7919 % 1009);
+        kc_launch_bounds b = kc::bounds({rows, columns});
+        for (unsigned workers : {1u, 2u, 3u, 7u, 64u}) {
+            const bool several = workers > 1;
+            /* The first two rows meet the last two: they run when all others have. */
+            std::vector<int> s(size), t(size);
+            bands_args args = {kc::array(x.data(), {rows, columns}), kc::array(s.data(), {rows, columns})};
+            met.assign(size, 0);
+            pieces = 0;
+            left_out = false;
+            bands_cpu_launch(&b, &args, nullptr, workers, backwards, nullptr);
+            expect((pieces > 1) == several && (!several || !copied));
+            if (left_out) for (size_t n = 0; n < size; ++n) expect(met[n] == (n < (size_t)columns * 2 ? 0 : 1));
+            if (first[0].empty()) first[0] = s;
+            expect(s == first[0]);
+            /* As by threads of its own. */
+            args.s = kc::array(t.data(), {rows, columns});
+            kc::launch(bands_cpu_launch, {rows, columns}, args, nullptr, workers);
+            expect(t == first[0]);
+
+            s.assign(size, 0);
+            total.assign(5, 0);
+            both_args two = {kc::array(x.data(), {rows, columns}), kc::array(s.data(), {rows, columns}), kc::array(total.data(), {5})};
+            met.assign(size, 0);
+            left_out = copied = false;
+            both_cpu_launch(&b, &two, nullptr, workers, backwards, nullptr);
+            expect(copied == several && left_out == (several && (pieces - 1) * 2 * (uint64_t)columns >= both_cpu_grain));
+            if (workers == 7) expect(left_out == (columns == 1500));
+            if (left_out) for (size_t n = 0; n < size; ++n) expect(met[n] == 1);
+            if (first[1].empty()) first[1] = s;
+            expect(s == first[1] && total[0] == (int)size / 5 && total[4] == (int)size / 5);
+        }
+        /* Numbers that rise, with empty ranges, and those that do not; the last one too, and too few. */
+        std::vector<int> numbers((size_t)rows + 1);
+        for (int n = 0; n < rows + 1; ++n) numbers[(size_t)n] = n * 3 / 2;
+        for (int wrong : {0, 1, 2, 3, 4}) {
+            std::vector<int> given = numbers;
+            if (wrong == 1) given[300] = given[301] + 1;
+            if (wrong == 2) given.back() = 0;
+            if (wrong == 3) given[0] = -2;
+            std::vector<int> one(numbers.back() + 2), more(one.size());
+            for (unsigned workers : {1u, 3u}) {
+                auto &s = workers == 1 ? one : more;
+                ranges_args args = {kc::array(given.data(), {rows + 1 - (wrong == 4)}), kc::array(x.data(), {rows, columns}), kc::array(s.data(), {(int64_t)s.size()})};
+                kc_launch_bounds less = kc::bounds({rows - (wrong == 4), columns});
+                met.assign(size, 0);
+                pieces = 0;
+                ranges_cpu_launch(&less, &args, nullptr, workers, backwards, nullptr);
+                if (workers > 1) expect(pieces > 1 && copied == (wrong != 0 && wrong != 4));
+            }
+            expect(one == more);
+        }
+        /* The array of the numbers is too short for the launch: nothing is read behind it. */
+        {
+            std::vector<int> few(numbers.begin(), numbers.begin() + 2), s(numbers.back() + 2);
+            ranges_args args = {kc::array(few.data(), {2}), kc::array(x.data(), {rows, columns}), kc::array(s.data(), {(int64_t)s.size()})};
+            kc_status status = {};
+            met.assign(size, 0);
+            ranges_cpu_launch(&b, &args, &status, 3, backwards, nullptr);
+            expect(status.kind == KC_OUT_OF_BOUNDS && copied);
+        }
+    }
+    std::puts("all as expected");
+    return 0;
+}
+"#;
+
+/// The helpers of the header keep workers to rows that are apart in what they add to, as `kc run` does, and the description says which are.
+#[test]
+fn workers_that_add_keep_to_rows_that_are_apart() {
+    let sources = tempfile::tempdir().expect("a temporary folder");
+    let kernels: PathBuf = sources.path().join("k.py");
+    std::fs::write(&kernels, ROWS).expect("a writable folder");
+    let folder = compiled(&kernels, &["--checked"]);
+    let (source, program) = (folder.path().join("apart.cpp"), folder.path().join("apart"));
+    std::fs::write(&source, APART).expect("a file");
+    let mut cpp = Command::new("c++");
+    cpp.args(["-std=c++17", "-fsanitize=undefined,address", "-fno-sanitize-recover"])
+        .args(WARNINGS)
+        .arg("-Wno-unused-function");
+    run(cpp.arg("-pthread").arg(&source).arg(folder.path().join("k.o")).arg("-o").arg(&program));
+    assert_eq!(run(&mut Command::new(&program)), "all as expected\n");
+    let text = std::fs::read_to_string(folder.path().join("k.json")).expect("the description");
+    let description: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let apart = |n: usize| &description["kernels"][n]["entries"]["forward"]["host"]["apart"];
+    assert_eq!(apart(0), &serde_json::json!([{"array": "s", "gap": 2, "head": 2}]));
+    assert_eq!(apart(1), &serde_json::json!([{"array": "s", "gap": 2, "head": 0}]));
+    assert_eq!(apart(2), &serde_json::json!([{"array": "s", "rising": "rows", "first": 0}]));
+}

@@ -531,6 +531,45 @@ def ranges(rows: wp.array(dtype=int), x: wp.array2d(dtype=int), s: wp.array(dtyp
     }
 }
 
+/// Rows between the parts of workers are added to copies too, where there are copies: directly, they would meet in what all rows add to.
+/// Each adds a number that is lost when it is added to the sum of the first worker alone.
+#[test]
+fn rows_between_parts_add_to_copies_too() {
+    let folder = Folder::new();
+    folder.write(
+        "far.py",
+        "import warp as wp
+
+@wp.kernel
+def far(x: wp.array(dtype=float), s: wp.array2d(dtype=int), total: wp.array(dtype=float)):
+    i, j = wp.tid()
+    wp.atomic_add(s, i, j, 1)
+    if i >= 50 and i < s.shape[0] - 50:
+        wp.atomic_add(s, i - 50, j, 1)
+        wp.atomic_add(s, i + 50, j, 1)
+    if j == 0:
+        wp.atomic_add(total, 0, x[i])
+",
+    );
+    let (small, large) = (f32::from_bits((127 + 35) << 23), f32::from_bits((127 + 60) << 23));
+    let mut x = vec![0f32; 2400];
+    x[0] = large;
+    x[800..].fill(small);
+    let header = format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (2400,), }");
+    let mut bytes = [&b"\x93NUMPY\x01\0"[..], &[118, 0], header.as_bytes()].concat();
+    bytes.extend(x.iter().flat_map(|n| n.to_le_bytes()));
+    std::fs::write(folder.path("x.npy"), bytes).expect("a file");
+    let sum = |threads: &str| {
+        let arrays = ["--arg", "x=@x.npy", "--arg", "s=zeros:2400,100", "--arg", "total=zeros:1", "--out-dir", "out"];
+        let args = [&["far.py", "--dim", "2400,100", "--threads", threads][..], &arrays].concat();
+        let output = folder.run(&args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        f32::from_le_bytes(folder.npy("out/total.npy", 1)[0])
+    };
+    assert_eq!(sum("3"), large + 1600.0 * small);
+    assert_eq!(sum("1"), large, "nothing is lost: the test shows nothing");
+}
+
 #[test]
 fn deterministic_sums_are_the_same_on_any_number_of_cores() {
     let folder = Folder::new();

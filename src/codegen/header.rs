@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::privatization::{ArrayArgument, Role, privatized};
+use super::privatization::{Apart, ArrayArgument, Role, privatized};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
@@ -129,7 +129,7 @@ fn kernel_text(module: &Module, id: FuncId) -> String {
     let piece = |piece: &str, entry: &str| {
         format!(
             "static inline void {piece}(const kc_job *job, uint64_t n)\n{{\n    \
-             {entry}(job->launch, (const {name}_args *)kc_piece_args(job, n), n * job->threads, kc_piece_end(job, n), job->status);\n}}\n"
+             {entry}(job->launch, (const {name}_args *)kc_piece_args(job, n), kc_piece_begin(job, n), kc_piece_end(job, n), job->status);\n}}\n"
         )
     };
     let _ = write!(
@@ -171,7 +171,7 @@ fn kernel_text(module: &Module, id: FuncId) -> String {
     out
 }
 
-/// The arrays of a kernel whose workers add to copies of their own.
+/// The arrays of a kernel whose workers need no atomics: they keep to rows that are apart, or add to copies of their own.
 fn summed(module: &Module, id: FuncId) -> Option<Vec<ArrayArgument>> {
     let wanted = order::has_atomics(module, id) && !order::prints(module, id);
     let arrays = wanted.then(|| privatized(module, id)).flatten()?;
@@ -191,7 +191,13 @@ fn shared_array(array: &ArrayArgument) -> String {
         Role::Own => "KC_OWN",
         Role::Other => "KC_READ",
     };
-    format!("{{{}, {gradient_of}, {}, {}, {scalar}, {role}}}", array.offset, array.element, array.ndim)
+    let rows = match array.apart {
+        None => "KC_TOGETHER, 0, 0, 0, 0".to_string(),
+        Some(Apart::Bands { gap, head }) => format!("KC_BANDS, {gap}, {head}, 0, 0"),
+        Some(Apart::Ranges { bounds, first }) => format!("KC_RANGES, 0, 0, {bounds}, {first}"),
+    };
+    let ArrayArgument { offset, element, ndim, stored, .. } = array;
+    format!("{{{offset}, {gradient_of}, {element}, {ndim}, {scalar}, {role}, {stored}, {rows}}}")
 }
 
 /// What an entry other than the forward one takes.

@@ -90,8 +90,9 @@ static inline bool kc_launch_of(kc_launch_bounds *out, int ndim, const int64_t *
     return true;
 }
 
-/* A launch that is divided: piece n runs the threads n * threads .. (n + 1) * threads, with the arguments `args`, or, from piece 1 on, those
- * of `stride` bytes each at `others`. */
+/* A launch that is divided: piece n runs the threads kc_piece_begin .. kc_piece_end, with the arguments `args`, or, from piece 1 on, those
+ * of `stride` bytes each at `others`. Pieces begin every `threads` threads, the first after `head` of them, and all but the last leave out
+ * their last `gap` ones; with `between` piece n is what piece n leaves out. A launch of `grain` threads is worth a worker. */
 typedef struct kc_job {
     const kc_launch_bounds *launch;
     const void *args;
@@ -99,6 +100,8 @@ typedef struct kc_job {
     uint64_t threads;
     const unsigned char *others;
     size_t stride;
+    uint64_t gap, head, grain;
+    bool between;
 } kc_job;
 
 /* Runs one piece of a job; the headers have one for each entry, `NAME_cpu_piece`. */
@@ -113,21 +116,36 @@ static inline const void *kc_piece_args(const kc_job *job, uint64_t n)
     return n == 0 || !job->others ? job->args : job->others + (size_t)(n - 1) * job->stride;
 }
 
+/* The first thread of piece n of a job. */
+static inline uint64_t kc_piece_begin(const kc_job *job, uint64_t n)
+{
+    if (job->between) return (n + 1) * job->threads - job->gap;
+    return n == 0 ? job->head : n * job->threads;
+}
+
 /* Where piece n of a job ends. */
 static inline uint64_t kc_piece_end(const kc_job *job, uint64_t n)
 {
     uint64_t begin = n * job->threads;
-    return job->launch->size - begin < job->threads ? job->launch->size : begin + job->threads;
+    if (job->launch->size - begin <= job->threads) return job->launch->size;
+    return begin + job->threads - (job->between ? 0 : job->gap);
 }
 
 /* An array among the arguments of a kernel: where its descriptor stands, and that of the array whose gradient it is if it is null itself
- * (UINT32_MAX: none); bytes of an element; what it is made of ('f', 'd', or the bytes of an integer); what threads do with it. */
+ * (UINT32_MAX: none); bytes of an element; what it is made of ('f', 'd', or the bytes of an integer); what threads do with it; whether they
+ * store to it; and how rows of the launch, threads with one first coordinate, are apart in one that is added to. KC_BANDS: those with more than `gap` others between
+ * them, but for the first `head` ones. KC_RANGES: all, if the int32 numbers of the array at `bounds` rise from element `first` on. */
 enum { KC_READ = 0, KC_OWN = 1, KC_SUM = 2 };
+enum { KC_TOGETHER = 0, KC_BANDS = 1, KC_RANGES = 2 };
 typedef struct kc_shared {
     uint32_t offset, gradient_of, element;
     uint8_t ndim;
     char scalar;
     uint8_t role;
+    bool stored;
+    uint8_t rows;
+    uint32_t gap, head;
+    uint32_t bounds, first;
 } kc_shared;
 
 /* A kernel whose workers need no atomics if each adds to arrays of its own: the piece that does so, the bytes of its arguments, the dimensions
@@ -200,63 +218,147 @@ static inline void kc_add_copy(const kc_array *array, const unsigned char *copy,
     }
 }
 
-/* Runs a launch in one part for each worker, of which all but the first add to copies. False where that is not worth it, or cannot be:
- * nothing was run. */
+/* Whether another array than `like` overlaps these bytes: with `stored`, one that is stored to; else any, if one of both is updated. */
+static inline bool kc_overlaps(const kc_sums *sums, const void *args, const kc_shared *like, uintptr_t data, uint64_t bytes, bool stored)
+{
+    kc_array other;
+    size_t a;
+    for (a = 0; a < sums->count; ++a) {
+        const kc_shared *one = &sums->arrays[a];
+        if (one == like || (stored ? !one->stored : one->role == KC_READ && like->role == KC_READ)) continue;
+        if (kc_find(&other, args, one) && data < (uintptr_t)other.data + kc_span(&other, one) && (uintptr_t)other.data < data + bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Whether rows of the launch, of which there are so many, are apart in an array. */
+static inline bool kc_are_apart(const kc_sums *sums, const void *args, const kc_shared *like, uint64_t rows)
+{
+    kc_array of;
+    uint64_t n;
+    int32_t before = 0, number;
+    if (like->rows != KC_RANGES) return like->rows == KC_BANDS;
+    memcpy(&of, (const unsigned char *)args + like->bounds, sizeof of);
+    if (!of.data || of.strides[0] < 0 || of.shape[0] < 0 || like->first + rows + 1 > (uint64_t)of.shape[0]) return false;
+    /* What the kernel stores must not change the numbers. */
+    if (kc_overlaps(sums, args, NULL, (uintptr_t)of.data, (uint64_t)(of.shape[0] - 1) * (uint64_t)of.strides[0] + 4, true)) return false;
+    for (n = 0; n <= rows; ++n) {
+        memcpy(&number, (const unsigned char *)of.data + (size_t)(like->first + n) * (size_t)of.strides[0], sizeof number);
+        if (number < before) return false;
+        before = number;
+    }
+    return true;
+}
+
+/* Cuts a launch into about so many pieces of whole rows, between which rows of so many are left out. False where there is only one. */
+static inline bool kc_cut(kc_job *job, uint64_t pieces, uint64_t gap, uint64_t head)
+{
+    const uint64_t rows = job->launch->shape[0], row = rows == 0 ? 0 : job->launch->size / rows;
+    uint64_t piece, least;
+    if (row == 0) return false;
+    /* What is left out is a small part of all. */
+    least = (job->grain + row - 1) / row;
+    if (least < gap * 8) least = gap * 8;
+    if (least < head * 8) least = head * 8;
+    piece = (rows + pieces - 1) / pieces;
+    if (piece < least) piece = least;
+    if (piece >= rows) return false;
+    job->threads = piece * row;
+    job->gap = gap * row;
+    job->head = head * row;
+    return true;
+}
+
+/* Runs a launch without atomics: in pieces that are apart in the arrays that they add to, where there are such pieces; of other arrays each
+ * worker but the first adds to copies, and has one part of the launch. False where that is not worth it, or cannot be: nothing was run. */
 static inline bool kc_run_sums(const kc_sums *sums, kc_job job, unsigned workers, kc_executor executor, void *user)
 {
-    uint64_t bytes = 0, row = 1, pieces;
-    unsigned char *memory, *copy;
+    uint64_t bytes = 0, apart_bytes = 0, gap = 0, head = 0, row = 1, pieces;
+    unsigned char *memory = NULL, *copy;
     kc_array array, other;
-    size_t a, b, n;
+    bool cut = false;
+    kc_job rest;
+    size_t a, n;
     int d;
     for (d = sums->rank; d < 4; ++d)
         if (job.launch->shape[d] != 1) return false;
     for (a = 0; a < sums->count; ++a) {
         const kc_shared *like = &sums->arrays[a];
-        uint64_t span;
+        uint64_t span, room;
         if (!kc_find(&array, job.args, like)) continue;
         for (d = 0; d < like->ndim; ++d)
             if (array.shape[d] == 0) return false;
         span = kc_span(&array, like);
         if (span == 0) return false;
         /* What is updated shares no memory. */
-        for (b = 0; b < a; ++b) {
-            if (like->role == KC_READ && sums->arrays[b].role == KC_READ) continue;
-            if (!kc_find(&other, job.args, &sums->arrays[b])) continue;
-            if ((uintptr_t)array.data < (uintptr_t)other.data + kc_span(&other, &sums->arrays[b])
-                && (uintptr_t)other.data < (uintptr_t)array.data + span)
-                return false;
+        if (kc_overlaps(sums, job.args, like, (uintptr_t)array.data, span, false)) return false;
+        if (like->role != KC_SUM) continue;
+        room = (span + 63) / 64 * 64;
+        if (!kc_are_apart(sums, job.args, like, job.launch->shape[0])) {
+            bytes += room;
+            continue;
         }
-        if (like->role == KC_SUM) bytes += (span + 63) / 64 * 64;
+        cut = true;
+        apart_bytes += room;
+        if (like->rows == KC_BANDS && gap < like->gap) gap = like->gap;
+        if (like->rows == KC_BANDS && head < like->head) head = like->head;
     }
-    job.threads = (job.launch->size + workers - 1) / workers;
-    for (d = 3; d >= 0 && row == 1; --d) row = job.launch->shape[d];
-    if (row <= job.threads) job.threads = (job.threads + row - 1) / row * row; /* whole rows */
+    cut = cut && kc_cut(&job, bytes ? workers : (uint64_t)workers * 8, gap, head);
+    if (!cut) {
+        bytes += apart_bytes;
+        job.threads = (job.launch->size + workers - 1) / workers;
+        for (d = 3; d >= 0 && row == 1; --d) row = job.launch->shape[d];
+        if (row <= job.threads) job.threads = (job.threads + row - 1) / row * row; /* whole rows */
+    }
     pieces = (job.launch->size - 1) / job.threads + 1;
     job.stride = (sums->args + 63) / 64 * 64;
     if (pieces < 2 || bytes > job.launch->size * 16 || bytes + job.stride > SIZE_MAX / pieces) return false;
-    memory = (unsigned char *)calloc((size_t)(pieces - 1), job.stride + (size_t)bytes);
-    if (!memory) return false;
-    copy = memory + (size_t)(pieces - 1) * job.stride;
-    for (n = 0; n + 1 < pieces; ++n) {
-        memcpy(memory + n * job.stride, job.args, sums->args);
+    if (bytes > 0) {
+        memory = (unsigned char *)calloc((size_t)(pieces - 1), job.stride + (size_t)bytes);
+        if (!memory) return false;
+        copy = memory + (size_t)(pieces - 1) * job.stride;
+        for (n = 0; n + 1 < pieces; ++n) memcpy(memory + n * job.stride, job.args, sums->args);
         for (a = 0; a < sums->count; ++a) {
-            if (sums->arrays[a].role != KC_SUM || !kc_find(&array, job.args, &sums->arrays[a])) continue;
-            array.data = copy;
-            array.grad = NULL;
-            memcpy(memory + n * job.stride + sums->arrays[a].offset, &array, sizeof array);
-            copy += (kc_span(&array, &sums->arrays[a]) + 63) / 64 * 64;
+            const kc_shared *like = &sums->arrays[a];
+            if (like->role != KC_SUM || !kc_find(&array, job.args, like)) continue;
+            if (cut && kc_are_apart(sums, job.args, like, job.launch->shape[0])) continue;
+            other = array;
+            other.grad = NULL;
+            for (n = 0; n + 1 < pieces; ++n) {
+                other.data = copy;
+                memcpy(memory + n * job.stride + like->offset, &other, sizeof other);
+                copy += (kc_span(&array, like) + 63) / 64 * 64;
+            }
         }
+        job.others = memory;
     }
-    job.others = memory;
     executor(user, pieces, sums->piece, &job);
-    for (n = 0; n + 1 < pieces; ++n)
-        for (a = 0; a < sums->count; ++a) {
-            if (sums->arrays[a].role != KC_SUM || !kc_find(&array, job.args, &sums->arrays[a])) continue;
-            memcpy(&other, memory + n * job.stride + sums->arrays[a].offset, sizeof other);
-            kc_add_copy(&array, (const unsigned char *)other.data, &sums->arrays[a]);
-        }
-    free(memory);
+    rest = job;
+    if (job.head > 0) {
+        rest.threads = job.head;
+        rest.head = rest.gap = 0;
+        sums->piece(&rest, 0);
+    }
+    if (job.gap > 0) {
+        rest = job;
+        rest.between = true;
+        if ((pieces - 1) * job.gap < job.grain)
+            for (n = 0; n + 1 < pieces; ++n) sums->piece(&rest, n);
+        else
+            executor(user, pieces - 1, sums->piece, &rest);
+    }
+    if (memory) {
+        for (n = 0; n + 1 < pieces; ++n)
+            for (a = 0; a < sums->count; ++a) {
+                const kc_shared *like = &sums->arrays[a];
+                if (like->role != KC_SUM || !kc_find(&array, job.args, like)) continue;
+                memcpy(&other, memory + n * job.stride + like->offset, sizeof other);
+                /* Others are still the array itself. */
+                if (other.data && other.data != array.data) kc_add_copy(&array, (const unsigned char *)other.data, like);
+            }
+        free(memory);
+    }
     return true;
 }
 
@@ -265,7 +367,7 @@ static inline bool kc_run_sums(const kc_sums *sums, kc_job job, unsigned workers
 static inline void kc_run(kc_piece piece, uint64_t grain, const kc_sums *sums, const kc_launch_bounds *launch, const void *args,
                           kc_status *status, unsigned workers, kc_executor executor, void *user)
 {
-    kc_job job = {launch, args, status, launch->size, NULL, 0};
+    kc_job job = {launch, args, status, launch->size, NULL, 0, 0, 0, grain, false};
     uint64_t row = 1;
     int d;
     if (launch->size == 0) return;
@@ -335,7 +437,8 @@ inline void threads(void *user, uint64_t count, kc_piece piece, const kc_job *jo
     };
     std::vector<std::thread> others;
     try {
-        unsigned wanted = count < 8 && !job->others ? 1 : *static_cast<unsigned *>(user);
+        const uint64_t all = count * (kc_piece_end(job, 0) - kc_piece_begin(job, 0));
+        unsigned wanted = all < 8 * job->grain && !job->others ? 1 : *static_cast<unsigned *>(user);
         others.reserve(wanted);
         while (others.size() + 1 < wanted && others.size() + 1 < count) others.emplace_back(work);
     } catch (const std::exception &) {

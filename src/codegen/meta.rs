@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::blocks;
-use super::privatization;
+use super::privatization::{self, NamedApart, Summed};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
@@ -115,6 +115,27 @@ struct Host {
     /// The arrays that the kernel only adds to: with copies of them for each thread of the caller, `alone` may run parts of a launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     sums: Option<Vec<String>>,
+    /// Those among them that parts of a launch may add to side by side, without copies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    apart: Vec<Apart>,
+}
+
+/// How parts of a launch, cut between rows (threads with one first coordinate), are apart in an array.
+#[derive(Serialize)]
+struct Apart {
+    array: String,
+    #[serde(flatten)]
+    rows: Rows,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Rows {
+    /// Rows with more than `gap` others between them, but for the first `head` ones, which run alone.
+    Bands { gap: u32, head: u32 },
+    /// All, if the numbers of this array rise: from the element `first` on, one for each row and one more, none below 0, all in the array and not
+    /// stored to by the kernel.
+    Ranges { rising: String, first: u32 },
 }
 
 #[derive(Serialize)]
@@ -238,12 +259,14 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         }
         let parallel = !order::prints(module, id);
         let atomics = order::has_atomics(module, id);
+        let sums = if atomics && parallel { privatization::summed(module, id) } else { None };
         let host = Host {
             parallel,
             grain: grain::smallest(module, id),
             same_in_any_order: !order::order_shows(module, id),
             alone: atomics.then(|| abi::alone_entry(&abi::host_entry(&function.source_name, function.phase))),
-            sums: (atomics && parallel).then(|| privatization::summed_names(module, id)).flatten(),
+            apart: sums.iter().flatten().filter_map(apart).collect(),
+            sums: sums.map(|sums| sums.into_iter().map(|sum| sum.name).collect()),
         };
         let mut made = entry(function, host, &module.structs, &mut structs);
         made.block = function.by_block.then(|| Block {
@@ -270,6 +293,14 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
     let mut text = serde_json::to_string_pretty(&description).expect("strings, numbers and lists are always JSON");
     text.push('\n');
     text
+}
+
+fn apart(sum: &Summed) -> Option<Apart> {
+    let rows = match sum.apart.as_ref()? {
+        NamedApart::Bands { gap, head } => Rows::Bands { gap: *gap, head: *head },
+        NamedApart::Ranges { bounds, first } => Rows::Ranges { rising: bounds.clone(), first: *first },
+    };
+    Some(Apart { array: sum.name.clone(), rows })
 }
 
 /// The bytes of static shared memory of a kernel with tiles; None where there is no code for GPUs.

@@ -123,14 +123,20 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
     Some(arrays.into_iter().map(|(_, array)| array).collect())
 }
 
-/// The arrays that workers only add to, if copies of them make the atomics of the kernel needless and it has some, by the names of
-/// parameters and fields (`bins.of`).
-pub fn summed_names(module: &Module, kernel: FuncId) -> Option<Vec<String>> {
-    Some(summed(module, kernel)?.into_iter().map(|(name, _)| name).collect())
+/// An array that workers only add to, by the names of parameters and fields (`bins.of`).
+pub struct Summed {
+    pub name: String,
+    pub apart: Option<NamedApart>,
 }
 
-/// The same arrays with how rows of a launch are apart in them, in words.
-pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<(String, Option<String>)>> {
+/// [`Apart`] with the name of the array that has the bounds.
+pub enum NamedApart {
+    Bands { gap: u32, head: u32 },
+    Ranges { bounds: String, first: u32 },
+}
+
+/// The arrays that workers only add to, if rows that are apart, or copies, make the atomics of the kernel needless.
+pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<Summed>> {
     let function = &module.functions[kernel];
     let arrays = privatized(module, kernel)?;
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
@@ -138,18 +144,12 @@ pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<(String, Option<Str
     let name = |offset| name_at(function, &module.structs, &types, &offsets, offset);
     let sums = arrays.iter().filter(|array| array.role == Role::Sum);
     let named = sums.filter_map(|array| {
-        let way = match array.apart {
+        let apart = match array.apart {
             None => None,
-            Some(Apart::Bands { gap: 0, head: 0 }) => Some("rows of the launch are apart".to_string()),
-            Some(Apart::Bands { gap, head: 0 }) => Some(format!("rows more than {gap} others away are apart")),
-            Some(Apart::Bands { gap, head }) => {
-                Some(format!("rows more than {gap} others away are apart, but for the first {head}"))
-            }
-            Some(Apart::Ranges { bounds, .. }) => {
-                Some(format!("rows are apart where the numbers in {} rise", name(bounds)?))
-            }
+            Some(Apart::Bands { gap, head }) => Some(NamedApart::Bands { gap, head }),
+            Some(Apart::Ranges { bounds, first }) => Some(NamedApart::Ranges { bounds: name(bounds)?, first }),
         };
-        Some((name(array.offset)?, way))
+        Some(Summed { name: name(array.offset)?, apart })
     });
     Some(named.collect())
 }

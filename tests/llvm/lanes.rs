@@ -1,7 +1,9 @@
 //! Code that is built differently for the host's speed: lanes, loops without checks, several turns at once. All ways must
 //! give what the interpreter gives.
 
-use kc::codegen::llvm::Atomics;
+use std::process::Command;
+
+use kc::codegen::llvm::{Atomics, Cpu, HostOptions, emit_object};
 use kc::types::Scalar;
 
 use crate::harness::*;
@@ -164,6 +166,42 @@ fn elements_of_several_components() {
             assert_eq!(compare(&text, &[threads as u32], &args).failure, None, "{ty}, {threads} threads");
         }
     }
+}
+
+/// Composites whose components are squared, in another block than the one that reads them.
+const SQUARED: &str =
+    "kernel @k(%a: array(dtype=vec3f), %y: array(dtype=float32), %z: array(dtype=float32), %n: int32) rank 1 {
+    %i: int32 = thread_index 0
+    %v: vec3f = load %a[%i]
+    %x: float32 = extract %v[0]
+    store %z[%i], %x
+    %zero: int32 = const 0
+    %some: bool = gt %n, %zero
+    if %some {
+      %m: vec3f = mul %v, %v
+      %m0: float32 = extract %m[0]
+      %m1: float32 = extract %m[1]
+      %m2: float32 = extract %m[2]
+      %s: float32 = add %m0, %m1
+      %t: float32 = add %s, %m2
+      store %y[%i], %t
+    }
+    return
+  }";
+
+/// As one vector of 48 floats what is read would be taken apart into scalars, and put together again, wherever it comes to another block.
+#[test]
+fn composites_stay_in_vectors_between_blocks() {
+    let module = parse(SQUARED);
+    let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
+    let options = HostOptions { cpu: Cpu::V4, ..CHECKED };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let object = folder.path().join("k.o");
+    std::fs::write(&object, emit_object(&module, &kernels, &options).expect("code")).expect("a file");
+    let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(&object).output().expect("objdump");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("vpermt2ps"), "{text}");
+    assert_eq!(text.matches("vinsertps").count(), 0, "{text}");
 }
 
 fn kc_array(scalar: Scalar, width: usize, shape: &[i32], scalars: &[u64]) -> Arg {

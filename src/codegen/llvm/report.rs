@@ -6,7 +6,7 @@ use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
 use super::{Cpu, HostOptions, Opt};
 use crate::analysis::alias::{Root, root};
-use crate::codegen::privatization;
+use crate::codegen::privatization::{self, NamedApart};
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Function, Module, Op, ValueId};
 use crate::passes::block_threads::{self, Tensor};
@@ -121,9 +121,21 @@ fn workers(module: &Module, kernel: FuncId) -> String {
     if sums.is_empty() {
         return "each takes threads as they come, without atomics".to_string();
     }
-    let copied: Vec<&str> = sums.iter().filter(|(_, way)| way.is_none()).map(|(name, _)| name.as_str()).collect();
-    let shared = sums.iter().filter_map(|(name, way)| Some(format!("to {name} itself ({})", way.as_ref()?)));
+    let copied: Vec<&str> = sums.iter().filter(|sum| sum.apart.is_none()).map(|sum| sum.name.as_str()).collect();
+    let shared =
+        sums.iter().filter_map(|sum| Some(format!("to {} itself ({})", sum.name, in_words(sum.apart.as_ref()?))));
     let copied =
         (!copied.is_empty()).then(|| format!("to copies of {}, which are summed at the end", copied.join(", ")));
     format!("each adds {}", shared.chain(copied).collect::<Vec<_>>().join(", "))
+}
+
+fn in_words(apart: &NamedApart) -> String {
+    match apart {
+        NamedApart::Bands { gap: 0, head: 0 } => "rows of the launch are apart".to_string(),
+        NamedApart::Bands { gap, head: 0 } => format!("rows more than {gap} others away are apart"),
+        NamedApart::Bands { gap, head } => {
+            format!("rows more than {gap} others away are apart, but for the first {head}")
+        }
+        NamedApart::Ranges { bounds, .. } => format!("rows are apart where the numbers in {bounds} rise"),
+    }
 }

@@ -206,8 +206,9 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             Some(_) => pieces::part(&job.bounds, workers),
             None => pieces::chunk(&job.bounds, workers, smallest),
         };
+        let args = |n: u64| copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
         let run_piece = |n: u64| {
-            let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
+            let own = args(n);
             let (begin, end) = cut.map_or_else(|| (n * piece, ((n + 1) * piece).min(size)), |cut| cut.piece(n));
             run(&WorkerContext { args: own, ..*shared }, begin, end);
         };
@@ -221,7 +222,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             let workers = if gaps * cut.gap < smallest { 1 } else { workers };
             pool::for_each(workers, gaps, &|n| {
                 let (begin, end) = cut.gap(n);
-                run(shared, begin, end);
+                // Gaps are apart in some arrays, and need copies of the others as pieces do.
+                run(&WorkerContext { args: args(n), ..*shared }, begin, end);
             });
         }
         if let Some(copies) = copies {

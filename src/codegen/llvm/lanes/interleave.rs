@@ -36,6 +36,50 @@ fn side(components: u32, lanes: u32) -> u32 {
     (1 << components.trailing_zeros()).min(lanes)
 }
 
+/// Component `k` of all lanes out of as many vectors as there are components. `shuffle` gives lanes of two vectors, as they lie one after the other;
+/// -1: any.
+///
+/// With `g` the greatest common divisor of components and lanes, each `g`th part of the vectors has the components of a `g`th part of the lanes, no two
+/// of them at one place: there, one vector is made of them by choices between two, in which all stay where they are. Two of these are put in order at once.
+fn collected<V: Clone>(parts: &[V], lanes: i32, k: i32, shuffle: &dyn Fn(V, V, &[i32]) -> V) -> V {
+    let components = parts.len() as i32;
+    let groups = 1 << components.trailing_zeros().min(lanes.trailing_zeros());
+    let (members, own) = (components / groups, lanes / groups);
+    let place = |lane: i32| (lane * components + k) % lanes;
+    let choice = |(found, n): (V, i32), next: &V| {
+        let here = |at: i32| ((n + 1) * lanes + at) % components == k;
+        let order: Vec<i32> = (0..lanes).map(|at| if here(at) { lanes + at } else { at }).collect();
+        (shuffle(found, next.clone(), &order), n + 1)
+    };
+    let chosen = |(parts, first): (&[V], i32)| parts[1..].iter().fold((parts[0].clone(), first), choice).0;
+    if groups == 1 {
+        let (last, rest) = parts.split_last().expect("a component");
+        let of_last = |lane: i32| (lane * components + k) / lanes == components - 1;
+        let order: Vec<i32> = (0..lanes).map(|n| if of_last(n) { lanes + place(n) } else { place(n) }).collect();
+        return match rest {
+            [] => last.clone(),
+            _ => shuffle(chosen((rest, 0)), last.clone(), &order),
+        };
+    }
+    let mut found: Vec<V> = parts.chunks(members as usize).zip((0..).step_by(members as usize)).map(chosen).collect();
+    let mut width = own;
+    while found.len() > 1 {
+        let pair = |(pair, begin): (&[V], i32)| {
+            let order = |lane: i32| match (lane - begin).div_euclid(width) {
+                0 if width == own => place(lane),
+                0 => lane,
+                1 if width == own => lanes + place(lane),
+                1 => lanes + lane,
+                _ => -1,
+            };
+            shuffle(pair[0].clone(), pair[1].clone(), &(0..lanes).map(order).collect::<Vec<_>>())
+        };
+        found = found.chunks(2).zip((0..).step_by(2 * width as usize)).map(pair).collect();
+        width *= 2;
+    }
+    found[0].clone()
+}
+
 impl<'ctx> Lower<'_, '_, 'ctx> {
     /// One vector for each of the `wanted` components of the elements from `base` on; `ty`: of a component in memory, of `size` bytes.
     pub(super) fn read_interleaved(
@@ -49,10 +93,12 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         let lanes = self.lane_count();
         let side = side(components, lanes);
         if side < TRANSPOSED.start || wanted.len() as u32 * 2 < side {
-            let wide_ty = ll.vector_ty(ty, lanes * components);
-            let wide = ll.load(wide_ty, base, size);
-            let lanes_of = |k: u32| (0..lanes).map(|n| (n * components + k) as i32).collect::<Vec<_>>();
-            return wanted.map(|k| ll.shuffle(wide, ll.undefined(wide_ty), &lanes_of(k))).collect();
+            // Not as one vector: LLVM squares such a one as a whole, to take both apart, and where it reaches another block, it gets there in scalars.
+            let part_ty = ll.vector_ty(ty, lanes);
+            let part = |n: u32| ll.load(part_ty, ll.offset_by(base, u64::from(n * lanes * size)), size);
+            let parts: Vec<Val> = (0..components).map(part).collect();
+            let shuffle = |a, b, order: &[i32]| ll.shuffle(a, b, order);
+            return wanted.map(|k| collected(&parts, lanes as i32, k as i32, &shuffle)).collect();
         }
         let row_ty = ll.vector_ty(ty, side);
         let columns = (0..components / side).flat_map(|square| {
@@ -131,5 +177,25 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             distance *= 2;
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_lane_gets_its_component() {
+        let shuffle = |a: Vec<i32>, b: Vec<i32>, order: &[i32]| {
+            let both = [a, b].concat();
+            order.iter().map(|&at| usize::try_from(at).map_or(-1, |at| both[at])).collect()
+        };
+        for (components, lanes) in (1..=16).flat_map(|components| [4, 8, 16, 32].map(|lanes| (components, lanes))) {
+            let parts: Vec<Vec<i32>> = (0..components).map(|n| (n * lanes..(n + 1) * lanes).collect()).collect();
+            for k in 0..components {
+                let wanted: Vec<i32> = (0..lanes).map(|lane| lane * components + k).collect();
+                assert_eq!(collected(&parts, lanes, k, &shuffle), wanted, "{components}, {lanes}");
+            }
+        }
     }
 }
