@@ -136,7 +136,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 let values = frame.flat(&operands[..1]);
                 let shuffled = leaves.iter().zip(values).map(|(leaf, value)| match leaf.kind {
                     LeafKind::Scalar(s) => self.shuffle(ask, s, members, value, by),
-                    LeafKind::Pointer | LeafKind::Local => value,
+                    // Of an array in a struct.
+                    LeafKind::Pointer => {
+                        let address = ll.ptr_to_int(value, ll.i64());
+                        let address = self.shuffle(ask, Scalar::U64, members, address, by);
+                        ll.int_to_ptr(address, ll.ty(value))
+                    }
+                    LeafKind::Local => value,
                 });
                 shuffled.collect()
             }
