@@ -142,6 +142,9 @@ enum Rows {
 struct Block {
     /// Bytes of static shared memory on GPUs; null where there is no code for them.
     shared_bytes: Option<u64>,
+    /// How many threads a launch has in a block, where that is certain: they have values of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threads: Option<u32>,
     /// How PTX computes the products of tiles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     products: Vec<ProductOfTiles>,
@@ -271,6 +274,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         let mut made = entry(function, host, &module.structs, &mut structs);
         made.block = function.by_block.then(|| Block {
             shared_bytes: shared_bytes(module, id, options.tensor),
+            threads: block_threads::own_threads(function),
             products: products(module, id, options.tensor),
         });
         kernels[at].entries.insert(function.phase, made);

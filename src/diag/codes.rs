@@ -104,6 +104,7 @@ codes! {
     E0407 "needs-variable" "an argument that must be a variable";
     E0408 "unsupported-builtin" "a Warp built-in that kc does not have";
     W0409 "launch-mismatch" "a launch that does not fit its kernel";
+    W0410 "precision-kept" "a product that may be computed with fewer bits than it is";
 
     // 05 constants
     E0501 "not-constant" "a value that is not known at compile time";

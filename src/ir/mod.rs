@@ -62,6 +62,11 @@
 //! 23. `copy` sets the first rows and columns of a tile to elements of an array of two dimensions, from the named one on, which the array
 //!     has. The threads of the block do it together; it is done at the next barrier, and before that nobody touches either.
 //!
+//! 24. `exchange` asks the other threads of the warp: `shuffle`, `up`, `down` and `xor` for the value that one of them has, `ballot` for the
+//!     threads in which a condition holds, and `match` for those that have the same integer, thread `n` of the warp as bit `n`. A warp is 32 threads
+//!     that follow one another, the last one of the block perhaps fewer. All threads of a warp come to it together, and whom `shuffle`, `down` and `xor` name
+//!     is there; where `up` and `down` name one outside the warp, a thread gets its own value. In the interpreter a warp is one thread.
+//!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
 
@@ -69,6 +74,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+pub use self::exchange::{Ask, Exchange};
 pub use self::op::*;
 pub use self::product::{Part, Product, Unit};
 pub use self::scalar_op::*;
@@ -81,6 +87,7 @@ pub use functions::{Functions, LinkedFunction};
 pub mod build;
 mod calls;
 pub mod eval;
+mod exchange;
 pub mod fingerprint;
 mod functions;
 pub mod interp;

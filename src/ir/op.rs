@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use smallvec::{Array, SmallVec};
 
-use super::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, FuncId, Inst, Product, UnaryOp, ValueId, Values};
+use super::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, Exchange, FuncId, Inst, Product, UnaryOp, ValueId, Values};
 
 /// One step from a composite or struct to a part of it (see [`crate::types::Type::step`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -176,6 +176,8 @@ pub enum Op {
     /// Copies a part of an array into a tile, the block's threads together (rule 23): rows and columns, the tile, the array and the
     /// indices there (int32).
     Copy([u32; 2], Values),
+    /// What the threads of a warp tell each other (rule 24): a value and, where one is named, the thread (int32).
+    Exchange(Exchange, Values),
     /// C format string; the arguments are scalars.
     Print {
         format: String,
@@ -264,6 +266,7 @@ macro_rules! each_operand {
             | Op::Continue(args)
             | Op::Return(args) => list!(args),
             Op::Print { args, .. } | Op::Check(_, args) | Op::Product(_, args) | Op::Copy(_, args) => list!(args),
+            Op::Exchange(_, args) => list!(args),
             Op::Extract(a, steps) => {
                 f(a);
                 path!(steps);
@@ -338,6 +341,7 @@ macro_rules! simple {
             | Op::Barrier
             | Op::Product(..)
             | Op::Copy(..)
+            | Op::Exchange(..)
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Check(..)
@@ -500,6 +504,7 @@ impl Clone for Op {
             Op::Barrier => Op::Barrier,
             Op::Product(product, args) => Op::Product(*product, list(args)),
             Op::Copy(size, args) => Op::Copy(*size, list(args)),
+            Op::Exchange(exchange, args) => Op::Exchange(*exchange, list(args)),
             Op::Print { format, args } => Op::Print { format: format.clone(), args: list(args) },
             Op::Assert { condition, message } => Op::Assert { condition: *condition, message: message.clone() },
             Op::Check(what, operands) => Op::Check(what.clone(), list(operands)),

@@ -518,6 +518,10 @@ impl<'a> Printer<'a> {
                 self.write(format_args!("copy {rows} {columns}"));
                 args.iter().for_each(|&value| self.also(value));
             }
+            Op::Exchange(exchange, args) => {
+                self.write(format_args!("exchange {} {}", exchange.ask.name(), exchange.threads));
+                args.iter().for_each(|&value| self.also(value));
+            }
             Op::Print { format, args } => {
                 self.put("print ");
                 self.put(&quote(format));

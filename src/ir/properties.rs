@@ -151,6 +151,9 @@ impl Op {
             Op::Copy(..) => {
                 Properties { reads: true, writes: true, may_trap: true, convergent: true, cost: Cost::Memory, ..VALUE }
             }
+            Op::Exchange(..) => {
+                Properties { convergent: true, depends_on: DependsOn::Thread, cost: Cost::Slow, ..VALUE }
+            }
             Op::Print { .. } => Properties { io: Io::Output, cost: Cost::Slow, ..VALUE },
             Op::Assert { .. } | Op::Check(..) => Properties { io: Io::Error, may_trap: true, ..VALUE },
         }
@@ -180,7 +183,7 @@ impl Op {
             Op::If { .. } | Op::For { .. } | Op::While { .. } => {}
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
             // Made behind differentiation.
-            Op::Product(..) | Op::Copy(..) => {}
+            Op::Product(..) | Op::Copy(..) | Op::Exchange(..) => {}
             Op::Barrier | Op::Print { .. } | Op::Assert { .. } | Op::Check(..) => {}
         }
         list

@@ -54,6 +54,62 @@ def shared(x: wp.array(dtype=float), buffer: wp.array(dtype=float), y: wp.array(
     y[i] = buffer[i - lane + (lane + 1) % wp.block_dim()] * x[i]
 
 
+@wp.struct
+class Pair:
+    a: wp.float64
+    b: wp.vec3
+    c: wp.uint8
+
+
+@wp.kernel
+def kinds(x: wp.array(dtype=float), at: wp.array(dtype=int), y: wp.array2d(dtype=float)):
+    # Values of all sizes, each from another thread.
+    i = wp.tid()
+    v = x[i]
+    p = Pair()
+    p.a = wp.float64(v)
+    p.b = wp.vec3(v, -v, v * v)
+    p.c = wp.uint8(at[i] & 255)
+    q = wp.shuffle(p, at[i])
+    y[i, 0] = float(q.a) + q.b[1] * 3.0 + q.b[2] + float(q.c)
+    h = wp.shuffle_up(wp.float16(v), 1)
+    d = wp.shuffle_down(wp.float64(v), 2)
+    n = wp.shuffle_xor(wp.int64(at[i]) * wp.int64(5000000000), 5)
+    y[i, 1] = float(h) + float(d)
+    y[i, 2] = float(n // wp.int64(1000000000))
+    m = wp.shuffle_xor(wp.mat22(v, 2.0 * v, 3.0 * v, 4.0 * v), at[i] & 31)
+    flag = wp.shuffle_down(v > 0.0, 7)
+    y[i, 3] = m[0, 1] + m[1, 1] + wp.where(flag, 1000.0, 2000.0)
+    y[i, 4] = float(wp.bit_count(wp.match(wp.int64(at[i] % 3) * wp.int64(5000000000)))) + float(wp.bit_count(wp.match(v > 0.0))) * 100.0
+    y[i, 5] = wp.shuffle(v, 40)
+
+
+@wp.kernel
+def chosen(x: wp.array(dtype=float), n: int, y: wp.array(dtype=float), z: wp.array(dtype=float)):
+    # What is asked under a condition, and what some threads alone set or read.
+    i = wp.tid()
+    lane = wp.lane()
+    parts = wp.zeros(shape=32, dtype=float, storage="shared")
+    s = wp.zeros(shape=64, dtype=float, storage="shared")
+    v = x[i]
+    if n > 2:
+        v += wp.shuffle_down(v, n)
+    else:
+        v += wp.shuffle(v, n) * 2.0
+    if lane & 31 == 7:
+        v = v * 0.5
+    if lane % 32 == 5:
+        parts[lane // 32] = v * v
+    s[lane] = v
+    wp.sync()
+    w = s[lane ^ 1] * parts[lane // 32]
+    # Of the other warp: through memory.
+    w += s[63 - lane]
+    y[i] = w * wp.shuffle_up(w, 31)
+    if lane == 40:
+        z[i // 64] = w
+
+
 @wp.kernel
 def by_blocks(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
     # The launch counts blocks: `lane` is all that differs.
@@ -134,6 +190,47 @@ def cases():
         yield case(
             "votes", n, {"x": k, "masks": empty, "same": empty, "ranks": empty}, {"masks": masks, "same": same, "ranks": ranks},
             block_dim=block, id=f"votes_{block}",
+        )
+
+    for block in (1, 8, 33, 64):
+        n = 2 * block
+        x = ((rng.integers(0, 64, n) - 20) / 16.0).astype(np.float32)
+        at = rng.integers(-40, 40, n).astype(np.int32)
+        v, k = x.astype(np.float64), at.astype(np.int64)
+        lane = np.arange(n) % block
+        own = lane % 32
+        q = shuffled(v, "from", at, block)
+        same_of = lambda keys: np.array([
+            sum(keys[i - lane[i] + j] == keys[i] for j in range(lane[i] - own[i], min(lane[i] - own[i] + 32, block))) for i in range(n)
+        ])
+        y = np.zeros((n, 6))
+        y[:, 0] = q - 3 * q + q * q + shuffled(k & 255, "from", at, block)
+        y[:, 1] = shuffled(v, "up", 1, block) + shuffled(v, "down", 2, block)
+        y[:, 2] = shuffled(k, "xor", 5, block) * 5
+        y[:, 3] = 6 * shuffled(v, "xor", at & 31, block) + np.where(shuffled(v > 0, "down", 7, block), 1000, 2000)
+        y[:, 4] = same_of(np.fmod(k, 3)) + 100 * same_of(v > 0)
+        y[:, 5] = shuffled(v, "from", np.full(n, 40), block)
+        yield case("kinds", n, {"x": x, "at": at, "y": np.zeros((n, 6))}, {"y": y}, block_dim=block, rtol=1e-6, id=f"kinds_{block}")
+
+    def chosen_of(x, n):
+        v = x + (shuffled(x, "down", n, 64) if n > 2 else 2.0 * shuffled(x, "from", np.full(len(x), n), 64))
+        lane = np.arange(len(x)) % 64
+        v = np.where(lane % 32 == 7, 0.5 * v, v)
+        blocks = v.reshape(-1, 64)
+        parts = np.repeat((blocks[:, [5, 37]] ** 2), 32, axis=1)
+        w = shuffled(v, "xor", 1, 64).reshape(-1, 64) * parts + blocks[:, ::-1]
+        w = w.reshape(-1)
+        return w * shuffled(w, "up", 31, 64), w[40::64]
+
+    for n in (2, 3):
+        x = (rng.random(128) - 0.3).astype(np.float32)
+        y, z = chosen_of(x.astype(np.float64), n)
+        up = [rng.random(128).astype(np.float32), rng.random(2).astype(np.float32)]
+        wanted = slope(lambda x: np.concatenate(chosen_of(x, n)), x, np.concatenate(up))
+        yield case(
+            "chosen", 128,
+            {"x": x, "n": n, "y": np.zeros(128), "z": np.zeros(2), "y.grad": up[0], "z.grad": up[1], "x.grad": np.zeros(128)},
+            {"y": y, "z": z, "x.grad": wanted}, block_dim=64, rtol=2e-5, atol=2e-5, id=f"chosen_{n}",
         )
 
     x = rng.random((3, 32)).astype(np.float32)

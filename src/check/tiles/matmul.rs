@@ -47,6 +47,9 @@ impl Body<'_, '_> {
             let message = format!("a product of shape ({m}, {n}) does not fit {}", shape_text(&out.ty));
             return self.error(Code::E0319, out.span, message, "another shape");
         }
+        let types = [Some(&a), Some(&b), out.as_ref()].into_iter().flatten();
+        let all_float32 = types.into_iter().all(|tile| tile.element() == Type::Scalar(Scalar::F32));
+        self.precision_argument(args.get("precision"), all_float32)?;
         let alpha = self.factor(args.get("alpha"), scalar)?;
         let beta = self.factor(args.get("beta"), scalar)?;
         // Half floats are summed in float32 and rounded once.
@@ -63,6 +66,31 @@ impl Body<'_, '_> {
         let sum = self.scaled(product, alpha, old, scalar, span)?;
         self.assign_part(place, Operand::Tile(sum), span)?;
         Ok(Operand::Tuple(Vec::new()))
+    }
+
+    /// `precision`: the word says how few bits of the factors a GPU may multiply. What a product is computed with is chosen for the
+    /// whole file (`--tensor-cores`), so that its bits do not depend on the device: more than asked for is said.
+    fn precision_argument(&mut self, given: Option<&Given>, all_float32: bool) -> Res<()> {
+        let Some(given) = given else { return Ok(()) };
+        match &given.operand {
+            Operand::Str(word) if word == "default" => Ok(()),
+            Operand::Str(word) if word == "tf32" && all_float32 => {
+                let message = "this product is computed in `float32`, though `precision=\"tf32\"` allows less";
+                let diagnostic = Diagnostic::new(Code::W0410, message)
+                    .label(given.span, "every bit of the factors counts")
+                    .help("`--tensor-cores tf32` lets a GPU round the factors of all products to 11 bits");
+                self.c.report(diagnostic);
+                Ok(())
+            }
+            Operand::Str(word) if word == "tf32" => {
+                let message = "`precision=\"tf32\"` is for products of `float32` tiles";
+                self.error(Code::E0401, given.span, message, "a tile has another type")
+            }
+            _ => {
+                let message = "`precision` is \"default\" or \"tf32\"";
+                self.error(Code::E0401, given.span, message, "neither of them")
+            }
+        }
     }
 
     /// The products and sums themselves, in a variable: for each element a chain of `fma` over the inner index, upward.

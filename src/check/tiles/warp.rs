@@ -3,7 +3,7 @@
 //! Values go through a tile with an element for each thread, so all threads of a block come together, gradients are those of tiles, and
 //! results are the same everywhere. With one thread there is nobody to ask.
 
-use super::elements::{all_of, arithmetic, compare, count, number, set, variable};
+use super::elements::{Elements, all_of, arithmetic, compare, count, number, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
@@ -131,34 +131,27 @@ impl Body<'_, '_> {
         self.by_lane = true;
         let holds = self.truth(predicate.operand.clone(), predicate.span)?;
         let bit = self.hidden(select(holds, mask(1, span), mask(0, span)));
-        let threads = self.c.block_dim;
-        if threads == 1 {
+        if self.c.block_dim == 1 {
             return Ok(Operand::Value(bit));
         }
         let all = self.set_by_threads(bit, Element::Scalar(Scalar::U32), &[], span)?;
-        let u32_type = Type::Scalar(Scalar::U32);
-        let (id, masks) = self.scratch(Element::Scalar(Scalar::U32), &[threads.div_ceil(WARP)], span);
-        let (so_far, k) = (self.new_local("", u32_type, span), self.new_local("", I32, span));
-        let stmts = self.over(&[threads.div_ceil(WARP)], span, |this, warp| {
-            let k_value = variable(k, I32, span);
-            let first = arithmetic(BinaryOp::Mul, warp[0].clone(), number(WARP, span));
-            let thread = arithmetic(BinaryOp::Add, first, k_value.clone());
-            let element = (all.at)(this, std::slice::from_ref(&thread), false)?;
-            let mut conditions: Vec<Expr> = this.is_thread(&thread).into_iter().collect();
-            conditions.push(compare(CompareOp::Ne, element, mask(0, span)));
-            let set_bit = this.set_bit(so_far, &k_value, conditions, span);
-            Ok(vec![
-                this.assign_local(so_far, mask(0, span), span),
-                count(k, [0, WARP.min(threads)], vec![set_bit], span),
-                set(masks.clone(), warp, variable(so_far, u32_type, span), span),
-            ])
-        })?;
-        self.fills(id, &stmts);
-        self.all_together(stmts, span);
-        let masks = self.result(id, span)?;
-        let warp = arithmetic(BinaryOp::Div, self.lane(span), number(WARP, span));
-        let found = (masks.at)(self, &[warp], false)?;
-        Ok(Operand::Value(self.hidden(found)))
+        self.threads_where(&all, |element| compare(CompareOp::Ne, element, mask(0, span)), span)
+    }
+
+    /// The threads of the warp whose element holds, as bits.
+    fn threads_where(&mut self, all: &Elements, holds: impl Fn(Expr) -> Expr, span: Span) -> Res<Operand> {
+        let (first, _) = self.warp(span);
+        let (so_far, k) = (self.new_local("", Type::Scalar(Scalar::U32), span), self.new_local("", I32, span));
+        let k_value = variable(k, I32, span);
+        let thread = arithmetic(BinaryOp::Add, first, k_value.clone());
+        let element = (all.at)(self, std::slice::from_ref(&thread), false)?;
+        let mut conditions: Vec<Expr> = self.is_thread(&thread).into_iter().collect();
+        conditions.push(holds(element));
+        let set_bit = self.set_bit(so_far, &k_value, conditions, span);
+        let begin = self.assign_local(so_far, mask(0, span), span);
+        self.pending.push(begin);
+        self.pending.push(count(k, [0, WARP.min(self.c.block_dim)], vec![set_bit], span));
+        Ok(Operand::Value(variable(so_far, Type::Scalar(Scalar::U32), span)))
     }
 
     /// `match(value)`: the threads of the warp with the same value, as bits.
@@ -178,18 +171,11 @@ impl Body<'_, '_> {
         if self.c.block_dim == 1 {
             return Ok(Operand::Value(mask(1, span)));
         }
-        let all = self.set_by_threads(value.clone(), Element::Scalar(scalar), &[], span)?;
-        let (first, _) = self.warp(span);
-        let (so_far, k) = (self.new_local("", Type::Scalar(Scalar::U32), span), self.new_local("", I32, span));
-        let k_value = variable(k, I32, span);
-        let thread = arithmetic(BinaryOp::Add, first, k_value.clone());
-        let element = (all.at)(self, std::slice::from_ref(&thread), false)?;
-        let mut conditions: Vec<Expr> = self.is_thread(&thread).into_iter().collect();
-        conditions.push(Expr::new(ExprKind::Compare(CompareOp::Eq, Box::new(element), Box::new(value)), BOOL, span));
-        let set_bit = self.set_bit(so_far, &k_value, conditions, span);
-        let begin = self.assign_local(so_far, mask(0, span), span);
-        self.pending.push(begin);
-        self.pending.push(count(k, [0, WARP.min(self.c.block_dim)], vec![set_bit], span));
-        Ok(Operand::Value(variable(so_far, Type::Scalar(Scalar::U32), span)))
+        let all = self.set_by_threads(value, Element::Scalar(scalar), &[], span)?;
+        let own = (all.at)(self, &[self.lane(span)], false)?;
+        let own = self.hidden(own);
+        let same =
+            |element| Expr::new(ExprKind::Compare(CompareOp::Eq, Box::new(element), Box::new(own.clone())), BOOL, span);
+        self.threads_where(&all, same, span)
     }
 }

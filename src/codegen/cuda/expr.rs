@@ -11,7 +11,7 @@ use super::scalar::{self, OperandFacts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
 use crate::analysis::inside;
-use crate::ir::{Access, AtomicOp, Const, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
+use crate::ir::{Access, Ask, AtomicOp, Const, Exchange, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
 use crate::types::{ArrayType, Scalar, Type};
 
 impl Translator<'_> {
@@ -194,6 +194,7 @@ impl Translator<'_> {
                     _ => return Err(self.fault(inst, "an atomic compare-and-swap of this type")),
                 }
             }
+            Op::Exchange(exchange, operands) => self.exchange(*exchange, operands)?,
             // Statements: see [`super::function`].
             Op::Insert(..)
             | Op::LocalArray
@@ -234,6 +235,37 @@ impl Translator<'_> {
                 .as_scalar()
                 .is_some_and(|s| self.ranges.is_below(self.at, b, s.bits())),
         }
+    }
+
+    /// What the threads of a warp tell each other.
+    fn exchange(&mut self, exchange: Exchange, operands: &[ValueId]) -> Result<Expr, Fault> {
+        let all = Expr::atom("0xffffffff");
+        let members = match exchange.part() {
+            Some((0, part)) => Expr::atom(format!("{part:#x}")),
+            Some((first, part)) => {
+                let whole = Expr::infix(Infix::Lt, Expr::atom("threadIdx.x"), Expr::atom(format!("{first}u")));
+                choice(whole, all, Expr::atom(format!("{part:#x}")))
+            }
+            None => all,
+        };
+        let mut args = vec![members];
+        for &operand in operands {
+            args.push(self.typed_value(operand)?);
+        }
+        // The functions of CUDA take numbers of these types.
+        let plain = match self.function.ty(operands[0]) {
+            Type::Scalar(s) => s.size() >= 4,
+            _ => false,
+        };
+        let (name, helper) = match exchange.ask {
+            Ask::Ballot => return Ok(Expr::call("__ballot_sync", args)),
+            Ask::Match => return Ok(Expr::call("__match_any_sync", args)),
+            Ask::Shuffle => ("__shfl_sync", Helper::WarpShuffle),
+            Ask::Up => ("__shfl_up_sync", Helper::WarpUp),
+            Ask::Down => ("__shfl_down_sync", Helper::WarpDown),
+            Ask::Xor => ("__shfl_xor_sync", Helper::WarpXor),
+        };
+        Ok(Expr::call(if plain { name } else { self.prelude.helper(helper) }, args))
     }
 
     fn atomic(&mut self, inst: &Inst, op: AtomicOp, access: &Access, value: ValueId) -> Result<Expr, Fault> {
@@ -534,6 +566,11 @@ impl Translator<'_> {
     }
 
     pub fn declare_compound(&mut self, target: &Expr, ty: Type, value: &Expr) {
+        // `x = c ? x + a : x` becomes `if (c) x += a`.
+        if let Expr::Conditional(_, a, b) = value {
+            self.declare_compound(target, ty, a);
+            self.declare_compound(target, ty, b);
+        }
         if let Expr::Infix(op, a, _) = value
             && op.has_assignment()
             && **a == *target

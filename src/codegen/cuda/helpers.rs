@@ -19,9 +19,33 @@ pub enum Helper {
     RoundToOdd,
     IntRoundToOdd,
     FmaRoundToOdd,
+    WarpShuffle,
+    WarpUp,
+    WarpDown,
+    WarpXor,
     AtomicBits,
     AtomicUpdate,
     AtomicCas,
+}
+
+/// A shuffle of values that are no words.
+macro_rules! by_words {
+    ($name:literal, $shuffle:literal) => {
+        concat!(
+            "// Of any value, word by word.\n",
+            "template <typename T> static __device__ T ",
+            $name,
+            "(unsigned threads, T value, int n) {\n",
+            "    unsigned words[(sizeof(T) + 3) / 4] = {};\n",
+            "    memcpy(words, &value, sizeof(T));\n",
+            "    for (unsigned &word : words) word = ",
+            $shuffle,
+            "(threads, word, n);\n",
+            "    memcpy(&value, words, sizeof(T));\n",
+            "    return value;\n",
+            "}\n"
+        )
+    };
 }
 
 impl Helper {
@@ -37,6 +61,10 @@ impl Helper {
             Helper::Saturate => "saturate",
             Helper::RoundToOdd | Helper::IntRoundToOdd => "round_to_odd",
             Helper::FmaRoundToOdd => "fma_round_to_odd",
+            Helper::WarpShuffle => "warp_shuffle",
+            Helper::WarpUp => "warp_shuffle_up",
+            Helper::WarpDown => "warp_shuffle_down",
+            Helper::WarpXor => "warp_shuffle_xor",
             Helper::AtomicBits => "bits_of",
             Helper::AtomicUpdate => "atomic_update",
             Helper::AtomicCas => "compare_and_swap",
@@ -57,6 +85,10 @@ impl Helper {
         "saturate",
         "round_to_odd",
         "fma_round_to_odd",
+        "warp_shuffle",
+        "warp_shuffle_up",
+        "warp_shuffle_down",
+        "warp_shuffle_xor",
         "bits_of",
         "atomic_update",
         "compare_and_swap",
@@ -100,6 +132,10 @@ template <typename T> static __device__ T take(T &place) {
 }
 "
             }
+            Helper::WarpShuffle => by_words!("warp_shuffle", "__shfl_sync"),
+            Helper::WarpUp => by_words!("warp_shuffle_up", "__shfl_up_sync"),
+            Helper::WarpDown => by_words!("warp_shuffle_down", "__shfl_down_sync"),
+            Helper::WarpXor => by_words!("warp_shuffle_xor", "__shfl_xor_sync"),
             Helper::SafeDiv => {
                 "\
 // Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.

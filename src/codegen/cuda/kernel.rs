@@ -14,6 +14,7 @@ use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
 use crate::ids::IdList;
 use crate::ir::{FuncId, Function, Phase, ResultRole, Step, TapeRole};
+use crate::passes::block_threads::own_threads;
 use crate::types::{StructTable, Type};
 
 /// A variable's name and type, for the printer.
@@ -261,7 +262,12 @@ fn kernel(
         print::statements(&mut out, &body.stmts, 1, named);
         out.push_str("}\n\n");
     }
-    out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &all, false));
+    let threads = own_threads(function);
+    let bounds = threads.map_or(String::new(), |threads| format!(" __launch_bounds__({threads})"));
+    out.push_str(&signature(&format!("extern \"C\" __global__ void{bounds} {entry}"), &all, false));
+    if let Some(threads) = threads {
+        print::line(&mut out, 1, &format!("if (blockDim.x != {threads}) __trap();"));
+    }
     print::statements(&mut out, arrays, 1, named);
     print::statements(&mut out, defaults, 1, named);
     let (first, stride) = match function.by_block {

@@ -122,6 +122,8 @@ fn derived_name(
         Op::Atomic { .. } | Op::AtomicCas { .. } => "old".to_string(),
         Op::LocalArray => "buffer".to_string(),
         Op::SharedArray => "tile".to_string(),
+        Op::Exchange(exchange, _) if exchange.ask.shuffles() => "shuffled".to_string(),
+        Op::Exchange(..) => "threads".to_string(),
         Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i").to_string(),
         Op::BlockDim => "block_size".to_string(),
         Op::Lane => "lane".to_string(),

@@ -186,7 +186,9 @@ impl Planner<'_> {
         let [result] = inst.results[..] else { return };
         let mut cost = self.tree_cost(inst, operands);
         cost.reads |= effects.reads;
-        if !effects.is_pure() || !self.has_expression(inst, &mut cost) {
+        // What all threads of a warp do stands in no expression of which they may skip a part.
+        let together = inst.op.properties().convergent && !matches!(inst.op, Op::Call(..));
+        if together || !effects.is_pure() || !self.has_expression(inst, &mut cost) {
             return;
         }
         // Too long a line: its longest part becomes a variable.

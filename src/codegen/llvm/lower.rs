@@ -566,6 +566,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 }
                 given
             }
+            Op::Exchange(exchange, operands) => self.exchange(frame, *exchange, operands),
             Op::Print { format, args } => {
                 self.print(frame, format, args);
                 return;

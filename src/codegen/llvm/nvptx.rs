@@ -26,6 +26,7 @@ use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::limits::MAX_PARAMETER_BYTES;
+use crate::passes::block_threads::own_threads;
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
@@ -354,6 +355,9 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         .collect();
     let made = ll.add_function(&abi::device_entry(&function.source_name, function.phase), None, &llvm_types, false);
     ll.set_ptx_kernel(made);
+    if let Some(threads) = own_threads(function) {
+        ll.add_attribute(made, AttributeLoc::Function, Attribute::Text("nvvm.reqntid", &threads.to_string()));
+    }
     state.enter(made, kernel);
     for (n, p) in passing.iter().enumerate() {
         if let Passing::Bytes(layout) = p {

@@ -1,4 +1,4 @@
-//! How do the threads of a warp add to one place? Where the address is the same for every thread of the launch, a whole
+//! How do the threads of a warp tell each other values, and add to one place? Where the address is the same for every thread of the launch, a whole
 //! warp sums its operands through shuffles and one thread brings the sum to memory: 1 atomic instead of 32 that wait for
 //! each other. For floats only: the assembler does this for integers itself (`REDUX`).
 //!
@@ -12,15 +12,18 @@
 
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::control::Join;
+use super::flatten::{LeafKind, leaves};
 use super::lower::{Frame, Lower, Scalars};
-use crate::ir::{Access, AtomicOp, Inst, Op};
+use crate::ir::{Access, Ask, AtomicOp, Exchange, Inst, Op, ValueId};
 use crate::types::{Scalar, Type};
 
 /// Sums of more scalars than this take more shuffles than they save.
 const MAX_SCALARS: usize = 16;
 const ALL_LANES: i32 = -1;
-/// `shfl.sync.down` within the whole warp (PTX ISA, "shfl.sync": the last lane, no segments).
-const WHOLE_WARP: i32 = 31;
+/// The lane that is the bound of a shuffle within the whole warp: of `up` the first, of all others the last (PTX ISA, "shfl.sync": no
+/// segments).
+const FIRST_LANE: i32 = 0;
+const LAST_LANE: i32 = 31;
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
@@ -93,21 +96,86 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         });
     }
 
+    /// What the threads of a warp tell each other. On the host a warp is one thread.
+    pub fn exchange(&mut self, frame: &Frame<'a, 'ctx>, exchange: Exchange, operands: &[ValueId]) -> Scalars<'ctx> {
+        let ll = self.ll;
+        if !self.target.is_gpu() {
+            return match exchange.ask {
+                Ask::Match => Scalars::from_slice(&[ll.const_i32(1)]),
+                Ask::Ballot => Scalars::from_slice(&[ll.zext(frame.scalar(operands[0]), ll.i32())]),
+                _ => frame.flat(&operands[..1]),
+            };
+        }
+        // Or LLVM would copy the code around it into branches that threads of a warp take differently.
+        ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        let members = match exchange.part() {
+            Some((0, part)) => ll.const_i32(part as i32),
+            Some((first, part)) => {
+                let last = ll.icmp(IntPredicate::UGE, self.lane(), ll.const_i32(first as i32));
+                ll.select(last, ll.const_i32(part as i32), ll.const_i32(ALL_LANES))
+            }
+            None => ll.const_i32(ALL_LANES),
+        };
+        match exchange.ask {
+            Ask::Ballot => {
+                let holds = frame.scalar(operands[0]);
+                Scalars::from_slice(&[ll.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[members, holds])])
+            }
+            Ask::Match => {
+                let s = frame.scalar_ty(operands[0]);
+                let (value, name) = match s.size() {
+                    8 => (frame.scalar(operands[0]), "llvm.nvvm.match.any.sync.i64"),
+                    4 => (frame.scalar(operands[0]), "llvm.nvvm.match.any.sync.i32"),
+                    _ => (ll.zext(frame.scalar(operands[0]), ll.i32()), "llvm.nvvm.match.any.sync.i32"),
+                };
+                Scalars::from_slice(&[ll.intrinsic(name, &[], &[members, value])])
+            }
+            ask => {
+                let by = frame.scalar(operands[1]);
+                let leaves = leaves(frame.ty(operands[0]), &self.ir.structs);
+                let values = frame.flat(&operands[..1]);
+                let shuffled = leaves.iter().zip(values).map(|(leaf, value)| match leaf.kind {
+                    LeafKind::Scalar(s) => self.shuffle(ask, s, members, value, by),
+                    // Of an array in a struct.
+                    LeafKind::Pointer => {
+                        let address = ll.ptr_to_int(value, ll.i64());
+                        let address = self.shuffle(ask, Scalar::U64, members, address, by);
+                        ll.int_to_ptr(address, ll.ty(value))
+                    }
+                    LeafKind::Local => value,
+                });
+                shuffled.collect()
+            }
+        }
+    }
+
     /// The value of the lane `distance` above in a whole warp; where there is none, the lane's own.
     fn shuffle_down(&self, s: Scalar, value: Val<'ctx>, distance: i32) -> Val<'ctx> {
+        self.shuffle(Ask::Down, s, self.ll.const_i32(ALL_LANES), value, self.ll.const_i32(distance))
+    }
+
+    /// Values of 64 bits go in two halves.
+    fn shuffle(&self, ask: Ask, s: Scalar, members: Val<'ctx>, value: Val<'ctx>, by: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
-        let shuffle = |name, value| {
-            ll.intrinsic(name, &[], &[ll.const_i32(ALL_LANES), value, ll.const_i32(distance), ll.const_i32(WHOLE_WARP)])
+        let (of_float, of_int, bound) = match ask {
+            Ask::Up => ("llvm.nvvm.shfl.sync.up.f32", "llvm.nvvm.shfl.sync.up.i32", FIRST_LANE),
+            Ask::Down => ("llvm.nvvm.shfl.sync.down.f32", "llvm.nvvm.shfl.sync.down.i32", LAST_LANE),
+            Ask::Xor => ("llvm.nvvm.shfl.sync.bfly.f32", "llvm.nvvm.shfl.sync.bfly.i32", LAST_LANE),
+            _ => ("llvm.nvvm.shfl.sync.idx.f32", "llvm.nvvm.shfl.sync.idx.i32", LAST_LANE),
         };
+        let shuffle = |name, value| ll.intrinsic(name, &[], &[members, value, by, ll.const_i32(bound)]);
         if s == Scalar::F32 {
-            return shuffle("llvm.nvvm.shfl.sync.down.f32", value);
+            return shuffle(of_float, value);
         }
         let bits = self.ops.to_bits(s, value);
         if s.size() < 4 {
-            let other = shuffle("llvm.nvvm.shfl.sync.down.i32", ll.zext(bits, ll.i32()));
+            let other = shuffle(of_int, ll.zext(bits, ll.i32()));
             return self.ops.from_bits(s, ll.trunc(other, ll.ty(bits)));
         }
-        let half = |bits| shuffle("llvm.nvvm.shfl.sync.down.i32", ll.trunc(bits, ll.i32()));
+        if s.size() == 4 {
+            return self.ops.from_bits(s, shuffle(of_int, bits));
+        }
+        let half = |bits| shuffle(of_int, ll.trunc(bits, ll.i32()));
         let (low, high) = (half(bits), half(ll.lshr(bits, ll.const_i64(32))));
         let high = ll.shl(ll.zext(high, ll.i64()), ll.const_i64(32));
         self.ops.from_bits(s, ll.or(high, ll.zext(low, ll.i64())))

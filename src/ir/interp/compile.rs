@@ -7,7 +7,7 @@ use super::ops;
 use super::product::{Multiply, Tile};
 use crate::abi::argument_layout;
 use crate::ir::{
-    Access, AtomicOp, BlockId, Check, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId,
+    Access, Ask, AtomicOp, BlockId, Check, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId,
     ViewIndex,
 };
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
@@ -261,6 +261,14 @@ impl<'m, 't> Compiler<'m, 't> {
                 Code::Product(Box::new(Multiply::new(*product, tiles, kept)))
             }
             Op::Product(..) => Code::Clear { to, count },
+            // A warp is one thread, and what it asks is its own.
+            Op::Exchange(exchange, args) => match exchange.ask {
+                Ask::Match => Code::Set { to, bits: 1 },
+                _ => {
+                    let list = Box::new([Move { from: self.slot(args[0]), to, count: self.count_of(args[0]) }]);
+                    Code::Move(Moves { list, overlap: false })
+                }
+            },
             Op::Copy(size, args) => {
                 let indices = [0, 1, 2, 3].map(|n| self.next + n);
                 self.next += 4;

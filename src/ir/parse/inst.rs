@@ -181,6 +181,18 @@ impl<'t> Parser<'t> {
                 }
                 Op::Copy(size, args)
             }
+            "exchange" => {
+                let ask = self.word("what is asked")?;
+                let Some(ask) = Ask::ALL.into_iter().find(|a| a.name() == ask) else {
+                    return self.error(format!("nothing that threads ask is called `{ask}`"));
+                };
+                let threads = self.number()?;
+                let mut args = Values::new();
+                while self.eat_mark(',') {
+                    args.push(self.value()?);
+                }
+                Op::Exchange(Exchange { ask, threads }, args)
+            }
             "print" => {
                 let format = self.text()?;
                 let mut args = Values::new();

@@ -228,6 +228,19 @@ impl Typing<'_> {
                 check(self.ty(row) == I32 && self.ty(column) == I32, "an index is not int32")?;
                 Ok(Types::new())
             }
+            Op::Exchange(exchange, args) => {
+                let names_thread = exchange.ask.shuffles();
+                check((1..=1024).contains(&exchange.threads), "a block has 1 to 1024 threads")?;
+                check(args.len() == 1 + usize::from(names_thread), "it has another number of operands")?;
+                let ty = self.ty(args[0]);
+                match exchange.ask {
+                    Ask::Ballot => check(ty == BOOL, "the condition is not bool")?,
+                    Ask::Match => check(ty.is_int() && ty != BOOL, "the value is not an integer")?,
+                    _ => check(ty.element().is_some(), "the value is no element of an array")?,
+                }
+                check(args[1..].iter().all(|&v| self.ty(v) == I32), "the thread is not int32")?;
+                one(if names_thread { ty } else { Type::Scalar(Scalar::U32) })
+            }
             Op::Print { args, .. } => {
                 check(args.iter().all(|&a| self.ty(a).as_scalar().is_some()), "only scalars are printed")?;
                 Ok(Types::new())

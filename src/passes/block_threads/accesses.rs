@@ -6,7 +6,7 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
+use crate::ir::{BinaryOp, BlockId, CompareOp, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
 use crate::passes::loops::trips;
 use crate::types::Type;
 
@@ -181,6 +181,8 @@ pub(super) struct Region<'a> {
     /// By the variables of loops between constants that count by 1: how many values they have.
     pub counts: &'a IdMap<ValueId, u64>,
     pub touches: Vec<Touch>,
+    /// What holds where a touch is.
+    pub guards: IdMap<InstId, Vec<ValueId>>,
     /// What is defined in it: other in every iteration.
     pub inside: IdSet<ValueId>,
 }
@@ -200,7 +202,10 @@ impl Region<'_> {
         self.touches.iter().filter(|touch| touch.kind != Kind::Read && self.is_outside(&touch.memory)).all(|write| {
             self.touches.iter().all(|other| {
                 let both_atomic = write.kind == Kind::Atomic && other.kind == Kind::Atomic;
-                both_atomic || !self.may_meet(&write.memory, &other.memory) || self.differ(write, other, variable)
+                both_atomic
+                    || !self.may_meet(&write.memory, &other.memory)
+                    || self.are_of_one_iteration(write, other, variable)
+                    || self.differ(write, other, variable)
             })
         })
     }
@@ -210,6 +215,59 @@ impl Region<'_> {
             (Memory::Global(a), Memory::Global(b)) => a == b || *a == Root::Unknown || *b == Root::Unknown,
             _ => a == b,
         }
+    }
+
+    /// Whether both are done only in the iteration in which the variable is one certain number.
+    fn are_of_one_iteration(&self, a: &Touch, b: &Touch, variable: ValueId) -> bool {
+        let certain = |touch: &Touch| {
+            let conditions = self.guards.get(&touch.at).into_iter().flatten();
+            conditions.filter_map(|&condition| self.equal(condition, variable)).next()
+        };
+        certain(a).is_some_and(|number| certain(b) == Some(number))
+    }
+
+    /// What a condition says that a value equals, if that is the same in all iterations.
+    fn equal(&self, condition: ValueId, value: ValueId) -> Option<Sum> {
+        let Some(&Op::Compare(CompareOp::Eq, a, b)) = self.function.def(condition).map(|inst| &inst.op) else {
+            return None;
+        };
+        let other = if a == value { b } else { a };
+        let sum = Sum::of(self.function, other);
+        (a == value || b == value).then_some(sum).filter(|sum| sum.terms.keys().all(|term| !self.inside.contains(term)))
+    }
+
+    /// Whether both are the variable over a number by which it has no remainder, or always the same.
+    fn is_quotient(&self, [a, b]: [&Touch; 2], [i, j]: [ValueId; 2], variable: ValueId) -> bool {
+        let op = |v: ValueId| self.function.def(v).map(|inst| &inst.op);
+        let int = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
+        let by = |index: ValueId| match op(index) {
+            Some(&Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv, of, by)) if of == variable => {
+                int(by).filter(|&by| by > 0)
+            }
+            _ => None,
+        };
+        let Some(divisor) = by(i).filter(|&divisor| by(j) == Some(divisor)) else { return false };
+        let rest = |touch: &Touch| {
+            let conditions = self.guards.get(&touch.at).into_iter().flatten();
+            conditions
+                .filter_map(|&condition| match op(condition) {
+                    Some(&Op::Compare(CompareOp::Eq, rest, number)) => match op(rest) {
+                        Some(&Op::Binary(BinaryOp::Rem, of, by)) if of == variable && int(by) == Some(divisor) => {
+                            int(number)
+                        }
+                        Some(&Op::Binary(BinaryOp::And, of, mask))
+                            if of == variable && divisor & (divisor - 1) == 0 && int(mask) == Some(divisor - 1) =>
+                        {
+                            // Of negative numbers, only a rest of zero is the quotient's.
+                            int(number).filter(|&number| number == 0)
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                })
+                .next()
+        };
+        rest(a).is_some_and(|number| rest(b) == Some(number))
     }
 
     /// Whether the elements are others in iterations that differ in the variable.
@@ -226,6 +284,7 @@ impl Region<'_> {
                 && (self.moves_with(i, j, variable)
                     || self.is_far_from(i, j, variable)
                     || self.is_digit(i, j, variable)
+                    || self.is_quotient([a, b], [i, j], variable)
                     || self.is_below(i, j)
                     || self.is_below(j, i))
         })
@@ -307,6 +366,36 @@ impl Region<'_> {
         let ValueDef::Param(block, 0) = self.function.values[variable].def else { return None };
         self.loops.get(&block).copied()
     }
+}
+
+/// The conditions under which the accesses in a block stand, by instruction.
+pub(super) fn guards(function: &Function, block: BlockId) -> IdMap<InstId, Vec<ValueId>> {
+    fn search(function: &Function, block: BlockId, held: &mut Vec<ValueId>, found: &mut IdMap<InstId, Vec<ValueId>>) {
+        for &id in &function.blocks[block].insts {
+            let op = &function.insts[id].op;
+            if !held.is_empty() && op.access().is_some() {
+                found.insert(id, held.clone());
+            }
+            if let &Op::If { condition, then, otherwise } = op {
+                let before = held.len();
+                let mut all = vec![condition];
+                while let Some(condition) = all.pop() {
+                    match function.def(condition).map(|inst| &inst.op) {
+                        Some(&Op::Binary(BinaryOp::And, a, b)) => all.extend([a, b]),
+                        _ => held.push(condition),
+                    }
+                }
+                search(function, then, held, found);
+                held.truncate(before);
+                search(function, otherwise, held, found);
+            } else {
+                op.blocks().iter().for_each(|&nested| search(function, nested, held, found));
+            }
+        }
+    }
+    let mut found = IdMap::default();
+    search(function, block, &mut Vec::new(), &mut found);
+    found
 }
 
 fn greatest_divisor(a: i128, b: i128) -> i128 {

@@ -22,6 +22,8 @@
 //! | `deal` | carries the plans out |
 //! | `rows` | how long are the rows of tiles that are multiplied? |
 //! | `accumulators` | which products stay in registers through a loop? |
+//! | `warps` | what do the threads of a warp tell each other without memory? |
+//! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `barriers` | where must threads wait for each other? |
 
@@ -30,11 +32,13 @@ mod accumulators;
 mod barriers;
 mod deal;
 pub(super) mod fill;
+mod own;
 pub(super) mod plan;
 mod products;
 mod registers;
 mod rows;
 mod tensor;
+mod warps;
 
 use std::borrow::Cow;
 
@@ -99,17 +103,34 @@ pub fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<Multipli
 
 fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) -> Result<Function, Refused> {
     let mut function = whole(module, id, effects)?;
-    let plans = plan::plan(&function, effects, tensor);
+    let threads = own_threads(&function);
+    let plans = match threads {
+        Some(threads) => warps::ask(&mut function, &module.structs, effects, tensor, threads),
+        None => plan::plan(&function, effects, tensor),
+    };
     let shared = deal::deal(&mut function, effects, &plans);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
         rows::lengthen(&mut function, &module.structs, MOST_BYTES);
     }
+    if let Some(threads) = threads {
+        own::keep(&mut function, effects, &shared.shares, threads);
+    }
     registers::keep(&mut function, effects, &shared.shares);
     barriers::place(&mut function, effects, &shared.shares);
+    if let Some(threads) = threads {
+        own::straighten(&mut function, &shared.shares, threads);
+        pipelines::small_tiles(&mut function, &module.structs, effects);
+    }
     fold_known(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
     Ok(function)
+}
+
+/// How many threads a block has where they have values of their own: exactly these, so each has one iteration of a loop over them. Other
+/// kernels do with any number.
+pub fn own_threads(function: &Function) -> Option<u32> {
+    function.lanes.map(|lanes| lanes.threads).filter(|&threads| function.by_block && threads > 1)
 }
 
 /// The kernel with the functions that matter in it, its products parted: what is shared out.

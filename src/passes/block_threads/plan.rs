@@ -9,7 +9,7 @@
 //!
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
-use super::accesses::{Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
+use super::accesses::{Kind, Memory, Region, all_touches, counts, defined_in, guards, upward_loops};
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
 use crate::analysis::effects::EffectTable;
@@ -231,6 +231,7 @@ impl Planner<'_> {
             loops: &self.loops,
             counts: &self.counts,
             touches: all_touches(function, self.effects, first.body),
+            guards: guards(function, first.body),
             inside: defined_in(function, first.body),
         };
         let private = |touch: &super::accesses::Touch| {

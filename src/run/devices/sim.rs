@@ -223,6 +223,10 @@ impl Kernel {
             let (threads, most) = (bounds.size, i32::MAX);
             return Err(fail(Code::E1107, format!("the launch has {threads} threads; one on a GPU can have {most}")));
         }
+        if let Some(threads) = self.code.required_threads.filter(|&threads| threads != u64::from(block_dim)) {
+            let message = format!("the kernel is made for blocks of {threads} threads, not {block_dim}");
+            return Err(fail(Code::E1006, message));
+        }
         // Code for any grid is run on half of one, so that threads do several tasks.
         let blocks = if self.grid == Grid::Any { blocks.div_ceil(2) } else { blocks };
         Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: 0 })
