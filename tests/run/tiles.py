@@ -208,6 +208,43 @@ def tiled(kernel, dim, args, expect, **more):
     return case(kernel, dim, args, expect, block_dim=block_dim, **more)
 
 
+@wp.func
+def row_of(t: Any, r: int):
+    return t[r]
+
+
+@wp.func
+def middle(t: Any):
+    return t[1:5]
+
+
+@wp.func
+def either(t: Any, r: int):
+    if r > 0:
+        return t[2]
+    return t[0, 0:6]
+
+
+@wp.func
+def turned(indices: Any):
+    return indices[::-1]
+
+
+@wp.kernel
+def parts_given_back(x: wp.array3d(dtype=float), out: wp.array3d(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x[i], shape=(4, 6))
+    row = row_of(t, 1)
+    inner = middle(row)
+    # What was given back is a tile of its own.
+    t[1, 2] = 100.0
+    row[0] = 50.0
+    wp.tile_store(out[i, 0], inner)
+    wp.tile_store(out[i, 1], either(t, i))
+    wp.tile_store(out[i, 2], t[1] + row)
+    wp.tile_store(out[i, 3], t[turned(wp.tile_arange(0, 4, dtype=int))][0])
+
+
 def cases():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(5, 9)).astype(np.float32)
@@ -339,3 +376,10 @@ def cases():
         g[3] = t[:2, 3:5].sum()
         g[4] = t[3, 4:].sum()
     yield tiled("written_views", 2, dict(x=x, out=np.zeros((2, 4, 6)), got=np.zeros((2, 5)), at=1), dict(out=out, got=got))
+    out = np.zeros((2, 4, 6), np.float32)
+    for i in range(2):
+        t, row = x[i].copy(), x[i][1].copy()
+        out[i, 0, :4] = row[1:5]
+        t[1, 2], row[0] = 100.0, 50.0
+        out[i, 1], out[i, 2], out[i, 3] = t[2] if i > 0 else t[0], t[1] + row, t[3]
+    yield tiled("parts_given_back", 2, dict(x=x, out=np.zeros((2, 4, 6))), dict(out=out))

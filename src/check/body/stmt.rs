@@ -654,6 +654,12 @@ impl Body<'_, '_> {
                 }
                 Operand::Results(call, types) if types.len() > 1 => (types, StmtKind::ReturnCall(call)),
                 operand => {
+                    // A part of a tile is given as a tile of its own.
+                    let part = if self.is_view(&operand) { self.tile_elements(&operand) } else { None };
+                    let operand = match part {
+                        Some(elements) => Operand::Tile(self.kept(elements, span)?),
+                        None => operand,
+                    };
                     let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
                     let expr = match known {
                         Some(ty) => self.coerce(operand, ty, value.span)?,

@@ -207,24 +207,33 @@ impl Body<'_, '_> {
         if !self.is_tile(base) {
             return Ok(None);
         }
-        let mut found = None;
-        for (axis, index) in indices.iter().enumerate() {
-            let may_be_tile = match &index.kind {
-                ast::ExprKind::Name(name) => match self.scope.get(name.as_str()) {
-                    Some(Binding::Local(id)) => matches!(self.locals[*id].ty, Type::Local(_)),
-                    Some(Binding::Alias(operand)) => self.is_tile(operand),
-                    _ => false,
-                },
-                ast::ExprKind::Call { .. } | ast::ExprKind::Binary { .. } => {
-                    let text = self.c.sources.text(index.span);
-                    text.contains("tile") && !text.contains(']')
-                }
-                ast::ExprKind::Subscript { .. } => self.c.sources.text(index.span).contains(':'),
+        let names_tile = |expr: &ast::Expr| match &expr.kind {
+            ast::ExprKind::Name(name) => match self.scope.get(name.as_str()) {
+                Some(Binding::Local(id)) => matches!(self.locals[*id].ty, Type::Local(_)),
+                Some(Binding::Alias(operand)) => self.is_tile(operand),
                 _ => false,
-            };
-            if may_be_tile {
-                let operand = self.expr(index)?;
-                found = self.tile_elements(&operand).map(|elements| (axis, Elements { span: index.span, ..elements }));
+            },
+            _ => false,
+        };
+        let may_be_tile = |index: &ast::Expr| match &index.kind {
+            ast::ExprKind::Name(_) => names_tile(index),
+            ast::ExprKind::Call { args, .. } if args.iter().any(|arg| names_tile(&arg.value)) => true,
+            ast::ExprKind::Call { .. } | ast::ExprKind::Binary { .. } => {
+                let text = self.c.sources.text(index.span);
+                text.contains("tile") && !text.contains(']')
+            }
+            ast::ExprKind::Subscript { .. } => self.c.sources.text(index.span).contains(':'),
+            _ => false,
+        };
+        let candidates: Vec<usize> = (0..indices.len()).filter(|&axis| may_be_tile(&indices[axis])).collect();
+        let mut found = None;
+        for axis in candidates {
+            let (index, before) = (&indices[axis], self.pending.len());
+            let operand = self.expr(index)?;
+            match self.tile_elements(&operand) {
+                Some(elements) => found = Some((axis, Elements { span: index.span, ..elements })),
+                // A number after all, which is looked at again as one.
+                None => self.pending.truncate(before),
             }
         }
         let Some((axis, picked)) = found else { return Ok(None) };
