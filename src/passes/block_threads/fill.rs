@@ -79,16 +79,16 @@ fn mentions(function: &Function, inst: &Inst, array: ValueId) -> bool {
     found
 }
 
-/// Whether the loops that are dealt out go, one for each dimension, over all elements of a tile.
+/// Whether the loops that are dealt out go over all elements of a tile: one for each dimension, but for those of one element.
 fn covers(function: &Function, nest: &Nest, array: ValueId, indices: &[ValueId]) -> bool {
     let Type::Local(ty) = function.ty(array) else { return false };
-    let dealt: Vec<&Level> = nest.dealt().collect();
-    dealt.len() == indices.len()
-        && dealt
-            .iter()
-            .zip(indices)
-            .zip(ty.extents())
-            .all(|((level, &index), &extent)| level.variable == index && level.known == Some((0, extent.into())))
+    let mut dealt = nest.dealt();
+    let each = indices.iter().zip(ty.extents()).all(|(&index, &extent)| {
+        let single = extent == 1 && function.as_const(index).and_then(|c| c.as_int()) == Some(0);
+        let along = |level: &Level| level.variable == index && level.known == Some((0, extent.into()));
+        single || dealt.next().is_some_and(along)
+    });
+    each && dealt.next().is_none()
 }
 
 fn sets_all(function: &Function, effects: &EffectTable, nest: &Nest, array: ValueId) -> bool {
@@ -105,8 +105,10 @@ fn sets_all(function: &Function, effects: &EffectTable, nest: &Nest, array: Valu
 }
 
 fn keeps_to_own(function: &Function, effects: &EffectTable, nest: &Nest, array: ValueId) -> bool {
+    // An element is cleared at the indices of the loops.
+    let by_loops = |indices: &[ValueId]| nest.dealt().count() == indices.len() && covers(function, nest, array, indices);
     let touches = all_touches(function, effects, nest.loops[0].body);
     touches.iter().filter(|t| t.memory == Memory::Block(array)).all(|touch| {
-        touch.array == array && touch.indices.as_ref().is_some_and(|indices| covers(function, nest, array, indices))
+        touch.array == array && touch.indices.as_ref().is_some_and(|indices| by_loops(indices))
     })
 }
