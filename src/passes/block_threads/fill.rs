@@ -106,9 +106,11 @@ fn sets_all(function: &Function, effects: &EffectTable, nest: &Nest, array: Valu
 
 fn keeps_to_own(function: &Function, effects: &EffectTable, nest: &Nest, array: ValueId) -> bool {
     // An element is cleared at the indices of the loops.
-    let by_loops = |indices: &[ValueId]| nest.dealt().count() == indices.len() && covers(function, nest, array, indices);
+    let by_loops =
+        |indices: &[ValueId]| nest.dealt().count() == indices.len() && covers(function, nest, array, indices);
     let touches = all_touches(function, effects, nest.loops[0].body);
-    touches.iter().filter(|t| t.memory == Memory::Block(array)).all(|touch| {
-        touch.array == array && touch.indices.as_ref().is_some_and(|indices| by_loops(indices))
-    })
+    touches
+        .iter()
+        .filter(|t| t.memory == Memory::Block(array))
+        .all(|touch| touch.array == array && touch.indices.as_ref().is_some_and(|indices| by_loops(indices)))
 }
