@@ -198,7 +198,7 @@ class Program:
             source = function._kc_source
             names = {**source.around, **namespace(function)}
             types = self.types if source is self.source else {}
-            lines, aliases = self._lines(source, names, types, imports)
+            lines, aliases = self._lines(source, names, types, imports, _name_of_language(source, names))
             indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
             head = [f"{indent}@{_ALIAS}.{role}"]
             if indent and indent != inside:
@@ -231,20 +231,20 @@ class Program:
             into, other = left.pop()
             left += [(into.setdefault(part, {}), below) for part, below in other.items()]
 
-    def _lines(self, source: Source, names, types, imports):
+    def _lines(self, source: Source, names, types, imports, own):
         """The lines of a function from `def` on, and the names in its annotations that gave way."""
         node = source.node
         first, last = node.lineno, node.end_lineno
         lines = [line.rstrip("\r\n") for line in source.lines[first - 1 : last]]
         _unquote(node, lines, first)
-        aliases = self._aliases(node, names, types, lines, first, imports)
+        aliases = self._aliases(node, names, types, lines, first, imports, own)
         if node.end_col_offset is not None:
             lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
         return lines, aliases
 
-    def _aliases(self, node, names, types, lines, first, imports) -> set:
+    def _aliases(self, node, names, types, lines, first, imports, own) -> set:
         """Names that stand for array types give way to the types in annotations: kc has no names for these. So do annotations
-        of generic kernels, to the types that they have.
+        of generic kernels, to the types that they have. ``own`` is how the text calls the kernel language's module.
         """
         found = set()
         annotated = [argument for argument in ast.walk(node.args) if getattr(argument, "annotation", None) is not None]
@@ -257,7 +257,7 @@ class Program:
                     continue
                 kind = names[annotation.id]
                 found.add(annotation.id)
-            text = self._type(kind, imports).replace("wp.", f"{_ALIAS}.")
+            text = self._type(kind, imports).replace("wp.", f"{own}.")
             start, end = annotation.lineno - first, annotation.end_lineno - first
             before = lines[start].encode()[: annotation.col_offset].decode()
             after = lines[end].encode()[annotation.end_col_offset :].decode()
@@ -368,6 +368,15 @@ class Program:
             imports.append(f"from {self._file_of(target)} import {target.__name__}")
             return target.__name__
         raise CompileError(f"error[E0310]: {kind!r} is no type of the kernel language", code="E0310")
+
+
+def _name_of_language(source, names) -> str:
+    """The program's own name for the module of the kernel language, where a function uses one."""
+    return next((name for name in source.uses.names if _is_language(names.get(name))), _ALIAS)
+
+
+def _is_language(value) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__ in ("kc", "kc.warp", "warp")
 
 
 def _array_word(value):
