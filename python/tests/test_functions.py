@@ -77,6 +77,7 @@ def test_overloads_and_rules():
     assert found["x"][0] == 7.0 and found["v"].tolist() == [[10.0, 10.0]]
 
 
+@pytest.mark.filterwarnings("ignore::kc.GradientWarning")
 def test_replay():
     @wp.kernel
     def use(x: wp.array(dtype=float), count: wp.array(dtype=int), places: wp.array(dtype=int), y: wp.array(dtype=float)):
