@@ -41,3 +41,9 @@ def test_what_is_too_new_is_found(tmp_path, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         needs.main([str(library)])
     assert ended.value.code is True
+
+
+def test_the_program_for_other_systems_runs():
+    program = pathlib.Path(__file__).parent / "smoke.py"
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("kc "), done.stderr
