@@ -54,7 +54,7 @@ class _Function(Function):
 
 def _maker(arrays):
     """Makes outputs where the arrays are."""
-    device = next((array.device for array in arrays if _is_on_gpu(array)), None)
+    device = next((array.device for array in arrays if _is_on_gpu(array)), "cpu" if arrays else None)
     return lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar), device=device)
 
 
@@ -108,7 +108,7 @@ class _Call:
 
     def zeros(self):
         """The outputs as they were before the launch, on the host."""
-        return {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in self.made.items()}
+        return {name: torch.zeros(shape, dtype=dtype, device="cpu") for name, (shape, dtype) in self.made.items()}
 
     def unchanged(self):
         for name, array, digest in self.versions:

@@ -13,10 +13,11 @@ use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{FuncId, Lanes, Module};
 use kc::run::devices::sim::Kernel;
-use kc::run::devices::{Executable as _, Job, Trial};
+use kc::run::Fail;
+use kc::run::devices::{self, Executable as _, How, Job, Trial};
 use kc::types::Type;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Memory};
 use crate::cpp;
 use crate::numbers::{number, ordinary};
 use crate::random::Random;
@@ -36,6 +37,8 @@ pub enum Way {
     SimLean,
     /// CUDA text as C++; programs that are exact.
     Cuda,
+    /// A real one, through its driver. Only a run that names it takes this way.
+    Gpu,
 }
 
 /// Processor time of this thread in microseconds, and of the compilers that it waited for.
@@ -50,7 +53,7 @@ fn spent() -> u64 {
 }
 
 /// What took how long, in microseconds: the front end with the interpreter, then each way.
-pub static TIMES: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+pub static TIMES: [AtomicU64; 9] = [const { AtomicU64::new(0) }; 9];
 
 fn timed<T>(slot: usize, work: impl FnOnce() -> T) -> T {
     let before = spent();
@@ -60,7 +63,13 @@ fn timed<T>(slot: usize, work: impl FnOnce() -> T) -> T {
 }
 
 impl Way {
-    pub const ALL: [Way; 7] = [Way::Host, Way::Unchecked, Way::Lean, Way::Plain, Way::Sim, Way::SimLean, Way::Cuda];
+    pub const ALL: [Way; 8] =
+        [Way::Host, Way::Unchecked, Way::Lean, Way::Plain, Way::Sim, Way::SimLean, Way::Cuda, Way::Gpu];
+
+    /// Those that any machine has.
+    pub fn usual() -> Vec<Way> {
+        Way::ALL.into_iter().filter(|&way| way != Way::Gpu).collect()
+    }
 
     /// As a variable of the environment has it.
     pub fn name(self) -> String {
@@ -73,7 +82,7 @@ impl Way {
             Way::Unchecked => (false, Opt::Full, Cpu::Native, Atomics::Plain),
             Way::Lean => (true, Opt::Lean, Cpu::Native, Atomics::Called),
             Way::Plain => (false, Opt::None, Cpu::V1, Atomics::Shared),
-            Way::Sim | Way::SimLean | Way::Cuda => return None,
+            Way::Sim | Way::SimLean | Way::Cuda | Way::Gpu => return None,
         };
         Some(HostOptions { checked, opt, cpu, atomics })
     }
@@ -185,7 +194,7 @@ impl<'a> Run<'a> {
         for ((e, f), (n, _)) in self.expected.arrays.iter().zip(&found.arrays).zip(arrays) {
             if let Some(at) = e.first_difference(f) {
                 let (place, scalar) = e.scalars[at];
-                let bits = |m: &crate::arguments::Memory| {
+                let bits = |m: &Memory| {
                     let bytes: Vec<u8> = m.words.iter().flat_map(|word| word.to_le_bytes()).collect();
                     let mut bits = [0; 8];
                     let size = scalar.size() as usize;
@@ -286,6 +295,13 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         }
         return;
     }
+    if way == Way::Gpu {
+        for run in alive {
+            let (kernel, bounds, block_dim) = (run.kernel, run.bounds, run.program.block_dim);
+            run.compare(way, module, &mut |arguments| on_gpu(module, kernel, &bounds, block_dim, arguments));
+        }
+        return;
+    }
     let opt = if way == Way::SimLean { Opt::Lean } else { Opt::Full };
     let options = PtxOptions {
         arch: Arch::DEFAULT,
@@ -325,6 +341,35 @@ fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: 
     if status.kind == HostStatus::OK { Ok(()) } else { Err(format!("host code reports error {}", status.kind)) }
 }
 
+fn on_gpu(
+    module: &Module,
+    kernel: FuncId,
+    bounds: &LaunchBounds,
+    block_dim: u32,
+    arguments: &mut Arguments,
+) -> Result<(), String> {
+    let how = How {
+        checked: false,
+        fmad: false,
+        tensor_cores: TensorCores::Off,
+        alone: true,
+        cpu: Cpu::Native,
+        trial: Trial::PLAIN,
+    };
+    let said = |e: Fail| format!("{} {} {:?}", e.code.name(), e.message, e.notes);
+    let code = devices::named("cuda").and_then(|gpu| devices::prepare(gpu, module, kernel, &how)).map_err(said)?;
+    let memory = memory_of(arguments);
+    let job = Job { block_dim, memory: &memory, ..Job::new(*bounds, arguments.block.as_ptr().cast(), 1) };
+    // SAFETY: the block describes memory that `arguments` own.
+    unsafe { code.run(module, &job) }.map(|_| ()).map_err(said)
+}
+
+/// Address and bytes of each array.
+fn memory_of(arguments: &Arguments) -> Vec<(u64, u64)> {
+    let piece = |m: &Memory| (m.words.as_ptr().expose_provenance() as u64, m.words.len() as u64 * 8);
+    arguments.arrays.iter().map(piece).collect()
+}
+
 fn on_simulator(
     module: &Module,
     code: &Kernel,
@@ -332,11 +377,7 @@ fn on_simulator(
     block_dim: u32,
     arguments: &mut Arguments,
 ) -> Result<(), String> {
-    let memory: Vec<(u64, u64)> = arguments
-        .arrays
-        .iter()
-        .map(|m| (m.words.as_ptr().expose_provenance() as u64, m.words.len() as u64 * 8))
-        .collect();
+    let memory = memory_of(arguments);
     let job = Job { block_dim, memory: &memory, ..Job::new(*bounds, arguments.block.as_ptr().cast(), 1) };
     // SAFETY: the block describes memory that `arguments` own.
     let report = unsafe { code.run(module, &job) }.map_err(|e| format!("{} {}", e.code.name(), e.message))?;

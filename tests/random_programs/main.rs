@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `KC_PROGRAMS_SEED=N` | begin with the program of this seed |
 //! | `KC_PROGRAMS_COUNT=N` | so many programs |
-//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda` |
+//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda`, `gpu`; without it all but `gpu`, which needs one |
 //! | `KC_PROGRAMS_TURNS=1` | each file in one of the ways only, in turn |
 //! | `KC_PROGRAMS_FILE=N` | so many programs in a file |
 //! | `KC_PROGRAMS_SHOW=1` | print the first one |
@@ -73,7 +73,7 @@ fn variable(name: &str) -> Option<u64> {
 
 /// The ways that the run is about.
 fn ways() -> Vec<Way> {
-    let Ok(names) = std::env::var("KC_PROGRAMS_WAYS") else { return Way::ALL.to_vec() };
+    let Ok(names) = std::env::var("KC_PROGRAMS_WAYS") else { return Way::usual() };
     let way = |name: &str| Way::ALL.into_iter().find(|way| way.name() == name);
     names.split(',').map(|name| way(name).unwrap_or_else(|| panic!("there is no way `{name}`"))).collect()
 }

@@ -30,7 +30,8 @@ def steps(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
 
 
 def double(*shape):
-    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) + 0.5
+    made = torch.rand(*shape, dtype=torch.float64, generator=torch.Generator("cpu").manual_seed(1), device="cpu") + 0.5
+    return made.to(torch.get_default_device())
 
 
 def leaf(*shape):

@@ -137,6 +137,8 @@ impl Checker<'_> {
         let id = self.made(name, source_name, params, Vec::new(), results, library, span);
         self.functions[id].body = vec![Stmt { kind: StmtKind::Return(zeros), span }];
         self.functions[id].derivative = Derivative::AdjointOf(primal);
+        self.functions[id].by_block = self.functions[primal].by_block;
+        self.functions[id].by_lane = self.functions[primal].by_lane;
         id
     }
 

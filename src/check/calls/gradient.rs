@@ -373,6 +373,7 @@ impl<'a> Body<'_, 'a> {
         let primal = &c.functions[of.id];
         let (name, source_name) = (format!("adj_{}", primal.name), format!("adj_{}", primal.source_name));
         let (results, by_ref) = (primal.results.clone(), primal.by_ref.clone());
+        let (on_tiles, by_lane) = (primal.by_block, primal.by_lane);
         let structs = c.structs.clone();
         let mut body = Body::new(c, mode, bindings);
         let mut params: Vec<(&str, Type, LocalId)> = Vec::new();
@@ -430,9 +431,18 @@ impl<'a> Body<'_, 'a> {
                     .label(at, "it writes adjoints: `wp.adjoint[x] += ...`"),
             );
         }
+        // How a kernel is run follows from its own code, before its gradient is made.
+        if body.by_block && !on_tiles || body.by_lane && !by_lane {
+            let what = if on_tiles { "needs the threads of a block" } else { "works on tiles" };
+            body.report(
+                Diagnostic::new(Code::E0622, format!("AD-CUSTOM: the gradient of `{}` {what}, and the function itself does not", rule.ast.name.text))
+                    .label(rule.ast.name.span, "a function and its gradient work on the same: threads, or blocks of them"),
+            );
+        }
         if body.failed {
             return Err(Reported);
         }
+        let (by_block, by_lane) = (body.by_block || on_tiles, body.by_lane || by_lane);
         let written = body.rule.take().map(|rule| rule.written).unwrap_or_default();
         let (locals, named): (IdVec<LocalId, Local>, _) = (body.locals, body.named);
         if !rule.library() {
@@ -443,8 +453,8 @@ impl<'a> Body<'_, 'a> {
             source_name,
             kernel_rank: None,
             library: rule.library(),
-            by_block: false,
-            by_lane: false,
+            by_block,
+            by_lane,
             cuda_name: None,
             native: None,
             locals,
