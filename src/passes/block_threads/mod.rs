@@ -25,6 +25,9 @@
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
+//! | `join` | which loops over elements does a thread go through as one? |
+//! | `triangle` | which factor of a matrix can be in its place? |
+//! | `slots` | which tiles can be in the same memory? |
 //! | `barriers` | where must threads wait for each other? |
 
 pub(super) mod accesses;
@@ -32,12 +35,15 @@ mod accumulators;
 mod barriers;
 mod deal;
 pub(super) mod fill;
+mod join;
 mod own;
 pub(super) mod plan;
 mod products;
 mod registers;
 mod rows;
+mod slots;
 mod tensor;
+mod triangle;
 mod warps;
 
 use std::borrow::Cow;
@@ -108,7 +114,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         Some(threads) => warps::ask(&mut function, &module.structs, effects, tensor, threads),
         None => plan::plan(&function, effects, tensor),
     };
-    let shared = deal::deal(&mut function, effects, &plans);
+    let mut shared = deal::deal(&mut function, effects, &plans);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
         rows::lengthen(&mut function, &module.structs, MOST_BYTES);
@@ -117,6 +123,9 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         own::keep(&mut function, effects, &shared.shares, threads);
     }
     registers::keep(&mut function, effects, &shared.shares);
+    join::join(&mut function, effects, &mut shared.shares);
+    triangle::take(&mut function, effects, &shared.shares);
+    slots::share(&mut function, effects, &shared.shares);
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
         own::straighten(&mut function, &shared.shares, threads);
