@@ -26,6 +26,7 @@
 //! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `join` | which loops over elements does a thread go through as one? |
+//! | `chunks` | which tiles are in registers although a block may have any number of threads? |
 //! | `triangle` | which factor of a matrix can be in its place? |
 //! | `slots` | which tiles can be in the same memory? |
 //! | `barriers` | where must threads wait for each other? |
@@ -33,6 +34,7 @@
 pub(super) mod accesses;
 mod accumulators;
 mod barriers;
+mod chunks;
 mod deal;
 pub(super) mod fill;
 mod join;
@@ -124,6 +126,9 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     }
     registers::keep(&mut function, effects, &shared.shares);
     join::join(&mut function, effects, &mut shared.shares);
+    if threads.is_none() {
+        chunks::keep(&mut function, effects, &mut shared.shares);
+    }
     triangle::take(&mut function, effects, &shared.shares);
     slots::share(&mut function, effects, &shared.shares);
     barriers::place(&mut function, effects, &shared.shares);

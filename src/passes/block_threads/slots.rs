@@ -22,8 +22,7 @@ pub(super) fn share(function: &mut Function, effects: &EffectTable, shares: &IdM
     if tiles.len() < 2 {
         return;
     }
-    let mut search =
-        Search { function, effects, shares, apart: BTreeSet::new(), heirs: Vec::new(), steps: IdMap::default() };
+    let mut search = Search::new(function, effects, shares);
     search.block(function.entry, Needed::new(), &Jumps::default());
     let places = places(function, &tiles, &search.apart, &search.heirs);
     if places.is_empty() {
@@ -47,6 +46,16 @@ pub(super) fn share(function: &mut Function, effects: &EffectTable, shares: &IdM
         function.blocks[block].insts = insts;
         drop_same(function, effects, block);
     }
+}
+
+/// The tiles of which some instructions, one behind the other, take elements that they have not set.
+pub(super) fn taken(
+    function: &Function,
+    effects: &EffectTable,
+    shares: &IdMap<InstId, Share>,
+    insts: &[InstId],
+) -> BTreeSet<ValueId> {
+    Search::new(function, effects, shares).insts(insts, Needed::new(), &Jumps::default())
 }
 
 /// For tiles that get the place of another one: which one. `heirs`: a tile, and who may take its place, in the order of the kernel.
@@ -109,12 +118,20 @@ struct Search<'a> {
     steps: IdMap<InstId, Step>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(function: &'a Function, effects: &'a EffectTable, shares: &'a IdMap<InstId, Share>) -> Search<'a> {
+        Search { function, effects, shares, apart: BTreeSet::new(), heirs: Vec::new(), steps: IdMap::default() }
+    }
+
     /// What is needed at the beginning of a block.
     fn block(&mut self, block: BlockId, after: Needed, jumps: &Jumps) -> Needed {
+        self.insts(&self.function.blocks[block].insts, after, jumps)
+    }
+
+    fn insts(&mut self, insts: &[InstId], after: Needed, jumps: &Jumps) -> Needed {
         let function = self.function;
         let mut needed = after;
-        for &id in function.blocks[block].insts.iter().rev() {
+        for &id in insts.iter().rev() {
             match function.insts[id].op {
                 Op::Return(_) => needed.clear(),
                 Op::Break(_) => needed.clone_from(&jumps.broken),
