@@ -58,6 +58,7 @@ use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op, Unit};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
+pub use chunks::registers_by;
 pub use tensor::{Tensor, TensorCores};
 
 /// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").

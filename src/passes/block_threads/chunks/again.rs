@@ -59,7 +59,9 @@ impl Work<'_> {
         // Nobody reads what the loops set outside of the block: it would be there already the next time.
         let stays = |touch: &Touch| match &touch.memory {
             Memory::Block(written) => *written == tile,
-            Memory::Global(root) => touch.kind == Kind::Write && !all().any(|read| read.kind == Kind::Read && may_be(root, &read.memory)),
+            Memory::Global(root) => {
+                touch.kind == Kind::Write && !all().any(|read| read.kind == Kind::Read && may_be(root, &read.memory))
+            }
             Memory::Thread(_) => false,
         };
         !taken.contains(&tile)
@@ -71,7 +73,8 @@ impl Work<'_> {
     fn is_used_outside(&self) -> bool {
         let function = self.function;
         let (_, inside) = parted(function, self.region);
-        let results: IdSet<ValueId> = inside.iter().flat_map(|&id| function.insts[id].results.iter().copied()).collect();
+        let results: IdSet<ValueId> =
+            inside.iter().flat_map(|&id| function.insts[id].results.iter().copied()).collect();
         let mut uses: IdMap<ValueId, i32> = IdMap::default();
         let mut count = |inst: &crate::ir::Inst, more: i32| {
             inst.op.for_each_operand(|v| _ = results.contains(&v).then(|| *uses.entry(v).or_default() += more));
@@ -79,7 +82,11 @@ impl Work<'_> {
         function.walk(function.entry, &mut |_, inst| count(inst, 1));
         for &id in self.region {
             count(&function.insts[id], -1);
-            function.insts[id].op.blocks().iter().for_each(|&block| function.walk(block, &mut |_, inst| count(inst, -1)));
+            function.insts[id]
+                .op
+                .blocks()
+                .iter()
+                .for_each(|&block| function.walk(block, &mut |_, inst| count(inst, -1)));
         }
         uses.values().any(|&uses| uses != 0)
     }
@@ -117,7 +124,8 @@ impl Work<'_> {
         let function = self.function;
         let of = |&id: &InstId| {
             let op = &function.insts[id].op;
-            let inside = || op.blocks().iter().map(|&block| self.storing(&function.blocks[block].insts)).collect::<Vec<_>>();
+            let inside =
+                || op.blocks().iter().map(|&block| self.storing(&function.blocks[block].insts)).collect::<Vec<_>>();
             if self.loops.contains(&id) {
                 let mut touched = Vec::new();
                 op.blocks().iter().for_each(|&block| {

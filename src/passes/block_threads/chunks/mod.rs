@@ -15,6 +15,7 @@ use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, Inst, InstId, Op, ValueId, Values};
+use crate::passes::loops::trips;
 use crate::passes::rebuild::replace_each;
 use crate::types::{I32, LocalArrayType, Scalar, Type};
 
@@ -40,6 +41,21 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
     }
 }
 
+/// How often a loop runs that goes through an array of a thread's registers, which are known only where each iteration is code of its own.
+pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
+    let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
+    let variable = *function.blocks[body].params.first()?;
+    let is_array = |array: ValueId| match (function.def(array).map(|inst| &inst.op), function.ty(array)) {
+        (Some(Op::LocalArray), Type::Local(ty)) => ty.ndim == 1 && u64::from(ty.shape[0]) == count,
+        _ => false,
+    };
+    let mut found = false;
+    function.walk(body, &mut |_, inst| {
+        found |= inst.op.access().is_some_and(|access| access.indices[..] == [variable] && is_array(access.array));
+    });
+    found.then_some(count as u32)
+}
+
 /// A tile and what is done again.
 struct Chunked {
     tile: ValueId,
@@ -56,12 +72,7 @@ struct Chunked {
 }
 
 impl Chunked {
-    fn of(
-        function: &Function,
-        effects: &EffectTable,
-        shares: &IdMap<InstId, Share>,
-        tile: ValueId,
-    ) -> Option<Chunked> {
+    fn of(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>, tile: ValueId) -> Option<Chunked> {
         let Type::Local(ty) = function.ty(tile) else { return None };
         let size = u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
         let count = ty.len().div_ceil(USUAL_THREADS).min(MOST_REGISTERS / size);
