@@ -10,7 +10,7 @@ mod again;
 
 use self::again::Work;
 use super::accesses::{Memory, Sum, Touch, all_touches, touches};
-use super::deal::{Dealt, Share};
+use super::deal::{Dealt, Share, unflatten};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
@@ -74,8 +74,7 @@ struct Chunked {
 impl Chunked {
     fn of(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>, tile: ValueId) -> Option<Chunked> {
         let Type::Local(ty) = function.ty(tile) else { return None };
-        let size = u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
-        let count = ty.len().div_ceil(USUAL_THREADS).min(MOST_REGISTERS / size);
+        let count = count(ty)?;
         if ty.len() < LEAST_ELEMENTS || ty.len() > i32::MAX as u64 / 2 || is_named(function, tile) {
             return None;
         }
@@ -124,17 +123,26 @@ impl Chunked {
         let kept = LocalArrayType { shape: [count as u32, 1, 1, 1], ndim: 1, block: false, ..ty };
         let registers = b.one(Op::LocalArray, Type::Local(kept));
         b.function.values[registers].name = b.function.values[tile].name.clone();
-        let mine = b.binary(BinaryOp::Add, first, lane);
+        let own_first = b.binary(BinaryOp::Mul, lane, own);
+        let mine = b.binary(BinaryOp::Add, first, own_first);
         inside.into_iter().for_each(|id| b.append(id));
         b.yield_(&[]);
         b.switch_to(block);
         b.effect(Op::For { start: zero, end, step, init: Values::new(), body });
         behind.into_iter().for_each(|id| b.append(id));
         *function = b.finish();
-        let registers = Registers { tile, registers, count, mine, threads };
+        let registers = Registers { tile, ty, registers, count, mine };
         let found = loops.into_iter().map(|id| (id, ())).collect();
         replace_each(function, found, |b, id, ()| registers.each(b, shares, id));
     }
+}
+
+/// How many elements a thread has: so many next to each other in a row, if there are rows that are made of such parts.
+fn count(ty: LocalArrayType) -> Option<u64> {
+    let most = MOST_REGISTERS / u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
+    let wanted = ty.len().div_ceil(USUAL_THREADS).clamp(1, most);
+    let row = u64::from(*ty.extents().last()?);
+    (wanted..=most.min(2 * wanted)).find(|&count| row.is_multiple_of(count)).or(Some(wanted))
 }
 
 /// Whether something else than an access names a tile.
@@ -244,53 +252,86 @@ fn only_clears(function: &Function, id: InstId) -> bool {
     })
 }
 
+/// How the loops over a tile's elements are done with registers.
 struct Registers {
     tile: ValueId,
+    ty: LocalArrayType,
     registers: ValueId,
     count: u64,
     /// The number of the first element that a thread has this time.
     mine: ValueId,
-    threads: ValueId,
 }
 
 impl Registers {
-    /// `for k in range(count): e = mine + k * threads; if e < total: ...`
     fn each(&self, b: &mut Builder, shares: &mut IdMap<InstId, Share>, id: InstId) {
-        let Op::For { end, body, .. } = b.function.insts[id].op else { return b.append(id) };
+        let (Op::For { end, body, .. }, Some(Share::Dealt(dealt))) =
+            (b.function.insts[id].op.clone(), shares.get_mut(&id))
+        else {
+            return b.append(id);
+        };
         b.span = b.function.insts[id].span;
-        let insts = std::mem::take(&mut b.function.blocks[body].insts);
+        dealt.run = self.count;
         let old = b.function.blocks[body].params[0];
-        let block = b.new_block(&[I32]);
-        let outside = b.switch_to(block);
+        let insts = std::mem::take(&mut b.function.blocks[body].insts);
+        let (then, otherwise, block) = (b.new_block(&[]), b.new_block(&[]), b.new_block(&[I32]));
         let k = b.params(block)[0];
-        let far = b.binary(BinaryOp::Mul, k, self.threads);
-        let number = b.binary(BinaryOp::Add, self.mine, far);
-        let condition = b.compare(CompareOp::Lt, number, end);
-        let (then, otherwise) = (b.new_block(&[]), b.new_block(&[]));
-        b.switch_to(then);
-        insts.into_iter().for_each(|id| b.append(id));
-        b.switch_to(otherwise);
+        let outside = b.switch_to(otherwise);
         b.yield_(&[]);
-        b.switch_to(block);
-        b.effect(Op::If { condition, then, otherwise });
-        b.yield_(&[]);
+        let in_row = self.ty.extents().last().is_some_and(|&row| u64::from(row).is_multiple_of(self.count));
+        let mut same: IdMap<ValueId, ValueId> = IdMap::default();
+        if in_row {
+            // `if mine < end: for k in range(count): ...`, and from element to element all but the last index is the same.
+            b.switch_to(then);
+            let extents: Vec<u64> = self.ty.extents().iter().map(|&extent| extent.into()).collect();
+            let mut index = unflatten(b, self.mine, &extents);
+            let around = self.range(b, block);
+            b.switch_to(block);
+            if let Some(last) = index.last_mut() {
+                *last = b.binary(BinaryOp::Add, *last, k);
+            }
+            same.extend(dealt.indices.iter().map(|&(index, _)| index).zip(index));
+            // Nothing but the indices is computed from the number.
+            same.entry(old).or_insert(self.mine);
+            insts.into_iter().for_each(|id| b.append(id));
+            b.switch_to(then);
+            b.effect(around);
+            b.yield_(&[]);
+            b.switch_to(outside);
+            let condition = b.compare(CompareOp::Lt, self.mine, end);
+            b.function.insts[id].op = Op::If { condition, then, otherwise };
+        } else {
+            // `for k in range(count): if mine + k < end: ...`
+            b.switch_to(then);
+            insts.into_iter().for_each(|id| b.append(id));
+            b.switch_to(block);
+            let number = b.binary(BinaryOp::Add, self.mine, k);
+            same.insert(old, number);
+            let condition = b.compare(CompareOp::Lt, number, end);
+            b.effect(Op::If { condition, then, otherwise });
+            b.yield_(&[]);
+            b.switch_to(outside);
+            b.function.insts[id].op = self.range(b, block);
+        }
+        dealt.indices.iter_mut().for_each(|(index, _)| *index = same.get(index).copied().unwrap_or(*index));
         let mut inside = Vec::new();
-        b.function.walk(then, &mut |id, _| inside.push(id));
+        for &nested in b.function.insts[id].op.blocks().iter() {
+            b.function.walk(nested, &mut |id, _| inside.push(id));
+        }
         for id in inside {
             let op = &mut b.function.insts[id].op;
-            op.for_each_operand_mut(|v| *v = if *v == old { number } else { *v });
+            op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
             if let Op::Load(access) | Op::Store { access, .. } = op
                 && access.array == self.tile
             {
                 *access = Access::element(self.registers, &[k]);
             }
         }
-        if let Some(Share::Dealt(dealt)) = shares.get_mut(&id) {
-            dealt.indices.iter_mut().for_each(|(index, _)| *index = if *index == old { number } else { *index });
-        }
-        b.switch_to(outside);
-        let [start, end, step] = [0, self.count.into(), 1].map(|n| b.int(Scalar::I32, n));
-        b.function.insts[id].op = Op::For { start, end, step, init: Values::new(), body: block };
         b.append(id);
+    }
+
+    /// `for k in range(count): ...`
+    fn range(&self, b: &mut Builder, body: BlockId) -> Op {
+        let [start, end, step] = [0, self.count.into(), 1].map(|n| b.int(Scalar::I32, n));
+        Op::For { start, end, step, init: Values::new(), body }
     }
 }
