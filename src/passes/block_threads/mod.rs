@@ -28,7 +28,8 @@
 //! | `join` | which loops over elements does a thread go through as one? |
 //! | `chunks` | which tiles are in registers although a block may have any number of threads? |
 //! | `triangle` | which factor of a matrix can be in its place? |
-//! | `slots` | which tiles can be in the same memory? |
+//! | `needed` | which tiles are needed at the same time? |
+//! | `slots` | which tiles are in the same memory? |
 //! | `barriers` | where must threads wait for each other? |
 
 pub(super) mod accesses;
@@ -38,6 +39,7 @@ mod chunks;
 mod deal;
 pub(super) mod fill;
 mod join;
+mod needed;
 mod own;
 pub(super) mod plan;
 mod products;
@@ -131,7 +133,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         chunks::keep(&mut function, effects, &mut shared.shares);
     }
     triangle::take(&mut function, effects, &shared.shares);
-    slots::share(&mut function, effects, &shared.shares);
+    slots::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
         own::straighten(&mut function, &shared.shares, threads);

@@ -1,20 +1,38 @@
-//! Which tiles can be in the same memory? One whose elements a loop sets may take the place of one that the loop reads for the last time, where
+//! Which tiles are in the same memory? One whose elements a loop sets may take the place of one that the loop reads for the last time, where
 //! each iteration has read what it needs of it before it sets an element, and iterations have elements of their own.
 //!
-//! What is needed of tiles later is found backward, from the end of the kernel. Threads need not be thought of: those who wait for each other
-//! because of the one tile that is left is seen from its accesses as always ([`barriers`](super::barriers)).
+//! Threads need not be thought of: who waits for whom because of the one tile that is left is seen from its accesses as always
+//! ([`barriers`](super::barriers)).
 
 use std::collections::BTreeSet;
 
-use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches};
-use super::deal::{Dealt, Share};
+use super::accesses::{Kind, Memory, all_touches, touches};
+use super::barriers;
+use super::deal::Share;
+use super::needed::needed;
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BlockId, Function, InstId, Op, Part, ValueDef, ValueId};
-use crate::types::Type;
+use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::types::{Layout, StructTable};
 
-/// Lets tiles take the places of those that they are computed from.
-pub(super) fn share(function: &mut Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) {
+/// What the address of a tile is a multiple of.
+const ALIGN: u64 = 16;
+
+/// A tile with fewer bytes takes the place of another one only where no thread has to wait for that.
+const LEAST_BYTES: u64 = 1024;
+
+/// So many small tiles are looked at: for each, it is found out anew where barriers stand.
+const MOST_SMALL: usize = 24;
+
+/// Lets tiles take the places of those that they are computed from. Where all together are more than `most` bytes, those that are never needed
+/// at the same time are in one place, too.
+pub(super) fn share(
+    function: &mut Function,
+    structs: &StructTable,
+    effects: &EffectTable,
+    shares: &IdMap<InstId, Share>,
+    most: u64,
+) {
     let mut tiles = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         tiles.extend(inst.results.first().filter(|_| matches!(inst.op, Op::SharedArray)));
@@ -22,309 +40,99 @@ pub(super) fn share(function: &mut Function, effects: &EffectTable, shares: &IdM
     if tiles.len() < 2 {
         return;
     }
-    let mut search = Search::new(function, effects, shares);
-    search.block(function.entry, Needed::new(), &Jumps::default());
-    let places = places(function, &tiles, &search.apart, &search.heirs);
+    let found = needed(function, effects, shares);
+    let bytes = |tile: ValueId| u64::from(Layout::of(function.ty(tile), structs).size).next_multiple_of(ALIGN);
+    let mut groups = Groups { function, apart: found.apart, groups: tiles.iter().map(|&tile| vec![tile]).collect() };
+    let mut small = Vec::new();
+    for [tile, heir] in found.heirs {
+        match bytes(tile) < LEAST_BYTES {
+            true => small.push([tile, heir]),
+            false => _ = groups.join(tile, heir),
+        }
+    }
+    for &[tile, heir] in small.iter().take(MOST_SMALL) {
+        let barriers = |groups: &Groups<'_>| {
+            let mut joined = function.clone();
+            rename(&mut joined, &groups.places(&tiles));
+            barriers::count(&joined, effects, shares)
+        };
+        let before = groups.groups.clone();
+        if groups.join(tile, heir) {
+            let with = barriers(&groups);
+            let joined = std::mem::replace(&mut groups.groups, before);
+            if with <= barriers(&groups) {
+                groups.groups = joined;
+            }
+        }
+    }
+    let mut largest = tiles.clone();
+    largest.sort_by_key(|&tile| std::cmp::Reverse(bytes(tile)));
+    for (n, &tile) in largest.iter().enumerate() {
+        for &other in &largest[..n] {
+            if groups.groups.iter().map(|group| bytes(group[0])).sum::<u64>() > most {
+                groups.join(other, tile);
+            }
+        }
+    }
+    let places = groups.places(&tiles);
     if places.is_empty() {
         return;
     }
-    for inst in function.insts.values_mut() {
-        inst.op.for_each_operand_mut(|v| *v = places.get(v).copied().unwrap_or(*v));
-    }
-    for (tile, place) in &places {
-        if function.values[*place].name.is_none() {
-            function.values[*place].name = function.values[*tile].name.clone();
-        }
-    }
-    let gone = |function: &Function, id: InstId| {
-        let inst = &function.insts[id];
-        matches!(inst.op, Op::SharedArray) && inst.results.first().is_some_and(|tile| places.contains_key(tile))
-    };
+    rename(function, &places);
     for block in function.blocks.ids().collect::<Vec<_>>() {
-        let mut insts = std::mem::take(&mut function.blocks[block].insts);
-        insts.retain(|&id| !gone(function, id));
-        function.blocks[block].insts = insts;
         drop_same(function, effects, block);
     }
 }
 
-/// The tiles of which some instructions, one behind the other, take elements that they have not set.
-pub(super) fn taken(
-    function: &Function,
-    effects: &EffectTable,
-    shares: &IdMap<InstId, Share>,
-    insts: &[InstId],
-) -> BTreeSet<ValueId> {
-    Search::new(function, effects, shares).insts(insts, Needed::new(), &Jumps::default())
-}
-
-/// For tiles that get the place of another one: which one. `heirs`: a tile, and who may take its place, in the order of the kernel.
-fn places(
-    function: &Function,
-    tiles: &[ValueId],
-    apart: &BTreeSet<[ValueId; 2]>,
-    heirs: &[[ValueId; 2]],
-) -> IdMap<ValueId, ValueId> {
-    let mut groups: Vec<Vec<ValueId>> = tiles.iter().map(|&tile| vec![tile]).collect();
-    for &[tile, heir] in heirs {
-        let of = |tile: ValueId| groups.iter().position(|group| group.contains(&tile));
-        let (Some(a), Some(b)) = (of(tile), of(heir)) else { continue };
-        let fits = a != b
-            && function.ty(tile) == function.ty(heir)
-            && groups[a].iter().all(|&x| groups[b].iter().all(|&y| !apart.contains(&[x.min(y), x.max(y)])));
-        if fits {
-            let moved = groups.swap_remove(a.max(b));
-            groups[a.min(b)].extend(moved);
+/// Uses for tiles those whose places they get.
+fn rename(function: &mut Function, places: &IdMap<ValueId, ValueId>) {
+    for inst in function.insts.values_mut() {
+        inst.op.for_each_operand_mut(|v| *v = places.get(v).copied().unwrap_or(*v));
+    }
+    for (tile, place) in places {
+        if function.values[*place].name.is_none() {
+            function.values[*place].name = function.values[*tile].name.clone();
         }
     }
-    let first = |group: &[ValueId]| tiles.iter().copied().find(|tile| group.contains(tile));
-    let mut places = IdMap::default();
-    for group in groups.iter().filter(|group| group.len() > 1) {
-        let Some(place) = first(group) else { continue };
-        places.extend(group.iter().filter(|&&tile| tile != place).map(|&tile| (tile, place)));
+    for block in function.blocks.ids().collect::<Vec<_>>() {
+        let mut insts = std::mem::take(&mut function.blocks[block].insts);
+        insts.retain(|&id| !function.insts[id].results.first().is_some_and(|tile| places.contains_key(tile)));
+        function.blocks[block].insts = insts;
     }
-    places
 }
 
-/// The tiles whose elements are read later.
-type Needed = BTreeSet<ValueId>;
-
-/// What is needed where control goes that leaves a block.
-#[derive(Clone, Default)]
-struct Jumps {
-    broken: Needed,
-    continued: Needed,
-}
-
-/// What something does to tiles.
-#[derive(Clone, Default)]
-struct Step {
-    /// Those that it takes elements of which it has not set.
-    takes: Needed,
-    writes: Needed,
-    /// Those of which it sets all elements.
-    sets: Needed,
-    /// Pairs of a tile that is read and one that is set, element by element.
-    handed: Vec<[ValueId; 2]>,
-}
-
-struct Search<'a> {
+/// Tiles in one place each.
+struct Groups<'a> {
     function: &'a Function,
-    effects: &'a EffectTable,
-    shares: &'a IdMap<InstId, Share>,
-    /// Pairs that are needed at the same time, the smaller number first.
+    /// Pairs that are needed at the same time.
     apart: BTreeSet<[ValueId; 2]>,
-    heirs: Vec<[ValueId; 2]>,
-    steps: IdMap<InstId, Step>,
+    groups: Vec<Vec<ValueId>>,
 }
 
-impl<'a> Search<'a> {
-    fn new(function: &'a Function, effects: &'a EffectTable, shares: &'a IdMap<InstId, Share>) -> Search<'a> {
-        Search { function, effects, shares, apart: BTreeSet::new(), heirs: Vec::new(), steps: IdMap::default() }
-    }
-
-    /// What is needed at the beginning of a block.
-    fn block(&mut self, block: BlockId, after: Needed, jumps: &Jumps) -> Needed {
-        self.insts(&self.function.blocks[block].insts, after, jumps)
-    }
-
-    fn insts(&mut self, insts: &[InstId], after: Needed, jumps: &Jumps) -> Needed {
-        let function = self.function;
-        let mut needed = after;
-        for &id in insts.iter().rev() {
-            match function.insts[id].op {
-                Op::Return(_) => needed.clear(),
-                Op::Break(_) => needed.clone_from(&jumps.broken),
-                Op::Continue(_) => needed.clone_from(&jumps.continued),
-                Op::If { then, otherwise, .. } if !self.shares.contains_key(&id) => {
-                    let mut both = self.block(then, needed.clone(), jumps);
-                    both.extend(self.block(otherwise, needed, jumps));
-                    needed = both;
-                }
-                Op::For { body, .. } if !self.shares.contains_key(&id) => needed = self.iterate(None, body, needed),
-                Op::While { condition, body, .. } if !self.shares.contains_key(&id) => {
-                    needed = self.iterate(Some(condition), body, needed);
-                }
-                _ => needed = self.step(id, needed),
-            }
+impl Groups<'_> {
+    /// Puts two tiles in one place, if that is possible.
+    fn join(&mut self, a: ValueId, b: ValueId) -> bool {
+        let of = |tile: ValueId| self.groups.iter().position(|group| group.contains(&tile));
+        let (Some(x), Some(y)) = (of(a), of(b)) else { return false };
+        let are_apart = |a: ValueId, b: ValueId| self.apart.contains(&[a.min(b), a.max(b)]);
+        let fits = x != y
+            && self.function.ty(a) == self.function.ty(b)
+            && self.groups[x].iter().all(|&a| self.groups[y].iter().all(|&b| !are_apart(a, b)));
+        if fits {
+            let moved = self.groups.swap_remove(x.max(y));
+            self.groups[x.min(y)].extend(moved);
         }
-        needed
+        fits
     }
 
-    fn iterate(&mut self, condition: Option<BlockId>, body: BlockId, after: Needed) -> Needed {
-        let mut start = after.clone();
-        loop {
-            let jumps = Jumps { broken: after.clone(), continued: start.clone() };
-            let mut again = after.clone();
-            again.extend(self.block(body, start.clone(), &jumps));
-            if let Some(condition) = condition {
-                again = self.block(condition, again, &jumps);
-            }
-            again.extend(start.iter().copied());
-            if again == start {
-                return start;
-            }
-            start = again;
+    /// For tiles that get the place of another one, the first in the order given: which one.
+    fn places(&self, order: &[ValueId]) -> IdMap<ValueId, ValueId> {
+        let mut places = IdMap::default();
+        for group in &self.groups {
+            let Some(&place) = order.iter().find(|tile| group.contains(tile)) else { continue };
+            places.extend(group.iter().filter(|&&tile| tile != place).map(|&tile| (tile, place)));
         }
-    }
-
-    fn step(&mut self, id: InstId, after: Needed) -> Needed {
-        let step = match self.steps.get(&id) {
-            Some(known) => known.clone(),
-            None => {
-                let found = self.look(id);
-                self.heirs.splice(0..0, found.handed.iter().copied());
-                self.steps.insert(id, found.clone());
-                found
-            }
-        };
-        for &tile in &step.writes {
-            for &other in after.iter().chain(&step.writes) {
-                self.keep_apart(tile, other);
-            }
-            for &other in step.takes.iter().filter(|&&other| !step.handed.contains(&[other, tile])) {
-                self.keep_apart(tile, other);
-            }
-        }
-        let mut before = after;
-        before.retain(|tile| !step.sets.contains(tile));
-        before.extend(step.takes);
-        before
-    }
-
-    fn keep_apart(&mut self, a: ValueId, b: ValueId) {
-        if a != b {
-            self.apart.insert([a.min(b), a.max(b)]);
-        }
-    }
-
-    fn look(&self, id: InstId) -> Step {
-        let function = self.function;
-        let mut all = Vec::new();
-        touches(function, self.effects, id, &mut all);
-        for &block in function.insts[id].op.blocks().iter() {
-            all.extend(all_touches(function, self.effects, block));
-        }
-        let mut step = Step::default();
-        let dealt = match (self.shares.get(&id), &function.insts[id].op) {
-            (Some(Share::Dealt(dealt)), Op::For { body, .. }) => Some((dealt, *body)),
-            _ => None,
-        };
-        let of = |tile: ValueId| all.iter().filter(move |touch| touch.memory == Memory::Block(tile));
-        let touched: BTreeSet<ValueId> = all
-            .iter()
-            .filter_map(|touch| match touch.memory {
-                Memory::Block(tile) => Some(tile),
-                _ => None,
-            })
-            .collect();
-        for &tile in &touched {
-            let set = dealt.and_then(|(dealt, body)| of(tile).find(|touch| dealt.sets_all(function, body, touch)));
-            let whole = set.is_some() || sets_whole(function, id, tile);
-            let owner = dealt.zip(set).and_then(|((dealt, _), set)| dealt.owner(function, set));
-            let mut is_set = false;
-            for touch in of(tile) {
-                is_set |= set.is_some_and(|set| set.at == touch.at);
-                let own = is_set && dealt.and_then(|(dealt, _)| dealt.owner(function, touch)) == owner;
-                let takes = touch.kind != Kind::Write && !own && !(whole && set.is_none());
-                _ = takes && step.takes.insert(tile);
-                _ = touch.kind != Kind::Read && step.writes.insert(tile);
-            }
-            _ = whole && step.sets.insert(tile);
-        }
-        if let Some((dealt, body)) = dealt {
-            let order = Order::of(function, body);
-            for &tile in step.takes.difference(&step.writes) {
-                for &heir in &step.writes {
-                    if function.ty(tile) == function.ty(heir) && order.hands(function, dealt, of(tile), of(heir)) {
-                        step.handed.push([tile, heir]);
-                    }
-                }
-            }
-        }
-        step
-    }
-}
-
-/// Whether a product or a copy sets all of a tile.
-fn sets_whole(function: &Function, id: InstId, tile: ValueId) -> bool {
-    let Type::Local(ty) = function.ty(tile) else { return false };
-    match &function.insts[id].op {
-        Op::Product(product, arrays) => {
-            product.part == Part::Set && arrays.first() == Some(&tile) && ty.extents() == &product.size[..2]
-        }
-        Op::Copy(size, operands) => operands.first() == Some(&tile) && ty.extents() == size,
-        _ => false,
-    }
-}
-
-impl Dealt {
-    /// Whether an access sets an element in each iteration, and all of the tile's in all iterations.
-    pub(super) fn sets_all(&self, function: &Function, body: BlockId, touch: &Touch) -> bool {
-        let Op::Store { access, .. } = &function.insts[touch.at].op else { return false };
-        let Type::Local(ty) = function.ty(access.array) else { return false };
-        let always = access.path.is_empty() && function.blocks[body].insts.contains(&touch.at);
-        let mut left: Vec<(ValueId, Option<u64>)> = self.indices.clone();
-        let each = access.indices.iter().zip(ty.extents()).all(|(&index, &extent)| {
-            let sum = Sum::of(function, index);
-            let along = |(dealt, count): &(ValueId, Option<u64>)| {
-                sum.terms.len() == 1 && sum.terms.get(dealt) == Some(&1) && *count == Some(extent.into())
-            };
-            let found = left.iter().position(along);
-            found.map(|n| left.remove(n));
-            sum.constant == 0 && (found.is_some() || extent == 1 && sum.terms.is_empty())
-        });
-        always && each && self.start.is_none() && touch.memory == Memory::Block(access.array)
-    }
-}
-
-/// Where instructions stand in a loop's body.
-struct Order {
-    /// The number of an instruction in the order of the text, and the loops around it.
-    at: IdMap<InstId, (usize, Vec<InstId>)>,
-}
-
-impl Order {
-    fn of(function: &Function, body: BlockId) -> Order {
-        fn number(function: &Function, block: BlockId, around: &mut Vec<InstId>, order: &mut Order) {
-            for &id in &function.blocks[block].insts {
-                order.at.insert(id, (order.at.len(), around.clone()));
-                let op = &function.insts[id].op;
-                let repeats = !matches!(op, Op::If { .. });
-                if repeats {
-                    around.push(id);
-                }
-                op.blocks().iter().for_each(|&nested| number(function, nested, around, order));
-                if repeats {
-                    around.pop();
-                }
-            }
-        }
-        let mut order = Order { at: IdMap::default() };
-        number(function, body, &mut Vec::new(), &mut order);
-        order
-    }
-
-    /// Whether each iteration reads elements of one tile, then sets the same ones of another, which no other iteration reads.
-    fn hands<'a>(
-        &self,
-        function: &Function,
-        dealt: &Dealt,
-        reads: impl Iterator<Item = &'a Touch>,
-        heirs: impl Iterator<Item = &'a Touch>,
-    ) -> bool {
-        let (reads, heirs): (Vec<&Touch>, Vec<&Touch>) = (reads.collect(), heirs.collect());
-        let Some(owner) = reads.first().and_then(|touch| dealt.owner(function, touch)) else { return false };
-        let own = |touch: &&Touch| {
-            touch.memory == Memory::Block(touch.array) && dealt.owner(function, touch).as_ref() == Some(&owner)
-        };
-        let before = |read: &Touch, heir: &Touch| match (self.at.get(&read.at), self.at.get(&heir.at)) {
-            (Some((read, around)), Some((heir, other))) => {
-                read < heir && !around.iter().any(|repeated| other.contains(repeated))
-            }
-            _ => false,
-        };
-        reads.iter().chain(&heirs).all(own) && reads.iter().all(|read| heirs.iter().all(|heir| before(read, heir)))
+        places
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::super::accesses::{Kind, Memory, Touch, touches};
 use super::super::deal::Share;
+use super::super::needed::taken;
 use super::super::plan::leaves;
-use super::super::slots;
 use crate::analysis::alias::Root;
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
@@ -50,7 +50,7 @@ impl Work<'_> {
         if !self.collect(self.region, 0, &mut rest, &mut own) || self.storing(self.region) > 1 {
             return false;
         }
-        let taken = slots::taken(function, self.effects, self.shares, self.region);
+        let taken = taken(function, self.effects, self.shares, self.region);
         let is_set = |touch: &Touch| match touch.memory {
             Memory::Block(written) => touch.kind == Kind::Write && !taken.contains(&written),
             _ => false,
