@@ -268,6 +268,7 @@ fn drop_unread(function: &mut Function) {
     if unread.is_empty() {
         return;
     }
+    give_names(function, &unread);
     for block in function.blocks.ids().collect::<Vec<_>>() {
         let mut insts = std::mem::take(&mut function.blocks[block].insts);
         insts.retain(|&id| match &function.insts[id].op {
@@ -276,5 +277,28 @@ fn drop_unread(function: &mut Function) {
             _ => true,
         });
         function.blocks[block].insts = insts;
+    }
+}
+
+/// What has no name and holds the same as a tile that goes gets its name.
+fn give_names(function: &mut Function, gone: &IdSet<ValueId>) {
+    let mut stores: Vec<[ValueId; 2]> = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Store { access, value } = &inst.op
+            && access.path.is_empty()
+            && function.ty(access.array).is_tile()
+        {
+            stores.push([access.array, *value]);
+        }
+    });
+    for &[tile, value] in stores.iter().filter(|[tile, _]| gone.contains(tile)) {
+        let other = stores
+            .iter()
+            .find(|&&[other, same]| same == value && !gone.contains(&other) && function.ty(other) == function.ty(tile));
+        if let Some(&[other, _]) = other
+            && function.values[other].name.is_none()
+        {
+            function.values[other].name = function.values[tile].name.clone();
+        }
     }
 }
