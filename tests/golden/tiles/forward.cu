@@ -190,36 +190,36 @@ extern "C" __global__ void gemm_cuda_kernel_forward(
 extern "C" __global__ void cholesky_cuda_kernel_forward(
     launch_bounds dim, array3<float> a, array3<float> factor)
 {
-    __shared__ float tile[24][24];
+    __shared__ float t[24][24];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array2<float> a_part = a[i];
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
             int quotient = k / 24;
             int rest = k % 24;
-            tile[quotient][rest] = a_part(quotient, rest);
+            t[quotient][rest] = a_part(quotient, rest);
         }
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
             int quotient = k / 24;
             int rest = k % 24;
-            if (rest > quotient) tile[quotient][rest] = 0.0f;
+            if (rest > quotient) t[quotient][rest] = 0.0f;
         }
         for (int end = 0; end < 24; ++end) {
             __syncthreads();
-            float value = tile[end][end];
+            float value = t[end][end];
             for (int k = 0; k < end; ++k) {
-                value -= tile[end][k] * tile[end][k];
+                value -= t[end][k] * t[end][k];
             }
             float root = sqrtf(value);
             __syncthreads();
-            if (threadIdx.x == 0) tile[end][end] = root;
+            if (threadIdx.x == 0) t[end][end] = root;
             __syncthreads();
             for (int k = end + 1 + (int)threadIdx.x; k < 24; k += blockDim.x) {
-                float value_2 = tile[k][end];
+                float value_2 = t[k][end];
                 for (int k_2 = 0; k_2 < end; ++k_2) {
-                    value_2 -= tile[k][k_2] * tile[end][k_2];
+                    value_2 -= t[k][k_2] * t[end][k_2];
                 }
-                tile[k][end] = value_2 / root;
+                t[k][end] = value_2 / root;
             }
         }
         array2<float> factor_part = factor[i];
@@ -227,7 +227,7 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
             int quotient = k / 24;
             int rest = k % 24;
-            factor_part(quotient, rest) = tile[quotient][rest];
+            factor_part(quotient, rest) = t[quotient][rest];
         }
     }
 }
