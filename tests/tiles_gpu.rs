@@ -81,6 +81,35 @@ fn threads_with_values_of_their_own_give_the_bits_of_the_host() {
     verify(&launches);
 }
 
+/// What is set element by element takes no memory of its own, and what a loop adds up is in registers: `benches/tile_quality.py` shows the
+/// same by hand.
+#[test]
+fn shared_memory_is_that_of_kernels_by_hand() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+    kc.arg("compile").arg(root.join("benches/kernels/tiles_gpu.py"));
+    kc.args(["-k", "gemm", "-k", "softmax", "-k", "attention", "-k", "cholesky", "--emit", "meta", "-o"]);
+    let output = kc.arg(folder.path()).output().expect("kc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(folder.path().join("tiles_gpu.json")).expect("the metadata");
+    let meta: Value = serde_json::from_str(&text).expect("JSON");
+    let bytes = |kernel: &str| {
+        let found = meta["kernels"].as_array().into_iter().flatten().find(|found| found["name"] == kernel);
+        found.unwrap_or_else(|| panic!("{kernel}: {text}"))["entries"]["forward"]["block"]["shared_bytes"].as_u64()
+    };
+    // Two factors; a row and 32 sums, twice; a query with what is added to it, keys, values and their weights; a matrix.
+    let expected = [
+        ("gemm", 2 * 4096),
+        ("softmax", 4096 + 2 * 128),
+        ("attention", 3 * 256 + 2 * 8192 + 2 * 128),
+        ("cholesky", 4096),
+    ];
+    for (kernel, expected) in expected {
+        assert_eq!(bytes(kernel), Some(expected), "{kernel}");
+    }
+}
+
 /// Rows of a row, of a matrix, and of more; vectors; beside text and numbers.
 const PRINTS: &str = r#"import warp as wp
 

@@ -27,9 +27,9 @@ template <typename T> struct array2 {
 extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2<float> x, array2<float> y)
 {
     __shared__ float t[2][3];
-    __shared__ float e[2][3];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
+        __syncthreads();
         if (i <= x.shape[0] - 2 && 0 <= x.shape[1] - 3) {
             for (int k = threadIdx.x; k < 6; k += blockDim.x) {
                 int quotient = k / 3;
@@ -44,31 +44,30 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
                         : 0.0f;
             }
         }
-        __syncthreads();
         for (int k = threadIdx.x; k < 6; k += blockDim.x) {
             int quotient = k / 3;
             int rest = k % 3;
-            e[quotient][rest] = expf(t[quotient][rest]);
+            t[quotient][rest] = expf(t[quotient][rest]);
         }
         __syncthreads();
         float value = 0.0f;
         for (int k = 0; k < 2; ++k) {
             for (int k_2 = 0; k_2 < 3; ++k_2) {
-                value += e[k][k_2];
+                value += t[k][k_2];
             }
         }
         if (i <= y.shape[0] - 2 && 1 <= y.shape[1] - 3) {
             for (int k = threadIdx.x; k < 6; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
-                y(i + quotient, 1 + rest) = e[quotient][rest] / value;
+                y(i + quotient, 1 + rest) = t[quotient][rest] / value;
             }
         } else {
             for (int k = threadIdx.x; k < 6; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
                 if (i + quotient < y.shape[0] && 1 + rest < y.shape[1]) {
-                    y(i + quotient, 1 + rest) = e[quotient][rest] / value;
+                    y(i + quotient, 1 + rest) = t[quotient][rest] / value;
                 }
             }
         }
@@ -161,7 +160,6 @@ extern "C" __global__ void running_cuda_kernel_forward(
     __shared__ int tile_2[7];
     __shared__ int tile_3[7];
     __shared__ int tile_4[7];
-    __shared__ int tile_5[7];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         __syncthreads();
@@ -176,18 +174,13 @@ extern "C" __global__ void running_cuda_kernel_forward(
         }
         for (int k = threadIdx.x; k < 7; k += blockDim.x) {
             at[k] = k;
+            tile[k] = k;
         }
         for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-            tile[k] = t[k];
-        }
-        for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-            tile_2[k] = at[k];
+            tile_2[k] = 0;
         }
         for (int k = threadIdx.x; k < 7; k += blockDim.x) {
             tile_3[k] = 0;
-        }
-        for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-            tile_4[k] = 0;
         }
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -200,43 +193,39 @@ extern "C" __global__ void running_cuda_kernel_forward(
                     int choice_2 = lower;
                     for (int k = choice; k < end; ++k) {
                         bool test = choice < lower;
-                        if (test && choice_2 < end ? !(tile[choice_2] < tile[choice]) : test) {
+                        if (test && choice_2 < end ? !(t[choice_2] < t[choice]) : test) {
+                            tile_2[k] = t[choice];
                             tile_3[k] = tile[choice];
-                            tile_4[k] = tile_2[choice];
                             choice += 1;
                         } else {
+                            tile_2[k] = t[choice_2];
                             tile_3[k] = tile[choice_2];
-                            tile_4[k] = tile_2[choice_2];
                             choice_2 += 1;
                         }
                     }
                     choice = end;
                 }
+                t[0] = tile_2[0];
                 tile[0] = tile_3[0];
-                tile_2[0] = tile_4[0];
+                t[1] = tile_2[1];
                 tile[1] = tile_3[1];
-                tile_2[1] = tile_4[1];
+                t[2] = tile_2[2];
                 tile[2] = tile_3[2];
-                tile_2[2] = tile_4[2];
+                t[3] = tile_2[3];
                 tile[3] = tile_3[3];
-                tile_2[3] = tile_4[3];
+                t[4] = tile_2[4];
                 tile[4] = tile_3[4];
-                tile_2[4] = tile_4[4];
+                t[5] = tile_2[5];
                 tile[5] = tile_3[5];
-                tile_2[5] = tile_4[5];
+                t[6] = tile_2[6];
                 tile[6] = tile_3[6];
-                tile_2[6] = tile_4[6];
                 value *= 2;
             }
         }
         __syncthreads();
         for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-            t[k] = tile[k];
+            at[k] = tile[k];
         }
-        for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-            at[k] = tile_2[k];
-        }
-        __syncthreads();
         int sum = t[3] + i;
         __syncthreads();
         if (threadIdx.x == 0) t[2] = sum;
@@ -251,24 +240,24 @@ extern "C" __global__ void running_cuda_kernel_forward(
                 }
             }
             for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-                tile_5[k] = 0;
+                tile_4[k] = 0;
             }
             __syncthreads();
             if (threadIdx.x == 0) {
                 int sum_2 = 0;
                 for (int k = 0; k < 7; ++k) {
                     sum_2 += t[k];
-                    tile_5[k] = sum_2;
+                    tile_4[k] = sum_2;
                 }
             }
             __syncthreads();
             if (0 <= y.shape[0] - 7) {
                 for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-                    y[k] = tile_5[k];
+                    y[k] = tile_4[k];
                 }
             } else {
                 for (int k = threadIdx.x; k < 7; k += blockDim.x) {
-                    if (k < y.shape[0]) y[k] = tile_5[k];
+                    if (k < y.shape[0]) y[k] = tile_4[k];
                 }
             }
         }

@@ -245,6 +245,69 @@ def parts_given_back(x: wp.array3d(dtype=float), out: wp.array3d(dtype=float)):
     wp.tile_store(out[i, 3], t[turned(wp.tile_arange(0, 4, dtype=int))][0])
 
 
+@wp.kernel
+def in_registers(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float), sums: wp.array2d(dtype=float)):
+    """Tiles with more elements than a block has threads, next to each other in rows."""
+    i, j = wp.tid()
+    total = wp.tile_zeros(shape=(32, 40), dtype=float)
+    for k in range((a.shape[1] + 7) // 8):
+        x = wp.tile_load(a, shape=(32, 8), offset=(i * 32, k * 8))
+        y = wp.tile_load(b, shape=(8, 40), offset=(k * 8, j * 40))
+        wp.tile_matmul(x, y, total)
+    wp.tile_store(c, total * 0.5 + total, offset=(i * 32, j * 40))
+    # What others have as well stays in memory.
+    other = wp.tile_zeros(shape=(32, 40), dtype=float)
+    for k in range(2):
+        other += wp.tile_load(c, shape=(32, 40), offset=(i * 32, j * 40))
+    wp.tile_store(sums[j], wp.tile_sum(other, axis=1), offset=i * 32)
+
+
+@wp.kernel
+def in_odd_rows(a: wp.array2d(dtype=wp.float64), b: wp.array2d(dtype=wp.float64), c: wp.array2d(dtype=wp.float64)):
+    """Rows that no parts of a few elements make up; two sums of one loop; what is added is stored as well."""
+    total = wp.tile_zeros(shape=(31, 37), dtype=wp.float64)
+    for k in range(a.shape[1] // 3):
+        x = wp.tile_load(a, shape=(31, 3), offset=(0, k * 3))
+        y = wp.tile_load(b, shape=(3, 37), offset=(k * 3, 0))
+        total += wp.tile_matmul(x, y) * wp.float64(0.25)
+    wp.tile_store(c, total)
+
+
+@wp.kernel
+def stored_on_the_way(x: wp.array2d(dtype=float), out: wp.array3d(dtype=float), back: wp.array(dtype=float)):
+    """A sum that is stored while it grows, and is read again from there."""
+    total = wp.tile_zeros(shape=1100, dtype=float)
+    for k in range(x.shape[0]):
+        total += wp.tile_load(x[k], shape=1100)
+        wp.tile_store(out[k, 0], total)
+        total += wp.tile_load(out[k, 0], shape=1100, offset=3)
+    wp.tile_store(back, total)
+
+
+@wp.kernel
+def in_place(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array2d(dtype=float), vectors: wp.array(dtype=wp.vec3)):
+    t = wp.tile_load(x, shape=300)
+    wp.tile_store(vectors, (t + t) * 0.5 - t[::-1] + t)
+    row = wp.tile_load(y, shape=300)
+    most = wp.tile_max(row)[0]
+    first = row - wp.tile_full(shape=300, value=most, dtype=float)
+    second = first * first
+    # Of a tile that is read again, the place is not free.
+    third = second + row
+    wp.tile_store(out[0], third[::-1])
+    fourth = third / 2.0
+    wp.tile_store(out[1], fourth * wp.tile_sum(fourth)[0])
+
+
+@wp.kernel
+def factors(a: wp.array3d(dtype=float), lower: wp.array3d(dtype=float), upper: wp.array3d(dtype=float), sums: wp.array3d(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(a[i], shape=(12, 12))
+    wp.tile_store(lower[i], wp.tile_cholesky(wp.tile_load(a[i], shape=(12, 12))))
+    wp.tile_store(upper[i], wp.tile_cholesky(t, fill_mode="upper"))
+    wp.tile_store(sums[i], wp.tile_cholesky(t + wp.tile_cholesky(t) * 0.0) + t)
+
+
 def cases():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(5, 9)).astype(np.float32)
@@ -383,3 +446,45 @@ def cases():
         t[1, 2], row[0] = 100.0, 50.0
         out[i, 1], out[i, 2], out[i, 3] = t[2] if i > 0 else t[0], t[1] + row, t[3]
     yield tiled("parts_given_back", 2, dict(x=x, out=np.zeros((2, 4, 6))), dict(out=out))
+
+    a, b = rng.normal(size=(40, 21)).astype(np.float32), rng.normal(size=(21, 50)).astype(np.float32)
+    c = 1.5 * (a.astype(np.float64) @ b)
+    sums = 2.0 * np.stack([c[:, :40].sum(1), c[:, 40:].sum(1)])
+    yield tiled(
+        "in_registers",
+        [2, 2, 32],
+        dict(a=a, b=b, c=np.zeros((40, 50)), sums=np.zeros((2, 40))),
+        dict(c=c, sums=sums),
+        rtol=1e-4,
+        block_dim=32,
+    )
+    a, b = rng.normal(size=(31, 9)), rng.normal(size=(9, 37))
+    yield tiled("in_odd_rows", 1, dict(a=a, b=b, c=np.zeros((31, 37))), dict(c=a @ b * 0.25))
+    x = rng.integers(-9, 9, size=(3, 1100)).astype(np.float32)
+    total, out = np.zeros(1100), np.zeros((3, 1, 1100))
+    for k in range(3):
+        total = total + x[k]
+        out[k, 0] = total
+        total = total + np.concatenate([total[3:], np.zeros(3)])
+    yield tiled("stored_on_the_way", 1, dict(x=x, out=np.zeros((3, 1, 1100)), back=np.zeros(1100)), dict(out=out, back=total))
+    x, y = rng.integers(-9, 9, size=(300, 3)).astype(np.float32), rng.integers(-9, 9, size=300).astype(np.float32)
+    third = (y - y.max()) ** 2 + y
+    fourth = third / 2.0
+    yield tiled(
+        "in_place",
+        1,
+        dict(x=x, y=y, out=np.zeros((2, 300)), vectors=np.zeros((300, 3))),
+        dict(out=np.stack([third[::-1], fourth * fourth.sum()]), vectors=2.0 * x - x[::-1]),
+    )
+    a = rng.normal(size=(2, 12, 12))
+    a = (a @ a.transpose(0, 2, 1) + 12.0 * np.eye(12)).astype(np.float32)
+    lower = np.linalg.cholesky(a.astype(np.float64))
+    empty = np.zeros((2, 12, 12))
+    yield tiled(
+        "factors",
+        2,
+        dict(a=a, lower=empty, upper=empty, sums=empty),
+        dict(lower=lower, upper=lower.transpose(0, 2, 1), sums=lower + a),
+        rtol=1e-4,
+        atol=1e-4,
+    )

@@ -13,6 +13,7 @@ use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId};
+use crate::passes::block_threads::registers_by;
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
@@ -531,6 +532,7 @@ impl<'a> Translator<'a> {
         let params = self.function.blocks[*body].params.clone();
         let Some((&index, carried)) = params.split_first() else { return Ok(()) };
         self.assign_all(carried, init, out)?;
+        let unrolled = registers_by(self.function, [*start, *end, *step], *body).is_some();
         let mut var = self.variables.of(index);
         let start = self.converted(*start)?;
         let end = self.value(*end)?;
@@ -568,7 +570,7 @@ impl<'a> Translator<'a> {
         self.loops.push(Loop { carried: carried.to_vec(), results: inst.results.to_vec() });
         let stmts = self.nested(*body, carried);
         self.loops.pop();
-        out.push(Stmt::For { var, start, condition, step, body: without_last_continue(stmts?) });
+        out.push(Stmt::For { var, start, condition, step, body: without_last_continue(stmts?), unrolled });
         Ok(())
     }
 

@@ -411,7 +411,10 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
             out.push(';');
         }),
         Stmt::If { condition, then, otherwise } => print_if(out, "", condition, then, otherwise, level, vars),
-        Stmt::For { var, start, condition, step, body } => {
+        Stmt::For { var, start, condition, step, body, unrolled } => {
+            if *unrolled {
+                line(out, level, "#pragma unroll");
+            }
             let declaration = vars.declaration(*var);
             let advance = advance(vars.name(*var), step, vars);
             let head = match step {

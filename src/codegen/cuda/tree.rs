@@ -154,6 +154,8 @@ pub enum Stmt {
         condition: Expr,
         step: Expr,
         body: Vec<Stmt>,
+        /// Each iteration is to be code of its own: it says which registers are meant.
+        unrolled: bool,
     },
     /// Without a condition: `for (;;)`.
     While {

@@ -7,6 +7,7 @@ use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
 use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
+use crate::passes::block_threads::registers_by;
 use crate::types::Scalar;
 
 /// A block that several ways lead to, with a phi for each value they bring.
@@ -283,7 +284,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
         let unrolled = open && self.pays_unrolled(frame.function, body);
-        let around = std::mem::replace(&mut self.unrolled, unrolled);
+        // Elements of an array are registers where it is certain which ones are meant.
+        let whole = registers_by(frame.function, [start, end, step], body).filter(|_| self.target.is_gpu());
+        let around = std::mem::replace(&mut self.unrolled, unrolled || whole.is_some());
         frame.loops.push(LoopContext { exit, next });
         let ended = self.block(frame, body, false);
         self.unrolled = around;
@@ -303,7 +306,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             again.extend(values);
             let latch = ll.current_block();
             header.jump(ll, &again);
-            if !inside.is_empty() {
+            if let Some(count) = whole {
+                ll.unroll(latch, count);
+            } else if !inside.is_empty() {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
             } else if unrolled {
                 ll.unroll(latch, UNROLLED_TURNS);

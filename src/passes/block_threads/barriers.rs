@@ -12,8 +12,8 @@ use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::{BlockId, Function, Inst, InstId, Op};
 
-/// Puts barriers into a function whose loops are dealt out.
-pub(super) fn place(function: &mut Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) {
+/// The instructions that a barrier has to stand before.
+fn needed(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) -> BTreeSet<InstId> {
     let mut search = Search { function, effects, shares, found: BTreeSet::new(), known: IdMap::default(), depth: 0 };
     let mut before = State::new();
     loop {
@@ -28,7 +28,17 @@ pub(super) fn place(function: &mut Function, effects: &EffectTable, shares: &IdM
         }
         before.extend(after);
     }
-    let found = search.found;
+    search.found
+}
+
+/// How many barriers a function needs.
+pub(super) fn count(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) -> usize {
+    needed(function, effects, shares).len()
+}
+
+/// Puts barriers into a function whose loops are dealt out.
+pub(super) fn place(function: &mut Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) {
+    let found = needed(function, effects, shares);
     let blocks: Vec<BlockId> = function.blocks.ids().collect();
     for block in blocks {
         let insts = std::mem::take(&mut function.blocks[block].insts);

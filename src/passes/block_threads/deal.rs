@@ -26,6 +26,8 @@ pub(super) struct Dealt {
     /// Where a single index starts and how it goes on, which says who has which.
     pub start: Option<ValueId>,
     pub step: i128,
+    /// Where so many iterations that follow each other are of one thread.
+    pub run: u64,
 }
 
 /// The function in the form for the threads of a block, but for barriers.
@@ -271,7 +273,7 @@ impl Dealer<'_> {
             return self.when_first(|this| this.zero(array, &at));
         }
         self.each(total, |this, number| {
-            let index = this.unflatten(number, &extents);
+            let index = unflatten(this.b(), number, &extents);
             this.zero(array, &index);
             index.iter().zip(&extents).map(|(&i, &n)| (i, Some(n))).collect()
         });
@@ -294,27 +296,7 @@ impl Dealer<'_> {
         self.b().yield_(&[]);
         self.b().switch_to(outside);
         let inst = self.push(Op::For { start, end, step, init: Values::new(), body: block });
-        self.shares.insert(inst, Share::Dealt(Dealt { indices, start: None, step: 1 }));
-    }
-
-    /// The index of element `number`, in row-major order.
-    fn unflatten(&mut self, number: ValueId, extents: &[u64]) -> Vec<ValueId> {
-        let mut below: u64 = extents.iter().product();
-        let mut index = Vec::new();
-        for (n, &extent) in extents.iter().enumerate() {
-            below /= extent;
-            let mut row = number;
-            if below > 1 {
-                let below = self.int(below.into());
-                row = self.b().binary(BinaryOp::Div, number, below);
-            }
-            if n > 0 {
-                let extent = self.int(extent.into());
-                row = self.b().binary(BinaryOp::Rem, row, extent);
-            }
-            index.push(row);
-        }
-        index
+        self.shares.insert(inst, Share::Dealt(Dealt { indices, start: None, step: 1, run: 1 }));
     }
 
     fn deal(&mut self, nest: &Nest) {
@@ -337,7 +319,7 @@ impl Dealer<'_> {
             // Their order does not matter.
             Some(total) => self.each(total, |this, number| {
                 let extents: Vec<u64> = nest.dealt().map(|level| level.known.map_or(1, |(_, trips)| trips)).collect();
-                let index = this.unflatten(number, &extents);
+                let index = unflatten(this.b(), number, &extents);
                 for (level, &at) in nest.dealt().zip(&index) {
                     let start = level.known.map_or(0, |(start, _)| start);
                     let mut value = at;
@@ -370,7 +352,7 @@ impl Dealer<'_> {
                 self.b().switch_to(outside);
                 self.rebuild.b.function.insts[first].op = Op::For { start: own_start, end, step: own_step, init, body };
                 self.rebuild.b.append(first);
-                let dealt = Dealt { indices: vec![(variable, None)], start: Some(start), step: by };
+                let dealt = Dealt { indices: vec![(variable, None)], start: Some(start), step: by, run: 1 };
                 self.shares.insert(first, Share::Dealt(dealt));
             }
         }
@@ -413,6 +395,26 @@ impl Dealer<'_> {
     }
 }
 
+/// The index of element `number`, in row-major order.
+pub(super) fn unflatten(b: &mut Builder, number: ValueId, extents: &[u64]) -> Vec<ValueId> {
+    let mut below: u64 = extents.iter().product();
+    let mut index = Vec::new();
+    for (n, &extent) in extents.iter().enumerate() {
+        below /= extent;
+        let mut row = number;
+        if below > 1 {
+            let below = b.int(Scalar::I32, below.into());
+            row = b.binary(BinaryOp::Div, number, below);
+        }
+        if n > 0 {
+            let extent = b.int(Scalar::I32, extent.into());
+            row = b.binary(BinaryOp::Rem, row, extent);
+        }
+        index.push(row);
+    }
+    index
+}
+
 impl Dealt {
     /// Which thread has an element that is accessed in an iteration, as far as it is known: the dimensions of the array by which
     /// it is dealt out, and how.
@@ -431,7 +433,7 @@ impl Dealt {
         }
         let start = self.start.filter(|_| known.is_none());
         let extents = self.indices.iter().skip(1).map(|(_, extent)| *extent).collect();
-        Some(Owner { dims, extents, start, step: self.step })
+        Some(Owner { dims, extents, start, step: self.step, run: self.run })
     }
 }
 
@@ -442,4 +444,5 @@ pub(super) struct Owner {
     extents: Vec<Option<u64>>,
     start: Option<ValueId>,
     step: i128,
+    run: u64,
 }

@@ -25,19 +25,29 @@
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
+//! | `join` | which loops over elements does a thread go through as one? |
+//! | `chunks` | which tiles are in registers although a block may have any number of threads? |
+//! | `triangle` | which factor of a matrix can be in its place? |
+//! | `needed` | which tiles are needed at the same time? |
+//! | `slots` | which tiles are in the same memory? |
 //! | `barriers` | where must threads wait for each other? |
 
 pub(super) mod accesses;
 mod accumulators;
 mod barriers;
+mod chunks;
 mod deal;
 pub(super) mod fill;
+mod join;
+mod needed;
 mod own;
 pub(super) mod plan;
 mod products;
 mod registers;
 mod rows;
+mod slots;
 mod tensor;
+mod triangle;
 mod warps;
 
 use std::borrow::Cow;
@@ -50,6 +60,7 @@ use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op, Unit};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
+pub use chunks::registers_by;
 pub use tensor::{Tensor, TensorCores};
 
 /// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -108,7 +119,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         Some(threads) => warps::ask(&mut function, &module.structs, effects, tensor, threads),
         None => plan::plan(&function, effects, tensor),
     };
-    let shared = deal::deal(&mut function, effects, &plans);
+    let mut shared = deal::deal(&mut function, effects, &plans);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
         rows::lengthen(&mut function, &module.structs, MOST_BYTES);
@@ -117,6 +128,12 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         own::keep(&mut function, effects, &shared.shares, threads);
     }
     registers::keep(&mut function, effects, &shared.shares);
+    join::join(&mut function, effects, &mut shared.shares);
+    if threads.is_none() {
+        chunks::keep(&mut function, effects, &mut shared.shares);
+    }
+    triangle::take(&mut function, effects, &shared.shares);
+    slots::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
         own::straighten(&mut function, &shared.shares, threads);

@@ -7,10 +7,21 @@ use crate::ir::verify::verify;
 
 /// The text of a kernel's form for the threads of a block. `body` has arrays `%x` and `%y` and tiles `%t` and `%u` of 8 numbers.
 fn form(body: &str) -> String {
-    let head = "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {\n\
-                %0: int32 = const 0\n%1: int32 = const 1\n%7: int32 = const 7\n%8: int32 = const 8\n\
-                %t: tile(float32, 8) = local_array\n%u: tile(float32, 8) = local_array\n";
-    let module = parse(&format!("{head}{body}return\n}}\n")).unwrap_or_else(|error| panic!("{error}"));
+    form_of(8, body)
+}
+
+/// The same with tiles of other sizes: `%8` is the number of their elements, `%7` the last one.
+fn form_of(size: u32, body: &str) -> String {
+    let last = size - 1;
+    made(&format!(
+        "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {{\n\
+         %0: int32 = const 0\n%1: int32 = const 1\n%7: int32 = const {last}\n%8: int32 = const {size}\n\
+         %t: tile(float32, {size}) = local_array\n%u: tile(float32, {size}) = local_array\n{body}return\n}}\n"
+    ))
+}
+
+fn made(text: &str) -> String {
+    let module = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(verify(&module), Ok(()));
     let kernel = module.find("k").expect("a kernel");
     let made = shared(&module, &[kernel], Tensor::NONE).expect("a form").into_owned();
@@ -113,5 +124,116 @@ fn products_of_matrices_are_found() {
     ] {
         let other = product(from, to);
         assert!(!other.contains("product"), "{from} -> {to}: {other}");
+    }
+}
+
+fn tiles(text: &str) -> usize {
+    text.matches("= shared_array").count()
+}
+
+const TURNED: &str =
+    "for %m: int32 = %0 to %8 step %1 {\n%n: int32 = sub %7, %m\n%z: float32 = load %u[%n]\nstore %y[%m], %z\n}\n";
+
+#[test]
+fn loops_that_hand_over_elements_are_one() {
+    let doubled = |of: &str| {
+        format!(
+            "{LOAD}for %j: int32 = %0 to %8 step %1 {{\n%k: int32 = sub %7, %j\n%w: float32 = load %t[{of}]\n\
+             %s: float32 = add %w, %w\nstore %u[%j], %s\n}}\n{TURNED}"
+        )
+    };
+    let text = form(&doubled("%j"));
+    assert_eq!((tiles(&text), text.matches("for ").count()), (1, 2), "{text}");
+    let text = form(&doubled("%k"));
+    assert_eq!((tiles(&text), text.matches("for ").count()), (2, 3), "{text}");
+    // What other threads read, too, stays in memory.
+    let both = doubled("%j").replace(
+        "%z: float32 = load %u[%n]",
+        "%z.1: float32 = load %u[%n]\n%z.2: float32 = load %t[%n]\n%z: float32 = add %z.1, %z.2",
+    );
+    let text = form(&both);
+    assert_eq!((tiles(&text), text.matches("for ").count()), (2, 2), "{text}");
+}
+
+#[test]
+fn a_tile_takes_the_place_of_the_one_it_is_computed_from() {
+    let body = "%a: float32 = load %t[%7]\nfor %j: int32 = %0 to %8 step %1 {\n%w: float32 = load %t[%j]\n\
+                %s: float32 = sub %w, %a\nstore %u[%j], %s\n}\n";
+    let body = format!("{LOAD}{body}{TURNED}");
+    assert_eq!(tiles(&form_of(512, &body)), 1);
+    // Not where a barrier more is all that comes of it.
+    assert_eq!(tiles(&form_of(8, &body)), 2);
+    for (from, to) in [
+        // It is read again, read elsewhere, or set before it is read.
+        ("%z: float32 = load %u[%n]", "%q: float32 = load %u[%n]\n%r: float32 = load %t[%m]\n%z: float32 = add %q, %r"),
+        ("%w: float32 = load %t[%j]", "%k: int32 = sub %7, %j\n%w: float32 = load %t[%k]"),
+        ("store %u[%j], %s", "store %u[%j], %s\n%r: float32 = load %t[%j]\nstore %u[%j], %r"),
+    ] {
+        assert!(body.contains(from), "{from}");
+        let text = form_of(512, &body.replacen(from, to, 1));
+        assert_eq!(tiles(&text), 2, "{to}: {text}");
+    }
+}
+
+#[test]
+fn what_a_loop_adds_up_is_in_registers() {
+    let text = "kernel @k(%x: array2d(dtype=float32), %y: array2d(dtype=float32)) rank 1 by_block {\n\
+                %0: int32 = const 0\n%1: int32 = const 1\n%32: int32 = const 32\n%e: int32 = extent %x, 0\n\
+                %c: tile(float32, 32, 32) = local_array\n\
+                for %n: int32 = %0 to %e step %1 {\n\
+                for %i: int32 = %0 to %32 step %1 {\nfor %j: int32 = %0 to %32 step %1 {\n\
+                %v: float32 = load %x[%n, %j]\n%s: float32 = load %c[%i, %j]\n%t: float32 = add %s, %v\nstore %c[%i, %j], %t\n}\n}\n}\n\
+                for %k: int32 = %0 to %32 step %1 {\nfor %l: int32 = %0 to %32 step %1 {\n\
+                %z: float32 = load %c[%k, %l]\nstore %y[%k, %l], %z\n}\n}\nreturn\n}\n";
+    let kept = made(text);
+    assert_eq!((tiles(&kept), kept.matches("= local_array").count()), (0, 1), "{kept}");
+    for (from, to) in [
+        // Elements of others, few of them, something that is stored twice, or read where it is stored.
+        ("load %c[%k, %l]", "load %c[%l, %k]"),
+        ("store %c[%i, %j], %t", "store %c[%i, %j], %t\nstore %y[%i, %j], %t"),
+        ("load %x[%n, %j]", "load %y[%n, %j]"),
+        (
+            "%e: int32 = extent %x, 0",
+            "%e: int32 = extent %x, 0\n%u: tile(float32, 32, 32) = local_array\nstore %x[%0, %0], %h",
+        ),
+    ] {
+        let other = text.replacen(from, to, 1).replace("%32: int32", "%h: float32 = const 1.5\n%32: int32");
+        let kept = made(&other);
+        let stays = !other.contains("%u: tile");
+        assert_eq!(tiles(&kept), usize::from(stays), "{to}: {kept}");
+    }
+    let small = made(&text.replace("32, 32)", "16, 16)").replace("const 32", "const 16"));
+    assert_eq!(tiles(&small), 1, "{small}");
+}
+
+#[test]
+fn a_factor_is_in_the_place_of_its_matrix() {
+    let text = "kernel @k(%x: array2d(dtype=float32), %y: array2d(dtype=float32)) rank 1 by_block {\n\
+                %0: int32 = const 0\n%1: int32 = const 1\n%9: int32 = const 9\n\
+                %a: tile(float32, 9, 9) = local_array\n\
+                for %r: int32 = %0 to %9 step %1 {\nfor %c: int32 = %0 to %9 step %1 {\n\
+                %v: float32 = load %x[%r, %c]\nstore %a[%r, %c], %v\n}\n}\n\
+                %f: tile(float32, 9, 9) = local_array\n\
+                for %j: int32 = %0 to %9 step %1 {\n\
+                %s: float32 = load %a[%j, %j]\n%d: float32 = sqrt %s\nstore %f[%j, %j], %d\n%n: int32 = add %j, %1\n\
+                for %i: int32 = %n to %9 step %1 {\n%t: float32 = load %a[%i, %j]\n\
+                %m: float32 = for %k: int32 = %0 to %j step %1 carry %o: float32 = %t {\n\
+                %p: float32 = load %f[%i, %k]\n%q: float32 = sub %o, %p\nyield %q\n}\n\
+                %g: float32 = div %m, %d\nstore %f[%i, %j], %g\n}\n}\n\
+                for %u: int32 = %0 to %9 step %1 {\nfor %w: int32 = %0 to %9 step %1 {\n\
+                %z: float32 = load %f[%w, %u]\nstore %y[%u, %w], %z\n}\n}\nreturn\n}\n";
+    let kept = made(text);
+    assert_eq!(tiles(&kept), 1, "{kept}");
+    for (from, to) in [
+        // The matrix is read elsewhere, or later; elements of the factor are read before they are set, or not set.
+        ("%s: float32 = load %a[%j, %j]", "%s: float32 = load %a[%0, %j]"),
+        ("%z: float32 = load %f[%w, %u]", "%z: float32 = load %a[%w, %u]"),
+        ("%n: int32 = add %j, %1", "%n: int32 = add %j, %0"),
+        ("to %j step %1 carry", "to %9 step %1 carry"),
+        ("store %f[%i, %j], %g", "store %f[%j, %i], %g"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let other = made(&text.replacen(from, to, 1));
+        assert_eq!(tiles(&other), 2, "{to}: {other}");
     }
 }

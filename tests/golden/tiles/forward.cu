@@ -74,7 +74,6 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
 {
     __shared__ float t[1024];
     __shared__ float tile[32];
-    __shared__ float e[1024];
     __shared__ float tile_2[32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
@@ -102,13 +101,13 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
             value = fmaxf(value, fmaxf(fmaxf(tile[k], tile[k + 16]), fmaxf(tile[k + 8], tile[k + 24])));
         }
         for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-            e[k] = expf(t[k] - value);
+            t[k] = expf(t[k] - value);
         }
         __syncthreads();
         for (int k = threadIdx.x; k < 32; k += blockDim.x) {
             float value_2 = 0.0f;
             for (int k_2 = 0; k_2 < 32; ++k_2) {
-                value_2 += e[k_2 * 32 + k];
+                value_2 += t[k_2 * 32 + k];
             }
             tile_2[k] = value_2;
         }
@@ -120,11 +119,11 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
         array1<float> y_part = y[i];
         if (0 <= y_part.shape[0] - 1024) {
             for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-                y_part[k] = e[k] / value_2;
+                y_part[k] = t[k] / value_2;
             }
         } else {
             for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-                if (k < y_part.shape[0]) y_part[k] = e[k] / value_2;
+                if (k < y_part.shape[0]) y_part[k] = t[k] / value_2;
             }
         }
     }
@@ -133,54 +132,57 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
 extern "C" __global__ void gemm_cuda_kernel_forward(
     launch_bounds dim, array2<float> a, array2<float> b, array2<float> c)
 {
-    __shared__ float acc[32][32];
     __shared__ float x[32][16];
     __shared__ float y[16][32];
-    __shared__ float tile[32][32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
-        for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-            acc[k / 32][k % 32] = 0.0f;
-        }
-        for (int k = 0; k < floor_div(a.shape[1] + K - 1, K); ++k) {
-            int product = i * M;
-            int product_2 = k * K;
-            __syncthreads();
-            for (int k_2 = threadIdx.x; k_2 < 512; k_2 += blockDim.x) {
-                int quotient = k_2 / 16;
-                int rest = k_2 % 16;
-                x[quotient][rest] = a(product + quotient, product_2 + rest);
-            }
-            int product_3 = k * K;
-            int product_4 = j * N;
-            for (int k_2 = threadIdx.x; k_2 < 512; k_2 += blockDim.x) {
-                int quotient = k_2 / 32;
-                int rest = k_2 % 32;
-                y[quotient][rest] = b(product_3 + quotient, product_4 + rest);
-            }
-            __syncthreads();
-            for (int k_2 = threadIdx.x; k_2 < 1024; k_2 += blockDim.x) {
-                int quotient = k_2 / 32;
-                int rest = k_2 % 32;
-                float value = 0.0f;
-                for (int k_3 = 0; k_3 < 16; ++k_3) {
-                    value = fmaf(x[quotient][k_3], y[k_3][rest], value);
-                }
-                tile[quotient][rest] = value;
-            }
-            for (int k_2 = threadIdx.x; k_2 < 1024; k_2 += blockDim.x) {
-                int quotient = k_2 / 32;
-                int rest = k_2 % 32;
-                acc[quotient][rest] += tile[quotient][rest];
-            }
-        }
+        int end = floor_div(a.shape[1] + K - 1, K);
         int product = i * M;
         int product_2 = j * N;
-        for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-            int quotient = k / 32;
-            int rest = k % 32;
-            c(product + quotient, product_2 + rest) = acc[quotient][rest];
+        for (int k = 0; k < 1024; k += 4 * (int)blockDim.x) {
+            float acc[4] = {};
+            int sum = k + (int)threadIdx.x * 4;
+            for (int k_2 = 0; k_2 < end; ++k_2) {
+                int product_3 = i * M;
+                int product_4 = k_2 * K;
+                __syncthreads();
+                for (int k_3 = threadIdx.x; k_3 < 512; k_3 += blockDim.x) {
+                    int quotient = k_3 / 16;
+                    int rest = k_3 % 16;
+                    x[quotient][rest] = a(product_3 + quotient, product_4 + rest);
+                }
+                int product_5 = k_2 * K;
+                int product_6 = j * N;
+                for (int k_3 = threadIdx.x; k_3 < 512; k_3 += blockDim.x) {
+                    int quotient = k_3 / 32;
+                    int rest = k_3 % 32;
+                    y[quotient][rest] = b(product_5 + quotient, product_6 + rest);
+                }
+                __syncthreads();
+                if (sum < 1024) {
+                    int quotient = sum / 32;
+                    int rest = sum % 32;
+                    #pragma unroll
+                    for (int k_3 = 0; k_3 < 4; ++k_3) {
+                        int sum_2 = rest + k_3;
+                        float value = 0.0f;
+                        for (int k_4 = 0; k_4 < 16; ++k_4) {
+                            value = fmaf(x[quotient][k_4], y[k_4][sum_2], value);
+                        }
+                        acc[k_3] += value;
+                    }
+                }
+            }
+            __syncthreads();
+            if (sum < 1024) {
+                int quotient = sum / 32;
+                int rest = sum % 32;
+                #pragma unroll
+                for (int k_2 = 0; k_2 < 4; ++k_2) {
+                    c(product + quotient, product_2 + (rest + k_2)) = acc[k_2];
+                }
+            }
         }
     }
 }
@@ -189,8 +191,6 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
     launch_bounds dim, array3<float> a, array3<float> factor)
 {
     __shared__ float t[24][24];
-    __shared__ float tile[24][24];
-    __shared__ float tile_2[24][24];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array2<float> a_part = a[i];
@@ -202,28 +202,24 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
             int quotient = k / 24;
             int rest = k % 24;
-            tile[quotient][rest] = t[quotient][rest];
+            if (rest > quotient) t[quotient][rest] = 0.0f;
         }
-        for (int k = threadIdx.x; k < 576; k += blockDim.x) {
-            tile_2[k / 24][k % 24] = 0.0f;
-        }
-        __syncthreads();
         for (int end = 0; end < 24; ++end) {
             __syncthreads();
-            float value = tile[end][end];
+            float value = t[end][end];
             for (int k = 0; k < end; ++k) {
-                value -= tile_2[end][k] * tile_2[end][k];
+                value -= t[end][k] * t[end][k];
             }
             float root = sqrtf(value);
             __syncthreads();
-            if (threadIdx.x == 0) tile_2[end][end] = root;
+            if (threadIdx.x == 0) t[end][end] = root;
             __syncthreads();
             for (int k = end + 1 + (int)threadIdx.x; k < 24; k += blockDim.x) {
-                float value_2 = tile[k][end];
+                float value_2 = t[k][end];
                 for (int k_2 = 0; k_2 < end; ++k_2) {
-                    value_2 -= tile_2[k][k_2] * tile_2[end][k_2];
+                    value_2 -= t[k][k_2] * t[end][k_2];
                 }
-                tile_2[k][end] = value_2 / root;
+                t[k][end] = value_2 / root;
             }
         }
         array2<float> factor_part = factor[i];
@@ -231,7 +227,7 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
             int quotient = k / 24;
             int rest = k % 24;
-            factor_part(quotient, rest) = tile_2[quotient][rest];
+            factor_part(quotient, rest) = t[quotient][rest];
         }
     }
 }

@@ -1,0 +1,337 @@
+//! Which tiles are in registers although a block may have any number of threads? One to which a loop adds, each thread to its own elements. A
+//! thread has registers for a certain number of elements, and where a block has too few threads it goes through its work again for the
+//! elements that are left: from where the tile is cleared to where it is read for the last time.
+//!
+//! | file | question |
+//! |---|---|
+//! | `again` | may work be done more than once? |
+
+mod again;
+
+use self::again::Work;
+use super::accesses::{Memory, Sum, Touch, all_touches, touches};
+use super::deal::{Dealt, Share, unflatten};
+use crate::analysis::effects::EffectTable;
+use crate::ids::IdMap;
+use crate::ir::build::Builder;
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, Inst, InstId, Op, ValueId, Values};
+use crate::passes::loops::trips;
+use crate::passes::rebuild::replace_each;
+use crate::types::{I32, LocalArrayType, Scalar, Type};
+
+/// A block of so many threads goes through its work once, if that does not take too many registers.
+const USUAL_THREADS: u64 = 256;
+
+/// So many registers a thread has for elements of a tile at most.
+const MOST_REGISTERS: u64 = 32;
+
+/// A tile with fewer elements stays in memory: there is little to be saved.
+const LEAST_ELEMENTS: u64 = 1024;
+
+/// Keeps tiles in registers.
+pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut IdMap<InstId, Share>) {
+    let mut tiles = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        tiles.extend(inst.results.first().filter(|_| matches!(inst.op, Op::SharedArray)));
+    });
+    for tile in tiles {
+        if let Some(found) = Chunked::of(function, effects, shares, tile) {
+            found.carry_out(function, shares);
+        }
+    }
+}
+
+/// How often a loop runs that goes through an array of a thread's registers, which are known only where each iteration is code of its own.
+pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
+    let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
+    let variable = *function.blocks[body].params.first()?;
+    let is_array = |array: ValueId| match (function.def(array).map(|inst| &inst.op), function.ty(array)) {
+        (Some(Op::LocalArray), Type::Local(ty)) => ty.ndim == 1 && u64::from(ty.shape[0]) == count,
+        _ => false,
+    };
+    let mut found = false;
+    function.walk(body, &mut |_, inst| {
+        found |= inst.op.access().is_some_and(|access| access.indices[..] == [variable] && is_array(access.array));
+    });
+    found.then_some(count as u32)
+}
+
+/// A tile and what is done again.
+struct Chunked {
+    tile: ValueId,
+    ty: LocalArrayType,
+    /// Elements of a thread.
+    count: u64,
+    block: BlockId,
+    /// What stands in the block from the first to the last that touches the tile.
+    region: Vec<InstId>,
+    /// The loops over its elements.
+    loops: Vec<InstId>,
+    lane: ValueId,
+    threads: ValueId,
+}
+
+impl Chunked {
+    fn of(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>, tile: ValueId) -> Option<Chunked> {
+        let Type::Local(ty) = function.ty(tile) else { return None };
+        let count = count(ty)?;
+        if ty.len() < LEAST_ELEMENTS || ty.len() > i32::MAX as u64 / 2 || is_named(function, tile) {
+            return None;
+        }
+        let (block, region) = region(function, effects, shares, tile)?;
+        let mut loops = Vec::new();
+        over_elements(function, effects, shares, &region, tile, &mut loops)?;
+        let adds = region.iter().any(|&id| {
+            let mut inside = false;
+            if !shares.contains_key(&id) && !matches!(function.insts[id].op, Op::If { .. }) {
+                for &nested in function.insts[id].op.blocks().iter() {
+                    function.walk(nested, &mut |id, _| inside |= loops.contains(&id));
+                }
+            }
+            inside
+        });
+        let Op::For { start: lane, step: threads, .. } = function.insts[*loops.first()?].op else { return None };
+        let work = Work { function, effects, shares, region: &region, loops: &loops };
+        (adds && work.may_be_repeated(tile)).then_some(Chunked { tile, ty, count, block, region, loops, lane, threads })
+    }
+
+    fn carry_out(self, function: &mut Function, shares: &mut IdMap<InstId, Share>) {
+        let Chunked { tile, ty, count, block, region, mut loops, lane, threads } = self;
+        let [mut insts, mut rest] = [std::mem::take(&mut function.blocks[block].insts), Vec::new()];
+        if let Some(at) = insts.iter().position(|id| Some(id) == region.first()) {
+            rest = insts.split_off(at);
+        }
+        let behind = rest.split_off(region.len());
+        // What is the same each time is computed before. Registers are zero when they are made.
+        let (before, mut inside) = again::parted(function, &region);
+        if inside.first().is_some_and(|&first| loops.contains(&first) && only_clears(function, first)) {
+            let clears = inside.remove(0);
+            loops.retain(|&id| id != clears);
+            shares.remove(&clears);
+        }
+        function.blocks[block].insts = insts;
+        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
+        b.span = b.function.values[tile].span;
+        before.into_iter().for_each(|id| b.append(id));
+        let (zero, end) = (b.int(Scalar::I32, 0), b.int(Scalar::I32, ty.len().into()));
+        let own = b.int(Scalar::I32, count.into());
+        let step = b.binary(BinaryOp::Mul, own, threads);
+        let body = b.new_block(&[I32]);
+        b.switch_to(body);
+        let first = b.params(body)[0];
+        let kept = LocalArrayType { shape: [count as u32, 1, 1, 1], ndim: 1, block: false, ..ty };
+        let registers = b.one(Op::LocalArray, Type::Local(kept));
+        b.function.values[registers].name = b.function.values[tile].name.clone();
+        let own_first = b.binary(BinaryOp::Mul, lane, own);
+        let mine = b.binary(BinaryOp::Add, first, own_first);
+        inside.into_iter().for_each(|id| b.append(id));
+        b.yield_(&[]);
+        b.switch_to(block);
+        b.effect(Op::For { start: zero, end, step, init: Values::new(), body });
+        behind.into_iter().for_each(|id| b.append(id));
+        *function = b.finish();
+        let registers = Registers { tile, ty, registers, count, mine };
+        let found = loops.into_iter().map(|id| (id, ())).collect();
+        replace_each(function, found, |b, id, ()| registers.each(b, shares, id));
+    }
+}
+
+/// How many elements a thread has: so many next to each other in a row, if there are rows that are made of such parts.
+fn count(ty: LocalArrayType) -> Option<u64> {
+    let most = MOST_REGISTERS / u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
+    let wanted = ty.len().div_ceil(USUAL_THREADS).clamp(1, most);
+    let row = u64::from(*ty.extents().last()?);
+    (wanted..=most.min(2 * wanted)).find(|&count| row.is_multiple_of(count)).or(Some(wanted))
+}
+
+/// Whether something else than an access names a tile.
+fn is_named(function: &Function, tile: ValueId) -> bool {
+    let accessed = |inst: &Inst| match &inst.op {
+        Op::Load(access) | Op::Store { access, .. } => Some(access.array),
+        _ => None,
+    };
+    let mut named = false;
+    function.walk(function.entry, &mut |_, inst| {
+        inst.op.for_each_operand(|v| named |= v == tile && accessed(inst) != Some(tile));
+    });
+    named
+}
+
+/// The block in which something touches the tile more than once, and what stands there from the first to the last.
+fn region(
+    function: &Function,
+    effects: &EffectTable,
+    shares: &IdMap<InstId, Share>,
+    tile: ValueId,
+) -> Option<(BlockId, Vec<InstId>)> {
+    let mut block = function.entry;
+    loop {
+        let insts = &function.blocks[block].insts;
+        let touching = |block: BlockId| {
+            all_touches(function, effects, block).iter().any(|touch| touch.memory == Memory::Block(tile))
+        };
+        let inside = |id: &InstId| function.insts[*id].op.blocks().iter().any(|&nested| touching(nested));
+        let (first, last) = (insts.iter().position(inside)?, insts.iter().rposition(inside)?);
+        if first < last {
+            return Some((block, insts[first..=last].to_vec()));
+        }
+        let blocks = function.insts[insts[first]].op.blocks();
+        let mut nested = blocks.iter().copied().filter(|&nested| touching(nested));
+        block = nested.next().filter(|_| nested.next().is_none() && !shares.contains_key(&insts[first]))?;
+    }
+}
+
+/// Collects the loops in which the tile is touched, if each iteration touches the element of its number.
+fn over_elements(
+    function: &Function,
+    effects: &EffectTable,
+    shares: &IdMap<InstId, Share>,
+    insts: &[InstId],
+    tile: ValueId,
+    loops: &mut Vec<InstId>,
+) -> Option<()> {
+    let of_tile = |touch: &&Touch| touch.memory == Memory::Block(tile);
+    for &id in insts {
+        let op = &function.insts[id].op;
+        let mut here = Vec::new();
+        touches(function, effects, id, &mut here);
+        if here.iter().any(|touch| of_tile(&touch)) {
+            return None;
+        }
+        let Some(share) = shares.get(&id) else {
+            for &block in op.blocks().iter() {
+                over_elements(function, effects, shares, &function.blocks[block].insts, tile, loops)?;
+            }
+            continue;
+        };
+        op.blocks().iter().for_each(|&block| here.extend(all_touches(function, effects, block)));
+        let mut own = here.iter().filter(of_tile).peekable();
+        if own.peek().is_none() {
+            continue;
+        }
+        let (Share::Dealt(dealt), &Op::For { body, .. }) = (share, op) else { return None };
+        let mut together = false;
+        function.walk(body, &mut |_, inst| together |= effects.properties(&inst.op).convergent);
+        let is_own = |touch: &Touch| match &function.insts[touch.at].op {
+            Op::Load(access) | Op::Store { access, .. } => dealt.is_own(function, tile, access),
+            _ => false,
+        };
+        if together || !own.all(is_own) {
+            return None;
+        }
+        loops.push(id);
+    }
+    Some(())
+}
+
+impl Dealt {
+    /// Whether an access is to the element of a tile that has the number of the iteration.
+    fn is_own(&self, function: &Function, tile: ValueId, access: &Access) -> bool {
+        let Type::Local(ty) = function.ty(tile) else { return false };
+        let whole = access.array == tile && access.path.is_empty() && self.start.is_none();
+        let own = |((&at, &extent), &(index, count)): ((&ValueId, &u32), &(ValueId, Option<u64>))| {
+            let alone = Sum { terms: [(index, 1)].into_iter().collect(), constant: 0 };
+            count == Some(extent.into()) && Sum::of(function, at) == alone
+        };
+        whole
+            && self.indices.len() == access.indices.len()
+            && access.indices.iter().zip(ty.extents()).zip(&self.indices).all(own)
+    }
+}
+
+/// Whether a loop over elements does nothing but set them to zero.
+fn only_clears(function: &Function, id: InstId) -> bool {
+    let Op::For { body, .. } = function.insts[id].op else { return false };
+    function.blocks[body].insts.iter().all(|&id| match &function.insts[id].op {
+        Op::Store { value, .. } => {
+            let zero = function.as_const(*value).is_some_and(|c| c.bits == 0);
+            zero || function.def(*value).is_some_and(|inst| matches!(inst.op, Op::Zero))
+        }
+        op => op.properties().is_value() || matches!(op, Op::Yield(_)),
+    })
+}
+
+/// How the loops over a tile's elements are done with registers.
+struct Registers {
+    tile: ValueId,
+    ty: LocalArrayType,
+    registers: ValueId,
+    count: u64,
+    /// The number of the first element that a thread has this time.
+    mine: ValueId,
+}
+
+impl Registers {
+    fn each(&self, b: &mut Builder, shares: &mut IdMap<InstId, Share>, id: InstId) {
+        let (Op::For { end, body, .. }, Some(Share::Dealt(dealt))) =
+            (b.function.insts[id].op.clone(), shares.get_mut(&id))
+        else {
+            return b.append(id);
+        };
+        b.span = b.function.insts[id].span;
+        dealt.run = self.count;
+        let old = b.function.blocks[body].params[0];
+        let insts = std::mem::take(&mut b.function.blocks[body].insts);
+        let (then, otherwise, block) = (b.new_block(&[]), b.new_block(&[]), b.new_block(&[I32]));
+        let k = b.params(block)[0];
+        let outside = b.switch_to(otherwise);
+        b.yield_(&[]);
+        let in_row = self.ty.extents().last().is_some_and(|&row| u64::from(row).is_multiple_of(self.count));
+        let mut same: IdMap<ValueId, ValueId> = IdMap::default();
+        if in_row {
+            // `if mine < end: for k in range(count): ...`, and from element to element all but the last index is the same.
+            b.switch_to(then);
+            let extents: Vec<u64> = self.ty.extents().iter().map(|&extent| extent.into()).collect();
+            let mut index = unflatten(b, self.mine, &extents);
+            let around = self.range(b, block);
+            b.switch_to(block);
+            if let Some(last) = index.last_mut() {
+                *last = b.binary(BinaryOp::Add, *last, k);
+            }
+            same.extend(dealt.indices.iter().map(|&(index, _)| index).zip(index));
+            // Nothing but the indices is computed from the number.
+            same.entry(old).or_insert(self.mine);
+            insts.into_iter().for_each(|id| b.append(id));
+            b.switch_to(then);
+            b.effect(around);
+            b.yield_(&[]);
+            b.switch_to(outside);
+            let condition = b.compare(CompareOp::Lt, self.mine, end);
+            b.function.insts[id].op = Op::If { condition, then, otherwise };
+        } else {
+            // `for k in range(count): if mine + k < end: ...`
+            b.switch_to(then);
+            insts.into_iter().for_each(|id| b.append(id));
+            b.switch_to(block);
+            let number = b.binary(BinaryOp::Add, self.mine, k);
+            same.insert(old, number);
+            let condition = b.compare(CompareOp::Lt, number, end);
+            b.effect(Op::If { condition, then, otherwise });
+            b.yield_(&[]);
+            b.switch_to(outside);
+            b.function.insts[id].op = self.range(b, block);
+        }
+        dealt.indices.iter_mut().for_each(|(index, _)| *index = same.get(index).copied().unwrap_or(*index));
+        let mut inside = Vec::new();
+        for &nested in b.function.insts[id].op.blocks().iter() {
+            b.function.walk(nested, &mut |id, _| inside.push(id));
+        }
+        for id in inside {
+            let op = &mut b.function.insts[id].op;
+            op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
+            if let Op::Load(access) | Op::Store { access, .. } = op
+                && access.array == self.tile
+            {
+                *access = Access::element(self.registers, &[k]);
+            }
+        }
+        b.append(id);
+    }
+
+    /// `for k in range(count): ...`
+    fn range(&self, b: &mut Builder, body: BlockId) -> Op {
+        let [start, end, step] = [0, self.count.into(), 1].map(|n| b.int(Scalar::I32, n));
+        Op::For { start, end, step, init: Values::new(), body }
+    }
+}
