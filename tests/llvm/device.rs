@@ -62,19 +62,38 @@ fn halves_are_summed_before_they_try_to_swap() {
 }
 
 #[test]
-fn where_the_place_or_the_old_value_is_the_threads_own_each_adds_alone() {
-    let of_thread = "%r: float32 = atomic add %o[%c0, %i], %v";
+fn threads_ask_whether_the_place_is_the_same_where_that_is_only_likely() {
     let of_memory = "%m: float32 = load %x[%c0]
         %l: int32 = cast %m
         %r: float32 = atomic add %x[%l], %v";
-    let of_turn = "for %j: int32 = %c0 to %c9 step %c1 {
-          %r: float32 = atomic add %x[%j], %v
+    let of_turn = "for %j: int32 = %c0 to %k step %c1 {
+          %u: float32 = load %x[%j]
+          %w: float32 = mul %u, %v
+          %r: float32 = atomic add %x[%j], %w
+          yield
+        }";
+    for body in [of_memory, of_turn] {
+        let text = ptx("float32", body);
+        let count = |what: &str| text.matches(what).count();
+        assert!(count("activemask") > 0, "{text}");
+        assert_eq!(count("vote.sync.ballot"), count("activemask"), "{text}");
+        assert_eq!(count("shfl.sync.idx"), 2 * count("activemask"), "{text}");
+        assert_eq!(count("shfl.sync.down"), 5 * count("activemask"), "{text}");
+    }
+}
+
+#[test]
+fn where_the_place_or_the_old_value_is_the_threads_own_each_adds_alone() {
+    let of_thread = "%r: float32 = atomic add %o[%c0, %i], %v";
+    let of_turn_and_thread = "for %j: int32 = %c0 to %c9 step %c1 {
+          %l: int32 = add %i, %j
+          %r: float32 = atomic add %x[%l], %v
           yield
         }";
     let old = "%r: float32 = atomic add %o[%c0, %c1], %v
         store %x[%i], %r";
     let swap = "%r: float32 = atomic exchange %o[%c0, %c1], %v";
-    for body in [of_thread, of_memory, of_turn, old, swap] {
+    for body in [of_thread, of_turn_and_thread, old, swap] {
         let text = ptx("float32", body);
         assert!(!text.contains("activemask") && !text.contains("shfl"), "{body}\n{text}");
     }

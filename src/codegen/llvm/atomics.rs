@@ -7,6 +7,7 @@
 
 use super::builder::{AtomicRMWBinOp, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars};
+use super::warp::Same;
 use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
 use crate::types::{Scalar, Type};
 
@@ -27,8 +28,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return self.atomic_lanes(frame, op, access, value, inst);
         }
         let operands = frame.get(value).clone();
-        if self.is_of_warp(frame, op, access, inst) {
-            return self.update_of_warp(frame, op, access, inst, &operands);
+        if let Some(same) = self.is_of_warp(frame, op, access, inst) {
+            return self.update_of_warp(frame, op, access, inst, same, &operands);
         }
         self.update(frame, access, inst, |lower, s, pointer, local, k| {
             let operand = operands[k];
@@ -107,13 +108,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         })
     }
 
-    /// An atomic whose old value nobody asks for, at a place that is the same for all threads.
+    /// An atomic whose old value nobody asks for, at a place that is the same for the threads of a warp.
     fn update_of_warp(
         &mut self,
         frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
         inst: &'a Inst,
+        same: Same,
         operands: &Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let place = self.place(frame, access, inst.span);
@@ -122,7 +124,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.when(part.exists, |lower| {
             let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));
             let places: Vec<_> = operands.iter().enumerate().map(|(k, operand)| (at(k), *operand)).collect();
-            lower.atomic_of_warp(op, s, &places);
+            lower.atomic_of_warp(op, s, same, &places);
             Scalars::new()
         });
         operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()

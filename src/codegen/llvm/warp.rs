@@ -1,19 +1,20 @@
-//! How do the threads of a warp tell each other values, and add to one place? Where the address is the same for every thread of the launch, a whole
+//! How do the threads of a warp tell each other values, and add to one place? Where all of them mean the same address, a whole
 //! warp sums its operands through shuffles and one thread brings the sum to memory: 1 atomic instead of 32 that wait for
 //! each other. For floats only: the assembler does this for integers itself (`REDUX`).
 //!
 //! - Which threads run together here is asked for when it happens (`activemask`): a warp of which some threads have left, or
 //!   went another way, adds thread by thread. Between the question and the last shuffle nothing branches, so the threads
 //!   named in the mask all take part ("Using CUDA Warp-Level Primitives", NVIDIA, 2018: opportunistic programming).
-//! - "The same" is proved, not looked at: [`Uniformity`](crate::analysis::uniformity::Uniformity) shows that there is one address
-//!   for the whole launch. Variables of loops and values read from memory do not count, because threads of a warp may meet in
-//!   different iterations.
+//! - "The same" is proved where [`Uniformity`](crate::analysis::uniformity::Uniformity) shows that there is one address for the whole
+//!   launch. An address that depends on no coordinate, but on the variable of a loop or on memory, is most likely the same; threads
+//!   of a warp may meet in different iterations, so they ask each other.
 //! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
 
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{LeafKind, leaves};
 use super::lower::{Frame, Lower, Scalars};
+use crate::analysis::uniformity::Dependence;
 use crate::ir::{Access, Ask, AtomicOp, Exchange, Inst, Op, ValueId};
 use crate::types::{Scalar, Type};
 
@@ -25,18 +26,27 @@ const ALL_LANES: i32 = -1;
 const FIRST_LANE: i32 = 0;
 const LAST_LANE: i32 = 31;
 
+/// When the threads of a warp mean one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Same {
+    Always,
+    /// As long as they are in the same iteration of the loops around, and read the same of memory.
+    Together,
+}
+
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
-    pub fn is_of_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> bool {
-        let Some(&result) = inst.results.first() else { return false };
-        let mut same = true;
-        access.for_each_operand(|v| same &= frame.known.uniformity.is_invariant(v));
-        self.target.is_gpu()
+    pub fn is_of_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Same> {
+        let &result = inst.results.first()?;
+        let mut depends = Dependence::NONE;
+        access.for_each_operand(|v| depends = depends | frame.known.uniformity.dependence(v));
+        let may = self.target.is_gpu()
             && matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max)
             && frame.scalar_ty(result).is_float()
             && matches!(frame.ty(access.array), Type::Array(_))
-            && same
-            && crate::analysis::uses(frame.function)[result] == 0
+            && depends.coordinates.is_empty()
+            && crate::analysis::uses(frame.function)[result] == 0;
+        may.then_some(if depends.time { Same::Together } else { Same::Always })
     }
 
     /// Waits for the block, and for the copies of each thread. On the host a block is one thread.
@@ -52,8 +62,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// The atomic `op` at each of `places` with an operand each: (address, operand).
-    pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, places: &[(Val<'ctx>, Val<'ctx>)]) {
+    /// The atomic `op` at each of `places` with an operand each: (address, operand). The addresses are so far apart in all threads.
+    pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, same: Same, places: &[(Val<'ctx>, Val<'ctx>)]) {
         let ll = self.ll;
         if places.len() > MAX_SCALARS {
             for &(pointer, operand) in places {
@@ -75,6 +85,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.cond_br(whole, together, join.block);
 
         ll.position_at_end(together);
+        if let (Same::Together, Some(&(pointer, _))) = (same, places.first()) {
+            let sums = ll.block(self.llvm_function, "sums");
+            join.come_from_here(ll, &values);
+            ll.cond_br(self.is_the_same(pointer), sums, join.block);
+            ll.position_at_end(sums);
+        }
         values.pop();
         for distance in [16, 8, 4, 2, 1] {
             for value in &mut values {
@@ -94,6 +110,15 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             Scalars::new()
         });
+    }
+
+    /// Whether an address is the same in all threads of a whole warp.
+    fn is_the_same(&self, pointer: Val<'ctx>) -> Val<'ctx> {
+        let ll = self.ll;
+        let address = ll.ptr_to_int(pointer, ll.i64());
+        let first = self.shuffle(Ask::Shuffle, Scalar::U64, ll.const_i32(ALL_LANES), address, ll.const_i32(FIRST_LANE));
+        let alike = ll.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[ll.const_i32(ALL_LANES), ll.eq(address, first)]);
+        ll.eq(alike, ll.const_i32(ALL_LANES))
     }
 
     /// What the threads of a warp tell each other. On the host a warp is one thread.
