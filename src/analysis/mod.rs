@@ -6,6 +6,7 @@
 //! | [`alias`] | which memory does an access touch? |
 //! | [`apart`] | which rows of a launch use different elements of an array? |
 //! | [`barriers`] | which barriers do some threads of a block not come to? |
+//! | [`deferrable`] | which atomic updates may wait until their thread is at its end? |
 //! | [`effects`] | what does a function do besides giving its results? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
@@ -23,6 +24,7 @@
 pub mod alias;
 pub mod apart;
 pub mod barriers;
+pub mod deferrable;
 pub mod effects;
 pub mod grain;
 pub mod independence;

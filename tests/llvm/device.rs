@@ -41,6 +41,32 @@ fn floats_for_one_place_are_summed_by_shuffles_first() {
 }
 
 #[test]
+fn a_block_brings_one_sum_to_the_place() {
+    let last = "%w: float32 = mul %v, %v
+        store %x[%i], %w
+        %r: float32 = atomic add %o[%k, %c1], %w";
+    let text = ptx("float32", last);
+    assert_eq!(text.matches("bar.sync").count(), 2, "{text}");
+    assert_eq!(text.matches("atom.shared.add.f32").count(), 1, "{text}");
+    assert_eq!(text.matches("atom.global.add.f32").count(), 1, "{text}");
+    // Its thread may look at what it has added, or change it.
+    let looked_at = "%r: float32 = atomic add %o[%k, %c1], %v
+        %w: float32 = load %o[%c0, %c1]
+        store %x[%i], %w";
+    let overwritten = "%r: float32 = atomic add %o[%k, %c1], %v
+        store %o[%c0, %c1], %v";
+    let in_a_loop = "for %j: int32 = %c0 to %k step %c1 {
+          %w: float32 = load %x[%j]
+          %r: float32 = atomic add %o[%k, %c1], %w
+          yield
+        }";
+    for body in [looked_at, overwritten, in_a_loop] {
+        let text = ptx("float32", body);
+        assert!(text.contains("activemask") && !text.contains("bar.sync") && !text.contains("shared"), "{body}\n{text}");
+    }
+}
+
+#[test]
 fn every_component_and_double_precision_too() {
     let body = "%w: vec3d = construct %v, %v, %v
         %r: vec3d = atomic sub %p[%c0], %w

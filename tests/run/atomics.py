@@ -47,6 +47,28 @@ def own(x: wp.array(dtype=float), out: wp.array2d(dtype=float), v: wp.array(dtyp
     v[i] = b[1] + wp.atomic_add(b, 0, wp.vec3(1.0))
 
 
+@wp.kernel
+def sums(x: wp.array(dtype=float), total: wp.array(dtype=float), some: wp.array(dtype=wp.vec3), each: wp.array2d(dtype=float)):
+    """Places that are the same for all threads: always, for those that come, and in each turn of a loop."""
+    i = wp.tid()
+    for j in range(each.shape[1]):
+        wp.atomic_add(each, 0, j, x[i] * float(j))
+    for j in range(i % 4):
+        each[1, j] -= x[i]
+    if i % 3 == 0:
+        wp.atomic_sub(some, 1, wp.vec3(x[i], 1.0, -x[i]))
+    wp.atomic_add(total, 0, x[i])
+
+
+@wp.kernel
+def seen(x: wp.array(dtype=float), total: wp.array(dtype=float), y: wp.array(dtype=float)):
+    """A thread that looks at what it has added."""
+    wp.atomic_add(total, 0, x[0])
+    y[0] = total[0]
+    total[1] += x[0]
+    total[1] *= 2.0
+
+
 def cases():
     rng = np.random.default_rng(3)
     key = rng.integers(0, 10, size=5000).astype(np.int32)
@@ -65,3 +87,12 @@ def cases():
     small = np.stack([np.minimum(x[:9], 0), np.full(9, -1.0), np.zeros(9)], axis=1)
     args = dict(x=x[:9], out=np.zeros((9, 6)), v=np.zeros((9, 3)))
     yield case("own", 9, args, dict(out=np.stack(rows, axis=1), v=small))
+    for n, block in [(1, 32), (1000, 256), (777, 96)]:
+        x = rng.normal(size=n).astype(np.float32)
+        turns, of_three = np.arange(n) % 4, x[::3]
+        each = np.stack([x.sum() * np.arange(5), [-x[turns > j].sum() for j in range(5)]])
+        some = np.array([[0, 0, 0], [-of_three.sum(), -len(of_three), of_three.sum()]])
+        args = dict(x=x, total=[0], some=np.zeros((2, 3)), each=np.zeros((2, 5)))
+        expect = dict(total=[x.sum()], some=some, each=each)
+        yield case("sums", n, args, expect, rtol=1e-4, atol=1e-4, id=f"sums_{n}", block_dim=block)
+    yield case("seen", 1, dict(x=[3], total=[1, 2], y=[0]), dict(total=[4, 10], y=[4]))

@@ -1,21 +1,24 @@
 //! What do the analyses say of the instances of functions that are lowered? A kernel is lowered more than once, and a callee
 //! where it is called, with what is known of its arguments there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use crate::analysis::deferrable::deferrable;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::{Bounds, Ranges};
 use crate::analysis::uniformity::{Dependence, Uniformity};
-use crate::ir::{FuncId, Module, Op, Step};
+use crate::ir::{FuncId, InstId, Module, Op, Step};
 
 /// What is known of one instance of a function.
 #[derive(Default)]
 pub struct Known {
     pub ranges: Ranges,
     pub uniformity: Uniformity,
+    /// Atomic updates that may wait until their thread is at its end; of kernels.
+    pub deferrable: HashSet<InstId>,
 }
 
 /// What is known of an argument.
@@ -62,6 +65,9 @@ impl KnownTable {
             function.callees().into_iter().for_each(|callee| self.effects.cover(module, callee));
             let dependences: SmallVec<[_; 4]> = arguments.iter().map(|a| a.dependence).collect();
             known.uniformity = Uniformity::of_call(function, &self.effects, &dependences);
+            if function.is_kernel() {
+                known.deferrable = deferrable(function, &self.effects);
+            }
         }
         self.known.entry(key).or_insert(Rc::new(known)).clone()
     }

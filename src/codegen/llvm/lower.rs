@@ -11,6 +11,7 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::affine::{Guards, ValueFacts};
+use super::block_sums::BlockSums;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
@@ -271,6 +272,8 @@ pub struct Lower<'s, 'a, 'ctx> {
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
+    /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets them.
+    pub block_sums: Option<BlockSums<'ctx>>,
     call_large: bool,
 }
 
@@ -353,6 +356,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             lanes: None,
             copies: None,
             aligned: IdSet::default(),
+            block_sums: None,
             call_large: inside_callee,
         }
     }

@@ -9,6 +9,7 @@
 //! | `ops` | what does each scalar operation compute? |
 //! | `memory`, `atomics` | how is memory addressed, read and written? |
 //! | `warp` | how do the threads of a warp add to one place? |
+//! | `block_sums` | how do those of a block? |
 //! | `results` | how does a function give several numbers? |
 //! | `effects`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
@@ -26,6 +27,7 @@
 
 mod affine;
 mod atomics;
+mod block_sums;
 mod builder;
 mod control;
 mod debug_locations;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::builder::{Attribute, AttributeLoc, Block, Context, IntPredicate, Llvm, Ty, Val};
+use super::block_sums::BlockSums;
+use super::builder::{Attribute, AttributeLoc, Context, IntPredicate, Llvm, Ty, Val};
 use super::debug_locations::{self, DebugLocations};
 use super::flatten;
 use super::join::join;
@@ -400,9 +401,12 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
+    if !function.by_block {
+        lower.block_sums = Some(BlockSums::default());
+    }
     let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
     match options.grid {
-        Grid::Any => tasks.in_turns(&mut lower, start, |lower| lower.kernel(kernel, args)),
+        Grid::Any => tasks.in_turns(&mut lower, |lower| lower.kernel(kernel, args)),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
     // Of the descriptors of arrays most kernels need a part.
@@ -459,12 +463,16 @@ impl<'ctx> Tasks<'ctx> {
         // The low half: the other one is 0.
         let size = ll.load(ll.i32(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
         let inner_extents = self.inner_extents(lower, ll.i32());
-        ll.cond_br(ll.icmp(IntPredicate::ULT, task, size), task_block, done);
+        let begin = ll.current_block();
         ll.position_at_end(task_block);
         self.locate(lower, task, &inner_extents);
         body(lower);
         ll.br(done);
+        ll.position_at_end(begin);
+        lower.begin_block_sums();
+        ll.cond_br(ll.icmp(IntPredicate::ULT, task, size), task_block, done);
         ll.position_at_end(done);
+        lower.end_block_sums();
         ll.ret(None);
     }
 
@@ -472,7 +480,6 @@ impl<'ctx> Tasks<'ctx> {
     fn in_turns(
         &self,
         lower: &mut Lower<'_, '_, 'ctx>,
-        start: Block<'ctx>,
         body: impl FnOnce(&mut Lower<'_, '_, 'ctx>),
     ) {
         let ll = lower.ll;
@@ -484,11 +491,10 @@ impl<'ctx> Tasks<'ctx> {
         let stride = ll.mul(wide(ll, grid, ll.i64()), in_block);
         let size = ll.load(ll.i64(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
         let inner_extents = self.inner_extents(lower, ll.i64());
-        ll.br(head);
+        let begin = ll.current_block();
 
         ll.position_at_end(head);
         let task = ll.phi(ll.i64());
-        ll.add_incoming(task, first, start);
         ll.cond_br(ll.icmp(IntPredicate::ULT, task, size), task_block, done);
 
         ll.position_at_end(task_block);
@@ -501,7 +507,12 @@ impl<'ctx> Tasks<'ctx> {
         ll.add_incoming(task, next, latch);
         ll.br(head);
         ll.ends(latch);
+        ll.position_at_end(begin);
+        lower.begin_block_sums();
+        ll.add_incoming(task, first, ll.current_block());
+        ll.br(head);
         ll.position_at_end(done);
+        lower.end_block_sums();
         ll.ret(None);
     }
 }

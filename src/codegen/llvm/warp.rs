@@ -29,7 +29,8 @@ const LAST_LANE: i32 = 31;
 /// When the threads of a warp mean one place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Same {
-    Always,
+    /// What is added `waits` if it may until the thread is at its end.
+    Always { waits: bool },
     /// As long as they are in the same iteration of the loops around, and read the same of memory.
     Together,
 }
@@ -46,7 +47,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             && matches!(frame.ty(access.array), Type::Array(_))
             && depends.coordinates.is_empty()
             && crate::analysis::uses(frame.function)[result] == 0;
-        may.then_some(if depends.time { Same::Together } else { Same::Always })
+        let waits = frame.known.deferrable.contains(&frame.at);
+        may.then_some(if depends.time { Same::Together } else { Same::Always { waits } })
     }
 
     /// Waits for the block, and for the copies of each thread. On the host a block is one thread.
@@ -71,6 +73,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             return;
         }
+        let waits = same == Same::Always { waits: true };
         // What is subtracted is added up first.
         let combined = if op == AtomicOp::Sub { AtomicOp::Add } else { op };
         let active = ll.intrinsic("llvm.nvvm.activemask", &[], &[]);
@@ -106,7 +109,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let adds = values.pop();
         self.when(adds, |lower| {
             for (&(pointer, _), value) in places.iter().zip(values) {
-                lower.atomic_scalar(op, s, pointer, value);
+                if !(waits && lower.add_to_block(op, s, pointer, value)) {
+                    lower.atomic_scalar(op, s, pointer, value);
+                }
             }
             Scalars::new()
         });
