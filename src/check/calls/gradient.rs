@@ -422,7 +422,9 @@ impl<'a> Body<'_, 'a> {
             accumulators.push(own);
         }
         body.rule = Some(made);
-        let statements = body.block(&rule.ast.body);
+        let mut statements = body.block(&rule.ast.body);
+        let own = |id: LocalId| crate::ids::Id::index(id) >= param_count as usize;
+        crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
         if let Some((types, at)) = body.results.clone()
             && !types.is_empty()
         {

@@ -4,12 +4,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::builder::{IntPredicate, Val};
 use super::control::Join;
-use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
+use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start, leaves};
 use super::lower::{Frame, Lower, Scalars};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
 use crate::codegen::sites::SiteKind;
-use crate::ir::{Access, FuncId, Inst, Path, Step, ValueId, ViewIndex};
+use crate::ir::{Access, FuncId, Inst, Op, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;
 use crate::types::{ArrayType, Element, Layout, MAX_DIMS, Scalar, Type};
 
@@ -467,11 +467,48 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             lower.when(part.exists, |lower| {
-                lower.store_value(part.pointer, part.ty, part.align, frame.get(value));
+                let differs = lower.is_to_be_cleared(frame, access, value);
+                lower.when(differs, |lower| {
+                    lower.store_value(part.pointer, part.ty, part.align, frame.get(value));
+                    Scalars::new()
+                });
                 Scalars::new()
             });
             Scalars::new()
         });
+    }
+
+    /// Where a GPU's thread sets to zero what it has just read, as gradients do with what they use up: whether it is something else than
+    /// zero. A store that goes out while the load of the same address is still under way makes both wait for the memory's answer, one
+    /// warp after the other (1.82 ms instead of 0.59 for 80 million numbers on an H200); asked like this, it goes out afterwards.
+    fn is_to_be_cleared(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, value: ValueId) -> Option<Val<'ctx>> {
+        let function = frame.function;
+        let zero = |v| function.as_const(v).is_some_and(|c| c.bits == 0) || matches!(function.def(v), Some(Inst { op: Op::Zero, .. }));
+        if !self.target.is_gpu() || !matches!(frame.ty(access.array), Type::Array(_)) || !zero(value) {
+            return None;
+        }
+        let block = function.blocks.values().find(|block| block.insts.contains(&frame.at))?;
+        let before = block.insts.iter().take_while(|id| **id != frame.at);
+        let mut loaded = None;
+        for &id in before {
+            let inst = &function.insts[id];
+            match &inst.op {
+                Op::Load(read) if read == access => loaded = inst.results.first(),
+                Op::Load(_) => {}
+                op if op.properties().is_value() => {}
+                _ => loaded = None,
+            }
+        }
+        let loaded = *loaded?;
+        let (ll, ops) = (self.ll, self.ops);
+        let mut any: Option<Val<'ctx>> = None;
+        for (leaf, &value) in leaves(frame.ty(loaded), &self.ir.structs).iter().zip(frame.get(loaded)) {
+            let LeafKind::Scalar(s) = leaf.kind else { return None };
+            let bits = ops.to_bits(s, value);
+            let differs = ll.icmp(IntPredicate::NE, bits, ll.zero(ll.ty(bits)));
+            any = Some(any.map_or(differs, |any| ll.or(any, differs)));
+        }
+        any
     }
 
     /// Runs `body` if the condition holds (or there is none); zeros otherwise.
