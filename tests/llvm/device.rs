@@ -62,7 +62,10 @@ fn a_block_brings_one_sum_to_the_place() {
         }";
     for body in [looked_at, overwritten, in_a_loop] {
         let text = ptx("float32", body);
-        assert!(text.contains("activemask") && !text.contains("bar.sync") && !text.contains("shared"), "{body}\n{text}");
+        assert!(
+            text.contains("activemask") && !text.contains("bar.sync") && !text.contains("shared"),
+            "{body}\n{text}"
+        );
     }
 }
 

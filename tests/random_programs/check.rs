@@ -12,8 +12,8 @@ use kc::diag::Level;
 use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{FuncId, Lanes, Module};
-use kc::run::devices::sim::Kernel;
 use kc::run::Fail;
+use kc::run::devices::sim::Kernel;
 use kc::run::devices::{self, Executable as _, How, Job, Trial};
 use kc::types::Type;
 

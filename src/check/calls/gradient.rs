@@ -437,8 +437,14 @@ impl<'a> Body<'_, 'a> {
         if body.by_block && !on_tiles || body.by_lane && !by_lane {
             let what = if on_tiles { "needs the threads of a block" } else { "works on tiles" };
             body.report(
-                Diagnostic::new(Code::E0622, format!("AD-CUSTOM: the gradient of `{}` {what}, and the function itself does not", rule.ast.name.text))
-                    .label(rule.ast.name.span, "a function and its gradient work on the same: threads, or blocks of them"),
+                Diagnostic::new(
+                    Code::E0622,
+                    format!(
+                        "AD-CUSTOM: the gradient of `{}` {what}, and the function itself does not",
+                        rule.ast.name.text
+                    ),
+                )
+                .label(rule.ast.name.span, "a function and its gradient work on the same: threads, or blocks of them"),
             );
         }
         if body.failed {

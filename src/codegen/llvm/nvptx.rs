@@ -33,7 +33,8 @@ use crate::types::{Layout, Scalar, Type};
 
 const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
                     loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,instcombine,\
-                    loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg)";
+                    loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg,\
+                    infer-address-spaces,infer-alignment)";
 
 /// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs about 2 ms of its own: as
 /// much as half a lean kernel. What is in which module must not depend on the machine, as the text does.
@@ -477,11 +478,7 @@ impl<'ctx> Tasks<'ctx> {
     }
 
     /// The thread's task and every one that lies a grid further. Ends the function.
-    fn in_turns(
-        &self,
-        lower: &mut Lower<'_, '_, 'ctx>,
-        body: impl FnOnce(&mut Lower<'_, '_, 'ctx>),
-    ) {
+    fn in_turns(&self, lower: &mut Lower<'_, '_, 'ctx>, body: impl FnOnce(&mut Lower<'_, '_, 'ctx>)) {
         let ll = lower.ll;
         let block = |name| ll.block(lower.llvm_function, name);
         let (head, task_block, done) = (block("tasks"), block("task"), block("done"));

@@ -161,14 +161,16 @@ extern "C" __global__ void gemm_cuda_kernel_forward(
                 }
                 __syncthreads();
                 if (sum < 1024) {
-                    int quotient = sum / 32;
-                    int rest = sum % 32;
+                    int quotient = sum / 4;
+                    int product_7 = quotient % 16 * 2;
+                    int product_8 = quotient / 16 * 2;
                     #pragma unroll
                     for (int k_3 = 0; k_3 < 4; ++k_3) {
-                        int sum_2 = rest + k_3;
+                        int sum_2 = product_7 + k_3 % 2;
+                        int sum_3 = product_8 + k_3 / 2;
                         float value = 0.0f;
                         for (int k_4 = 0; k_4 < 16; ++k_4) {
-                            value = fmaf(x[quotient][k_4], y[k_4][sum_2], value);
+                            value = fmaf(x[sum_3][k_4], y[k_4][sum_2], value);
                         }
                         acc[k_3] += value;
                     }
@@ -176,11 +178,12 @@ extern "C" __global__ void gemm_cuda_kernel_forward(
             }
             __syncthreads();
             if (sum < 1024) {
-                int quotient = sum / 32;
-                int rest = sum % 32;
+                int quotient = sum / 4;
+                int product_3 = quotient % 16 * 2;
+                int product_4 = quotient / 16 * 2;
                 #pragma unroll
                 for (int k_2 = 0; k_2 < 4; ++k_2) {
-                    c(product + quotient, product_2 + (rest + k_2)) = acc[k_2];
+                    c(product + (product_4 + k_2 / 2), product_2 + (product_3 + k_2 % 2)) = acc[k_2];
                 }
             }
         }

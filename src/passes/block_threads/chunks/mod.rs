@@ -145,6 +145,24 @@ fn count(ty: LocalArrayType) -> Option<u64> {
     (wanted..=most.min(2 * wanted)).find(|&count| row.is_multiple_of(count)).or(Some(wanted))
 }
 
+/// Rows and columns of the part of a tile that a thread has, if the tile is made of such parts: about as many of one as of the other, so that a
+/// product needs few elements of its factors for them. It follows from the tile's shape and the number alone: threads of two such loops have
+/// the same elements ([`Dealt::run`]).
+fn patch(ty: LocalArrayType, count: u64) -> Option<[u64; 2]> {
+    let extents = ty.extents();
+    let is_made_of =
+        |at: usize, size: u64| extents.get(at).is_some_and(|&extent| u64::from(extent).is_multiple_of(size));
+    let last = extents.len().checked_sub(1)?;
+    if count.is_power_of_two() && last > 0 {
+        let columns = 1 << count.ilog2().div_ceil(2);
+        let rows = count / columns;
+        if is_made_of(last, columns) && is_made_of(last - 1, rows) {
+            return Some([rows, columns]);
+        }
+    }
+    is_made_of(last, count).then_some([1, count])
+}
+
 /// Whether something else than an access names a tile.
 fn is_named(function: &Function, tile: ValueId) -> bool {
     let accessed = |inst: &Inst| match &inst.op {
@@ -277,17 +295,33 @@ impl Registers {
         let k = b.params(block)[0];
         let outside = b.switch_to(otherwise);
         b.yield_(&[]);
-        let in_row = self.ty.extents().last().is_some_and(|&row| u64::from(row).is_multiple_of(self.count));
         let mut same: IdMap<ValueId, ValueId> = IdMap::default();
-        if in_row {
-            // `if mine < end: for k in range(count): ...`, and from element to element all but the last index is the same.
+        if let Some([rows, columns]) = patch(self.ty, self.count) {
+            // `if mine < end: for k in range(count): ...`, and within a patch all but the last indices are the same.
             b.switch_to(then);
-            let extents: Vec<u64> = self.ty.extents().iter().map(|&extent| extent.into()).collect();
-            let mut index = unflatten(b, self.mine, &extents);
+            let mut extents: Vec<u64> = self.ty.extents().iter().map(|&extent| extent.into()).collect();
+            let last = extents.len() - 1;
+            extents[last] /= columns;
+            if rows > 1 {
+                extents[last - 1] /= rows;
+            }
+            let count = b.int(Scalar::I32, self.count.into());
+            let number = b.binary(BinaryOp::Div, self.mine, count);
+            let mut index = unflatten(b, number, &extents);
             let around = self.range(b, block);
+            for (at, size) in [(last, columns), (last.saturating_sub(1), rows)] {
+                if size > 1 {
+                    let size = b.int(Scalar::I32, size.into());
+                    index[at] = b.binary(BinaryOp::Mul, index[at], size);
+                }
+            }
             b.switch_to(block);
-            if let Some(last) = index.last_mut() {
-                *last = b.binary(BinaryOp::Add, *last, k);
+            let columns = b.int(Scalar::I32, columns.into());
+            let column = b.binary(BinaryOp::Rem, k, columns);
+            index[last] = b.binary(BinaryOp::Add, index[last], column);
+            if rows > 1 {
+                let row = b.binary(BinaryOp::Div, k, columns);
+                index[last - 1] = b.binary(BinaryOp::Add, index[last - 1], row);
             }
             same.extend(dealt.indices.iter().map(|&(index, _)| index).zip(index));
             // Nothing but the indices is computed from the number.
