@@ -145,7 +145,7 @@ def counted(count: wp.array(dtype=int), order: wp.array(dtype=int)):
     count[1] += 2
     t[0] += 1
     at = wp.atomic_add(count, 2, 1)
-    order[at] = i + wp.tile_sum(wp.tile(1))[0]
+    order[at] += wp.tile_sum(wp.tile(1))[0]
     wp.tile_atomic_add(count, t, offset=3)
 
 
@@ -328,5 +328,6 @@ def cases():
         block_dim=8, rtol=2e-5, atol=2e-5,
     )
 
-    # One thread after the other, in blocks one after the other, where a launch keeps its order.
-    yield case("counted", 8, {"count": np.zeros(5), "order": np.full(8, -1)}, {"count": [8, 16, 8, 8, 0]}, block_dim=4)
+    # Each thread has a place of its own; which one is open.
+    arrays = {"count": np.zeros(5), "order": np.full(8, -1)}
+    yield case("counted", 8, arrays, {"count": [8, 16, 8, 8, 0], "order": np.full(8, 3)}, block_dim=4)
