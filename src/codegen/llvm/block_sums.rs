@@ -35,7 +35,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             return false;
         }
         let Some(sums) = self.block_sums.as_mut().filter(|own| own.sums.len() < MOST) else { return false };
-        let sum = ll.shared("block_sum", scalar.size().into(), scalar.size() as u32);
+        let sum = ll.shared("block_sum", scalar.size().into(), scalar.size());
         let place = ll.shared("block_place", 8, 8);
         sums.sums.push(Sum { scalar, sum, place });
         self.atomic_scalar(op, scalar, sum, operand);

@@ -9,10 +9,14 @@ struct launch_bounds {
 static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
 static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
 
-// What is there, leaving zero: the adjoint of an element that was overwritten.
+// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the store wait until the value
+// has come: behind a load of the same address that is still under way it would hold up the warps, one after the other.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
-    place = T{};
+    const char *bytes = (const char *)&value;
+    char any = 0;
+    for (size_t k = 0; k < sizeof(T); ++k) any |= bytes[k];
+    if (any) place = T{};
     return value;
 }
 
