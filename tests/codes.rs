@@ -47,7 +47,7 @@ def small(x: wp.array(dtype=wp.int8)):
 
 @wp.kernel
 def tiled(x: wp.array(dtype=float)):
-    t = wp.tile_load(x, shape=20000)
+    t = wp.tile_load(x, shape=40000)
     wp.tile_store(x, t + wp.tile_scan_inclusive(t))
 
 @wp.kernel

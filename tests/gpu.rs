@@ -166,6 +166,31 @@ fn arrays_go_to_the_device_and_come_back() {
     assert!(said.contains("min 2.000000, max 2.000000") && !said.contains("error"), "{said}");
 }
 
+const LARGE: &str = "
+import warp as wp
+
+@wp.kernel
+def large(x: wp.array(dtype=float)):
+    t = wp.tile_load(x, shape=9000)
+    wp.tile_store(x, wp.tile_scan_inclusive(t) * 2.0 + t)
+";
+
+/// More shared memory than a block has without being asked: 72,000 bytes for two tiles.
+#[test]
+fn launches_ask_for_the_shared_memory_of_large_tiles() {
+    let (standin, folder) = (StandIn::shared(), tempfile::tempdir().expect("a folder"));
+    let (program, log) = (folder.path().join("large.py"), folder.path().join("log"));
+    std::fs::write(&program, LARGE).expect("a file");
+    standin.add(&program);
+    let mut kc = standin.command(KC, &log);
+    let kc = kc.arg("run").arg(&program).args(["--dim", "1x64", "--block-dim", "64", "--arg", "x=ones:9000"]);
+    let output = kc.args(["--device", "cuda", "--print", "x"]).output().expect("kc starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("max 18001"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let log = std::fs::read_to_string(log).expect("the stand-in reports");
+    assert!(log.contains("launches=1 ") && log.contains("shared=72000 "), "{log}");
+}
+
 #[test]
 fn what_the_driver_refuses_is_said_and_nothing_is_left() {
     // (what the driver does, code, part of the message)

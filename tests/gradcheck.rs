@@ -108,8 +108,8 @@ fn gradients_are_checked_from_their_ptx() {
     }
     // A kernel that the back end refuses is named, with what checks it; the others are checked.
     let tiles = "import warp as wp\n\n@wp.kernel\ndef running(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
-                 i = wp.tid()\n    t = wp.tile_load(x, shape=20000, offset=i * 20000)\n    \
-                 wp.tile_store(y, wp.tile_scan_inclusive(t), offset=i * 20000)\n\n\
+                 i = wp.tid()\n    t = wp.tile_load(x, shape=40000, offset=i * 40000)\n    \
+                 wp.tile_store(y, wp.tile_scan_inclusive(t), offset=i * 40000)\n\n\
                  @wp.kernel\ndef fine(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
                  i = wp.tid()\n    y[i] = x[i] * x[i]\n";
     std::fs::write(&source, tiles).expect("a source");

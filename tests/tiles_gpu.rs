@@ -110,6 +110,53 @@ fn shared_memory_is_that_of_kernels_by_hand() {
     }
 }
 
+/// More than 48 KiB for each block.
+const LARGE: &str = r#"import numpy as np
+import warp as wp
+
+@wp.kernel
+def large(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=9000, offset=i * 9000)
+    s = wp.tile_scan_inclusive(t)
+    wp.tile_store(y, s * 2.0 + t, offset=i * 9000)
+
+def cases():
+    x = np.arange(18000) % 7
+    sums = np.concatenate([np.cumsum(x[:9000]), np.cumsum(x[9000:])])
+    yield case("large", 2, dict(x=x, y=np.zeros(18000)), dict(y=2 * sums + x))
+"#;
+
+#[test]
+fn blocks_ask_for_the_shared_memory_that_they_need() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (sources, cases) = (folder.path().join("sources"), folder.path().join("cases"));
+    for made in [&sources, &cases] {
+        std::fs::create_dir(made).expect("the folder is writable");
+    }
+    let program = sources.join("large.py");
+    std::fs::write(&program, LARGE).expect("the folder is writable");
+    verify(&prepared(&sources, &cases).iter().map(|launch| in_blocks(launch, 64)).collect::<Vec<_>>());
+    let compile = |options: &[&str]| {
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        kc.arg("compile").arg(&program).args(["--no-backward", "-o"]).arg(folder.path()).args(options);
+        kc.output().expect("kc starts")
+    };
+    assert!(compile(&["--emit", "ptx,meta", "--arch", "sm_80"]).status.success());
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("an output");
+    let (ptx, meta) = (read("large.ptx"), read("large.json"));
+    assert!(ptx.contains(".extern .shared .align 16 .b8 block_memory[];"), "{ptx}");
+    let meta: Value = serde_json::from_str(&meta).expect("JSON");
+    let block = &meta["kernels"][0]["entries"]["forward"]["block"];
+    assert_eq!((&block["shared_bytes"], &block["dynamic_shared_bytes"]), (&json!(0), &json!(2 * 36_000)), "{block}");
+    // What an architecture does not have, and CUDA text, which has static arrays.
+    for options in [&["--emit", "ptx", "--arch", "sm_75"][..], &["--emit", "cuda"]] {
+        let output = compile(options);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("E0822"), "{said}");
+    }
+}
+
 /// Rows of a row, of a matrix, and of more; vectors; beside text and numbers.
 const PRINTS: &str = r#"import warp as wp
 

@@ -11,8 +11,13 @@ use crate::types::{Layout, StructTable};
 /// What a block's array in shared memory is aligned to.
 pub const ALIGN: u32 = 16;
 
-/// The module with the kernels that work on tiles as code of each thread of a block.
-pub fn shared<'m>(module: &'m Module, kernels: &[FuncId], tensor: Tensor) -> Result<Cow<'m, Module>, CodegenError> {
+/// The module with the kernels that work on tiles as code of each thread of a block. `most`: bytes of shared memory that a block may have.
+pub fn shared<'m>(
+    module: &'m Module,
+    kernels: &[FuncId],
+    tensor: Tensor,
+    most: u64,
+) -> Result<Cow<'m, Module>, CodegenError> {
     let made = block_threads::shared(module, kernels, tensor).map_err(|refused| {
         let name = &module.functions[refused.kernel].source_name;
         let message = format!("kernel `{name}` has no form for the threads of a block: {}", refused.why);
@@ -22,11 +27,17 @@ pub fn shared<'m>(module: &'m Module, kernels: &[FuncId], tensor: Tensor) -> Res
         let function = &made.functions[kernel];
         let arrays = shared_arrays(function, &made.structs);
         let bytes: u64 = arrays.iter().map(|(_, bytes)| bytes).sum();
-        if bytes > MOST_BYTES {
-            return Err(too_large(function, &arrays, bytes));
+        if bytes > most {
+            return Err(too_large(function, &arrays, bytes, most));
         }
     }
     Ok(made)
+}
+
+/// The shared memory of a kernel that has more than a block has without being asked: its launches ask for so many bytes.
+pub fn asked_bytes(function: &Function, structs: &StructTable) -> Option<u64> {
+    let bytes = shared_arrays(function, structs).iter().map(|(_, bytes)| bytes).sum();
+    (bytes > MOST_BYTES).then_some(bytes)
 }
 
 /// The arrays that a kernel's block shares, largest first: name and bytes.
@@ -42,7 +53,7 @@ pub fn shared_arrays(function: &Function, structs: &StructTable) -> Vec<(String,
     arrays
 }
 
-fn too_large(function: &Function, arrays: &[(String, u64)], bytes: u64) -> CodegenError {
+fn too_large(function: &Function, arrays: &[(String, u64)], bytes: u64, most: u64) -> CodegenError {
     const MOST_NAMED: usize = 6;
     let mut list: Vec<String> =
         arrays.iter().take(MOST_NAMED).map(|(name, bytes)| format!("{name}: {bytes}")).collect();
@@ -50,7 +61,7 @@ fn too_large(function: &Function, arrays: &[(String, u64)], bytes: u64) -> Codeg
         list.push(format!("{} more", arrays.len() - MOST_NAMED));
     }
     let message = format!(
-        "the tiles of `{}` take {bytes} bytes of a block's memory, which has {MOST_BYTES} ({})",
+        "the tiles of `{}` take {bytes} bytes of a block's memory, which has {most} ({})",
         function.source_name,
         list.join(", ")
     );

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::blocks;
+use super::llvm::Arch;
 use super::privatization::{self, NamedApart, Summed};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
@@ -142,6 +143,9 @@ enum Rows {
 struct Block {
     /// Bytes of static shared memory on GPUs; null where there is no code for them.
     shared_bytes: Option<u64>,
+    /// Bytes of dynamic shared memory that a launch of the PTX has to ask for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dynamic_shared_bytes: Option<u64>,
     /// How many threads a launch has in a block, where that is certain: they have values of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
@@ -272,10 +276,14 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
             sums: sums.map(|sums| sums.into_iter().map(|sum| sum.name).collect()),
         };
         let mut made = entry(function, host, &module.structs, &mut structs);
-        made.block = function.by_block.then(|| Block {
-            shared_bytes: shared_bytes(module, id, options.tensor),
-            threads: block_threads::own_threads(function),
-            products: products(module, id, options.tensor),
+        made.block = function.by_block.then(|| {
+            let shared = shared_bytes(module, id, options.tensor);
+            Block {
+                shared_bytes: shared.map(|[own, _]| own),
+                dynamic_shared_bytes: shared.map(|[_, asked]| asked).filter(|&asked| asked > 0),
+                threads: block_threads::own_threads(function),
+                products: products(module, id, options.tensor),
+            }
         });
         kernels[at].entries.insert(function.phase, made);
     }
@@ -307,10 +315,14 @@ fn apart(sum: &Summed) -> Option<Apart> {
     Some(Apart { array: sum.name.clone(), rows })
 }
 
-/// The bytes of static shared memory of a kernel with tiles; None where there is no code for GPUs.
-pub fn shared_bytes(module: &Module, kernel: FuncId, tensor: Tensor) -> Option<u64> {
-    let shared = blocks::shared(module, &[kernel], tensor).ok()?;
-    Some(blocks::shared_arrays(&shared.functions[kernel], &shared.structs).iter().map(|(_, bytes)| bytes).sum())
+/// The bytes of shared memory of a kernel with tiles, in its code and those that launches ask for; None where there is no code for GPUs.
+pub fn shared_bytes(module: &Module, kernel: FuncId, tensor: Tensor) -> Option<[u64; 2]> {
+    let most = Arch::ALL.iter().map(|arch| arch.shared).max()?;
+    let shared = blocks::shared(module, &[kernel], tensor, most).ok()?;
+    let function = &shared.functions[kernel];
+    let asked = blocks::asked_bytes(function, &shared.structs);
+    let all: u64 = blocks::shared_arrays(function, &shared.structs).iter().map(|(_, bytes)| bytes).sum();
+    Some(asked.map_or([all, 0], |asked| [0, asked]))
 }
 
 fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<ProductOfTiles> {

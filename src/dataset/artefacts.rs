@@ -182,6 +182,19 @@ fn of(text: &str, parsed: Option<&Parsed>, request: &Request, compiler: &Compile
     }
 }
 
+/// How the PTX of rows is made.
+pub fn device(arch: Arch) -> PtxOptions {
+    PtxOptions {
+        arch,
+        opt: Opt::Lean,
+        fmad: true,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Any,
+        checked: false,
+        tensor_cores: TensorCores::On,
+    }
+}
+
 /// The architecture of device texts: the oldest that kc knows runs them everywhere.
 pub fn arch() -> Option<Arch> {
     Arch::from_name("sm_80").or_else(|| Arch::ALL.first().copied())
@@ -221,15 +234,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let all = || compiled.kernels.iter().map(Kernel::entries);
     let kernels: Vec<FuncId> = all().map(|entry| entry.forward).chain(all().flat_map(Entries::reverse)).collect();
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
-        let options = PtxOptions {
-            arch,
-            opt: Opt::Lean,
-            fmad: true,
-            layout: ArrayLayout::Strided,
-            grid: Grid::Any,
-            checked: false,
-            tensor_cores: TensorCores::On,
-        };
+        let options = device(arch);
         let failed = |e: llvm::CodegenError| refused("device", e.message);
         let known = compiler.device_parts();
         if emit.ptx && emit.llvm {

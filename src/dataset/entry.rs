@@ -32,7 +32,7 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     let first = compiled.first().forward;
     let tensor = Tensor { cores: TensorCores::On, arch: Arch::DEFAULT.number };
     let shared = module.functions[first].by_block.then(|| meta::shared_bytes(module, first, tensor)).flatten();
-    row.set("entry.shared_bytes", shared.unwrap_or(0));
+    row.set("entry.shared_bytes", shared.map_or(0, |bytes| bytes.iter().sum()));
     row.set("entry.uses", Cell::from_iter(uses));
     let mut args: Vec<Arg> = Vec::new();
     for kernel in &compiled.kernels {

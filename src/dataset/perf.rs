@@ -6,7 +6,6 @@ use super::artefacts::{self, Compiled, Kernel};
 use super::launch::{self, Scale};
 use super::plan::Plan;
 use super::verify::{Case, STEPS};
-use crate::codegen::llvm::Grid;
 use crate::ir::FuncId;
 use crate::profile::{Limits, Metric, Registers, Resident, find, metrics_of, metrics_of_memory};
 use crate::run::devices::{Executable, Job, Trial, sim};
@@ -41,7 +40,8 @@ pub fn count(plan: &Plan, compiled: &Compiled, ptx: &str, seed: u64) -> Option<P
     let module = &compiled.program.module;
     let trial = Trial { steps: STEPS, races: false, uninitialised: false, counts: true, ..Trial::PLAIN };
     let forward: Vec<FuncId> = compiled.kernels.iter().map(|kernel: &Kernel| kernel.forward).collect();
-    let ready = sim::Kernel::of_text(module, &forward, Arc::from(ptx), Grid::Any, &trial).ok()?;
+    let ready =
+        sim::Kernel::of_text(module, &forward, Arc::from(ptx), &artefacts::device(artefacts::arch()?), &trial).ok()?;
     let mut contents = launch::contents(&plan.steps, &launch::values(plan, Scale::Many), seed);
     let (mut threads, mut counted) = (0, Vec::<Measured>::new());
     for step in &plan.steps {

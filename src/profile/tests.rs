@@ -36,6 +36,14 @@ fn launch(instructions: Vec<Instruction>) -> Measured {
 
 /// Rows of the calculator's rule by hand: warps, blocks, registers and shared memory each limit once.
 #[test]
+fn a_block_has_the_shared_memory_that_kernels_may_take() {
+    for limits in crate::profile::occupancy::ALL {
+        let arch = crate::codegen::llvm::Arch::from_name(limits.arch).expect("an architecture that kc compiles for");
+        assert_eq!(u64::from(limits.shared_per_block), arch.shared, "{}", limits.arch);
+    }
+}
+
+#[test]
 fn each_limit_limits() {
     let sm_90 = Limits::of("sm_90").expect("it is listed");
     let found = |threads, registers, shared| {

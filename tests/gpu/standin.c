@@ -26,7 +26,7 @@
 typedef int Result;
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700, ASSERT = 710 };
 
-static struct { long contexts, modules, events, blocks, launches; uint64_t bytes, peak, stream; } live;
+static struct { long contexts, modules, events, blocks, launches; uint64_t bytes, peak, stream, shared; } live;
 static Result broken; /* An error of a kernel stays: every later call returns it (manual: "sticky" errors). */
 
 static Result enter(const char *name) {
@@ -41,8 +41,8 @@ __attribute__((destructor)) static void report(void) {
     const char *path = getenv("STANDIN_LOG");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file) return;
-    fprintf(file, "launches=%ld peak=%llu stream=%llu left: contexts=%ld modules=%ld events=%ld blocks=%ld\n", live.launches,
-            (unsigned long long)live.peak, (unsigned long long)live.stream, live.contexts, live.modules, live.events, live.blocks);
+    fprintf(file, "launches=%ld peak=%llu stream=%llu shared=%llu left: contexts=%ld modules=%ld events=%ld blocks=%ld\n", live.launches,
+            (unsigned long long)live.peak, (unsigned long long)live.stream, (unsigned long long)live.shared, live.contexts, live.modules, live.events, live.blocks);
     fclose(file);
 }
 
@@ -105,7 +105,7 @@ Result cuEventElapsedTime(float *ms, struct timespec *a, struct timespec *b) {
 /* Modules: the text of the PTX; functions: their name and the sizes of their parameters. */
 
 enum { MAX_PARAMS = 256 };
-typedef struct { char name[512]; int params; size_t size[MAX_PARAMS], align[MAX_PARAMS]; void *host; } Function;
+typedef struct { char name[512]; int params; size_t size[MAX_PARAMS], align[MAX_PARAMS]; void *host; unsigned asked; } Function;
 typedef struct { char *text; Function *functions[64]; int count; } Module;
 
 Result cuModuleLoadDataEx(Module **module, const char *image, unsigned options, int *keys, void **values) {
@@ -184,12 +184,22 @@ typedef struct { uint32_t kind, site, dim; int32_t extent; int64_t index; uint64
 typedef void Host(const void *launch, const void *args, uint64_t begin, uint64_t end, Status *status);
 typedef struct { uint32_t shape[4]; uint64_t size; } Launch;
 
+/* Beyond 48 KiB of shared memory a block gets what was asked for before; 8: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. */
+Result cuFuncSetAttribute(Function *f, int attribute, int value) {
+    ENTER;
+    if (attribute != 8 || value < 0 || value > 227 << 10) return INVALID_VALUE;
+    f->asked = value;
+    return SUCCESS;
+}
+
 Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                       void *stream, void **params, void **extra) {
     ENTER;
     if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024) return INVALID_VALUE;
     if (f->params < 1 || f->size[0] != sizeof(Launch)) return INVALID_VALUE;
+    if (shared > 48 << 10 && shared > f->asked) return INVALID_VALUE;
     live.launches++;
+    live.shared = shared;
     live.stream = (uint64_t)stream;
     if (!f->host) return SUCCESS;
     /* The parameters after the launch as one C struct, as host entries take them. */

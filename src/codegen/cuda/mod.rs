@@ -45,7 +45,7 @@ use crate::codegen::blocks;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{FuncId, Function, Module, Phase, ResultRole};
-use crate::passes::block_threads::Tensor;
+use crate::passes::block_threads::{MOST_BYTES, Tensor};
 use constants::Constants;
 use effects::FunctionEffects;
 use function::Fault;
@@ -146,7 +146,7 @@ impl<'a> Printer<'a> {
     }
 
     fn print(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
-        match blocks::shared(self.module, kernels, Tensor::NONE).map_err(|error| Box::new(error.into()))? {
+        match blocks::shared(self.module, kernels, Tensor::NONE, MOST_BYTES).map_err(|error| Box::new(error.into()))? {
             Cow::Borrowed(_) => self.text(kernels, options),
             Cow::Owned(module) => {
                 let marked = self.marked;

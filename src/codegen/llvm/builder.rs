@@ -242,6 +242,20 @@ impl<'ctx> Llvm<'ctx> {
         global.as_pointer_value().const_address_space_cast(self.context.ptr_type(AddressSpace::default())).into()
     }
 
+    /// The shared memory that launches ask for; the address is generic.
+    pub fn asked_shared(&self, align: u32) -> Val<'ctx> {
+        const SHARED: u16 = 3;
+        const NAME: &str = "block_memory";
+        let global = self.module.get_global(NAME).unwrap_or_else(|| {
+            let ty = self.context.i8_type().array_type(0);
+            let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED)), NAME);
+            global.set_linkage(Linkage::External);
+            global.set_alignment(align);
+            global
+        });
+        global.as_pointer_value().const_address_space_cast(self.context.ptr_type(AddressSpace::default())).into()
+    }
+
     // Functions and blocks
 
     /// `result` None: the function gives nothing.

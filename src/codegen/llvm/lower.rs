@@ -272,6 +272,8 @@ pub struct Lower<'s, 'a, 'ctx> {
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
+    /// How much is in use of the shared memory that launches ask for, in a kernel that takes it.
+    pub asked_shared: Option<u64>,
     /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets them.
     pub block_sums: Option<BlockSums<'ctx>>,
     call_large: bool,
@@ -356,6 +358,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             lanes: None,
             copies: None,
             aligned: IdSet::default(),
+            asked_shared: None,
             block_sums: None,
             call_large: inside_callee,
         }

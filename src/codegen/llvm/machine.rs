@@ -112,22 +112,24 @@ pub struct Arch {
     pub number: u32,
     /// The lowest PTX ISA version that has it and its instructions for matrices, times ten.
     pub ptx: u32,
+    /// Bytes of shared memory that a block can ask for.
+    pub shared: u64,
 }
 
 impl Arch {
     /// From the PTX ISA manual, "Release notes": the version that brought each target; of sm_75, that with its `mma.sync` of 16 x 8 x 8
-    /// halves. All are at most 9.0.
+    /// halves. All are at most 9.0. Shared memory is from the CUDA C++ Programming Guide, "Compute Capabilities".
     pub const ALL: &'static [Arch] = &[
-        Arch { name: "sm_75", number: 75, ptx: 65 },
-        Arch { name: "sm_80", number: 80, ptx: 70 },
-        Arch { name: "sm_86", number: 86, ptx: 71 },
-        Arch { name: "sm_87", number: 87, ptx: 74 },
-        Arch { name: "sm_89", number: 89, ptx: 78 },
-        Arch { name: "sm_90", number: 90, ptx: 78 },
-        Arch { name: "sm_100", number: 100, ptx: 86 },
-        Arch { name: "sm_103", number: 103, ptx: 88 },
-        Arch { name: "sm_120", number: 120, ptx: 87 },
-        Arch { name: "sm_121", number: 121, ptx: 88 },
+        Arch { name: "sm_75", number: 75, ptx: 65, shared: 64 << 10 },
+        Arch { name: "sm_80", number: 80, ptx: 70, shared: 163 << 10 },
+        Arch { name: "sm_86", number: 86, ptx: 71, shared: 99 << 10 },
+        Arch { name: "sm_87", number: 87, ptx: 74, shared: 163 << 10 },
+        Arch { name: "sm_89", number: 89, ptx: 78, shared: 99 << 10 },
+        Arch { name: "sm_90", number: 90, ptx: 78, shared: 227 << 10 },
+        Arch { name: "sm_100", number: 100, ptx: 86, shared: 227 << 10 },
+        Arch { name: "sm_103", number: 103, ptx: 88, shared: 227 << 10 },
+        Arch { name: "sm_120", number: 120, ptx: 87, shared: 99 << 10 },
+        Arch { name: "sm_121", number: 121, ptx: 88, shared: 99 << 10 },
     ];
 
     /// What is compiled for where nothing else is asked for.

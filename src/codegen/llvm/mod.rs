@@ -66,7 +66,7 @@ pub use host::emit_object;
 pub use jit::HostModule;
 pub use library::Parts;
 pub use machine::{Arch, Machine, native_processor};
-pub use nvptx::{emit_ptx, emit_ptx_located, emit_ptx_marked};
+pub use nvptx::{asked_shared, emit_ptx, emit_ptx_located, emit_ptx_marked};
 pub use processor::Processor;
 pub use report::emit_plan;
 

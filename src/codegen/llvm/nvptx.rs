@@ -36,6 +36,15 @@ const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop
                     loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg,\
                     infer-address-spaces,infer-alignment)";
 
+/// The bytes of shared memory that launches of a kernel have to ask for; `ptx` is its text.
+pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: &str) -> Result<u32, CodegenError> {
+    if !ptx.contains(".extern .shared") {
+        return Ok(0);
+    }
+    let shared = blocks::shared(module, &[kernel], options.tensor(), options.arch.shared)?;
+    Ok(blocks::asked_bytes(&shared.functions[kernel], &shared.structs).unwrap_or(0) as u32)
+}
+
 /// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs about 2 ms of its own: as
 /// much as half a lean kernel. What is in which module must not depend on the machine, as the text does.
 fn kernels_in_module(opt: Opt) -> usize {
@@ -180,7 +189,7 @@ impl Ready<'_> {
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
-        let module = match blocks::shared(&module, kernels, options.tensor())? {
+        let module = match blocks::shared(&module, kernels, options.tensor(), options.arch.shared)? {
             Cow::Owned(shared) => Cow::Owned(shared),
             Cow::Borrowed(_) => module,
         };
@@ -402,6 +411,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
+    lower.asked_shared = blocks::asked_bytes(function, &ir.structs).map(|_| 0);
     if !function.by_block {
         lower.block_sums = Some(BlockSums::default());
     }

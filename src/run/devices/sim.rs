@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::copies::{self, within_rank};
 use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx_located};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx_located};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Fail, Result, fail};
@@ -89,6 +89,8 @@ pub struct Kernel {
     /// A block does a task, not a thread.
     by_block: bool,
     trial: Trial,
+    /// Bytes of shared memory that its launches ask for.
+    asked_shared: u32,
     /// What its instructions are counted of.
     text: Option<sim::Text>,
     /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to be.
@@ -108,7 +110,7 @@ impl Kernel {
         let file = module.functions[first].span.file;
         let text = emit_ptx_located(module, kernels, options, &Parts::new(0), file)
             .map_err(|e| Box::new(Diagnostic::from(e)))?;
-        Kernel::of_text(module, kernels, text.into(), options.grid, trial)
+        Kernel::of_text(module, kernels, text.into(), options, trial)
     }
 
     /// The same of a text that was made of them.
@@ -116,7 +118,7 @@ impl Kernel {
         module: &Module,
         kernels: &[FuncId],
         text: Arc<str>,
-        grid: Grid,
+        options: &PtxOptions,
         trial: &Trial,
     ) -> Result<Vec<Kernel>> {
         let parsed = ptx::parse(&text).map_err(|error| own_text(&error, &text))?;
@@ -125,6 +127,8 @@ impl Kernel {
             let entry = abi::device_entry(&function.source_name, function.phase);
             let code = sim::decode(&parsed, &entry).map_err(|error| own_text(&error, &text))?;
             let params = function.params();
+            let asked_shared =
+                asked_shared(module, kernel, options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
             let written = trial.counts.then(|| sim::Text::of(&text, &parsed, &entry));
             Ok(Kernel {
                 code,
@@ -136,9 +140,10 @@ impl Kernel {
                     FunctionKind::Kernel { rank } => rank.into(),
                     FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
                 },
-                grid,
+                grid: options.grid,
                 by_block: function.by_block,
                 trial: *trial,
+                asked_shared,
                 text: written,
                 shift: 0,
             })
@@ -148,7 +153,7 @@ impl Kernel {
 
     /// What is known of the kernel without a launch: its entry, its text, the bytes of shared memory of a block.
     pub fn outline(&self) -> (&str, Option<&sim::Text>, u32) {
-        (&self.code.entry, self.text.as_ref(), self.code.shared_bytes)
+        (&self.code.entry, self.text.as_ref(), self.code.shared_bytes + self.asked_shared)
     }
 
     /// The same, with arrays at addresses that are multiples of `shift` only.
@@ -229,7 +234,7 @@ impl Kernel {
         }
         // Code for any grid is run on half of one, so that threads do several tasks.
         let blocks = if self.grid == Grid::Any { blocks.div_ceil(2) } else { blocks };
-        Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: 0 })
+        Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: self.asked_shared })
     }
 }
 

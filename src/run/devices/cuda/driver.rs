@@ -10,7 +10,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
@@ -200,6 +200,8 @@ pub struct Kernel {
     rank: usize,
     /// A block does a task, not a thread.
     by_block: bool,
+    /// Bytes of shared memory that launches ask for.
+    asked_shared: u32,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -220,6 +222,7 @@ impl Kernel {
         let (opt, grid) = (Opt::Full, Grid::Covering);
         let options = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
         let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let asked_shared = asked_shared(module, kernel, &options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
         let loaded = load_ptx(&text)?;
@@ -234,6 +237,7 @@ impl Kernel {
                 FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
             },
             by_block: function.by_block,
+            asked_shared,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -241,6 +245,17 @@ impl Kernel {
         // SAFETY: `loaded` lives in `made`.
         made.function = unsafe { result::module::get_function(loaded, entry) }
             .map_err(|e| fail(Code::E0999, format!("the loaded PTX has no kernel `{}` ({})", made.name, words(e))))?;
+        if asked_shared > 0 {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function was found above.
+            unsafe { sys::cuFuncSetAttribute(made.function, most, asked_shared as i32) }.result().map_err(|e| {
+                let message = format!(
+                    "the GPU does not give the {asked_shared} bytes of shared memory that `{}` needs",
+                    made.name
+                );
+                Box::new(Diagnostic::new(Code::E1107, message).note(words(e)))
+            })?;
+        }
         Ok(made)
     }
 
@@ -298,7 +313,16 @@ impl Kernel {
         self.context.enter()?;
         let launched = (0..repeats).try_for_each(|_| {
             // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is the caller's promise.
-            unsafe { result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, &mut values) }
+            unsafe {
+                result::launch_kernel(
+                    self.function,
+                    (blocks, 1, 1),
+                    (block_dim, 1, 1),
+                    self.asked_shared,
+                    stream,
+                    &mut values,
+                )
+            }
         });
         launched.map_err(|e| self.fault(e, threads, block_dim))
     }
@@ -324,7 +348,14 @@ impl Kernel {
             unsafe {
                 result::event::record(start.0, stream)?;
                 for _ in 0..repeats {
-                    result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, args)?;
+                    result::launch_kernel(
+                        self.function,
+                        (blocks, 1, 1),
+                        (block_dim, 1, 1),
+                        self.asked_shared,
+                        stream,
+                        args,
+                    )?;
                 }
                 result::event::record(end.0, stream)?;
             }
