@@ -345,6 +345,12 @@ fn custom_gradients_are_checked() {
             &["E0623 5"],
         ),
         ("@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    y = wp.adjoint[x]\n", &["E0624 3"]),
+        // Threads have no tiles.
+        (
+            "@wp.func\ndef f(x: wp.array(dtype=float)):\n    x[0] = 2.0\n@wp.func_grad(f)\ndef g(x: wp.array(dtype=float)):\n    \
+             wp.tile_store(wp.adjoint[x], wp.tile_zeros(shape=4, dtype=float))\n",
+            &["E0622 5"],
+        ),
     ];
     for (text, expected) in files {
         assert_eq!(run(text).1, *expected, "{text}");

@@ -308,6 +308,25 @@ def factors(a: wp.array3d(dtype=float), lower: wp.array3d(dtype=float), upper: w
     wp.tile_store(sums[i], wp.tile_cholesky(t + wp.tile_cholesky(t) * 0.0) + t)
 
 
+@wp.func
+def product_of(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+    wp.tile_store(c, wp.tile_matmul(wp.tile_load(a, shape=(4, 6)), wp.tile_load(b, shape=(6, 5))))
+
+
+@wp.func_grad(product_of)
+def adj_product_of(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+    g = wp.tile_load(wp.adjoint[c], shape=(4, 5))
+    left = wp.tile_load(a, shape=(4, 6))
+    wp.tile_atomic_add(wp.adjoint[a], wp.tile_matmul(g, wp.tile_transpose(wp.tile_load(b, shape=(6, 5)))))
+    wp.tile_atomic_add(wp.adjoint[b], wp.tile_matmul(wp.tile_transpose(left), g))
+
+
+@wp.kernel
+def by_rule(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+    """A gradient that is written with tiles of its own."""
+    product_of(a, b, c)
+
+
 def cases():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(5, 9)).astype(np.float32)
@@ -488,3 +507,9 @@ def cases():
         rtol=1e-4,
         atol=1e-4,
     )
+    a, b, g = (rng.integers(-4, 5, size=shape).astype(np.float32) for shape in [(4, 6), (6, 5), (4, 5)])
+    for given in ("a", "b"):
+        # An array without gradient gets none.
+        args = {"a": a, "b": b, "c": np.zeros((4, 5)), f"{given}.grad": np.ones_like(a if given == "a" else b), "c.grad": g}
+        gradient = g @ b.T + 1 if given == "a" else a.T @ g + 1
+        yield tiled("by_rule", 1, args, {"c": a @ b, f"{given}.grad": gradient}, id=f"by_rule_{given}")
