@@ -1,7 +1,8 @@
-"""Where the tensors of these tests are: `KC_TEST_DEVICE=cuda` for those that the memory of a GPU may hold."""
+"""Where the tensors of these tests are: `KC_TEST_DEVICE=cuda` for those that the memory of a GPU may hold (PyTorch 2.0 or later)."""
 
 import os
 
 import torch
 
-torch.set_default_device(os.environ.get("KC_TEST_DEVICE", "cpu"))
+if device := os.environ.get("KC_TEST_DEVICE"):
+    torch.set_default_device(device)

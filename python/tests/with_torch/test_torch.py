@@ -1,5 +1,7 @@
 """Functions of PyTorch: `torch.autograd.gradcheck` is the judge."""
 
+import os
+
 import kc
 import numpy as np
 import pytest
@@ -7,8 +9,10 @@ import torch
 from torch.autograd import gradcheck
 from torch.autograd import forward_ad
 
+DEVICE = os.environ.get("KC_TEST_DEVICE", "cpu")
+
 #: What the memory of a GPU cannot do yet.
-host_only = pytest.mark.skipif(torch.get_default_device().type != "cpu", reason="on the host only")
+host_only = pytest.mark.skipif(DEVICE != "cpu", reason="on the host only")
 
 
 @kc.kernel
@@ -34,7 +38,7 @@ def steps(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
 
 def double(*shape):
     made = torch.rand(*shape, dtype=torch.float64, generator=torch.Generator("cpu").manual_seed(1), device="cpu") + 0.5
-    return made.to(torch.get_default_device())
+    return made.to(DEVICE)
 
 
 def leaf(*shape):
