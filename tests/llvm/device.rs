@@ -70,6 +70,17 @@ fn a_block_brings_one_sum_to_the_place() {
 }
 
 #[test]
+fn what_was_read_is_cleared_once_it_has_come() {
+    let tests = |between: &str| {
+        let body = format!("{between}\n%z: float32 = const 0.0\nstore %x[%i], %z\nstore %o[%c0, %i], %v");
+        ptx("float32", &body).matches("setp").count()
+    };
+    let other = tests("store %x[%i], %v");
+    // One question more than where something else was stored meanwhile.
+    assert_eq!(tests(""), other + 1);
+}
+
+#[test]
 fn every_component_and_double_precision_too() {
     let body = "%w: vec3d = construct %v, %v, %v
         %r: vec3d = atomic sub %p[%c0], %w

@@ -28,7 +28,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return self.atomic_lanes(frame, op, access, value, inst);
         }
         let operands = frame.get(value).clone();
-        if let Some(same) = self.is_of_warp(frame, op, access, inst) {
+        if let Some(same) = self.same_in_warp(frame, op, access, inst) {
             return self.update_of_warp(frame, op, access, inst, same, &operands);
         }
         self.update(frame, access, inst, |lower, s, pointer, local, k| {

@@ -36,8 +36,8 @@ pub enum Same {
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
-    /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
-    pub fn is_of_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Same> {
+    /// When the threads of a warp mean one place with an atomic whose old value nobody asks for, so that they do it together.
+    pub fn same_in_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Same> {
         let &result = inst.results.first()?;
         let mut depends = Dependence::NONE;
         access.for_each_operand(|v| depends = depends | frame.known.uniformity.dependence(v));

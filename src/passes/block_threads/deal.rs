@@ -26,7 +26,8 @@ pub(super) struct Dealt {
     /// Where a single index starts and how it goes on, which says who has which.
     pub start: Option<ValueId>,
     pub step: i128,
-    /// Where so many iterations that follow each other are of one thread.
+    /// So many iterations are of one thread: one, or those of a part of a tile, which follows from this number and the extents
+    /// (`chunks::patch`).
     pub run: u64,
 }
 

@@ -137,7 +137,7 @@ impl Chunked {
     }
 }
 
-/// How many elements a thread has: so many next to each other in a row, if there are rows that are made of such parts.
+/// How many elements a thread has; a number that rows are made of, if there is one, so that they can be a [`patch`].
 fn count(ty: LocalArrayType) -> Option<u64> {
     let most = MOST_REGISTERS / u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
     let wanted = ty.len().div_ceil(USUAL_THREADS).clamp(1, most);
