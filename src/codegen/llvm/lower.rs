@@ -286,6 +286,8 @@ pub struct Frame<'a, 'ctx> {
     pub known: Rc<Known>,
     /// The instruction that is being lowered: bounds are asked for there.
     pub at: InstId,
+    /// The block that it stands in.
+    pub block: BlockId,
     values: Vec<Scalars<'ctx>>,
     pub loops: Vec<LoopContext<'ctx>>,
     /// Where a `return` inside nested blocks goes.
@@ -390,6 +392,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             function,
             known: self.state.known.of_call(self.ir, id, known),
             at: InstId(0),
+            block: function.entry,
             values: vec![Scalars::new(); function.values.len()],
             loops: Vec::new(),
             returns: None,
@@ -430,7 +433,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
-            frame.at = id;
+            (frame.at, frame.block) = (id, block);
             if let Some(locations) = &self.state.locations {
                 locations.set(inst.span);
             }

@@ -495,16 +495,20 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if !self.target.is_gpu() || !matches!(frame.ty(access.array), Type::Array(_)) || !zero(value) {
             return None;
         }
-        let block = function.blocks.values().find(|block| block.insts.contains(&frame.at))?;
-        let before = block.insts.iter().take_while(|id| **id != frame.at);
+        // Back to what was read, unless something else is stored meanwhile.
+        let insts = &function.blocks[frame.block].insts;
+        let before = insts.iter().rposition(|&id| id == frame.at).map(|at| &insts[..at])?;
         let mut loaded = None;
-        for &id in before {
+        for &id in before.iter().rev() {
             let inst = &function.insts[id];
             match &inst.op {
-                Op::Load(read) if read == access => loaded = inst.results.first(),
+                Op::Load(read) if read == access => {
+                    loaded = inst.results.first();
+                    break;
+                }
                 Op::Load(_) => {}
                 op if op.properties().is_value() => {}
-                _ => loaded = None,
+                _ => break,
             }
         }
         let loaded = *loaded?;
