@@ -3,7 +3,7 @@
 
     python3 benches/tile_quality.py [--kc target/release/kc] [--arch sm_75,sm_80,sm_90,sm_120]
 
-The kernels are `kernels/tiles_gpu.py` and `kernels/tiles_gpu.cu`. NVRTC compiles the text by hand and ptxas assembles both; they are
+The kernels are `kernels/tiles_gpu.py` and `kernels/tiles_gpu.cu`; those by hand have dense arrays and a block for each task, as "dense" has. NVRTC compiles the text by hand and ptxas assembles both; they are
 found as the tests find them (`benches/ptx_quality.py`).
 """
 
@@ -18,6 +18,8 @@ from cuda_sweep import Nvrtc, tool
 from ptx_quality import code_sizes, nvrtc_ptx
 
 HERE = pathlib.Path(__file__).parent / "kernels"
+# What the kernels by hand take for granted.
+DENSE = ["--layout", "contiguous", "--grid", "covering"]
 KERNELS = ["gemm", "softmax", "attention", "cholesky"]
 
 
@@ -43,6 +45,15 @@ def assemble(ptxas, ptx, arch):
     return found
 
 
+def ptx(kc, arch, promises):
+    """The forward entries of the kernels, with what is promised of arrays and grids."""
+    with tempfile.TemporaryDirectory() as folder:
+        picked = [word for kernel in KERNELS for word in ("-k", kernel)]
+        command = [kc, "compile", HERE / "tiles_gpu.py", *picked, *promises, "--no-backward", "--emit", "ptx", "--arch", arch, "-o", folder, "-q"]
+        subprocess.run(command, check=True)
+        return (pathlib.Path(folder) / "tiles_gpu.ptx").read_text()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kc", default="target/release/kc")
@@ -50,19 +61,16 @@ def main():
     options = parser.parse_args()
     ptxas, nvrtc = tool("KC_PTXAS", "bin/ptxas"), Nvrtc(tool("KC_NVRTC", "lib/libnvrtc.so.13"))
     text = (HERE / "tiles_gpu.cu").read_text()
-    print("| kernel | GPU | registers: kc | by hand | | shared bytes: kc | by hand | | instructions: kc | by hand |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| kernel | GPU | registers: kc | dense | by hand | dense / by hand | shared bytes: kc | by hand | | instructions: kc | dense | by hand |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for arch in options.arch.split(","):
-        with tempfile.TemporaryDirectory() as folder:
-            picked = [word for kernel in KERNELS for word in ("-k", kernel)]
-            command = [options.kc, "compile", HERE / "tiles_gpu.py", *picked, "--no-backward", "--emit", "ptx", "--arch", arch, "-o", folder, "-q"]
-            subprocess.run(command, check=True)
-            own = assemble(ptxas, (pathlib.Path(folder) / "tiles_gpu.ptx").read_text(), arch)
+        own, dense = (assemble(ptxas, ptx(options.kc, arch, promises), arch) for promises in ([], DENSE))
         hand = assemble(ptxas, nvrtc_ptx(nvrtc, text, arch, []), arch)
         for kernel in KERNELS:
-            (r, s, spilled, n), (hr, hs, hspilled, hn) = own[f"{kernel}_cuda_kernel_forward"], hand[kernel]
-            spills = f" ({spilled} B spilled, by hand {hspilled})" if spilled or hspilled else ""
-            print(f"| {kernel} | {arch} | {r}{spills} | {hr} | {r / hr:.2f} | {s} | {hs} | {s / hs:.2f} | {n} | {hn} |")
+            entry = f"{kernel}_cuda_kernel_forward"
+            (r, s, spilled, n), (dr, _, dspilled, dn), (hr, hs, hspilled, hn) = own[entry], dense[entry], hand[kernel]
+            spills = f" ({spilled}, {dspilled} B spilled, by hand {hspilled})" if spilled or dspilled or hspilled else ""
+            print(f"| {kernel} | {arch} | {r}{spills} | {dr} | {hr} | {dr / hr:.2f} | {s} | {hs} | {s / hs:.2f} | {n} | {dn} | {hn} |")
 
 
 if __name__ == "__main__":

@@ -241,6 +241,15 @@ impl Body<'_, '_> {
         variable(id, ty, span)
     }
 
+    /// Gives a variable that the program does not name a name for people who read the code.
+    pub fn name_hidden(&mut self, name: &str, value: &Expr) {
+        if let ExprKind::Local(id) = value.kind
+            && self.locals[id].name.is_empty()
+        {
+            self.locals[id].name = name.to_string();
+        }
+    }
+
     /// Loops over the indices of a shape, the last one innermost, around what `f` makes of one: one statement.
     pub fn over(
         &mut self,
@@ -248,7 +257,23 @@ impl Body<'_, '_> {
         span: Span,
         f: impl FnOnce(&mut Self, &[Expr]) -> Res<Vec<Stmt>>,
     ) -> Res<Vec<Stmt>> {
-        let counters: Vec<LocalId> = extents.iter().map(|_| self.new_local("", I32, span)).collect();
+        let names = match extents.len() {
+            2 => ["row", "column"].as_slice(),
+            _ => &[],
+        };
+        self.over_named(extents, names, span, f)
+    }
+
+    /// The same with names of the indices, for people who read the code; those that have none are called as all counters are.
+    pub fn over_named(
+        &mut self,
+        extents: &[u32],
+        names: &[&str],
+        span: Span,
+        f: impl FnOnce(&mut Self, &[Expr]) -> Res<Vec<Stmt>>,
+    ) -> Res<Vec<Stmt>> {
+        let named = names.iter().copied().chain(std::iter::repeat(""));
+        let counters: Vec<LocalId> = extents.iter().zip(named).map(|(_, name)| self.new_local(name, I32, span)).collect();
         let index: Vec<Expr> = counters.iter().map(|&id| variable(id, I32, span)).collect();
         let before = self.pending.len();
         let body = f(self, &index)?;

@@ -33,6 +33,8 @@ pub(super) struct Fold {
     pub step: Step,
     /// A chain begins with zero, not with its first element.
     pub from_zero: bool,
+    /// What people who read the code call the value.
+    pub name: &'static str,
 }
 
 impl Fold {
@@ -42,11 +44,12 @@ impl Fold {
             let sum = body.element_binary(ast::BinaryOp::Add, sum, element, (span, span, span))?;
             body.materialize(sum, span)
         });
-        Fold { step, from_zero: true }
+        Fold { step, from_zero: true, name: "sum" }
     }
 
     pub fn extremum(which: Extremum) -> Fold {
-        Fold { step: Rc::new(move |_, so_far, element| Ok(arithmetic(which.op(), so_far, element))), from_zero: false }
+        let step: Step = Rc::new(move |_, so_far, element| Ok(arithmetic(which.op(), so_far, element)));
+        Fold { step, from_zero: false, name: which.name() }
     }
 }
 
@@ -110,7 +113,7 @@ impl Body<'_, '_> {
         }
         // Each element is read once, but a first element twice, and what a check leaves open at both ends of a branch.
         let tile = if fold.from_zero && tile.checks.is_empty() { tile } else { self.cheap(tile, span)? };
-        let so_far = self.new_local("", tile.element(), span);
+        let so_far = self.new_local(fold.name, tile.element(), span);
         let value = variable(so_far, tile.element(), span);
         if axis.is_none() {
             let stmts = self.one_after_the_other(so_far, &tile, &[], &line, fold, span)?;
@@ -167,7 +170,8 @@ impl Body<'_, '_> {
         let (rows, more) = (line.total() / CHAINS, line.total() % CHAINS);
         let each: Vec<u32> = rest.iter().copied().chain([CHAINS]).collect();
         let (id, chains) = self.scratch(element, &each, span);
-        let so_far = self.new_local("", tile.element(), span);
+        self.name_hidden("chains", &chains);
+        let so_far = self.new_local(fold.name, tile.element(), span);
         let value = variable(so_far, tile.element(), span);
         let stmts = self.where_sure(&tile.checks, span, |this, sure| {
             this.over(&each, span, |this, index| {

@@ -98,11 +98,11 @@ impl Body<'_, '_> {
         let (id, result) = self.scratch(Element::Scalar(scalar), &[m, n], span);
         let factor = self.new_local("", Type::Scalar(scalar), span);
         // Along a row last: what is added to lies side by side.
-        let stmts = self.over(&[m, k], span, |this, index| {
+        let stmts = self.over_named(&[m, k], &["row", "k"], span, |this, index| {
             let [i, l] = index else { return Ok(Vec::new()) };
             let left = cast_to((a.at)(this, &[i.clone(), l.clone()], false)?, scalar);
             let mut stmts: Vec<Stmt> = vec![this.assign_local(factor, left, span)];
-            stmts.extend(this.over(&[n], span, |this, column| {
+            stmts.extend(this.over_named(&[n], &["column"], span, |this, column| {
                 let right = cast_to((b.at)(this, &[l.clone(), column[0].clone()], false)?, scalar);
                 let at = [i.clone(), column[0].clone()];
                 let sum = load(result.clone(), scalar.into(), &at, span);

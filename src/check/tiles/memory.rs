@@ -6,7 +6,7 @@ use super::elements::{Elements, all_of, arithmetic, compare, load, number, set, 
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, StmtKind};
-use crate::check::types::value::{Operand, Res};
+use crate::check::types::value::{Number, Operand, Res};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{AtomicOp, BinaryOp, CompareOp};
 use crate::source::Span;
@@ -77,7 +77,13 @@ impl Body<'_, '_> {
                     .help("fix dimensions of the array by indices, `a[i]`, or give the tile dimensions of 1"),
             ));
         }
+        let names = match ndim {
+            1 => ["first"].as_slice(),
+            2 => &["first_row", "first_column"],
+            _ => &[],
+        };
         let offset = self.offset_argument(args.get("offset"), ndim, span)?;
+        offset.iter().zip(names).for_each(|(place, name)| self.name_hidden(name, place));
         let inside = !self.flag_argument(args.get("bounds_check"), true)?;
         self.flag_argument(args.get("aligned"), false)?;
         let mut region = Region { array, ty, offset, inside, picked: None };
@@ -111,7 +117,15 @@ impl Body<'_, '_> {
         let mut conditions = Vec::new();
         for (k, (offset, &count)) in region.offset.iter().zip(extents).enumerate() {
             let extent = Expr::new(ExprKind::Extent(Box::new(region.array.clone()), k as u8), I32, span);
+            if matches!(offset.as_number(), Some(Number::Int(0))) {
+                conditions.push(compare(CompareOp::Ge, extent, number(count, span)));
+                continue;
+            }
             conditions.push(compare(CompareOp::Ge, offset.clone(), number(0, span)));
+            if count == 1 {
+                conditions.push(compare(CompareOp::Lt, offset.clone(), extent));
+                continue;
+            }
             // In this order nothing overflows.
             let last = arithmetic(BinaryOp::Sub, extent, number(count, span));
             conditions.push(compare(CompareOp::Le, offset.clone(), last));

@@ -32,6 +32,14 @@ impl Extremum {
             Extremum::Max => BinaryOp::Max,
         }
     }
+
+    /// What people who read the code call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Extremum::Min => "least",
+            Extremum::Max => "greatest",
+        }
+    }
 }
 
 impl Body<'_, '_> {
@@ -82,7 +90,7 @@ impl Body<'_, '_> {
             }
             Ok(result)
         });
-        self.folded(tile, axis, &Fold { step, from_zero: false }, span).map(Operand::Tile)
+        self.folded(tile, axis, &Fold { step, from_zero: false, name: "reduced" }, span).map(Operand::Tile)
     }
 
     /// A tile of numbers, for what compares them.

@@ -14,7 +14,7 @@ use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
 use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId};
-use crate::types::{StructTable, Type};
+use crate::types::{Scalar, StructTable, Type};
 
 /// The name that a variable should have.
 pub fn hint(
@@ -27,7 +27,8 @@ pub fn hint(
     if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
         return identifier(name);
     }
-    if members.iter().any(|&m| variables.is_loop_end(m)) {
+    let counts = |&m: &ValueId| matches!(function.values[m].def, ValueDef::Param(block, 0) if variables.is_loop_body(block));
+    if members.iter().any(|&m| variables.is_loop_end(m)) && !members.iter().any(counts) {
         return "end".to_string();
     }
     if members.iter().any(|&m| variables.is_loop_start(m)) {
@@ -150,6 +151,7 @@ fn derived_name(
             BinaryOp::Min => "lower",
             BinaryOp::Max => "upper",
             BinaryOp::Shl | BinaryOp::Shr => "shifted",
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor if function.ty(value) == Type::Scalar(Scalar::Bool) => "test",
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => "bits",
             BinaryOp::CopySign => "signed_value",
             BinaryOp::MulHigh => "high",

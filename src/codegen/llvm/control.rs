@@ -7,8 +7,8 @@ use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
 use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
-use crate::passes::block_threads::registers_by;
-use crate::types::Scalar;
+use crate::passes::block_threads::{goes_around_registers, registers_by};
+use crate::types::{Scalar, Type};
 
 /// A block that several ways lead to, with a phi for each value they bring.
 pub struct Join<'ctx> {
@@ -65,7 +65,30 @@ pub const HOST_UNROLLED_TURNS: u32 = 8;
 
 /// How many iterations of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
 const UNROLLED_TURNS: u32 = 4;
+
+/// The same for loops that sum what is in registers.
+const SUMMED_TURNS: u32 = 2;
 const UNROLLED_SIZE: u32 = 48;
+
+/// Whether a block has loops or calls in it.
+fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {
+    let mut found = false;
+    function.walk(block, &mut |_, inst| found |= matches!(inst.op, Op::For { .. } | Op::While { .. } | Op::Call(..)));
+    found
+}
+
+/// Whether a block reads memory that the threads of a block share, and no other.
+fn reads_only_tiles(function: &Function, block: BlockId) -> bool {
+    let (mut tiles, mut others) = (false, false);
+    function.walk(block, &mut |_, inst| {
+        if let Some(access) = inst.op.access() {
+            let is_tile = matches!(function.ty(access.array), Type::Local(ty) if ty.block);
+            tiles |= is_tile;
+            others |= !is_tile;
+        }
+    });
+    tiles && !others
+}
 
 /// Where `break` and `continue` of a loop go.
 pub struct LoopContext<'ctx> {
@@ -282,11 +305,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             self.define(frame, variable, SmallVec::from_slice(&[i]));
             self.bind(frame, rest, values);
         }
-        let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
-        let unrolled = open && self.pays_unrolled(frame.function, body);
+        let is_constant = |v: Val<'ctx>| ll.as_int(v).is_some();
+        let open = !is_constant(first) || !is_constant(limit);
+        let dealt = frame.function.by_block && !is_constant(stride);
+        let turns = self.turns_at_once(frame.function, body, open, dealt);
         // Elements of an array are registers where it is certain which ones are meant.
         let whole = registers_by(frame.function, [start, end, step], body).filter(|_| self.target.is_gpu());
-        let around = std::mem::replace(&mut self.unrolled, unrolled || whole.is_some());
+        let around = std::mem::replace(&mut self.unrolled, turns.is_some() && !dealt || whole.is_some());
         frame.loops.push(LoopContext { exit, next });
         let ended = self.block(frame, body, false);
         self.unrolled = around;
@@ -310,8 +335,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 ll.unroll(latch, count);
             } else if !inside.is_empty() {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
-            } else if unrolled {
-                ll.unroll(latch, UNROLLED_TURNS);
+            } else if let Some(turns) = turns {
+                ll.unroll(latch, turns);
             }
         } else {
             ll.delete_block(next.block);
@@ -319,10 +344,24 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         exit.enter(ll)
     }
 
-    /// Whether several iterations of a loop are better done at once: on the device, where its body is small and only reads, so
-    /// that the loads of several iterations are under way together.
-    fn pays_unrolled(&self, function: &Function, body: BlockId) -> bool {
-        self.target.is_gpu() && self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE)
+    /// How many iterations of a loop are better done at once: on the device, where its body is small and only reads, so that the loads of several
+    /// iterations are under way together. `open`: it is not known how many there are. `dealt`: the threads of a block share the loop, so that
+    /// it is not known by how much the counter grows. A loop of which so much is said stays one: ptxas would do more of its iterations at once, for
+    /// more registers.
+    fn turns_at_once(&self, function: &Function, body: BlockId, open: bool, dealt: bool) -> Option<u32> {
+        if !self.target.is_gpu() {
+            return None;
+        }
+        // Two numbers of each row of a factor are read by one instruction.
+        if goes_around_registers(function, body) {
+            return Some(SUMMED_TURNS);
+        }
+        let small = || self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE);
+        let turns = match dealt {
+            true => !has_code_of_its_own(function, body),
+            false => (open || reads_only_tiles(function, body)) && small(),
+        };
+        turns.then_some(UNROLLED_TURNS)
     }
 
     /// The number of instructions of a block with those of its callees; None where it does more than compute and read, or

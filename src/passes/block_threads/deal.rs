@@ -275,6 +275,10 @@ impl Dealer<'_> {
         }
         self.each(total, |this, number| {
             let index = unflatten(this.b(), number, &extents);
+            if let &[row, column] = &index[..] {
+                this.b().name(row, "row");
+                this.b().name(column, "column");
+            }
             this.zero(array, &index);
             index.iter().zip(&extents).map(|(&i, &n)| (i, Some(n))).collect()
         });
@@ -314,7 +318,7 @@ impl Dealer<'_> {
                 }
                 self.when_first(|this| {
                     this.clear_own(&zeros, nest);
-                    this.splice(nest, 0);
+                    this.level(nest, 0);
                 });
             }
             // Their order does not matter.
@@ -331,7 +335,7 @@ impl Dealer<'_> {
                     this.rebuild.replace(level.variable, value);
                 }
                 this.clear_own(&zeros, nest);
-                this.splice(nest, 0);
+                this.level(nest, 0);
                 index.into_iter().zip(&extents).map(|(i, &n)| (i, Some(n))).collect()
             }),
             None => {
@@ -362,12 +366,31 @@ impl Dealer<'_> {
     /// Zeros for the elements that an iteration works on.
     fn clear_own(&mut self, arrays: &[ValueId], nest: &Nest) {
         for &array in arrays {
-            let index: Vec<ValueId> = nest.dealt().map(|level| self.rebuild.current(level.variable)).collect();
+            let Type::Local(ty) = self.rebuild.b.ty(array) else { continue };
+            let own: Vec<ValueId> = nest.dealt().map(|level| self.rebuild.current(level.variable)).collect();
+            let (all, mut own) = (own.len() == ty.extents().len(), own.into_iter());
+            let zero = self.int(0);
+            // A dimension of one element may have no loop.
+            let along = |&extent: &u32| if all || extent > 1 { own.next() } else { None };
+            let index: Vec<ValueId> = ty.extents().iter().map(along).map(|at| at.unwrap_or(zero)).collect();
             self.zero(array, &index);
         }
     }
 
-    /// Appends what the body of a level does, but for its end; loops that are dealt out are gone.
+    /// Appends what a level does for an element of a thread; loops that are dealt out are gone.
+    fn level(&mut self, nest: &Nest, at: usize) {
+        let level = &nest.loops[at];
+        if level.dealt {
+            return self.splice(nest, at);
+        }
+        let outside = self.b().switch_to(level.body);
+        self.splice(nest, at);
+        self.b().yield_(&[]);
+        self.b().switch_to(outside);
+        self.rebuild.b.append(level.inst);
+    }
+
+    /// Appends what the body of a level does, but for its end.
     fn splice(&mut self, nest: &Nest, level: usize) {
         let insts = self.rebuild.take(nest.loops[level].body);
         self.rest(nest, level, insts);
@@ -379,14 +402,7 @@ impl Dealer<'_> {
             let op = self.rebuild.visit(id);
             match inner {
                 _ if op.is_terminator() => {}
-                Some(inner) if inner.inst == id && inner.dealt => self.splice(nest, level + 1),
-                Some(inner) if inner.inst == id => {
-                    let outside = self.b().switch_to(inner.body);
-                    self.splice(nest, level + 1);
-                    self.b().yield_(&[]);
-                    self.b().switch_to(outside);
-                    self.rebuild.b.append(id);
-                }
+                Some(inner) if inner.inst == id => self.level(nest, level + 1),
                 _ => {
                     op.blocks().iter().for_each(|&nested| self.keep(nested));
                     self.rebuild.b.append(id);

@@ -105,9 +105,10 @@ fn sets_all(function: &Function, effects: &EffectTable, nest: &Nest, array: Valu
 }
 
 fn keeps_to_own(function: &Function, effects: &EffectTable, nest: &Nest, array: ValueId) -> bool {
-    // An element is cleared at the indices of the loops.
-    let by_loops =
-        |indices: &[ValueId]| nest.dealt().count() == indices.len() && covers(function, nest, array, indices);
+    let Type::Local(ty) = function.ty(array) else { return false };
+    // An element is cleared at the indices of the loops, and at 0 along a dimension that has none.
+    let (dealt, long) = (nest.dealt().count(), ty.extents().iter().filter(|&&extent| extent > 1).count());
+    let by_loops = |indices: &[ValueId]| [long, indices.len()].contains(&dealt) && covers(function, nest, array, indices);
     let touches = all_touches(function, effects, nest.loops[0].body);
     touches
         .iter()

@@ -56,11 +56,11 @@ use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
-use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op, Unit};
+use crate::ir::{BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Unit, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
-pub use chunks::registers_by;
+pub use chunks::{goes_around_registers, registers_by};
 pub use tensor::{Tensor, TensorCores};
 
 /// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -177,22 +177,27 @@ fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function,
     Ok(function)
 }
 
-/// Makes a constant of `index >= 0` where that is certain: an index of a tile is, once it is computed from the number of its element.
+/// Computes what is certain of an index of a tile, once it comes of the number of its element: `index >= 0`, and quotient and rest of a
+/// number by a larger one.
 fn fold_known(function: &mut Function) {
     let ranges = Ranges::of(function);
-    let certain: Vec<InstId> = function
-        .insts
-        .iter()
-        .filter(|(id, inst)| match inst.op {
-            Op::Compare(CompareOp::Ge, a, b) => {
-                function.as_const(b).and_then(|c| c.as_int()) == Some(0) && ranges.is_at_least(*id, a, 0)
-            }
-            _ => false,
+    let int = |value: ValueId| function.as_const(value).and_then(|c| c.as_int());
+    let known = |id: InstId, inst: &Inst| {
+        let Op::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = inst.op else {
+            let Op::Compare(CompareOp::Ge, a, b) = inst.op else { return None };
+            let certain = int(b) == Some(0) && ranges.is_at_least(id, a, 0);
+            return certain.then_some(Op::Const(Const::new(Scalar::Bool, 1)));
+        };
+        let below = ranges.is_below(id, a, u32::try_from(int(b)?).ok()?);
+        below.then_some(match op {
+            BinaryOp::Div => Op::Zero,
+            _ => Op::Binary(BinaryOp::Or, a, a),
         })
-        .map(|(id, _)| id)
-        .collect();
-    for id in certain {
-        function.insts[id].op = Op::Const(Const::new(Scalar::Bool, 1));
+    };
+    let certain: Vec<(InstId, Op)> =
+        function.insts.iter().filter_map(|(id, inst)| Some((id, known(id, inst)?))).collect();
+    for (id, op) in certain {
+        function.insts[id].op = op;
     }
 }
 

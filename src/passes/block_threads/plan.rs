@@ -214,10 +214,10 @@ impl Planner<'_> {
         Some(Level { inst: id, body, variable, known, dealt: init.is_empty() })
     }
 
-    /// The loops from this one inward, where this one can be dealt out.
+    /// The loops from this one inward, where one of them can be dealt out.
     fn nest(&self, id: InstId, inst: &Inst) -> Option<Nest> {
         let function = self.function;
-        let first = self.level(id)?;
+        let mut first = self.level(id)?;
         let Op::For { step, .. } = inst.op else { return None };
         let steps = function.as_const(step).and_then(|c| c.as_int()).is_some_and(|step| step != 0);
         if !first.dealt || !steps || leaves(function, inst, false) || self.holds_shared(&[first.body]) {
@@ -242,14 +242,17 @@ impl Planner<'_> {
         }
         let once = |level: &Level| level.known.is_some_and(|(_, trips)| trips <= 1);
         let fits = |level: &Level| once(level) || region.is_independent(level.variable);
-        if !fits(&first) {
+        first.dealt = fits(&first);
+        // Where threads have values of their own, each has one iteration of a loop over them.
+        if !first.dealt && super::own_threads(function).is_some() {
             return None;
         }
+        let known = first.known.is_some() || !first.dealt;
         let (mut body, mut loops) = (first.body, vec![first]);
         while let Some(mut level) = self.only_loop(body).and_then(|inner| self.level(inner)) {
             body = level.body;
             let jumps = leaves(function, &function.insts[level.inst], false);
-            level.dealt &= level.known.is_some() && loops[0].known.is_some() && !jumps && fits(&level);
+            level.dealt &= level.known.is_some() && known && !jumps && fits(&level);
             loops.push(level);
         }
         while loops.len() > 1 && loops.last().is_some_and(|level| !level.dealt) {
@@ -259,7 +262,7 @@ impl Planner<'_> {
         if nest.total().is_some_and(|total| total > i32::MAX as u64) {
             nest.loops.truncate(1);
         }
-        Some(nest)
+        nest.loops.iter().any(|level| level.dealt).then_some(nest)
     }
 
     /// The loop that is all that a block does, besides computing what the loop uses.

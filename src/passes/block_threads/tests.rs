@@ -182,7 +182,9 @@ fn what_a_loop_adds_up_is_in_registers() {
                 %c: tile(float32, 32, 32) = local_array\n\
                 for %n: int32 = %0 to %e step %1 {\n\
                 for %i: int32 = %0 to %32 step %1 {\nfor %j: int32 = %0 to %32 step %1 {\n\
-                %v: float32 = load %x[%n, %j]\n%s: float32 = load %c[%i, %j]\n%t: float32 = add %s, %v\nstore %c[%i, %j], %t\n}\n}\n}\n\
+                %v: float32 = load %x[%n, %j]\n%s: float32 = load %c[%i, %j]\n%t: float32 = add %s, %v\nstore %c[%i, %j], %t\n}\n}\n\
+                for %o: int32 = %0 to %32 step %1 {\nfor %p: int32 = %0 to %32 step %1 {\n\
+                %s.2: float32 = load %c[%o, %p]\n%t.2: float32 = add %s.2, %s.2\nstore %c[%o, %p], %t.2\n}\n}\n}\n\
                 for %k: int32 = %0 to %32 step %1 {\nfor %l: int32 = %0 to %32 step %1 {\n\
                 %z: float32 = load %c[%k, %l]\nstore %y[%k, %l], %z\n}\n}\nreturn\n}\n";
     let kept = made(text);
@@ -204,6 +206,20 @@ fn what_a_loop_adds_up_is_in_registers() {
     }
     let small = made(&text.replace("32, 32)", "16, 16)").replace("const 32", "const 16"));
     assert_eq!(tiles(&small), 1, "{small}");
+}
+
+#[test]
+fn a_loop_around_elements_goes_inside() {
+    // Each column is summed by a thread of its own, in a register.
+    let sum = "for %q: int32 = %0 to %8 step %1 {\nfor %j: int32 = %0 to %8 step %1 {\n%v: float32 = load %x[%q]\n\
+               %s: float32 = load %t[%j]\n%a: float32 = add %s, %v\nstore %t[%j], %a\n}\n}\n";
+    let text = form(&format!("{sum}{TURNED}").replace("%u[", "%t["));
+    assert_eq!((text.matches("carry").count(), text.matches("for ").count()), (1, 3), "{text}");
+    // Not where one iteration reads what another thread has set in the one before, or is behind all others.
+    for (from, to) in [("load %t[%j]", "load %t[%q]"), ("store %t[%j]", "store %t[%q]")] {
+        let text = form(&format!("{}{TURNED}", sum.replacen(from, to, 1)).replace("%u[", "%t["));
+        assert_eq!(text.matches("carry").count(), 0, "{to}: {text}");
+    }
 }
 
 #[test]

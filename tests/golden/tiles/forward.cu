@@ -73,12 +73,12 @@ constexpr int K = 16;
 extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2<float> x, array2<float> y)
 {
     __shared__ float t[1024];
-    __shared__ float tile[32];
-    __shared__ float tile_2[32];
+    __shared__ float chains[32];
+    __shared__ float chains_2[32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array1<float> x_part = x[i];
-        if (0 <= x_part.shape[0] - 1024) {
+        if (x_part.shape[0] >= 1024) {
             for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
                 t[k] = x_part[k];
             }
@@ -89,41 +89,42 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
         }
         __syncthreads();
         for (int k = threadIdx.x; k < 32; k += blockDim.x) {
-            float value = t[k];
+            float greatest = t[k];
             for (int k_2 = 1; k_2 < 32; ++k_2) {
-                value = fmaxf(value, t[k_2 * 32 + k]);
+                greatest = fmaxf(greatest, t[k_2 * 32 + k]);
             }
-            tile[k] = value;
+            chains[k] = greatest;
         }
         __syncthreads();
-        float value = fmaxf(fmaxf(tile[0], tile[16]), fmaxf(tile[8], tile[24]));
+        float greatest = fmaxf(fmaxf(chains[0], chains[16]), fmaxf(chains[8], chains[24]));
         for (int k = 1; k < 8; ++k) {
-            value = fmaxf(value, fmaxf(fmaxf(tile[k], tile[k + 16]), fmaxf(tile[k + 8], tile[k + 24])));
+            greatest = fmaxf(greatest,
+                    fmaxf(fmaxf(chains[k], chains[k + 16]), fmaxf(chains[k + 8], chains[k + 24])));
         }
         for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-            t[k] = expf(t[k] - value);
+            t[k] = expf(t[k] - greatest);
         }
         __syncthreads();
         for (int k = threadIdx.x; k < 32; k += blockDim.x) {
-            float value_2 = 0.0f;
+            float sum = 0.0f;
             for (int k_2 = 0; k_2 < 32; ++k_2) {
-                value_2 += t[k_2 * 32 + k];
+                sum += t[k_2 * 32 + k];
             }
-            tile_2[k] = value_2;
+            chains_2[k] = sum;
         }
         __syncthreads();
-        float value_2 = 0.0f;
+        float sum = 0.0f;
         for (int k = 0; k < 8; ++k) {
-            value_2 += tile_2[k] + tile_2[k + 16] + (tile_2[k + 8] + tile_2[k + 24]);
+            sum += chains_2[k] + chains_2[k + 16] + (chains_2[k + 8] + chains_2[k + 24]);
         }
         array1<float> y_part = y[i];
-        if (0 <= y_part.shape[0] - 1024) {
+        if (y_part.shape[0] >= 1024) {
             for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-                y_part[k] = t[k] / value_2;
+                y_part[k] = t[k] / sum;
             }
         } else {
             for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
-                if (k < y_part.shape[0]) y_part[k] = t[k] / value_2;
+                if (k < y_part.shape[0]) y_part[k] = t[k] / sum;
             }
         }
     }
@@ -138,52 +139,54 @@ extern "C" __global__ void gemm_cuda_kernel_forward(
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         int end = floor_div(a.shape[1] + K - 1, K);
-        int product = i * M;
-        int product_2 = j * N;
+        int first_row = i * M;
+        int first_column = j * N;
         for (int k = 0; k < 1024; k += 4 * (int)blockDim.x) {
             float acc[4] = {};
-            int sum = k + (int)threadIdx.x * 4;
+            int element = k + (int)threadIdx.x * 4;
             for (int k_2 = 0; k_2 < end; ++k_2) {
-                int product_3 = i * M;
-                int product_4 = k_2 * K;
+                int first_row_2 = i * M;
+                int first_column_2 = k_2 * K;
                 __syncthreads();
                 for (int k_3 = threadIdx.x; k_3 < 512; k_3 += blockDim.x) {
-                    int quotient = k_3 / 16;
-                    int rest = k_3 % 16;
-                    x[quotient][rest] = a(product_3 + quotient, product_4 + rest);
+                    int row = k_3 / 16;
+                    int column = k_3 % 16;
+                    x[row][column] = a(first_row_2 + row, first_column_2 + column);
                 }
-                int product_5 = k_2 * K;
-                int product_6 = j * N;
+                first_row_2 = k_2 * K;
+                first_column_2 = j * N;
                 for (int k_3 = threadIdx.x; k_3 < 512; k_3 += blockDim.x) {
-                    int quotient = k_3 / 32;
-                    int rest = k_3 % 32;
-                    y[quotient][rest] = b(product_5 + quotient, product_6 + rest);
+                    int row = k_3 / 32;
+                    int column = k_3 % 32;
+                    y[row][column] = b(first_row_2 + row, first_column_2 + column);
                 }
                 __syncthreads();
-                if (sum < 1024) {
-                    int quotient = sum / 4;
-                    int product_7 = quotient % 16 * 2;
-                    int product_8 = quotient / 16 * 2;
+                if (element < 1024) {
+                    int patch = element / 4;
+                    int patch_column = patch % 16 * 2;
+                    int patch_row = patch / 16 * 2;
+                    float sums[4] = {};
+                    for (int k_3 = 0; k_3 < 16; ++k_3) {
+                        #pragma unroll
+                        for (int k_4 = 0; k_4 < 4; ++k_4) {
+                            sums[k_4] = fmaf(x[patch_row + k_4 / 2][k_3], y[k_3][patch_column + k_4 % 2],
+                                    sums[k_4]);
+                        }
+                    }
                     #pragma unroll
                     for (int k_3 = 0; k_3 < 4; ++k_3) {
-                        int sum_2 = product_7 + k_3 % 2;
-                        int sum_3 = product_8 + k_3 / 2;
-                        float value = 0.0f;
-                        for (int k_4 = 0; k_4 < 16; ++k_4) {
-                            value = fmaf(x[sum_3][k_4], y[k_4][sum_2], value);
-                        }
-                        acc[k_3] += value;
+                        acc[k_3] += sums[k_3];
                     }
                 }
             }
             __syncthreads();
-            if (sum < 1024) {
-                int quotient = sum / 4;
-                int product_3 = quotient % 16 * 2;
-                int product_4 = quotient / 16 * 2;
+            if (element < 1024) {
+                int patch = element / 4;
+                int patch_column = patch % 16 * 2;
+                int patch_row = patch / 16 * 2;
                 #pragma unroll
                 for (int k_2 = 0; k_2 < 4; ++k_2) {
-                    c(product + (product_4 + k_2 / 2), product_2 + (product_3 + k_2 % 2)) = acc[k_2];
+                    c(first_row + (patch_row + k_2 / 2), first_column + (patch_column + k_2 % 2)) = acc[k_2];
                 }
             }
         }
@@ -198,39 +201,39 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
         int i = (int)task;
         array2<float> a_part = a[i];
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
-            int quotient = k / 24;
-            int rest = k % 24;
-            t[quotient][rest] = a_part(quotient, rest);
+            int row = k / 24;
+            int column = k % 24;
+            t[row][column] = a_part(row, column);
         }
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
-            int quotient = k / 24;
-            int rest = k % 24;
-            if (rest > quotient) t[quotient][rest] = 0.0f;
+            int row = k / 24;
+            int column = k % 24;
+            if (column > row) t[row][column] = 0.0f;
         }
-        for (int end = 0; end < 24; ++end) {
+        for (int k = 0; k < 24; ++k) {
             __syncthreads();
-            float value = t[end][end];
-            for (int k = 0; k < end; ++k) {
-                value -= t[end][k] * t[end][k];
+            float value = t[k][k];
+            for (int k_2 = 0; k_2 < k; ++k_2) {
+                value -= t[k][k_2] * t[k][k_2];
             }
             float root = sqrtf(value);
             __syncthreads();
-            if (threadIdx.x == 0) t[end][end] = root;
+            if (threadIdx.x == 0) t[k][k] = root;
             __syncthreads();
-            for (int k = end + 1 + (int)threadIdx.x; k < 24; k += blockDim.x) {
-                float value_2 = t[k][end];
-                for (int k_2 = 0; k_2 < end; ++k_2) {
-                    value_2 -= t[k][k_2] * t[end][k_2];
+            for (int k_2 = k + 1 + (int)threadIdx.x; k_2 < 24; k_2 += blockDim.x) {
+                float value_2 = t[k_2][k];
+                for (int k_3 = 0; k_3 < k; ++k_3) {
+                    value_2 -= t[k_2][k_3] * t[k][k_3];
                 }
-                t[k][end] = value_2 / root;
+                t[k_2][k] = value_2 / root;
             }
         }
         array2<float> factor_part = factor[i];
         __syncthreads();
         for (int k = threadIdx.x; k < 576; k += blockDim.x) {
-            int quotient = k / 24;
-            int rest = k % 24;
-            factor_part(quotient, rest) = t[quotient][rest];
+            int row = k / 24;
+            int column = k % 24;
+            factor_part(row, column) = t[row][column];
         }
     }
 }
@@ -238,30 +241,30 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
 extern "C" __global__ void row_sum_cuda_kernel_forward(
     launch_bounds dim, array2<float> x, array1<float> sums, array1<float> total)
 {
-    __shared__ float tile[32];
+    __shared__ float chains[32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array1<float> x_part = x[i];
         __syncthreads();
         for (int k = threadIdx.x; k < 32; k += blockDim.x) {
-            float value = 0.0f;
+            float sum = 0.0f;
             for (int k_2 = 0; k_2 < 32; ++k_2) {
-                value += x_part[k_2 * 32 + k];
+                sum += x_part[k_2 * 32 + k];
             }
-            tile[k] = value;
+            chains[k] = sum;
         }
         __syncthreads();
-        float value = 0.0f;
+        float sum = 0.0f;
         for (int k = 0; k < 8; ++k) {
-            value += tile[k] + tile[k + 16] + (tile[k + 8] + tile[k + 24]);
+            sum += chains[k] + chains[k + 16] + (chains[k + 8] + chains[k + 24]);
         }
-        bool test = 0 <= total.shape[0] - 1;
+        bool test = total.shape[0] >= 1;
         if (threadIdx.x == 0) {
-            sums[i] = value;
+            sums[i] = sum;
             if (test) {
-                atomicAdd(&total[0], value);
+                atomicAdd(&total[0], sum);
             } else if (0 < total.shape[0]) {
-                atomicAdd(&total[0], value);
+                atomicAdd(&total[0], sum);
             }
         }
     }

@@ -5,8 +5,10 @@
 //! | file | question |
 //! |---|---|
 //! | `again` | may work be done more than once? |
+//! | `together` | which elements of a thread are summed together? |
 
 mod again;
+mod together;
 
 use self::again::Work;
 use super::accesses::{Memory, Sum, Touch, all_touches, touches};
@@ -39,6 +41,7 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
             found.carry_out(function, shares);
         }
     }
+    together::sum(function);
 }
 
 /// How often a loop runs that goes through an array of a thread's registers, which are known only where each iteration is code of its own.
@@ -54,6 +57,19 @@ pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body:
         found |= inst.op.access().is_some_and(|access| access.indices[..] == [variable] && is_array(access.array));
     });
     found.then_some(count as u32)
+}
+
+/// Whether a loop does nothing but go through an array of a thread's registers in each iteration, as one that sums does.
+pub fn goes_around_registers(function: &Function, body: BlockId) -> bool {
+    let mut inside = 0;
+    let plain = function.blocks[body].insts.iter().all(|&id| match &function.insts[id].op {
+        &Op::For { start, end, step, body, .. } => {
+            inside += 1;
+            registers_by(function, [start, end, step], body).is_some()
+        }
+        op => op.properties().is_value() || matches!(op, Op::Yield(_)),
+    });
+    plain && inside == 1
 }
 
 /// A tile and what is done again.
@@ -125,6 +141,7 @@ impl Chunked {
         b.function.values[registers].name = b.function.values[tile].name.clone();
         let own_first = b.binary(BinaryOp::Mul, lane, own);
         let mine = b.binary(BinaryOp::Add, first, own_first);
+        b.name(mine, "element");
         inside.into_iter().for_each(|id| b.append(id));
         b.yield_(&[]);
         b.switch_to(block);
@@ -307,12 +324,14 @@ impl Registers {
             }
             let count = b.int(Scalar::I32, self.count.into());
             let number = b.binary(BinaryOp::Div, self.mine, count);
+            b.name(number, "patch");
             let mut index = unflatten(b, number, &extents);
             let around = self.range(b, block);
             for (at, size) in [(last, columns), (last.saturating_sub(1), rows)] {
                 if size > 1 {
                     let size = b.int(Scalar::I32, size.into());
                     index[at] = b.binary(BinaryOp::Mul, index[at], size);
+                    b.name(index[at], if at == last { "patch_column" } else { "patch_row" });
                 }
             }
             b.switch_to(block);
