@@ -73,8 +73,13 @@ impl Folder {
 
     /// What is in the arrays after a run of two tiles side by side, the inner length one and a half of a tile's.
     fn run(&self, case: Case, kernel: &str, more: &[&str], names: &[&str]) -> Vec<Vec<f64>> {
-        let (_, _, [m, n, k]) = case;
-        let inner = if kernel == "gemm" { k + k / 2 } else { k };
+        let (_, _, [_, _, k]) = case;
+        self.run_with(case, if kernel == "gemm" { k + k / 2 } else { k }, kernel, more, names)
+    }
+
+    /// The same with another inner length.
+    fn run_with(&self, case: Case, inner: u32, kernel: &str, more: &[&str], names: &[&str]) -> Vec<Vec<f64>> {
+        let (_, _, [m, n, _]) = case;
         let shape = |rows: u32, columns: u32, turned: bool| {
             if turned { format!("{columns}x{rows}") } else { format!("{rows}x{columns}") }
         };
@@ -150,6 +155,26 @@ fn warps_compute_what_the_host_does() {
                 assert_near(case, &format!("{kernel} {threads}"), case.1, &sim[0], &host[0]);
             }
         }
+    }
+}
+
+/// The part of the next iteration is on its way while this one's is multiplied: with any number of parts, the last one whole or not.
+#[test]
+fn parts_are_copied_an_iteration_ahead() {
+    for case in [HALVES[0], HALVES[4]] {
+        let (_, _, [_, _, k]) = case;
+        let folder = Folder::with(case);
+        for inner in [k / 2, k, 2 * k, 3 * k, 4 * k + k / 2, 5 * k] {
+            let host = folder.run_with(case, inner, "gemm", &["--device", "host"], &["c"]);
+            let sim = folder.run_with(case, inner, "gemm", &["--device", "sim", "--block-dim", "64"], &["c"]);
+            assert_near(case, &format!("inner {inner}"), case.1, &sim[0], &host[0]);
+        }
+        let text = ptx(&folder, "sm_80", &["-k", "gemm", "--no-backward"]);
+        let tiles = |name: &str| text.lines().filter(|line| line.contains(".shared .align") && line.contains(name)).count();
+        assert_eq!([tiles("gemm_x"), tiles("gemm_y")], [2, 2], "{case:?}");
+        // Between the first copy and the last product there is one barrier for each of two parts.
+        let (first, last) = (text.find("cp.async.c").expect("copies"), text.rfind("mma.sync").expect("products"));
+        assert_eq!(text[first..last].matches("bar.sync").count(), 2, "{text}");
     }
 }
 

@@ -21,6 +21,7 @@
 //! | `fill` | are the zeros of a new tile needed? |
 //! | `deal` | carries the plans out |
 //! | `rows` | how long are the rows of tiles that are multiplied? |
+//! | `ahead` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `own` | what is of one thread alone where each has one iteration? |
@@ -34,6 +35,7 @@
 
 pub(super) mod accesses;
 mod accumulators;
+mod ahead;
 mod barriers;
 mod chunks;
 mod deal;
@@ -122,6 +124,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     let mut shared = deal::deal(&mut function, effects, &plans);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
+        ahead::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);
         rows::lengthen(&mut function, &module.structs, MOST_BYTES);
     }
     if let Some(threads) = threads {

@@ -11,14 +11,14 @@ const BANKS: u32 = 16;
 /// Makes the rows of factors longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes.
 pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64) {
     let mut factors: Vec<ValueId> = Vec::new();
-    let mut total = 0;
-    let bytes = |ty: Type| u64::from(Layout::of(ty, structs).size).next_multiple_of(BANKS.into());
-    function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Product(product, arrays) if product.part.has_factors() => {
+    let bytes = |ty: Type| bytes(ty, structs);
+    let mut total = total(function, structs);
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Product(product, arrays) = &inst.op
+            && product.part.has_factors()
+        {
             factors.extend(arrays.iter().skip(1).take(2).filter(|&v| function.ty(*v).is_tile()));
         }
-        Op::SharedArray => total += inst.results.first().map_or(0, |&array| bytes(function.ty(array))),
-        _ => {}
     });
     factors.sort_unstable();
     factors.dedup();
@@ -39,6 +39,21 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
             function.values[array].ty = longer;
         }
     }
+}
+
+/// The bytes that a tile takes.
+pub(super) fn bytes(ty: Type, structs: &StructTable) -> u64 {
+    u64::from(Layout::of(ty, structs).size).next_multiple_of(BANKS.into())
+}
+
+/// The bytes of all tiles that something uses.
+pub(super) fn total(function: &Function, structs: &StructTable) -> u64 {
+    let (mut tiles, mut used): (Vec<ValueId>, IdSet<ValueId>) = Default::default();
+    function.walk(function.entry, &mut |_, inst| {
+        tiles.extend(inst.results.first().filter(|_| matches!(inst.op, Op::SharedArray)));
+        inst.op.for_each_operand(|v| _ = used.insert(v));
+    });
+    tiles.iter().filter(|&tile| used.contains(tile)).map(|&tile| bytes(function.ty(tile), structs)).sum()
 }
 
 /// The arrays in which an index may count from the end, or that something else than an access knows: their rows stay.

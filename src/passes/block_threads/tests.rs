@@ -21,10 +21,14 @@ fn form_of(size: u32, body: &str) -> String {
 }
 
 fn made(text: &str) -> String {
+    form_for(text, Tensor::NONE)
+}
+
+fn form_for(text: &str, tensor: Tensor) -> String {
     let module = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(verify(&module), Ok(()));
     let kernel = module.find("k").expect("a kernel");
-    let made = shared(&module, &[kernel], Tensor::NONE).expect("a form").into_owned();
+    let made = shared(&module, &[kernel], tensor).expect("a form").into_owned();
     assert_eq!(verify(&made), Ok(()), "{}", print(&made));
     print(&made)
 }
@@ -95,12 +99,12 @@ fn product(from: &str, to: &str) -> String {
          %z: float32 = load %c[%1, %1]\nstore %x[%0], %z\nreturn\n}}\n",
         body.replacen(from, to, 1)
     );
-    let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(verify(&module), Ok(()));
-    let tensor = Tensor { cores: TensorCores::On, arch: 90 };
-    let made = shared(&module, &[module.find("k").expect("a kernel")], tensor).expect("a form").into_owned();
-    assert_eq!(verify(&made), Ok(()), "{}", print(&made));
-    print(&made)
+    made_for(&text, 90)
+}
+
+/// The text of a kernel's form by tensor cores of an architecture.
+fn made_for(text: &str, arch: u32) -> String {
+    form_for(text, Tensor { cores: TensorCores::On, arch })
 }
 
 #[test]
@@ -219,6 +223,45 @@ fn a_loop_around_elements_goes_inside() {
     for (from, to) in [("load %t[%j]", "load %t[%q]"), ("store %t[%j]", "store %t[%q]")] {
         let text = form(&format!("{}{TURNED}", sum.replacen(from, to, 1)).replace("%u[", "%t["));
         assert_eq!(text.matches("carry").count(), 0, "{to}: {text}");
+    }
+}
+
+#[test]
+fn parts_are_copied_an_iteration_ahead() {
+    let copy = |tile: &str, rows: u32, array: &str| {
+        format!(
+            "%{tile}: tile(float16, {rows}, 8) = local_array\nfor %i_{tile}: int32 = %0 to %{rows} step %1 {{\n\
+             for %j_{tile}: int32 = %0 to %8 step %1 {{\n%v_{tile}: float16 = load %{array}[%i_{tile}, %j_{tile}]\n\
+             store %{tile}[%i_{tile}, %j_{tile}], %v_{tile}\n}}\n}}\n"
+        )
+    };
+    let text = format!(
+        "kernel @k(%a: array2d(dtype=float16), %b: array2d(dtype=float16), %y: array(dtype=float32)) rank 1 by_block {{\n\
+         %0: int32 = const 0\n%1: int32 = const 1\n%8: int32 = const 8\n%16: int32 = const 16\n%o: float32 = const 1\n\
+         %e: int32 = extent %a, 0\n%c: tile(float32, 16, 8) = local_array\nfor %n: int32 = %0 to %e step %1 {{\n{}{}\
+         for %i: int32 = %0 to %16 step %1 {{\nfor %l: int32 = %0 to %8 step %1 {{\nfor %j: int32 = %0 to %8 step %1 {{\n\
+         %v: float16 = load %t[%i, %l]\n%f: float32 = cast %v\n%w: float16 = load %u[%l, %j]\n%g: float32 = cast %w\n\
+         %s: float32 = load %c[%i, %j]\n%m: float32 = fma %f, %g, %s\nstore %c[%i, %j], %m\n}}\n}}\n}}\n}}\n\
+         %z: float32 = load %c[%1, %1]\nstore %y[%0], %z\nreturn\n}}\n",
+        copy("t", 16, "a"),
+        copy("u", 8, "b")
+    );
+    let copies = |text: &str| made_for(text, 90).matches("copy 16 8, ").count();
+    // Before the loop, and for the second and the first set of tiles in it.
+    assert_eq!(copies(&text), 3);
+    for (from, to) in [
+        // What is copied may have been stored in the iteration before, a tile is read behind the loop, or the loop makes larger steps.
+        ("%m\n}\n}\n}\n}\n", "%m\n}\n}\n}\nstore %y[%n], %o\n}\n"),
+        ("store %y[%0], %z", "%q: float16 = load %t[%1, %1]\n%r: float32 = cast %q\nstore %y[%0], %r"),
+        ("for %n: int32 = %0 to %e step %1", "for %n: int32 = %0 to %e step %8"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let mut other = text.replacen(from, to, 1);
+        if to.contains("%q") {
+            other = other.replace("%t: tile(float16, 16, 8) = local_array\n", "");
+            other = other.replace("%e: int32", "%t: tile(float16, 16, 8) = local_array\n%e: int32");
+        }
+        assert_eq!(copies(&other), 1, "{to}: {}", made_for(&other, 90));
     }
 }
 
