@@ -6,13 +6,24 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
 use crate::ir::{Access, BlockId, Function, Inst, InstId, Op, Step};
+use crate::types::Type;
 
 /// Removes them; says whether there were any.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
+    remove(function, effects, |_| true)
+}
+
+/// The same for tiles, which share no memory with other arrays.
+pub fn run_tiles(function: &mut Function, effects: &EffectTable) -> bool {
+    remove(function, effects, |ty| ty.is_tile())
+}
+
+fn remove(function: &mut Function, effects: &EffectTable, of: impl Fn(Type) -> bool) -> bool {
     let mut dead: IdSet<InstId> = IdSet::default();
     for block in function.blocks.ids() {
         find(function, effects, block, &mut dead);
     }
+    dead.retain(|&id| function.insts[id].op.access().is_some_and(|access| of(function.ty(access.array))));
     function.blocks.values_mut().for_each(|block| block.insts.retain(|id| !dead.contains(id)));
     !dead.is_empty()
 }

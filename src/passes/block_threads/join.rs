@@ -179,7 +179,7 @@ struct Set {
 }
 
 /// Takes elements that an iteration has set before from where they were computed.
-fn forward(function: &mut Function, effects: &EffectTable, body: BlockId, dealt: &Dealt) {
+pub(super) fn forward(function: &mut Function, effects: &EffectTable, body: BlockId, dealt: &Dealt) {
     let mut known: Vec<Set> = Vec::new();
     let mut same: IdMap<ValueId, ValueId> = IdMap::default();
     for id in function.blocks[body].insts.clone() {

@@ -20,12 +20,13 @@
 //! | `tensor` | which of these do instructions for matrices compute? |
 //! | `fill` | are the zeros of a new tile needed? |
 //! | `deal` | carries the plans out |
-//! | `rows` | how long are the rows of tiles that are multiplied? |
+//! | `rows` | how long are the rows of tiles? |
 //! | `ahead` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
+//! | `same` | which tiles hold what another one holds? |
 //! | `join` | which loops over elements does a thread go through as one? |
 //! | `chunks` | which tiles are in registers although a block may have any number of threads? |
 //! | `triangle` | which factor of a matrix can be in its place? |
@@ -47,6 +48,7 @@ pub(super) mod plan;
 mod products;
 mod registers;
 mod rows;
+mod same;
 mod slots;
 mod tensor;
 mod triangle;
@@ -130,6 +132,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     if let Some(threads) = threads {
         own::keep(&mut function, effects, &shared.shares, threads);
     }
+    same::find(&mut function, effects, &shared.shares);
     registers::keep(&mut function, effects, &shared.shares);
     join::join(&mut function, effects, &mut shared.shares);
     if threads.is_none() {
@@ -137,6 +140,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     }
     triangle::take(&mut function, effects, &shared.shares);
     slots::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
+    rows::spread(&mut function, &module.structs, &shared.shares, MOST_BYTES);
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
         own::straighten(&mut function, &shared.shares, threads);

@@ -1,18 +1,19 @@
-//! How long are the rows of tiles that are multiplied? The threads of a warp read eight rows of a matrix at once, 16 bytes of each. They
-//! get them at once where these lie in different banks of shared memory, which an odd number of 16 bytes in a row sees to.
+//! How long are the rows of tiles? The threads of a warp that multiply a matrix read eight rows of it at once, 16 bytes of each, and threads
+//! that sum a row each do the same. They get them at once where these lie in different banks of shared memory, which an odd number of 16 bytes
+//! in a row sees to.
 
+use super::accesses::Sum;
+use super::deal::Share;
 use crate::analysis::ranges::Ranges;
-use crate::ids::IdSet;
+use crate::ids::{IdMap, IdSet};
 use crate::ir::{Function, InstId, Op, ValueId};
 use crate::types::{Layout, StructTable, Type};
 
 const BANKS: u32 = 16;
 
-/// Makes the rows of factors longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes.
+/// Makes the rows of factors longer, as long as all tiles fit into so many bytes.
 pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64) {
     let mut factors: Vec<ValueId> = Vec::new();
-    let bytes = |ty: Type| bytes(ty, structs);
-    let mut total = total(function, structs);
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Product(product, arrays) = &inst.op
             && product.part.has_factors()
@@ -20,11 +21,48 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
             factors.extend(arrays.iter().skip(1).take(2).filter(|&v| function.ty(*v).is_tile()));
         }
     });
-    factors.sort_unstable();
-    factors.dedup();
-    let rigid = rigid(function, &factors.iter().copied().collect());
-    for array in factors.into_iter().filter(|array| !rigid.contains(array)) {
-        let Type::Local(mut ty) = function.ty(array) else { continue };
+    lengthen_all(function, structs, factors, most);
+}
+
+/// The same for tiles in whose columns the threads of a block go downward, each thread in a row of its own.
+pub(super) fn spread(
+    function: &mut Function,
+    structs: &StructTable,
+    shares: &IdMap<InstId, Share>,
+    most: u64,
+) {
+    let mut read = Vec::new();
+    for (&id, share) in shares {
+        let (Share::Dealt(dealt), Op::For { body, .. }) = (share, &function.insts[id].op) else { continue };
+        // Threads that follow each other differ in this one.
+        let Some(&(lane, _)) = dealt.indices.last().filter(|_| dealt.run == 1) else { continue };
+        let times = |index: ValueId| Sum::of(function, index).terms.get(&lane).copied().unwrap_or(0);
+        function.walk(*body, &mut |_, inst| {
+            if let Op::Load(access) = &inst.op
+                && access.path.is_empty()
+                && matches!(function.ty(access.array), Type::Local(ty) if ty.block && ty.ndim == 2)
+                && let &[row, column] = &access.indices[..]
+                && times(row).abs() == 1
+                && times(column) == 0
+            {
+                read.push(access.array);
+            }
+        });
+    }
+    lengthen_all(function, structs, read, most);
+}
+
+/// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes.
+fn lengthen_all(function: &mut Function, structs: &StructTable, mut tiles: Vec<ValueId>, most: u64) {
+    tiles.sort_unstable();
+    tiles.dedup();
+    if tiles.is_empty() {
+        return;
+    }
+    let mut total = total(function, structs);
+    let rigid = rigid(function, &tiles.iter().copied().collect());
+    for tile in tiles.into_iter().filter(|tile| !rigid.contains(tile)) {
+        let Type::Local(mut ty) = function.ty(tile) else { continue };
         let Some(size) = Type::from(ty.element).as_scalar().map(|s| s.size()) else { continue };
         let Some(last) = usize::from(ty.ndim).checked_sub(1) else { continue };
         let row = ty.shape[last] * size;
@@ -33,10 +71,10 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
         }
         ty.shape[last] += BANKS / size;
         let longer = Type::Local(ty);
-        let with = total - bytes(function.ty(array)) + bytes(longer);
+        let with = total - bytes(function.ty(tile), structs) + bytes(longer, structs);
         if with <= most {
             total = with;
-            function.values[array].ty = longer;
+            function.values[tile].ty = longer;
         }
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use super::accesses::{Kind, Memory, all_touches, touches};
 use super::barriers;
 use super::deal::Share;
 use super::needed::needed;
+use super::same;
 use crate::analysis::effects::EffectTable;
-use crate::ids::{IdMap, IdSet};
-use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ids::IdMap;
+use crate::ir::{Function, InstId, Op, ValueId};
 use crate::types::{Layout, StructTable};
 
 /// What the address of a tile is a multiple of.
@@ -79,9 +79,7 @@ pub(super) fn share(
         return;
     }
     rename(function, &places);
-    for block in function.blocks.ids().collect::<Vec<_>>() {
-        drop_same(function, effects, block);
-    }
+    same::drop_same(function, effects);
 }
 
 /// Uses for tiles those whose places they get.
@@ -134,29 +132,4 @@ impl Groups<'_> {
         }
         places
     }
-}
-
-/// Takes out what sets an element to what has just been read from it.
-fn drop_same(function: &mut Function, effects: &EffectTable, block: BlockId) {
-    let mut same: IdSet<InstId> = IdSet::default();
-    let insts = &function.blocks[block].insts;
-    for (n, &id) in insts.iter().enumerate() {
-        let Op::Store { access, value } = &function.insts[id].op else { continue };
-        let ValueDef::Result(load, _) = function.values[*value].def else { continue };
-        let is_read = matches!(&function.insts[load].op, Op::Load(read) if read == access);
-        let tile = Memory::Block(access.array);
-        let Some(from) = insts[..n].iter().position(|&id| id == load).filter(|_| is_read) else { continue };
-        let mut between = Vec::new();
-        for &id in &insts[from..n] {
-            touches(function, effects, id, &mut between);
-            for &nested in function.insts[id].op.blocks().iter() {
-                between.extend(all_touches(function, effects, nested));
-            }
-        }
-        let in_block = function.ty(access.array).is_tile();
-        if in_block && between.iter().all(|touch| touch.memory != tile || touch.kind == Kind::Read) {
-            same.insert(id);
-        }
-    }
-    function.blocks[block].insts.retain(|id| !same.contains(id));
 }

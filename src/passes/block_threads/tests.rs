@@ -171,7 +171,7 @@ fn a_tile_takes_the_place_of_the_one_it_is_computed_from() {
         // It is read again, read elsewhere, or set before it is read.
         ("%z: float32 = load %u[%n]", "%q: float32 = load %u[%n]\n%r: float32 = load %t[%m]\n%z: float32 = add %q, %r"),
         ("%w: float32 = load %t[%j]", "%k: int32 = sub %7, %j\n%w: float32 = load %t[%k]"),
-        ("store %u[%j], %s", "store %u[%j], %s\n%r: float32 = load %t[%j]\nstore %u[%j], %r"),
+        ("store %u[%j], %s", "store %u[%0], %s\n%r: float32 = load %t[%j]\nstore %u[%j], %r"),
     ] {
         assert!(body.contains(from), "{from}");
         let text = form_of(512, &body.replacen(from, to, 1));
@@ -224,6 +224,39 @@ fn a_loop_around_elements_goes_inside() {
         let text = form(&format!("{}{TURNED}", sum.replacen(from, to, 1)).replace("%u[", "%t["));
         assert_eq!(text.matches("carry").count(), 0, "{to}: {text}");
     }
+}
+
+#[test]
+fn a_copy_that_stays_the_same_is_not_made() {
+    let copy = "for %j: int32 = %0 to %8 step %1 {\n%w: float32 = load %t[%j]\nstore %u[%j], %w\n}\n";
+    let read = "%first: float32 = load %t[%0]\nstore %y[%0], %first\n";
+    let other = "for %o: int32 = %0 to %8 step %1 {\n%b: float32 = load %x[%0]\nstore %t[%o], %b\n}\n";
+    assert_eq!(tiles(&form_of(512, &format!("{LOAD}{copy}{TURNED}{read}"))), 1);
+    // Not where one of the two is set before the copy is read for the last time, or the copy is of other elements.
+    let twice = format!("{LOAD}{copy}{other}{TURNED}{read}");
+    assert_eq!(tiles(&form_of(512, &twice)), 2, "{}", form_of(512, &twice));
+    let more = copy.replace("store %u[%j], %w", "%k: int32 = sub %7, %j\nstore %u[%k], %w");
+    assert_eq!(tiles(&form_of(512, &format!("{LOAD}{more}{TURNED}{read}"))), 2);
+    let set = "for %q: int32 = %0 to %8 step %1 {\n%r: float32 = load %x[%q]\nstore %u[%q], %r\n}\n";
+    assert_eq!(tiles(&form_of(512, &format!("{LOAD}{copy}{TURNED}{read}{set}"))), 2);
+}
+
+#[test]
+fn rows_that_threads_go_along_are_longer() {
+    let text = |read: &str| {
+        format!(
+            "kernel @k(%x: array2d(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {{\n\
+             %0: int32 = const 0\n%1: int32 = const 1\n%32: int32 = const 32\n%t: tile(float32, 32, 32) = local_array\n\
+             for %r: int32 = %0 to %32 step %1 {{\nfor %c: int32 = %0 to %32 step %1 {{\n\
+             %v: float32 = load %x[%r, %c]\nstore %t[%r, %c], %v\n}}\n}}\n\
+             for %j: int32 = %0 to %32 step %1 {{\n%z: float32 = zero\n\
+             %s: float32 = for %k: int32 = %0 to %32 step %1 carry %a: float32 = %z {{\n\
+             %w: float32 = load %t[{read}]\n%b: float32 = add %a, %w\nyield %b\n}}\nstore %y[%j], %s\n}}\nreturn\n}}\n"
+        )
+    };
+    assert!(made(&text("%j, %k")).contains("tile(float32, 32, 36)"));
+    // Elements that lie side by side are in different banks.
+    assert!(made(&text("%k, %j")).contains("tile(float32, 32, 32)"));
 }
 
 #[test]

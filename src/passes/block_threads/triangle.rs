@@ -132,7 +132,7 @@ impl Columns<'_> {
         in_order.then_some(Factor { clear, matrix, factor })
     }
 
-    /// What clears an element of the factor, behind what sets all of the matrix, and nothing else touches one of them.
+    /// What clears an element of the factor, behind what sets the matrix, and nothing else touches one of them.
     fn prepared(&self, matrix: ValueId, factor: ValueId) -> Option<InstId> {
         let function = self.function;
         let mut clear = None;
@@ -141,6 +141,10 @@ impl Columns<'_> {
             touches(function, self.effects, id, &mut here);
             function.insts[id].op.blocks().iter().for_each(|&b| here.extend(all_touches(function, self.effects, b)));
             here.retain(|touch| [matrix, factor].map(Memory::Block).contains(&touch.memory));
+            // What comes before the zeros has the matrix as it was.
+            if clear.is_some() && !here.is_empty() {
+                return clear.filter(|_| here.iter().all(|touch| touch.memory == Memory::Block(matrix)));
+            }
             let [touch] = &here[..] else {
                 if here.is_empty() {
                     continue;
@@ -154,11 +158,10 @@ impl Columns<'_> {
             let whole = dealt.sets_all(function, body, touch);
             let Op::Store { value, .. } = function.insts[touch.at].op else { return None };
             let zero = function.def(value).is_some_and(|inst| matches!(inst.op, Op::Zero));
-            match clear {
-                None if whole && zero && touch.array == factor => clear = Some(touch.at),
-                Some(_) if whole && touch.array == matrix => return clear,
-                _ => return None,
+            if !whole || !zero || touch.array != factor {
+                return None;
             }
+            clear = Some(touch.at);
         }
         None
     }

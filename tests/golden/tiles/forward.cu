@@ -196,7 +196,7 @@ extern "C" __global__ void gemm_cuda_kernel_forward(
 extern "C" __global__ void cholesky_cuda_kernel_forward(
     launch_bounds dim, array3<float> a, array3<float> factor)
 {
-    __shared__ float t[24][24];
+    __shared__ float t[24][28];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array2<float> a_part = a[i];

@@ -262,7 +262,7 @@ fn over_elements(
 
 impl Dealt {
     /// Whether an access is to the element of a tile that has the number of the iteration.
-    fn is_own(&self, function: &Function, tile: ValueId, access: &Access) -> bool {
+    pub(in super::super) fn is_own(&self, function: &Function, tile: ValueId, access: &Access) -> bool {
         let Type::Local(ty) = function.ty(tile) else { return false };
         let whole = access.array == tile && access.path.is_empty() && self.start.is_none();
         let own = |((&at, &extent), &(index, count)): ((&ValueId, &u32), &(ValueId, Option<u64>))| {
