@@ -161,7 +161,7 @@ impl Job<'_> {
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
                 let remarks = file.map_or_else(Remarks::default, |file| remarks(file, self.sources.file(file)));
-                let options = CudaOptions { source_name: self.name.to_string(), remarks, abi };
+                let options = CudaOptions { source_name: self.name.to_string(), remarks, abi, shared: self.options.block_memory() };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
                     None => cuda::emit(module, kernels, &options, &self.cache.cuda)?,

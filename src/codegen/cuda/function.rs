@@ -1,5 +1,6 @@
 //! One function: its control flow as statements.
 
+use super::block_memory::Part;
 use super::effects::FunctionEffects;
 use super::helpers::Helper;
 use super::plain;
@@ -11,7 +12,8 @@ use super::types::{identifier, write_type};
 use super::vars::Variables;
 use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
-use crate::ids::IdVec;
+use crate::codegen::blocks;
+use crate::ids::{IdMap, IdVec};
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId};
 use crate::passes::block_threads::registers_by;
 use crate::source::Span;
@@ -66,6 +68,8 @@ pub struct Translator<'a> {
     pub plain: Option<(&'a plain::Kernel, plain::Scope)>,
     vars: Vec<VarData>,
     outs: Vec<Var>,
+    /// Where its tiles begin in the shared memory that launches ask for, if it takes that.
+    asked_places: Option<IdMap<ValueId, u64>>,
     /// What `yield` assigns in the block at hand, and the loops around it.
     yields: Vec<ValueId>,
     loops: Vec<Loop>,
@@ -117,6 +121,7 @@ pub fn translate(
         plain: plain.map(|kernel| (kernel, plain::Scope::default())),
         vars,
         outs: Vec::new(),
+        asked_places: blocks::asked_places(function, &shared.module.structs),
         yields: Vec::new(),
         loops: Vec::new(),
         returns_in_loop: false,
@@ -345,7 +350,11 @@ impl<'a> Translator<'a> {
                     && self.plan.form(result) == Form::Variable
                 {
                     self.prelude.ty(self.function.ty(result), self.structs());
-                    out.push(Stmt::SharedArray(self.variables.of(result)));
+                    let var = self.variables.of(result);
+                    let ty = declare(&self.vars[var.0 as usize], "", true, self.structs());
+                    let places = self.asked_places.as_ref();
+                    let part = places.and_then(|at| Part::of(result, ty, at, self.function, self.structs()));
+                    out.push(Stmt::SharedArray(var, part));
                 }
                 Ok(())
             }

@@ -322,7 +322,7 @@ impl<'a> Namer<'a> {
             match stmt {
                 Stmt::Declare(var)
                 | Stmt::LocalArray(var)
-                | Stmt::SharedArray(var)
+                | Stmt::SharedArray(var, _)
                 | Stmt::Assign { var, declare: true, .. } => self.name(*var),
                 Stmt::For { var, body, .. } => {
                     let before = self.declared.len();

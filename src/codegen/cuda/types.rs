@@ -151,7 +151,8 @@ pub fn is_reserved(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "INFINITY", "NAN", "NULL", "alignas", "alignof", "and", "and_eq", "array1", "array2", "array3", "array4",
         "asm", "assert", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin", "atomicOr",
-        "atomicSub", "atomicXor", "auto", "bfloat16", "bitand", "bitor", "blockDim", "blockIdx", "bool", "break",
+        "atomicSub", "atomicXor", "auto", "bfloat16", "bitand", "bitor", "blockDim", "blockIdx", "block_memory", "bool",
+        "break",
         "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield",
         "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype",
         "default", "delete", "dim3", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern",
