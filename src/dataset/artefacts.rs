@@ -225,9 +225,8 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let mut out = Texts::default();
     if emit.cuda {
         let mut printer = cuda::Printer::new(readable, compiler.cuda_texts());
-        let mut print = |kernels: &[FuncId]| {
-            printer.emit(kernels, &cuda_options()).map_err(|e| refused("cuda", e.message.clone()))
-        };
+        let mut print =
+            |kernels: &[FuncId]| printer.emit(kernels, &cuda_options()).map_err(|e| refused("cuda", e.message.clone()));
         out.cuda_forward = Some(timings.time("cuda text", || print(&forward))?);
         if !reverse.is_empty() {
             out.cuda_backward = Some(timings.time("cuda text", || print(&reverse))?);

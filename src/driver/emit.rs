@@ -161,7 +161,12 @@ impl Job<'_> {
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
                 let remarks = file.map_or_else(Remarks::default, |file| remarks(file, self.sources.file(file)));
-                let options = CudaOptions { source_name: self.name.to_string(), remarks, abi, shared: self.options.block_memory() };
+                let options = CudaOptions {
+                    source_name: self.name.to_string(),
+                    remarks,
+                    abi,
+                    shared: self.options.block_memory(),
+                };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
                     None => cuda::emit(module, kernels, &options, &self.cache.cuda)?,
@@ -169,7 +174,7 @@ impl Job<'_> {
             }
             Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),
             Artefact::Ir => ir::print::print(module),
-            Artefact::Header => header::emit(module, kernels, self.name, &self.sites()),
+            Artefact::Header => header::emit(module, kernels, self.name, &self.sites(), self.options.tensor()),
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
                 let options = MetaOptions {

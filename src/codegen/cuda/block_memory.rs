@@ -20,7 +20,13 @@ pub struct Part {
 }
 
 impl Part {
-    pub fn of(tile: ValueId, ty: String, places: &IdMap<ValueId, u64>, function: &Function, s: &StructTable) -> Option<Part> {
+    pub fn of(
+        tile: ValueId,
+        ty: String,
+        places: &IdMap<ValueId, u64>,
+        function: &Function,
+        s: &StructTable,
+    ) -> Option<Part> {
         let &at = places.get(&tile)?;
         Some(Part { ty, at, bytes: Layout::of(function.ty(tile), s).size.into() })
     }
@@ -45,7 +51,9 @@ pub fn launches(function: &Function, structs: &StructTable) -> Vec<String> {
     }
     let entry = abi::device_entry(&function.source_name, function.phase);
     vec![
-        format!("A block takes {bytes} bytes of shared memory. A launch asks for them, <<<grid, block, {bytes}>>>, after"),
+        format!(
+            "A block takes {bytes} bytes of shared memory. A launch asks for them, <<<grid, block, {bytes}>>>, after"
+        ),
         format!("cudaFuncSetAttribute({entry}, cudaFuncAttributeMaxDynamicSharedMemorySize, {bytes})."),
     ]
 }

@@ -161,7 +161,9 @@ impl<'a> Printer<'a> {
     }
 
     fn print(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
-        match blocks::shared(self.module, kernels, Tensor::NONE, options.shared).map_err(|error| Box::new(error.into()))? {
+        match blocks::shared(self.module, kernels, Tensor::NONE, options.shared)
+            .map_err(|error| Box::new(error.into()))?
+        {
             Cow::Borrowed(_) => self.text(kernels, options),
             Cow::Owned(module) => {
                 let marked = self.marked;

@@ -237,7 +237,8 @@ impl<'ctx> Llvm<'ctx> {
         let numbered = (2..).map(|n| format!("{name}_{n}"));
         let free =
             std::iter::once(name.to_string()).chain(numbered).find(|name| self.module.get_global(name).is_none());
-        let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED_MEMORY)), free.as_deref().unwrap_or(name));
+        let global =
+            self.module.add_global(ty, Some(AddressSpace::from(SHARED_MEMORY)), free.as_deref().unwrap_or(name));
         global.set_initializer(&ty.get_undef());
         global.set_linkage(Linkage::Internal);
         global.set_alignment(align);
