@@ -11,7 +11,7 @@ use super::privatization::{self, NamedApart, Summed};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole, Unit};
 use crate::passes::block_threads::{self, Tensor};
 use crate::types::{Layout, StructTable, Type};
 
@@ -176,6 +176,9 @@ struct ProductOfTiles {
     /// Rows and columns of the result, and the length of the sums.
     size: [u32; 3],
     factors: [&'static str; 2],
+    /// `tf32` where the program allows less than `float32`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    precision: Option<&'static str>,
     /// The kind of instruction; null: chains of `fma`.
     tensor_cores: Option<&'static str>,
     /// Why there is none.
@@ -339,7 +342,8 @@ fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<ProductOfTil
             Ok(unit) => (Some(unit.name()), None),
             Err(why) => (None, Some(why)),
         };
-        ProductOfTiles { size: product.size, factors: product.factors.map(|s| s.name()), tensor_cores, why }
+        let precision = product.tf32.then(|| Unit::Tf32.name());
+        ProductOfTiles { size: product.size, factors: product.factors.map(|s| s.name()), precision, tensor_cores, why }
     });
     made.collect()
 }

@@ -6,6 +6,7 @@ use super::lineinfo::with_directives;
 use super::readable::Readable;
 use super::remarks::remarks;
 use super::{Artefact, Compilation, Compiler, Options, Timings};
+use crate::check::precision_kept;
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
@@ -13,6 +14,7 @@ use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
+use crate::passes::block_threads::{self, Tensor};
 use crate::source::lined::Lined;
 use crate::source::{FileId, SourceMap};
 
@@ -96,7 +98,10 @@ impl Job<'_> {
     /// One kernel must not take the others down: on a fault each is tried by itself, and the good ones once more together.
     fn for_kernels(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
         let fault = match self.backend(kernels) {
-            Ok(bytes) => return Some(bytes),
+            Ok(bytes) => {
+                self.precision(kernels, diagnostics);
+                return Some(bytes);
+            }
             Err(fault) => fault,
         };
         let mut good = Vec::new();
@@ -112,7 +117,24 @@ impl Job<'_> {
             diagnostics.push(*fault);
             return None;
         }
-        self.backend(&good).map_err(|fault| diagnostics.push(*fault)).ok()
+        let bytes = self.backend(&good).map_err(|fault| diagnostics.push(*fault)).ok()?;
+        self.precision(&good, diagnostics);
+        Some(bytes)
+    }
+
+    /// Says which products an architecture computes with more bits than the program asks for.
+    fn precision(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) {
+        let (Artefact::Ptx(arch) | Artefact::Llvm(arch)) = self.artefact else { return };
+        let tensor = Tensor { cores: self.options.tensor_cores, arch: arch.number };
+        for &kernel in kernels {
+            for (span, why) in block_threads::precision_kept(self.module, kernel, tensor) {
+                let kept = precision_kept(span, &why);
+                let same = |other: &Diagnostic| (other.code, other.span()) == (kept.code, kept.span());
+                if !diagnostics.iter().any(same) {
+                    diagnostics.push(kept);
+                }
+            }
+        }
     }
 
     /// What an object of these options may report.

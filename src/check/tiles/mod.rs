@@ -64,6 +64,7 @@ use crate::check::types::value::{Operand, Res};
 use crate::source::Span;
 
 pub use elements::Elements;
+pub use matmul::precision_kept;
 pub(crate) use elements::tile_type;
 pub(crate) use homes::place;
 use map::Scalars;
