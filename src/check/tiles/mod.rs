@@ -64,10 +64,10 @@ use crate::check::types::value::{Operand, Res};
 use crate::source::Span;
 
 pub use elements::Elements;
-pub use matmul::precision_kept;
 pub(crate) use elements::tile_type;
 pub(crate) use homes::place;
 use map::Scalars;
+pub use matmul::precision_kept;
 use reduce::{Extremum, Scan};
 use solve::{System, Triangle};
 pub use stack::Stack;

@@ -61,13 +61,7 @@ impl Tensor {
     }
 
     /// What multiplies elements of these types, to be added up in `sums`; or why nothing does. `tf32`: `float32` may be rounded.
-    pub(super) fn unit(
-        self,
-        [a, b]: [Scalar; 2],
-        sums: Scalar,
-        size: [u32; 3],
-        tf32: bool,
-    ) -> Result<Unit, String> {
+    pub(super) fn unit(self, [a, b]: [Scalar; 2], sums: Scalar, size: [u32; 3], tf32: bool) -> Result<Unit, String> {
         if self.cores == TensorCores::Off {
             return Err("tensor cores are off".into());
         }
@@ -81,7 +75,9 @@ impl Tensor {
             (a, b, Scalar::F32) if is_half(a) && is_half(b) => (Unit::Tf32, 80),
             (_, _, Scalar::F32) if tf32 || self.cores == TensorCores::Tf32 => (Unit::Tf32, TF32),
             (a, b, Scalar::F32) if is_half(a) || is_half(b) => (Unit::Tf32Pair, 80),
-            (_, _, Scalar::F32) => return Err("float32 would lose bits (`--tensor-cores tf32` and `precision=\"tf32\"` round it)".into()),
+            (_, _, Scalar::F32) => {
+                return Err("float32 would lose bits (`--tensor-cores tf32` and `precision=\"tf32\"` round it)".into());
+            }
             _ => return Err(format!("no instruction multiplies {} and {}", a.name(), b.name())),
         };
         if self.arch < least && unit == Unit::Tf32 && a == Scalar::F32 {
