@@ -56,7 +56,7 @@ use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
-use crate::ir::{CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Phase, UnaryOp, Unit};
+use crate::ir::{CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Part, Phase, Product, UnaryOp, Unit};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -99,6 +99,24 @@ pub struct Multiplied {
     pub tf32: bool,
     /// The instruction, or why there is none.
     pub by: Result<Unit, String>,
+}
+
+impl Multiplied {
+    /// What a person reads: `32 x 32 x 16, float16 by float16: tensor cores of sm_90, as f16, in patches of 16 x 16`.
+    pub fn words(&self, tensor: Tensor) -> String {
+        let ([rows, columns, inner], [a, b]) = (self.size, self.factors);
+        let how = match &self.by {
+            Ok(unit) => {
+                let product = Product { part: Part::Add, unit: *unit, size: self.size, turned: [false; 2] };
+                let ([row, column, _], [down, across]) = (unit.fragment(), product.patch());
+                let asked = if self.tf32 { ", by its `precision`" } else { "" };
+                let patch = format!("in patches of {} x {}", row * down, column * across);
+                format!("tensor cores of sm_{}, as {}{asked}, {patch}", tensor.arch, unit.name())
+            }
+            Err(why) => format!("chains of fma, because {why}"),
+        };
+        format!("{rows} x {columns} x {inner}, {} by {}: {how}", a.name(), b.name())
+    }
 }
 
 /// The products of a kernel, as far as it has a form for the threads of a block.
