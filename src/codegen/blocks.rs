@@ -12,6 +12,9 @@ use crate::types::{Layout, StructTable};
 /// What a block's array in shared memory is aligned to.
 pub const ALIGN: u32 = 16;
 
+/// The bytes of shared memory that a block may have where no architecture is named.
+pub const DEFAULT_BYTES: u64 = Arch::DEFAULT.shared;
+
 /// The module with the kernels that work on tiles as code of each thread of a block. `most`: bytes of shared memory that a block may have.
 pub fn shared<'m>(
     module: &'m Module,

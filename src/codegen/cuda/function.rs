@@ -8,7 +8,7 @@ use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
-use super::types::{identifier, write_type};
+use super::types::{VarData, identifier};
 use super::vars::Variables;
 use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
@@ -24,15 +24,6 @@ use crate::types::{Scalar, StructTable, Type};
 pub struct Fault {
     pub what: String,
     pub span: Span,
-}
-
-/// A variable of the text.
-pub struct VarData {
-    pub ty: Type,
-    /// The name it should have.
-    pub hint: String,
-    /// A parameter taken by reference.
-    pub by_reference: bool,
 }
 
 /// A function as statements; names are given later.
@@ -351,7 +342,7 @@ impl<'a> Translator<'a> {
                 {
                     self.prelude.ty(self.function.ty(result), self.structs());
                     let var = self.variables.of(result);
-                    let ty = declare(&self.vars[var.0 as usize], "", true, self.structs());
+                    let ty = self.vars[var.0 as usize].declaration("", true, self.structs());
                     let places = self.asked_places.as_ref();
                     let part = places.and_then(|at| Part::of(result, ty, at, self.function, self.structs()));
                     out.push(Stmt::SharedArray(var, part));
@@ -776,26 +767,5 @@ fn quoted(text: &str) -> String {
         }
     }
     out.push('"');
-    out
-}
-
-/// The C++ type of a parameter or variable with its name: `float *x`, `float (&x)[4]`.
-pub fn declare(data: &VarData, name: &str, is_param: bool, structs: &StructTable) -> String {
-    let mut out = String::with_capacity(16 + name.len());
-    write_type(&mut out, data.ty, structs);
-    out.push_str(if data.by_reference && !matches!(data.ty, Type::Local(_)) { " &" } else { " " });
-    match data.ty {
-        Type::Local(_) if is_param => {
-            for part in ["(&", name, ")"] {
-                out.push_str(part);
-            }
-        }
-        _ => out.push_str(name),
-    }
-    if let Type::Local(local) = data.ty {
-        for extent in &local.shape[..usize::from(local.ndim).min(4)] {
-            out.push_str(&format!("[{extent}]"));
-        }
-    }
     out
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use super::function::{Body, Fault, VarData, declare, translate};
+use super::function::{Body, Fault, translate};
 use super::plain::{self, Argument, Entry};
 use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
-use super::types::{identifier, type_name};
+use super::types::{VarData, identifier, type_name};
 use super::{TextContext, block_memory, declarations, names, print, shape};
 use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
@@ -30,7 +30,7 @@ impl print::Variables for Named<'_> {
     }
 
     fn declaration(&self, var: Var) -> String {
-        declare(&self.vars[var.0 as usize], self.name(var), false, self.structs)
+        self.vars[var.0 as usize].declaration(self.name(var), false, self.structs)
     }
 }
 
@@ -76,7 +76,7 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
         .params
         .iter()
         .chain(&body.outs)
-        .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
+        .map(|&var| body.vars[var.0 as usize].declaration(&names[var.0 as usize], true, structs))
         .collect();
     let doc = doc(shared, function);
     let text = match body.thread {
@@ -323,7 +323,7 @@ fn plain_kernel(
         }
         Argument::Value(n) => {
             let var = body.params[n as usize];
-            declare(&body.vars[var.0 as usize], &name(var), true, named.structs)
+            body.vars[var.0 as usize].declaration(&name(var), true, named.structs)
         }
         Argument::Extent(n, dim) => {
             format!("int {}", scope.extents.get(&(n, dim)).map_or(String::new(), |&var| name(var)))

@@ -43,7 +43,6 @@ use std::sync::Arc;
 
 use crate::analysis::rounding;
 use crate::codegen::blocks;
-use crate::codegen::llvm::Arch;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{FuncId, Function, Module, Phase, ResultRole};
@@ -87,7 +86,7 @@ impl Default for CudaOptions {
             source_name: String::new(),
             remarks: Remarks::default(),
             abi: Abi::Warp,
-            shared: Arch::DEFAULT.shared,
+            shared: blocks::DEFAULT_BYTES,
         }
     }
 }

@@ -201,6 +201,38 @@ pub fn is_type_name(name: &str) -> bool {
     numbered("vec") || numbered("mat") || plain("quat") || plain("transform")
 }
 
+/// A variable of the text.
+pub struct VarData {
+    pub ty: Type,
+    /// The name it should have.
+    pub hint: String,
+    /// A parameter taken by reference.
+    pub by_reference: bool,
+}
+
+impl VarData {
+    /// The C++ type of a parameter or variable with its name: `float *x`, `float (&x)[4]`.
+    pub fn declaration(&self, name: &str, is_param: bool, structs: &StructTable) -> String {
+        let mut out = String::with_capacity(16 + name.len());
+        write_type(&mut out, self.ty, structs);
+        out.push_str(if self.by_reference && !matches!(self.ty, Type::Local(_)) { " &" } else { " " });
+        match self.ty {
+            Type::Local(_) if is_param => {
+                for part in ["(&", name, ")"] {
+                    out.push_str(part);
+                }
+            }
+            _ => out.push_str(name),
+        }
+        if let Type::Local(local) = self.ty {
+            for extent in &local.shape[..usize::from(local.ndim).min(4)] {
+                out.push_str(&format!("[{extent}]"));
+            }
+        }
+        out
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
