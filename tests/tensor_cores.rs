@@ -294,7 +294,7 @@ fn it_is_said_where_precision_is_kept() {
         "wp.tile_transpose(y), z)",
         "wp.tile_transpose(y), z)\n    wp.tile_matmul(z[:, 8:16], z[0:8], z, precision=\"tf32\")",
     );
-    std::fs::write(folder.path("k.py"), text).expect("the folder is writable");
+    std::fs::write(folder.path("k.py"), &text).expect("the folder is writable");
     let said = |more: &[&str]| {
         let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
         kc.args(["compile", "k.py", "--no-backward", "--emit", "ptx", "-o", "k.ptx"])
@@ -309,6 +309,14 @@ fn it_is_said_where_precision_is_kept() {
     assert!(count(&old) == 2 && old.contains("sm_75 has no instructions for TensorFloat-32"), "{old}");
     let off = said(&["--arch", "sm_75", "--tensor-cores", "off"]);
     assert_eq!(count(&off), 0, "{off}");
+    // A comment allows it, and is not idle where an architecture does what is asked.
+    let allowed = text.replace("@wp.kernel\ndef", "@wp.kernel\n# kc: allow(W0410)\ndef");
+    assert_ne!(allowed, text);
+    std::fs::write(folder.path("k.py"), allowed).expect("the folder is writable");
+    for arch in ["sm_75", "sm_90"] {
+        let silent = said(&["--arch", arch]);
+        assert!(count(&silent) == 0 && !silent.contains("W1304"), "{silent}");
+    }
 }
 
 /// The texts of a file for an architecture, forward and backward entries.

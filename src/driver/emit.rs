@@ -28,11 +28,15 @@ impl Compilation {
             let path = self.sources.path(self.module.functions[kernel].span.file).display().to_string();
             return Some(with_directives(&ptx, &path).into_bytes());
         }
-        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
         let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
-        timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
+        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
+        if let Some(&kernel) = kernels.first() {
+            allows.apply(module.functions[kernel].span.file, diagnostics);
+        }
+        bytes
     }
 
     /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come from; otherwise as
@@ -41,12 +45,14 @@ impl Compilation {
         if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
             return None;
         }
-        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
         let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
-        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
+        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
+        allows.apply(file, diagnostics);
+        let bytes = bytes?;
         Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
     }
 }
