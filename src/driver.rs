@@ -10,6 +10,7 @@ mod guard;
 mod input;
 mod lineinfo;
 mod options;
+mod products;
 mod readable;
 mod remarks;
 mod timings;
@@ -25,6 +26,7 @@ pub use folders::python_files;
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
 pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Lanes, Opt, Options, Request, SameArrays};
+pub use products::Product;
 pub use timings::Timings;
 
 use readable::Readable;

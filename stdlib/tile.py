@@ -394,8 +394,8 @@ def tile_scan_max_inclusive(a: Any):
 @compiler_grad("two products of matrices")
 def tile_matmul(a: Any, b: Any, out: Any = 0, alpha: Any = 1.0, beta: Any = 1.0, precision: Any = 0):
     """`out = alpha * a @ b + beta * out` with three tiles; the product `alpha * a @ b` with two. Each element is a chain of fused
-    multiply-adds over the inner index, upward; half floats are added in `float32`. `precision` is "default" or "tf32", which allows less than
-    kc computes (W0410).
+    multiply-adds over the inner index, upward; half floats are added in `float32`. `precision` is "default" or "tf32", which allows a GPU to
+    round the factors of `float32` tiles to 11 bits.
 
     ```python
     a = wp.tile_full(shape=(2, 3), value=2.0)

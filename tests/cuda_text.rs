@@ -11,6 +11,8 @@ mod cpp;
 mod hand_written;
 #[path = "common/host_text.rs"]
 mod host_text;
+#[path = "cuda/large.rs"]
+mod large;
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +46,8 @@ fn main() {
         .map(|name| Trial::test(format!("hand_written_{name}"), move || hand_written::check(name)));
     let ratios = Trial::test("hand_written_ratios", hand_written::check_ratios);
     let programs = PROGRAMS.iter().map(|name| Trial::test(format!("gradients_of_{name}"), move || check_program(name)));
-    let trials = golden.chain(operations).chain(beside).chain(programs).chain([kept, parameters, ratios]);
+    let blocks = Trial::test("tiles_in_memory_that_launches_ask_for", large::check);
+    let trials = golden.chain(operations).chain(beside).chain(programs).chain([kept, parameters, ratios, blocks]);
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
 
@@ -253,8 +256,14 @@ fn check_plain(module: &Module, path: &Path) -> Result<(), Failed> {
 }
 
 /// Kernels that have no text with plain parameters: they use an array as a value, or tiles.
-const REFUSED: &[(&str, &str)] =
-    &[("arithmetic", "slices"), ("tiles", "softmax"), ("tiles", "product"), ("tiles", "running")];
+const REFUSED: &[(&str, &str)] = &[
+    ("arithmetic", "slices"),
+    ("large_tiles", "scans"),
+    ("large_tiles", "scans_backward"),
+    ("tiles", "softmax"),
+    ("tiles", "product"),
+    ("tiles", "running"),
+];
 
 fn assert_plain(module: &Module, text: &str, entries: &[Entry]) -> Result<(), Failed> {
     for array in ["struct launch_bounds", "first_task"] {

@@ -526,3 +526,20 @@ fn a_launch_in_error_is_told_in_words() {
         assert!(!said.contains("OutOfBounds"), "{verb}: {said}");
     }
 }
+
+/// In double precision there is nothing that TensorFloat-32 could be asked for: such products are checked in it like all others.
+#[test]
+fn products_that_may_be_rounded_are_checked_in_double_precision() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("k.py");
+    let product = "import warp as wp\n\n@wp.kernel\ndef gemm(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), \
+                   c: wp.array2d(dtype=float)):\n    i, j = wp.tid()\n    \
+                   x = wp.tile_load(a, shape=(16, 8), offset=(i * 16, 0))\n    \
+                   y = wp.tile_load(b, shape=(8, 8), offset=(0, j * 8))\n    \
+                   z = wp.tile_matmul(x, y, precision=\"tf32\")\n    wp.tile_store(c, z, offset=(i * 16, j * 8))\n";
+    std::fs::write(&source, product).expect("a source");
+    let output = gradcheck(&["--json"], &source);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let results = results(&output);
+    assert_eq!((results.len(), &results[0]["double"]), (1, &serde_json::Value::from(true)), "{}", results[0]);
+}

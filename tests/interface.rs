@@ -9,6 +9,7 @@ use kc::codegen::sites::Sites;
 use kc::codegen::{header, meta};
 use kc::driver::{Compiler, Cpu, Gradients, Opt, Request};
 use kc::ir::{FuncId, Module, parse, verify};
+use kc::passes::block_threads::Tensor;
 use serde_json::{Value, json};
 
 const SOURCE: &str = r#"
@@ -54,12 +55,12 @@ fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
     let (module, kernels) = module();
     let folder = tempfile::tempdir().unwrap();
     let header_path = folder.path().join("step.h");
-    std::fs::write(&header_path, header::emit(&module, &kernels, "step.py", &[])).unwrap();
+    std::fs::write(&header_path, header::emit(&module, &kernels, "step.py", &[], Tensor::NONE)).unwrap();
     for (language, standard) in [("c", "-std=c11"), ("c++", "-std=c++17")] {
         // Included twice, and with a second header of the same types.
         let main = folder.path().join(format!("main.{language}"));
         let other = folder.path().join("other.h");
-        std::fs::write(&other, header::emit(&module, &[], "other.py", &[])).unwrap();
+        std::fs::write(&other, header::emit(&module, &[], "other.py", &[], Tensor::NONE)).unwrap();
         let body = "#include \"step.h\"\n#include \"step.h\"\n#include \"other.h\"\n\
             const char *entry(void) { return step_cuda_entry; }\n\
             void run(const kc_launch_bounds *launch, const step_args *args, const nothing_args *none) {\n\
@@ -154,7 +155,7 @@ def ints(y: wp.array(dtype=int), s: float):
         let module = Compiler::new().load_text(Path::new("k.py"), source.to_string(), &request).module;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, Default::default())).unwrap();
-        (found, header::emit(&module, &kernels, "k.py", &[]))
+        (found, header::emit(&module, &kernels, "k.py", &[], Tensor::NONE))
     };
     let (plain, silent) = describe(false);
     assert!(

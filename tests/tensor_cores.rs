@@ -223,6 +223,127 @@ fn float32_is_rounded_if_that_is_asked_for() {
     assert_ne!(sim, host);
 }
 
+/// `precision="tf32"` of one product rounds it and what its gradient consists of, and no other; on the host it says nothing.
+#[test]
+fn a_product_chooses_its_precision() {
+    let case = OTHERS[1];
+    let (whole, own) = (Folder::with(case), Folder::with(case));
+    let text = program(case).replace("(x, y, acc)", "(x, y, acc, precision=\"tf32\")");
+    std::fs::write(own.path("k.py"), text).expect("the folder is writable");
+    let names = ["c", "a.grad", "b.grad"];
+    let sim = ["--device", "sim", "--block-dim", "64"];
+    let with = |cores: &'static str| [&sim[..], &["--tensor-cores", cores]].concat();
+    let host = own.run(case, "gemm", &["--device", "host"], &names);
+    assert_eq!(host, whole.run(case, "gemm", &["--device", "host"], &names));
+    assert_eq!(host, own.run(case, "gemm", &["--device", "interp"], &names));
+    assert_eq!(host, own.run(case, "gemm", &with("off"), &names));
+    let rounded = own.run(case, "gemm", &sim, &names);
+    assert_eq!(rounded, whole.run(case, "gemm", &with("tf32"), &names));
+    for ((name, rounded), host) in names.iter().zip(&rounded).zip(&host) {
+        assert_near(case, name, "float16", rounded, host);
+        assert_ne!(rounded, host, "{name}");
+    }
+    // The product of the other kernel says nothing.
+    let plain = own.run(case, "turned", &["--device", "host"], &names);
+    assert_eq!(own.run(case, "turned", &sim, &names), plain);
+    // Comparisons of devices do without.
+    let array = |name: &str, shape: [u32; 2], fill: &str| {
+        let dtype = serde_json::json!({"class": "scalar", "scalar": "float32", "shape": []});
+        serde_json::json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 2, "shape": shape, "fill": fill})
+    };
+    let args = [array("a", [32, 16], "random:1"), array("b", [16, 32], "random:2"), array("c", [32, 32], "random:3")];
+    let launch = serde_json::json!({"format": 1, "source": "k.py", "kernel": "gemm", "direction": "gradient", "dim": [1, 1, 64],
+        "block_dim": 64, "args": args});
+    std::fs::write(own.path("launch.json"), launch.to_string()).expect("the folder is writable");
+    own.kc(&["verify", "launch.json", "--devices", "host,interp,sim"]);
+}
+
+/// What computes the products of a file, by the plan.
+fn products(folder: &Folder) -> Vec<String> {
+    let plan = folder.kc(&["compile", "k.py", "--emit", "plan", "-o", "-"]);
+    plan.lines()
+        .filter(|line| line.starts_with("kernel ") || line.starts_with("  product "))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn plans_and_metadata_say_what_a_product_asks_for() {
+    let folder = Folder::with(OTHERS[1]);
+    let text = program(OTHERS[1]).replace("(x, y, acc)", "(x, y, acc, precision=\"tf32\")");
+    std::fs::write(folder.path("k.py"), text).expect("the folder is writable");
+    let chain =
+        "chains of fma, because float32 would lose bits (`--tensor-cores tf32` and `precision=\"tf32\"` round it)";
+    let made = |size: &str, how: &str| format!("  product {size}, float32 by float32: {how}");
+    let by = "tensor cores of sm_90, as tf32, by its `precision`";
+    let cores = |patch: &str| format!("{by}, in patches of {patch}");
+    assert_eq!(
+        products(&folder)[..4],
+        [
+            "kernel gemm forward".to_string(),
+            made("32 x 32 x 16", &cores("16 x 16")),
+            "kernel turned forward".to_string(),
+            made("32 x 32 x 16", chain),
+        ]
+    );
+    let back: Vec<String> =
+        products(&folder).into_iter().skip_while(|line| line != "kernel gemm backward").take(3).collect();
+    assert_eq!(back[1..], [made("32 x 16 x 32", &cores("16 x 8")), made("16 x 32 x 32", &cores("16 x 8"))]);
+    let meta = folder.kc(&["compile", "k.py", "--emit", "meta", "-o", "-"]);
+    let meta: serde_json::Value = serde_json::from_str(&meta).expect("JSON");
+    let of = |kernel: usize| &meta["kernels"][kernel]["entries"]["forward"]["block"]["products"][0];
+    assert_eq!((&of(0)["precision"], &of(0)["tensor_cores"]), (&"tf32".into(), &"tf32".into()), "{}", of(0));
+    assert_eq!((of(1).get("precision"), &of(1)["tensor_cores"]), (None, &serde_json::Value::Null), "{}", of(1));
+    // The mark is in the IR, and comes back from its text.
+    folder.kc(&["compile", "k.py", "--emit", "ir", "-o", "k.ir"]);
+    let read = folder.kc(&["compile", "k.ir", "--emit", "plan", "-o", "-"]);
+    assert_eq!(read.matches(by).count(), 3, "{read}");
+}
+
+/// Results with fewer bits than the sums are rounded once: no reason for chains.
+#[test]
+fn half_results_are_computed_by_tensor_cores() {
+    for (case, unit) in [(HALVES[1], "f16"), (HALVES[3], "bf16")] {
+        let all = products(&Folder::with(case));
+        let forward: Vec<&String> = all.iter().take(4).filter(|line| line.starts_with("  product")).collect();
+        let by = format!(": tensor cores of sm_90, as {unit}, in patches of ");
+        assert!(forward.len() == 2 && forward.iter().all(|line| line.contains(&by)), "{all:?}");
+    }
+}
+
+/// Where nothing rounds what may be rounded, `kc compile` says why.
+#[test]
+fn it_is_said_where_precision_is_kept() {
+    let folder = Folder::with(OTHERS[1]);
+    let text = program(OTHERS[1]).replace("(x, y, acc)", "(x, y, acc, precision=\"tf32\")").replace(
+        "wp.tile_transpose(y), z)",
+        "wp.tile_transpose(y), z)\n    wp.tile_matmul(z[:, 8:16], z[0:8], z, precision=\"tf32\")",
+    );
+    std::fs::write(folder.path("k.py"), &text).expect("the folder is writable");
+    let said = |more: &[&str]| {
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        kc.args(["compile", "k.py", "--no-backward", "--emit", "ptx", "-o", "k.ptx"])
+            .args(more)
+            .current_dir(folder.0.path());
+        String::from_utf8_lossy(&kc.output().expect("kc starts").stderr).into_owned()
+    };
+    let count = |text: &str| text.matches("W0410").count();
+    let part = said(&["--arch", "sm_80"]);
+    assert!(count(&part) == 1 && part.contains("it is no product of whole tiles"), "{part}");
+    let old = said(&["--arch", "sm_75"]);
+    assert!(count(&old) == 2 && old.contains("sm_75 has no instructions for TensorFloat-32"), "{old}");
+    let off = said(&["--arch", "sm_75", "--tensor-cores", "off"]);
+    assert_eq!(count(&off), 0, "{off}");
+    // A comment allows it, and is not idle where an architecture does what is asked.
+    let allowed = text.replace("@wp.kernel\ndef", "@wp.kernel\n# kc: allow(W0410)\ndef");
+    assert_ne!(allowed, text);
+    std::fs::write(folder.path("k.py"), allowed).expect("the folder is writable");
+    for arch in ["sm_75", "sm_90"] {
+        let silent = said(&["--arch", arch]);
+        assert!(count(&silent) == 0 && !silent.contains("W1304"), "{silent}");
+    }
+}
+
 /// The texts of a file for an architecture, forward and backward entries.
 fn ptx(folder: &Folder, arch: &str, more: &[&str]) -> String {
     let args = [&["compile", "k.py", "--emit", "ptx", "-o", "k.ptx", "--arch", arch], more].concat();

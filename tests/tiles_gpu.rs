@@ -143,18 +143,61 @@ fn blocks_ask_for_the_shared_memory_that_they_need() {
         kc.arg("compile").arg(&program).args(["--no-backward", "-o"]).arg(folder.path()).args(options);
         kc.output().expect("kc starts")
     };
-    assert!(compile(&["--emit", "ptx,meta", "--arch", "sm_80"]).status.success());
+    assert!(compile(&["--emit", "ptx,cuda,meta,header", "--arch", "sm_80"]).status.success());
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("an output");
     let (ptx, meta) = (read("large.ptx"), read("large.json"));
     assert!(ptx.contains(".extern .shared .align 16 .b8 block_memory[];"), "{ptx}");
     let meta: Value = serde_json::from_str(&meta).expect("JSON");
     let block = &meta["kernels"][0]["entries"]["forward"]["block"];
     assert_eq!((&block["shared_bytes"], &block["dynamic_shared_bytes"]), (&json!(0), &json!(2 * 36_000)), "{block}");
-    // What an architecture does not have, and CUDA text, which has static arrays.
-    for options in [&["--emit", "ptx", "--arch", "sm_75"][..], &["--emit", "cuda"]] {
-        let output = compile(options);
+    let (text, header) = (read("large.cu"), read("large.h"));
+    assert!(text.contains("extern __shared__ __align__(16) unsigned char block_memory[];"), "{text}");
+    assert!(text.contains("<<<grid, block, 72000>>>") && header.contains("large_cuda_shared_bytes 72000\n"), "{text}");
+    // What an architecture does not have; CUDA text is for all of them.
+    for (emit, arch) in [("ptx", "sm_75"), ("cuda", "sm_75"), ("cuda", "sm_90,sm_75")] {
+        let output = compile(&["--emit", emit, "--arch", arch]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains("E0822"), "{said}");
+        assert!(!output.status.success() && said.contains("E0822") && said.contains("has 65536"), "{said}");
+    }
+    assert!(compile(&["--emit", "cuda", "--arch", "sm_90,sm_86"]).status.success());
+}
+
+/// Tensor cores have the sums of the gradient's products in registers, as chains have those of the forward ones.
+const PRODUCTS: &str = r#"import warp as wp
+
+@wp.kernel
+def product(a: wp.array2d(dtype=wp.float16), b: wp.array2d(dtype=wp.float16), c: wp.array2d(dtype=float)):
+    z = wp.tile_zeros(shape=(96, 96), dtype=float)
+    for k in range(a.shape[1] // 64):
+        x = wp.tile_load(a, shape=(96, 64), offset=(0, k * 64))
+        y = wp.tile_load(b, shape=(64, 96), offset=(k * 64, 0))
+        wp.tile_matmul(x, y, z)
+        wp.tile_matmul(x, y, z)
+    wp.tile_store(c, z)
+"#;
+
+#[test]
+fn text_and_ptx_each_say_what_they_take() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder.path().join("product.py");
+    std::fs::write(&program, PRODUCTS).expect("the folder is writable");
+    let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+    kc.arg("compile").arg(&program).args(["--emit", "ptx,cuda,meta,header", "-o"]).arg(folder.path());
+    assert!(kc.output().expect("kc starts").status.success());
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("an output");
+    let (text, header) = (read("product.cu"), read("product.h"));
+    let meta: Value = serde_json::from_str(&read("product.json")).expect("JSON");
+    for (entry, name) in [("forward", "product"), ("backward", "product_backward")] {
+        let block = &meta["kernels"][0]["entries"][entry]["block"];
+        let asked = |memory: &Value| memory["dynamic_shared_bytes"].as_u64().unwrap_or(0);
+        let (by_ptx, by_text) = (asked(block), asked(&block["cuda_text"]));
+        assert!(by_ptx > 0 && by_ptx != by_text, "{block}");
+        assert!(header.contains(&format!("{name}_cuda_shared_bytes {by_ptx}\n")), "{by_ptx}: {header}");
+        assert!(header.contains(&format!("{name}_cuda_text_shared_bytes {by_text}\n")), "{by_text}: {header}");
+        let set = format!("cudaFuncSetAttribute(product_cuda_kernel_{entry}, ");
+        assert_eq!(text.contains(&set), by_text > 0, "{text}");
+        let most = format!("{set}cudaFuncAttributeMaxDynamicSharedMemorySize, {by_text}).");
+        assert!(by_text == 0 || text.contains(&most), "{most}: {text}");
     }
 }
 

@@ -26,6 +26,7 @@ mod types;
 pub mod visit;
 
 pub use calls::instances;
+pub use tiles::precision_kept;
 pub use types::value;
 
 use std::collections::{HashMap, HashSet};

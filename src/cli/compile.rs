@@ -387,7 +387,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         lineinfo: args.lineinfo,
         cpu: args.cpu,
         checked: args.checked,
-        arch: args.arch.first().copied().unwrap_or(Arch::DEFAULT),
+        archs: args.arch.clone(),
         ptx: kinds
             .iter()
             .filter_map(|(kind, _)| if let Artefact::Ptx(arch) = kind { Some(*arch) } else { None })

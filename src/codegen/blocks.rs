@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::llvm::CodegenError;
+use super::llvm::{Arch, CodegenError};
 use crate::diag::Code;
-use crate::ir::{FuncId, Function, Module, Op};
+use crate::ids::IdMap;
+use crate::ir::{FuncId, Function, Module, Op, ValueId};
 use crate::passes::block_threads::{self, MOST_BYTES, Tensor};
 use crate::types::{Layout, StructTable};
 
 /// What a block's array in shared memory is aligned to.
 pub const ALIGN: u32 = 16;
+
+/// The bytes of shared memory that a block may have where no architecture is named.
+pub const DEFAULT_BYTES: u64 = Arch::DEFAULT.shared;
 
 /// The module with the kernels that work on tiles as code of each thread of a block. `most`: bytes of shared memory that a block may have.
 pub fn shared<'m>(
@@ -25,44 +29,78 @@ pub fn shared<'m>(
     })?;
     for &kernel in kernels {
         let function = &made.functions[kernel];
-        let arrays = shared_arrays(function, &made.structs);
-        let bytes: u64 = arrays.iter().map(|(_, bytes)| bytes).sum();
-        if bytes > most {
-            return Err(too_large(function, &arrays, bytes, most));
+        if Memory::of(function, &made.structs).bytes() > most {
+            return Err(too_large(function, &made.structs, most));
         }
     }
     Ok(made)
 }
 
-/// The shared memory of a kernel that has more than a block has without being asked: its launches ask for so many bytes.
-pub fn asked_bytes(function: &Function, structs: &StructTable) -> Option<u64> {
-    let bytes = shared_arrays(function, structs).iter().map(|(_, bytes)| bytes).sum();
-    (bytes > MOST_BYTES).then_some(bytes)
+/// The bytes of shared memory that a kernel's block takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// In arrays of the kernel's own.
+    pub own: u64,
+    /// In memory that launches ask for: all of it, where it is more than a block has without being asked.
+    pub asked: u64,
 }
 
-/// The arrays that a kernel's block shares, largest first: name and bytes.
-pub fn shared_arrays(function: &Function, structs: &StructTable) -> Vec<(String, u64)> {
-    let mut arrays = Vec::new();
+impl Memory {
+    /// Of a kernel in the form for the threads of a block.
+    pub fn of(function: &Function, structs: &StructTable) -> Memory {
+        let bytes = tiles(function, structs).iter().map(|(_, bytes)| bytes).sum();
+        if bytes > MOST_BYTES { Memory { own: 0, asked: bytes } } else { Memory { own: bytes, asked: 0 } }
+    }
+
+    pub fn bytes(self) -> u64 {
+        self.own + self.asked
+    }
+}
+
+/// The memory that a kernel with tiles takes; None where there is no code for GPUs.
+pub fn memory(module: &Module, kernel: FuncId, tensor: Tensor) -> Option<Memory> {
+    let most = Arch::ALL.iter().map(|arch| arch.shared).max()?;
+    let made = shared(module, &[kernel], tensor, most).ok()?;
+    Some(Memory::of(&made.functions[kernel], &made.structs))
+}
+
+/// Where the tiles of a kernel begin in the memory that launches ask for. None: it has arrays of its own.
+pub fn asked_places(function: &Function, structs: &StructTable) -> Option<IdMap<ValueId, u64>> {
+    let mut at = 0;
+    let mut places = IdMap::default();
+    for (tile, bytes) in tiles(function, structs) {
+        places.insert(tile, at);
+        at += bytes;
+    }
+    (at > MOST_BYTES).then_some(places)
+}
+
+/// The tiles that a kernel's block shares, in the order of the code, and the bytes that each takes.
+fn tiles(function: &Function, structs: &StructTable) -> Vec<(ValueId, u64)> {
+    let mut tiles = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
-        if let (Op::SharedArray, Some(&array)) = (&inst.op, inst.results.first()) {
-            let bytes = u64::from(Layout::of(function.ty(array), structs).size).next_multiple_of(ALIGN.into());
-            arrays.push((function.values[array].name.clone().unwrap_or_else(|| "a result".to_string()), bytes));
+        if let (Op::SharedArray, Some(&tile)) = (&inst.op, inst.results.first()) {
+            let bytes = u64::from(Layout::of(function.ty(tile), structs).size).next_multiple_of(ALIGN.into());
+            tiles.push((tile, bytes));
         }
     });
-    arrays.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    arrays
+    tiles
 }
 
-fn too_large(function: &Function, arrays: &[(String, u64)], bytes: u64, most: u64) -> CodegenError {
+fn too_large(function: &Function, structs: &StructTable, most: u64) -> CodegenError {
     const MOST_NAMED: usize = 6;
+    let mut tiles = tiles(function, structs);
+    tiles.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let name = |tile: ValueId| function.values[tile].name.as_deref().unwrap_or("a result");
     let mut list: Vec<String> =
-        arrays.iter().take(MOST_NAMED).map(|(name, bytes)| format!("{name}: {bytes}")).collect();
-    if arrays.len() > MOST_NAMED {
-        list.push(format!("{} more", arrays.len() - MOST_NAMED));
+        tiles.iter().take(MOST_NAMED).map(|&(tile, bytes)| format!("{}: {bytes}", name(tile))).collect();
+    if tiles.len() > MOST_NAMED {
+        list.push(format!("{} more", tiles.len() - MOST_NAMED));
     }
     let message = format!(
-        "the tiles of `{}` take {bytes} bytes of a block's memory, which has {most} ({})",
+        "the tiles of `{}` take {} bytes of a block's memory, which has {most} ({})",
         function.source_name,
+        Memory::of(function, structs).bytes(),
         list.join(", ")
     );
     CodegenError { code: Code::E0822, message, span: Some(function.span) }

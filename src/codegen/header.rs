@@ -4,11 +4,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::blocks;
 use super::privatization::{Apart, ArrayArgument, Role, privatized};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
 use crate::ir::{FuncId, Function, FunctionKind, Module, TapeRole};
+use crate::passes::block_threads::Tensor;
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
 
 /// What every kc header declares, once per program: types, constructors, and helpers for launches.
@@ -36,8 +38,8 @@ const INCLUDES: &str = "\
 const EXTERN_C: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\n";
 
 /// The header for some kernels of a module; `source_name` is the name of the source file, without folders, and `sites` what
-/// the object beside it may report.
-pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[SitePlace]) -> String {
+/// the object beside it may report; `tensor` is what multiplies matrices in its PTX.
+pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[SitePlace], tensor: Tensor) -> String {
     let name: String = source_name.chars().filter(|c| !c.is_control() && *c != '\\').collect();
     let name = name.replace("*/", "* /");
     let stem = identifier(source_name.split('.').next().unwrap_or(""));
@@ -64,7 +66,7 @@ pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[Sit
     }
     for &id in kernels {
         out.push('\n');
-        out.push_str(&kernel_text(module, id));
+        out.push_str(&kernel_text(module, id, tensor));
     }
     if !sites.is_empty() {
         let rows: Vec<String> = sites.iter().map(|site| format!("    {},\n", site.initialiser())).collect();
@@ -90,7 +92,7 @@ fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<StructId>) {
     }
 }
 
-fn kernel_text(module: &Module, id: FuncId) -> String {
+fn kernel_text(module: &Module, id: FuncId, tensor: Tensor) -> String {
     let (kernel, structs) = (&module.functions[id], &module.structs);
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
@@ -168,6 +170,24 @@ fn kernel_text(module: &Module, id: FuncId) -> String {
         "\n/* Device entry, with each parameter by value; sizes in bytes: {}. */\n#define {name}_cuda_entry \"{device}\"\n",
         [vec!["launch 24".to_string()], sizes].concat().join(", ")
     );
+    out.push_str(&block_memory(module, id, &name, tensor));
+    out
+}
+
+/// What launches of a kernel with tiles ask for, of PTX and, where it is not the same there, of CUDA text.
+fn block_memory(module: &Module, id: FuncId, name: &str, tensor: Tensor) -> String {
+    if !module.functions[id].by_block {
+        return String::new();
+    }
+    let asked = |tensor| blocks::memory(module, id, tensor).map_or(0, |memory| memory.asked);
+    let (ptx, text) = (asked(tensor), asked(Tensor::NONE));
+    let mut out = format!(
+        "/* Bytes of shared memory that a launch asks for; more than 0: after cuFuncSetAttribute(.., \
+         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, ..). */\n#define {name}_cuda_shared_bytes {ptx}\n"
+    );
+    if text != ptx {
+        let _ = writeln!(out, "/* The same of CUDA text. */\n#define {name}_cuda_text_shared_bytes {text}");
+    }
     out
 }
 

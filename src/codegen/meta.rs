@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::blocks;
-use super::llvm::Arch;
 use super::privatization::{self, NamedApart, Summed};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order};
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole, Unit};
 use crate::passes::block_threads::{self, Tensor};
 use crate::types::{Layout, StructTable, Type};
 
@@ -141,11 +140,12 @@ enum Rows {
 
 #[derive(Serialize)]
 struct Block {
-    /// Bytes of static shared memory on GPUs; null where there is no code for them.
-    shared_bytes: Option<u64>,
-    /// Bytes of dynamic shared memory that a launch of the PTX has to ask for.
+    /// Of PTX.
+    #[serde(flatten)]
+    shared: Shared,
+    /// Of CUDA text, where it takes other memory than PTX: it has no tensor cores.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dynamic_shared_bytes: Option<u64>,
+    cuda_text: Option<Shared>,
     /// How many threads a launch has in a block, where that is certain: they have values of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
@@ -154,11 +154,31 @@ struct Block {
     products: Vec<ProductOfTiles>,
 }
 
+/// Bytes of shared memory on GPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize)]
+struct Shared {
+    /// Static; null where there is no code for GPUs.
+    shared_bytes: Option<u64>,
+    /// Dynamic: a launch has to ask for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dynamic_shared_bytes: Option<u64>,
+}
+
+impl From<blocks::Memory> for Shared {
+    fn from(memory: blocks::Memory) -> Shared {
+        let asked = Some(memory.asked).filter(|&asked| asked > 0);
+        Shared { shared_bytes: Some(memory.own), dynamic_shared_bytes: asked }
+    }
+}
+
 #[derive(Serialize)]
 struct ProductOfTiles {
     /// Rows and columns of the result, and the length of the sums.
     size: [u32; 3],
     factors: [&'static str; 2],
+    /// `tf32` where the program allows less than `float32`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    precision: Option<&'static str>,
     /// The kind of instruction; null: chains of `fma`.
     tensor_cores: Option<&'static str>,
     /// Why there is none.
@@ -277,10 +297,11 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         };
         let mut made = entry(function, host, &module.structs, &mut structs);
         made.block = function.by_block.then(|| {
-            let shared = shared_bytes(module, id, options.tensor);
+            let shared = |tensor| blocks::memory(module, id, tensor).map(Shared::from);
+            let (ptx, text) = (shared(options.tensor), shared(Tensor::NONE));
             Block {
-                shared_bytes: shared.map(|[own, _]| own),
-                dynamic_shared_bytes: shared.map(|[_, asked]| asked).filter(|&asked| asked > 0),
+                shared: ptx.unwrap_or_default(),
+                cuda_text: text.filter(|_| text != ptx),
                 threads: block_threads::own_threads(function),
                 products: products(module, id, options.tensor),
             }
@@ -315,23 +336,14 @@ fn apart(sum: &Summed) -> Option<Apart> {
     Some(Apart { array: sum.name.clone(), rows })
 }
 
-/// The bytes of shared memory of a kernel with tiles, in its code and those that launches ask for; None where there is no code for GPUs.
-pub fn shared_bytes(module: &Module, kernel: FuncId, tensor: Tensor) -> Option<[u64; 2]> {
-    let most = Arch::ALL.iter().map(|arch| arch.shared).max()?;
-    let shared = blocks::shared(module, &[kernel], tensor, most).ok()?;
-    let function = &shared.functions[kernel];
-    let asked = blocks::asked_bytes(function, &shared.structs);
-    let all: u64 = blocks::shared_arrays(function, &shared.structs).iter().map(|(_, bytes)| bytes).sum();
-    Some(asked.map_or([all, 0], |asked| [0, asked]))
-}
-
 fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<ProductOfTiles> {
     let made = block_threads::products(module, kernel, tensor).into_iter().map(|product| {
         let (tensor_cores, why) = match product.by {
             Ok(unit) => (Some(unit.name()), None),
             Err(why) => (None, Some(why)),
         };
-        ProductOfTiles { size: product.size, factors: product.factors.map(|s| s.name()), tensor_cores, why }
+        let precision = product.tf32.then(|| Unit::Tf32.name());
+        ProductOfTiles { size: product.size, factors: product.factors.map(|s| s.name()), precision, tensor_cores, why }
     });
     made.collect()
 }

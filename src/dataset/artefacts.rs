@@ -200,13 +200,18 @@ pub fn arch() -> Option<Arch> {
     Arch::from_name("sm_80").or_else(|| Arch::ALL.first().copied())
 }
 
+/// Texts that run where the others do.
+fn cuda_options() -> CudaOptions {
+    arch().map_or_else(CudaOptions::default, |arch| CudaOptions { shared: arch.shared, ..CudaOptions::default() })
+}
+
 /// All entries in one CUDA text.
 pub fn whole_cuda(compiled: &Compiled) -> Result<String, Rejection> {
     let (readable, entries) = compiled.readable();
     let forward = entries.iter().map(|entry| entry.forward);
     let all: Vec<FuncId> = forward.chain(entries.iter().copied().flat_map(Entries::reverse)).collect();
     let mut printer = cuda::Printer::new(readable, compiled.compiler.cuda_texts());
-    let text = printer.emit(&all, &CudaOptions::default());
+    let text = printer.emit(&all, &cuda_options());
     text.map_err(|e| Rejection::new("back end cuda", e.message.clone()))
 }
 
@@ -220,9 +225,8 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let mut out = Texts::default();
     if emit.cuda {
         let mut printer = cuda::Printer::new(readable, compiler.cuda_texts());
-        let mut print = |kernels: &[FuncId]| {
-            printer.emit(kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
-        };
+        let mut print =
+            |kernels: &[FuncId]| printer.emit(kernels, &cuda_options()).map_err(|e| refused("cuda", e.message.clone()));
         out.cuda_forward = Some(timings.time("cuda text", || print(&forward))?);
         if !reverse.is_empty() {
             out.cuda_backward = Some(timings.time("cuda text", || print(&reverse))?);

@@ -11,8 +11,8 @@ use super::row::{Cell, Row};
 
 use crate::analysis::alias::Root;
 use crate::analysis::effects::{EffectTable, Effects};
+use crate::codegen::blocks;
 use crate::codegen::llvm::{Arch, TensorCores};
-use crate::codegen::meta;
 use crate::passes::block_threads::Tensor;
 use crate::types::Type;
 
@@ -31,8 +31,8 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     row.set("entry.block_dim", launch::BLOCK_DIM);
     let first = compiled.first().forward;
     let tensor = Tensor { cores: TensorCores::On, arch: Arch::DEFAULT.number };
-    let shared = module.functions[first].by_block.then(|| meta::shared_bytes(module, first, tensor)).flatten();
-    row.set("entry.shared_bytes", shared.map_or(0, |bytes| bytes.iter().sum()));
+    let shared = module.functions[first].by_block.then(|| blocks::memory(module, first, tensor)).flatten();
+    row.set("entry.shared_bytes", shared.map_or(0, blocks::Memory::bytes));
     row.set("entry.uses", Cell::from_iter(uses));
     let mut args: Vec<Arg> = Vec::new();
     for kernel in &compiled.kernels {

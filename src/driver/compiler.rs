@@ -84,10 +84,8 @@ impl Compiler {
     /// The same, with imported files read from `files`.
     #[doc(hidden)]
     pub fn check_among(&self, path: &Path, text: String, files: Arc<dyn FileSystem>, request: &Request) -> Compilation {
-        let mut this = self.begin(SourceMap::with_files(files));
-        let file = this.sources.add(SourceFile::new(path, text));
-        this.compile(file, request);
-        this.expect_kernels(file);
+        let mut this = self.load_among(path, text, files, request);
+        this.expect_kernels(Analysis::FILE);
         this
     }
 
@@ -108,6 +106,15 @@ impl Compiler {
         if let Some(file) = file {
             this.compile(file, request);
         }
+        this
+    }
+
+    /// The same of a text, with what it imports read from `files`.
+    #[doc(hidden)]
+    pub fn load_among(&self, path: &Path, text: String, files: Arc<dyn FileSystem>, request: &Request) -> Compilation {
+        let mut this = self.begin(SourceMap::with_files(files));
+        let file = this.sources.add(SourceFile::new(path, text));
+        this.compile(file, request);
         this
     }
 

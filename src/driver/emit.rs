@@ -6,6 +6,7 @@ use super::lineinfo::with_directives;
 use super::readable::Readable;
 use super::remarks::remarks;
 use super::{Artefact, Compilation, Compiler, Options, Timings};
+use crate::check::precision_kept;
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
@@ -13,6 +14,7 @@ use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
+use crate::passes::block_threads::{self, Tensor};
 use crate::source::lined::Lined;
 use crate::source::{FileId, SourceMap};
 
@@ -26,11 +28,15 @@ impl Compilation {
             let path = self.sources.path(self.module.functions[kernel].span.file).display().to_string();
             return Some(with_directives(&ptx, &path).into_bytes());
         }
-        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
         let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
-        timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
+        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
+        if let Some(&kernel) = kernels.first() {
+            allows.apply(module.functions[kernel].span.file, diagnostics);
+        }
+        bytes
     }
 
     /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come from; otherwise as
@@ -39,12 +45,14 @@ impl Compilation {
         if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
             return None;
         }
-        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
         let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
-        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
+        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
+        allows.apply(file, diagnostics);
+        let bytes = bytes?;
         Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
     }
 }
@@ -96,7 +104,10 @@ impl Job<'_> {
     /// One kernel must not take the others down: on a fault each is tried by itself, and the good ones once more together.
     fn for_kernels(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
         let fault = match self.backend(kernels) {
-            Ok(bytes) => return Some(bytes),
+            Ok(bytes) => {
+                self.precision(kernels, diagnostics);
+                return Some(bytes);
+            }
             Err(fault) => fault,
         };
         let mut good = Vec::new();
@@ -112,7 +123,24 @@ impl Job<'_> {
             diagnostics.push(*fault);
             return None;
         }
-        self.backend(&good).map_err(|fault| diagnostics.push(*fault)).ok()
+        let bytes = self.backend(&good).map_err(|fault| diagnostics.push(*fault)).ok()?;
+        self.precision(&good, diagnostics);
+        Some(bytes)
+    }
+
+    /// Says which products an architecture computes with more bits than the program asks for.
+    fn precision(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) {
+        let (Artefact::Ptx(arch) | Artefact::Llvm(arch)) = self.artefact else { return };
+        let tensor = Tensor { cores: self.options.tensor_cores, arch: arch.number };
+        for &kernel in kernels {
+            for (span, why) in block_threads::precision_kept(self.module, kernel, tensor) {
+                let kept = precision_kept(span, &why);
+                let same = |other: &Diagnostic| (other.code, other.span()) == (kept.code, kept.span());
+                if !diagnostics.iter().any(same) {
+                    diagnostics.push(kept);
+                }
+            }
+        }
     }
 
     /// What an object of these options may report.
@@ -161,7 +189,12 @@ impl Job<'_> {
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
                 let remarks = file.map_or_else(Remarks::default, |file| remarks(file, self.sources.file(file)));
-                let options = CudaOptions { source_name: self.name.to_string(), remarks, abi };
+                let options = CudaOptions {
+                    source_name: self.name.to_string(),
+                    remarks,
+                    abi,
+                    shared: self.options.block_memory(),
+                };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
                     None => cuda::emit(module, kernels, &options, &self.cache.cuda)?,
@@ -169,7 +202,7 @@ impl Job<'_> {
             }
             Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),
             Artefact::Ir => ir::print::print(module),
-            Artefact::Header => header::emit(module, kernels, self.name, &self.sites()),
+            Artefact::Header => header::emit(module, kernels, self.name, &self.sites(), self.options.tensor()),
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
                 let options = MetaOptions {

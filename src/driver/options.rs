@@ -71,14 +71,20 @@ pub struct Options {
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,
-    /// The architecture that metadata and plans speak of: of several the first.
-    pub arch: Arch,
+    /// The architectures that are asked for: CUDA text is for all of them, metadata and plans speak of the first. None: [`Arch::DEFAULT`].
+    pub archs: Vec<Arch>,
 }
 
 impl Options {
     /// What multiplies matrices there.
     pub fn tensor(&self) -> Tensor {
-        Tensor { cores: self.tensor_cores, arch: self.arch.number }
+        let arch = self.archs.first().copied().unwrap_or(Arch::DEFAULT);
+        Tensor { cores: self.tensor_cores, arch: arch.number }
+    }
+
+    /// The bytes of shared memory that a block can have on each of the architectures.
+    pub fn block_memory(&self) -> u64 {
+        self.archs.iter().map(|arch| arch.shared).min().unwrap_or(Arch::DEFAULT.shared)
     }
 }
 
@@ -96,7 +102,7 @@ impl Default for Options {
             cpu: Cpu::Native,
             checked: false,
             ptx: Vec::new(),
-            arch: Arch::DEFAULT,
+            archs: Vec::new(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What is at an offset? The parts of the syntax tree around it.
 
 use super::File;
+use super::names::{Occurrence, Symbol};
 use crate::source::Span;
 use crate::syntax::ast::{self, Expr, ExprKind, Item};
 use crate::syntax::visit::{each_statement, expressions};
@@ -37,6 +38,17 @@ impl File {
         };
         // The longest: `m[i][j]` is read where it begins, not `m[i]`.
         self.expressions_at(offset).iter().find(is_access).map(|expr| expr.span)
+    }
+
+    /// The call of `tile_matmul` whose name is at an offset.
+    pub fn product_at(&self, offset: u32) -> Option<Span> {
+        let is_product = |name: &Occurrence| matches!(&name.symbol, Symbol::Builtin(name) if name == "tile_matmul");
+        self.names.at(offset).filter(|name| is_product(name))?;
+        let called = |expr: &&&Expr| match &expr.kind {
+            ExprKind::Call { callee, .. } => touches(callee.span, offset),
+            _ => false,
+        };
+        self.expressions_at(offset).iter().rev().find(called).map(|call| call.span)
     }
 
     /// The expressions around an offset, outermost first.

@@ -243,6 +243,7 @@ fn float_unary(op: UnaryOp, a: Const) -> Option<u64> {
     match op {
         UnaryOp::Neg => return Some(a.bits ^ sign_bit(a.scalar)),
         UnaryOp::Abs => return Some(a.bits & !sign_bit(a.scalar)),
+        UnaryOp::Tf32 => return (a.scalar == Scalar::F32).then_some(a.bits),
         _ => {}
     }
     if a.scalar == Scalar::F32 {

@@ -23,7 +23,8 @@
 //! 8. Shifts by the width or more (or by a negative count) give 0, or for `shr` of a negative signed value -1.
 //! 9. Floats are IEEE 754 with round to nearest even, subnormals kept. `float16` and `bfloat16` operations round their
 //!    exact result once. There is no contraction in the IR itself; [`Op::Fma`] rounds once. Which NaN an operation gives is
-//!    not fixed, but `neg`, `abs`, `copy_sign` and `bitcast` work on the bits.
+//!    not fixed, but `neg`, `abs`, `copy_sign`, `tf32` and `bitcast` work on the bits. `tf32` gives its operand; a `product` (rule 22) whose
+//!    factors are `float32` and come of it may round them to TensorFloat-32, with 11 bits.
 //! 10. `min`, `max` return the other operand when one is NaN; min(-0, +0) is -0, max is +0.
 //! 11. Casts: int to int wraps; float to int truncates toward zero, saturates, and maps NaN to 0; to float rounds to
 //!     nearest even; to bool is `x != 0`; from bool is 0 or 1.

@@ -113,12 +113,22 @@ impl Unit {
         }
     }
 
-    /// Whether fragments fill matrices of this size. Of halves, the last step may be half of one.
-    pub fn fits(self, [rows, columns, inner]: [u32; 3]) -> bool {
+    /// What rows, columns and inner length are multiples of. Of halves, the last step may be half of one.
+    fn parts(self) -> [u32; 3] {
         let [row, column, step] = self.fragment();
-        let step = if step == 16 { 8 } else { step };
-        let whole = |length: u32, part: u32| length > 0 && length.is_multiple_of(part);
-        whole(rows, row) && whole(columns, column) && whole(inner, step)
+        [row, column, if step == 16 { 8 } else { step }]
+    }
+
+    /// Whether fragments fill matrices of this size.
+    pub fn fits(self, size: [u32; 3]) -> bool {
+        size.iter().zip(self.parts()).all(|(&length, part)| length > 0 && length.is_multiple_of(part))
+    }
+
+    /// Why they do not.
+    pub fn misfit(self, [rows, columns, inner]: [u32; 3]) -> Option<String> {
+        let [row, column, step] = self.parts();
+        let why = || format!("{rows} x {columns} x {inner} is not made of parts of {row} x {column} x {step}");
+        (!self.fits([rows, columns, inner])).then(why)
     }
 }
 

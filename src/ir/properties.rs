@@ -163,9 +163,9 @@ impl Op {
     pub fn smooth_operands(&self) -> Values {
         let mut list = Values::new();
         match self {
-            Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt, a) | Op::Cast(a) | Op::Extract(a, _) => {
-                list.push(*a)
-            }
+            Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt | UnaryOp::Tf32, a)
+            | Op::Cast(a)
+            | Op::Extract(a, _) => list.push(*a),
             Op::Binary(BinaryOp::CopySign, a, _) => list.push(*a),
             Op::Binary(_, a, b) => list.extend([*a, *b]),
             Op::Fma(a, b, c) => list.extend([*a, *b, *c]),
@@ -203,7 +203,8 @@ fn unary(op: UnaryOp) -> Properties {
         | UnaryOp::RoundEven
         | UnaryOp::Round
         | UnaryOp::PopCount
-        | UnaryOp::LeadingZeros => VALUE,
+        | UnaryOp::LeadingZeros
+        | UnaryOp::Tf32 => VALUE,
     }
 }
 

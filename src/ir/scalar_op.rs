@@ -118,6 +118,8 @@ pub enum UnaryOp {
     PopCount,
     /// Integers: number of zero bits above the highest one bit; the width for 0.
     LeadingZeros,
+    /// float32: the same number. Instructions for matrices that it is a factor of may round it to TensorFloat-32.
+    Tf32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -188,6 +190,7 @@ macro_rules! op_names {
 op_names!(UnaryOp {
     Neg "neg", Not "not", BitNot "bit_not", Abs "abs", Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc",
     RoundEven "round_even", Round "round", PopCount "pop_count", LeadingZeros "leading_zeros",
+    Tf32 "tf32",
 });
 op_names!(BinaryOp {
     Add "add", Sub "sub", Mul "mul", Div "div", FloorDiv "floor_div", Rem "rem", Min "min", Max "max", And "and",

@@ -27,6 +27,8 @@ pub struct Context<'a> {
     pub client: &'a Client,
     /// What launches took, for the answers that show it ([`SHOW_COUNTS`]).
     pub counts: Vec<Arc<Count>>,
+    /// What computes the product of tiles that a hover asks for.
+    pub product: Option<(Span, String)>,
 }
 
 /// The methods whose answers show what launches took.
@@ -139,6 +141,9 @@ impl Context<'_> {
         if let Some(found) = hover::hover(self.file, offset) {
             range = Some(found.span);
             parts.push(found.markdown);
+        }
+        if let Some((_, product)) = &self.product {
+            parts.push(product.clone());
         }
         if let Some((span, costs)) = self.costs_at(offset) {
             range = range.or(Some(span));

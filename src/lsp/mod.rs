@@ -3,7 +3,7 @@
 //! - [`transport`]: bytes to messages. [`client`]: what both sides can. [`documents`]: the open texts. [`position`]: offsets.
 //! - [`across`]: what is answered from several of them.
 //! - [`worker`]: the thread that looks at texts. [`answer`], [`findings`]: what it says. [`views`]: what kernels become; [`costs`]: what
-//!   they cost; [`child`]: the process that is asked for both.
+//!   they cost; [`child`]: the process that is asked for both. [`products`]: what computes products of tiles.
 //!
 //! The main loop reads messages and never waits for work, so an edit takes effect at once.
 
@@ -16,6 +16,7 @@ mod costs;
 mod documents;
 mod findings;
 mod position;
+mod products;
 pub mod transport;
 mod views;
 mod worker;

@@ -17,6 +17,7 @@ use super::calls;
 use super::client::Client;
 use super::costs::Table;
 use super::documents::{Files, Snapshot};
+use super::products;
 use crate::driver::{self, Compiler, Reads};
 use crate::ide::{File, project};
 use crate::source::FileSystem;
@@ -366,7 +367,13 @@ impl<'a> Work<'a> {
             true => self.costs.counts(&snapshot.uri, &snapshot.source, Some(file.analysis.reads())),
             false => Vec::new(),
         };
-        let context = Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client, counts };
+        let mut context =
+            Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client, counts, product: None };
+        if request.method == "textDocument/hover"
+            && let Ok(offset) = context.offset(&request.params)
+        {
+            context.product = products::at(&file, snapshot, client, &self.compiler, offset);
+        }
         if across::METHODS.contains(&request.method.as_str()) {
             self.others.put(snapshot.files.absolute(&snapshot.source.path), file.clone());
             let mut across = Across::new(&snapshot.files, &self.compiler, &mut self.others);
@@ -419,8 +426,8 @@ impl<'a> Work<'a> {
 
     /// Pushes what was found. Files without kernels are none of our business.
     fn report(&mut self, file: &File, snapshot: &Snapshot, client: &Client) {
-        let found =
-            Context { file, uri: &snapshot.uri, version: snapshot.version, client, counts: Vec::new() }.diagnostics();
+        let (uri, version) = (&*snapshot.uri, snapshot.version);
+        let found = Context { file, uri, version, client, counts: Vec::new(), product: None }.diagnostics();
         if file.has_kernels() || self.shown.get(&snapshot.uri) == Some(&true) {
             self.shown.insert(snapshot.uri.clone(), !found.is_empty());
             self.publish(&snapshot.uri, Some(snapshot.version), json!(found));

@@ -24,12 +24,17 @@ pub fn build(kernels: &[&Function], text: &str, folder: &Path, optimise: &str) -
 
 /// The same, with the C entries `wrappers`.
 pub fn build_with(wrappers: &str, text: &str, folder: &Path, optimise: &str) -> Result<Library, String> {
-    let asm = [
+    let texts = [
         ("asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(x));", "half_from_float(bits, x);"),
         ("asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));", "float_from_half(x, bits);"),
+        // Blocks have one thread, and come one after the other: what a launch asks for is theirs.
+        (
+            "extern __shared__ __align__(16) unsigned char block_memory[];",
+            "alignas(16) static unsigned char block_memory[227 << 10];",
+        ),
     ];
     let mut source = format!("#define __CUDACC_RTC__ 1\n{}\n{text}\n", include_str!("host_shim.h"));
-    for (device, host) in asm {
+    for (device, host) in texts {
         source = source.replace(device, host);
     }
     assert!(!source.contains("asm("), "inline assembly that the host shim does not know");

@@ -3,6 +3,7 @@
 mod client;
 mod costs;
 mod imports;
+mod products;
 mod typing;
 mod workspace;
 

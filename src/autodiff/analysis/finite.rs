@@ -297,7 +297,7 @@ impl Search<'_> {
         let of = |value: ValueId| self.lower_bound(value, depth - 1);
         let bound = match &inst.op {
             Op::Unary(UnaryOp::Abs, _) => Bound::Zero,
-            Op::Unary(UnaryOp::Sqrt, a) => of(*a),
+            Op::Unary(UnaryOp::Sqrt | UnaryOp::Tf32, a) => of(*a),
             Op::Binary(BinaryOp::Add, a, b) => match (of(*a), of(*b)) {
                 (Bound::None, _) | (_, Bound::None) => Bound::None,
                 (a, b) => a.max(b),

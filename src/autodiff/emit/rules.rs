@@ -125,6 +125,7 @@ impl Reverse<'_> {
         }
         let to_a = match op {
             UnaryOp::Neg => self.b.unary(UnaryOp::Neg, d),
+            UnaryOp::Tf32 => d,
             UnaryOp::Abs => {
                 let pa = self.primal(a);
                 self.by_component(&[d, pa], |this, parts| {

@@ -143,6 +143,7 @@ impl Copy<'_, '_, '_> {
         let (ty, x, y) = (self.old.ty(a), self.value(a), self.value(result));
         match op {
             UnaryOp::Neg => Some(self.new.unary(UnaryOp::Neg, t)),
+            UnaryOp::Tf32 => Some(t),
             UnaryOp::Abs => Some(self.each(ty, &[x, t], |this, s, v| {
                 let zero = this.float(s, 0.0);
                 let negative = this.new.compare(CompareOp::Lt, v[0], zero);

@@ -110,12 +110,13 @@ impl Allows {
         });
     }
 
-    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a compilation may make none.
+    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a compilation may make none; so is W0410, which
+    /// an architecture may bring.
     pub fn report_unused(&mut self, diagnostics: &mut Diagnostics) {
         for fault in self.faults.drain(..) {
             diagnostics.push(fault);
         }
-        for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient()) {
+        for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient() && a.code != Code::W0410) {
             let message = format!("{} is allowed here but not found", allow.code.name());
             let mut diagnostic = Diagnostic::new(Code::W1304, message).label(allow.word, "nothing to allow");
             if allow.alone {

@@ -9,9 +9,15 @@ use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, Stmt};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{BinaryOp, CompareOp};
+use crate::ir::{BinaryOp, CompareOp, UnaryOp, Unit};
 use crate::source::Span;
 use crate::types::{Element, Scalar, Type};
+
+/// A product that allows a GPU less than `float32`, and has it; `span` is where.
+pub fn precision_kept(span: Span, why: &str) -> Diagnostic {
+    let message = "this product is computed in `float32`, though `precision=\"tf32\"` allows less";
+    Diagnostic::new(Code::W0410, message).label(span, why)
+}
 
 impl Body<'_, '_> {
     /// `tile_matmul(a, b, out, alpha, beta)`: `out = alpha * a @ b + beta * out`; `tile_matmul(a, b, alpha)`: the product.
@@ -49,13 +55,13 @@ impl Body<'_, '_> {
         }
         let types = [Some(&a), Some(&b), out.as_ref()].into_iter().flatten();
         let all_float32 = types.into_iter().all(|tile| tile.element() == Type::Scalar(Scalar::F32));
-        self.precision_argument(args.get("precision"), all_float32)?;
+        let tf32 = self.precision_argument(args.get("precision"), all_float32, [m, n, k])?;
         let alpha = self.factor(args.get("alpha"), scalar)?;
         let beta = self.factor(args.get("beta"), scalar)?;
         // Half floats are summed in float32 and rounded once.
         let wide = if scalar.size() < 4 { Scalar::F32 } else { scalar };
         let (a, b) = (self.cheap(a, span)?, self.cheap(b, span)?);
-        let product = self.product([a, b], [m, k, n], wide, span)?;
+        let product = self.product([a, b], [m, k, n], wide, tf32, span)?;
         let Some(place) = place else {
             if alpha.is_none() && wide == scalar {
                 return Ok(Operand::Tile(product));
@@ -68,20 +74,19 @@ impl Body<'_, '_> {
         Ok(Operand::Tuple(Vec::new()))
     }
 
-    /// `precision`: the word says how few bits of the factors a GPU may multiply. What a product is computed with is chosen for the
-    /// whole file (`--tensor-cores`), so that its bits do not depend on the device: more than asked for is said.
-    fn precision_argument(&mut self, given: Option<&Given>, all_float32: bool) -> Res<()> {
-        let Some(given) = given else { return Ok(()) };
+    /// `precision`: the word says how few bits of the factors a GPU may multiply. Whether they may be rounded to those of TensorFloat-32.
+    fn precision_argument(&mut self, given: Option<&Given>, all_float32: bool, size: [u32; 3]) -> Res<bool> {
+        let Some(given) = given else { return Ok(false) };
         match &given.operand {
-            Operand::Str(word) if word == "default" => Ok(()),
+            Operand::Str(word) if word == "default" => Ok(false),
             Operand::Str(word) if word == "tf32" && all_float32 => {
-                let message = "this product is computed in `float32`, though `precision=\"tf32\"` allows less";
-                let diagnostic = Diagnostic::new(Code::W0410, message)
-                    .label(given.span, "every bit of the factors counts")
-                    .help("`--tensor-cores tf32` lets a GPU round the factors of all products to 11 bits");
-                self.c.report(diagnostic);
-                Ok(())
+                if let Some(why) = Unit::Tf32.misfit(size) {
+                    self.c.report(precision_kept(given.span, &why));
+                }
+                Ok(true)
             }
+            // All types are others than those written.
+            Operand::Str(word) if word == "tf32" && self.c.double => Ok(false),
             Operand::Str(word) if word == "tf32" => {
                 let message = "`precision=\"tf32\"` is for products of `float32` tiles";
                 self.error(Code::E0401, given.span, message, "a tile has another type")
@@ -94,16 +99,28 @@ impl Body<'_, '_> {
     }
 
     /// The products and sums themselves, in a variable: for each element a chain of `fma` over the inner index, upward.
-    fn product(&mut self, [a, b]: [Elements; 2], [m, k, n]: [u32; 3], scalar: Scalar, span: Span) -> Res<Elements> {
+    /// `tf32`: instructions may round the factors.
+    fn product(
+        &mut self,
+        [a, b]: [Elements; 2],
+        [m, k, n]: [u32; 3],
+        scalar: Scalar,
+        tf32: bool,
+        span: Span,
+    ) -> Res<Elements> {
+        let marked = |factor: Expr| match tf32 {
+            true => Expr::new(ExprKind::Unary(UnaryOp::Tf32, Box::new(factor)), scalar.into(), span),
+            false => factor,
+        };
         let (id, result) = self.scratch(Element::Scalar(scalar), &[m, n], span);
         let factor = self.new_local("", Type::Scalar(scalar), span);
         // Along a row last: what is added to lies side by side.
         let stmts = self.over_named(&[m, k], &["row", "k"], span, |this, index| {
             let [i, l] = index else { return Ok(Vec::new()) };
-            let left = cast_to((a.at)(this, &[i.clone(), l.clone()], false)?, scalar);
+            let left = marked(cast_to((a.at)(this, &[i.clone(), l.clone()], false)?, scalar));
             let mut stmts: Vec<Stmt> = vec![this.assign_local(factor, left, span)];
             stmts.extend(this.over_named(&[n], &["column"], span, |this, column| {
-                let right = cast_to((b.at)(this, &[l.clone(), column[0].clone()], false)?, scalar);
+                let right = marked(cast_to((b.at)(this, &[l.clone(), column[0].clone()], false)?, scalar));
                 let at = [i.clone(), column[0].clone()];
                 let sum = load(result.clone(), scalar.into(), &at, span);
                 let left = variable(factor, scalar, span);

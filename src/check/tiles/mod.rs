@@ -67,6 +67,7 @@ pub use elements::Elements;
 pub(crate) use elements::tile_type;
 pub(crate) use homes::place;
 use map::Scalars;
+pub use matmul::precision_kept;
 use reduce::{Extremum, Scan};
 use solve::{System, Triangle};
 pub use stack::Stack;

@@ -1,5 +1,6 @@
 //! One function: its control flow as statements.
 
+use super::block_memory::Part;
 use super::effects::FunctionEffects;
 use super::helpers::Helper;
 use super::plain;
@@ -7,11 +8,12 @@ use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
-use super::types::{identifier, write_type};
+use super::types::{VarData, identifier};
 use super::vars::Variables;
 use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
-use crate::ids::IdVec;
+use crate::codegen::blocks;
+use crate::ids::{IdMap, IdVec};
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId};
 use crate::passes::block_threads::registers_by;
 use crate::source::Span;
@@ -22,15 +24,6 @@ use crate::types::{Scalar, StructTable, Type};
 pub struct Fault {
     pub what: String,
     pub span: Span,
-}
-
-/// A variable of the text.
-pub struct VarData {
-    pub ty: Type,
-    /// The name it should have.
-    pub hint: String,
-    /// A parameter taken by reference.
-    pub by_reference: bool,
 }
 
 /// A function as statements; names are given later.
@@ -66,6 +59,8 @@ pub struct Translator<'a> {
     pub plain: Option<(&'a plain::Kernel, plain::Scope)>,
     vars: Vec<VarData>,
     outs: Vec<Var>,
+    /// Where its tiles begin in the shared memory that launches ask for, if it takes that.
+    asked_places: Option<IdMap<ValueId, u64>>,
     /// What `yield` assigns in the block at hand, and the loops around it.
     yields: Vec<ValueId>,
     loops: Vec<Loop>,
@@ -117,6 +112,7 @@ pub fn translate(
         plain: plain.map(|kernel| (kernel, plain::Scope::default())),
         vars,
         outs: Vec::new(),
+        asked_places: blocks::asked_places(function, &shared.module.structs),
         yields: Vec::new(),
         loops: Vec::new(),
         returns_in_loop: false,
@@ -345,7 +341,11 @@ impl<'a> Translator<'a> {
                     && self.plan.form(result) == Form::Variable
                 {
                     self.prelude.ty(self.function.ty(result), self.structs());
-                    out.push(Stmt::SharedArray(self.variables.of(result)));
+                    let var = self.variables.of(result);
+                    let ty = self.vars[var.0 as usize].declaration("", true, self.structs());
+                    let places = self.asked_places.as_ref();
+                    let part = places.and_then(|at| Part::of(result, ty, at, self.function, self.structs()));
+                    out.push(Stmt::SharedArray(var, part));
                 }
                 Ok(())
             }
@@ -767,26 +767,5 @@ fn quoted(text: &str) -> String {
         }
     }
     out.push('"');
-    out
-}
-
-/// The C++ type of a parameter or variable with its name: `float *x`, `float (&x)[4]`.
-pub fn declare(data: &VarData, name: &str, is_param: bool, structs: &StructTable) -> String {
-    let mut out = String::with_capacity(16 + name.len());
-    write_type(&mut out, data.ty, structs);
-    out.push_str(if data.by_reference && !matches!(data.ty, Type::Local(_)) { " &" } else { " " });
-    match data.ty {
-        Type::Local(_) if is_param => {
-            for part in ["(&", name, ")"] {
-                out.push_str(part);
-            }
-        }
-        _ => out.push_str(name),
-    }
-    if let Type::Local(local) = data.ty {
-        for extent in &local.shape[..usize::from(local.ndim).min(4)] {
-            out.push_str(&format!("[{extent}]"));
-        }
-    }
     out
 }

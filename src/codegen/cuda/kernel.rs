@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use super::function::{Body, Fault, VarData, declare, translate};
+use super::function::{Body, Fault, translate};
 use super::plain::{self, Argument, Entry};
 use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
-use super::types::{identifier, type_name};
-use super::{TextContext, declarations, names, print, shape};
+use super::types::{VarData, identifier, type_name};
+use super::{TextContext, block_memory, declarations, names, print, shape};
 use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
 use crate::ids::IdList;
@@ -30,7 +30,7 @@ impl print::Variables for Named<'_> {
     }
 
     fn declaration(&self, var: Var) -> String {
-        declare(&self.vars[var.0 as usize], self.name(var), false, self.structs)
+        self.vars[var.0 as usize].declaration(self.name(var), false, self.structs)
     }
 }
 
@@ -76,7 +76,7 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
         .params
         .iter()
         .chain(&body.outs)
-        .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
+        .map(|&var| body.vars[var.0 as usize].declaration(&names[var.0 as usize], true, structs))
         .collect();
     let doc = doc(shared, function);
     let text = match body.thread {
@@ -191,10 +191,10 @@ fn default_statement(
 }
 
 /// What a reader should know before the first line of an entry that kc made.
-fn heading(function: &Function, has_defaults: bool) -> String {
+fn heading(function: &Function, has_defaults: bool, launches: Vec<String>) -> String {
     let kernel = &function.source_name;
     let mut lines = match function.phase {
-        Phase::Forward => return String::new(),
+        Phase::Forward => Vec::new(),
         Phase::Augmented => {
             vec![format!("`{kernel}`, and a log of what its gradient needs and the launch overwrites.")]
         }
@@ -208,6 +208,7 @@ fn heading(function: &Function, has_defaults: bool) -> String {
             lines
         }
     };
+    lines.extend(launches);
     for buffer in &function.tape {
         let name = function.param_name(buffer.param as usize);
         let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slot{})", if n == 1 { "" } else { "s" }));
@@ -237,6 +238,11 @@ fn replace_returns(list: &mut [Stmt]) {
     }
 }
 
+/// Whether a tile is a part of the memory that launches ask for.
+fn has_part(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::SharedArray(_, Some(_))) || stmt.bodies().iter().any(|body| body.iter().any(has_part))
+}
+
 fn kernel(
     function: &Function,
     body: &Body,
@@ -250,15 +256,19 @@ fn kernel(
     let (task, launch) = (&named.names[task.0 as usize], &named.names[launch.0 as usize]);
     let mut all = vec![format!("launch_bounds {launch}")];
     all.extend_from_slice(params);
-    let mut out = heading(function, !defaults.is_empty());
-    let leading = body.stmts.iter().take_while(|stmt| matches!(stmt, Stmt::SharedArray(_) | Stmt::At(_))).count();
-    let last = body.stmts[..leading].iter().rposition(|stmt| matches!(stmt, Stmt::SharedArray(_)));
+    let mut out = heading(function, !defaults.is_empty(), block_memory::launches(function, named.structs));
+    let takes_parts = body.stmts.iter().any(has_part);
+    let leading = body.stmts.iter().take_while(|stmt| matches!(stmt, Stmt::SharedArray(..) | Stmt::At(_))).count();
+    let last = body.stmts[..leading].iter().rposition(|stmt| matches!(stmt, Stmt::SharedArray(..)));
     let arrays = last.filter(|_| !body.returns_in_loop).map_or(0, |last| last + 1);
     let (arrays, stmts) = body.stmts.split_at(arrays);
     if body.returns_in_loop {
         let mut thread_params = vec![format!("size_t {task}")];
         thread_params.extend_from_slice(&all);
         out.push_str(&signature(&format!("static __device__ void {name}_thread"), &thread_params, true));
+        if takes_parts {
+            print::line(&mut out, 1, &block_memory::declaration());
+        }
         print::statements(&mut out, &body.stmts, 1, named);
         out.push_str("}\n\n");
     }
@@ -267,6 +277,9 @@ fn kernel(
     out.push_str(&signature(&format!("extern \"C\" __global__ void{bounds} {entry}"), &all, false));
     if let Some(threads) = threads {
         print::line(&mut out, 1, &format!("if (blockDim.x != {threads}) __trap();"));
+    }
+    if takes_parts && !body.returns_in_loop {
+        print::line(&mut out, 1, &block_memory::declaration());
     }
     print::statements(&mut out, arrays, 1, named);
     print::statements(&mut out, defaults, 1, named);
@@ -310,7 +323,7 @@ fn plain_kernel(
         }
         Argument::Value(n) => {
             let var = body.params[n as usize];
-            declare(&body.vars[var.0 as usize], &name(var), true, named.structs)
+            body.vars[var.0 as usize].declaration(&name(var), true, named.structs)
         }
         Argument::Extent(n, dim) => {
             format!("int {}", scope.extents.get(&(n, dim)).map_or(String::new(), |&var| name(var)))
@@ -320,7 +333,7 @@ fn plain_kernel(
         }
     });
     let params: Vec<String> = params.collect();
-    let mut out = heading(function, false);
+    let mut out = heading(function, false, Vec::new());
     let entry = shared.plain_name(id);
     out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &params, false));
     plain::head(scope, &name).iter().for_each(|line| print::line(&mut out, 1, line));

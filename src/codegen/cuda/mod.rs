@@ -12,6 +12,7 @@
 //! not to (`--fmad=false`). Indices are not checked. A `for` whose end is within one step of the largest number of its
 //! index type may overflow, unless its step is 1 or -1.
 
+mod block_memory;
 mod composite;
 mod constants;
 mod declarations;
@@ -45,7 +46,7 @@ use crate::codegen::blocks;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{FuncId, Function, Module, Phase, ResultRole};
-use crate::passes::block_threads::{MOST_BYTES, Tensor};
+use crate::passes::block_threads::Tensor;
 use constants::Constants;
 use effects::FunctionEffects;
 use function::Fault;
@@ -67,14 +68,27 @@ pub enum Abi {
     Plain,
 }
 
-/// What the text says about itself.
-#[derive(Clone, Debug, Default)]
+/// What the text says about itself, and where it can run.
+#[derive(Clone, Debug)]
 pub struct CudaOptions {
     /// The name of the source file, for the comment at the head; no path that differs from machine to machine.
     pub source_name: String,
     /// What the source says beside its code.
     pub remarks: Remarks,
     pub abi: Abi,
+    /// Bytes of shared memory that a block may have.
+    pub shared: u64,
+}
+
+impl Default for CudaOptions {
+    fn default() -> CudaOptions {
+        CudaOptions {
+            source_name: String::new(),
+            remarks: Remarks::default(),
+            abi: Abi::Warp,
+            shared: blocks::DEFAULT_BYTES,
+        }
+    }
 }
 
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
@@ -146,7 +160,9 @@ impl<'a> Printer<'a> {
     }
 
     fn print(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
-        match blocks::shared(self.module, kernels, Tensor::NONE, MOST_BYTES).map_err(|error| Box::new(error.into()))? {
+        match blocks::shared(self.module, kernels, Tensor::NONE, options.shared)
+            .map_err(|error| Box::new(error.into()))?
+        {
             Cow::Borrowed(_) => self.text(kernels, options),
             Cow::Owned(module) => {
                 let marked = self.marked;

@@ -7,10 +7,10 @@ use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 use super::TextContext;
-use super::function::{Body, VarData};
+use super::function::Body;
 use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
-use super::types::{identifier, is_reserved, type_name};
+use super::types::{VarData, identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
 use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId};
@@ -324,7 +324,7 @@ impl<'a> Namer<'a> {
             match stmt {
                 Stmt::Declare(var)
                 | Stmt::LocalArray(var)
-                | Stmt::SharedArray(var)
+                | Stmt::SharedArray(var, _)
                 | Stmt::Assign { var, declare: true, .. } => self.name(*var),
                 Stmt::For { var, body, .. } => {
                     let before = self.declared.len();

@@ -380,7 +380,8 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
     match stmt {
         Stmt::Declare(var) => line(out, level, &format!("{};", vars.declaration(*var))),
         Stmt::LocalArray(var) => line(out, level, &format!("{} = {{}};", vars.declaration(*var))),
-        Stmt::SharedArray(var) => line(out, level, &format!("__shared__ {};", vars.declaration(*var))),
+        Stmt::SharedArray(var, None) => line(out, level, &format!("__shared__ {};", vars.declaration(*var))),
+        Stmt::SharedArray(var, Some(part)) => line(out, level, &part.declaration(vars.name(*var))),
         Stmt::Assign { var, value, declare: true } => written(out, level, |out| {
             out.push_str(&vars.declaration(*var));
             out.push_str(" = ");

@@ -84,7 +84,7 @@ pub fn unary(op: UnaryOp, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
         UnaryOp::BitNot => narrow(s, Expr::prefix("~", a), prelude),
         UnaryOp::Abs if s.is_float() => math_call("fabs", s, vec![a], prelude),
         UnaryOp::Abs if s.is_signed_int() => narrow(s, Expr::call("abs", [a]), prelude),
-        UnaryOp::Abs => a,
+        UnaryOp::Abs | UnaryOp::Tf32 => a,
         UnaryOp::Sqrt => math_call("sqrt", s, vec![a], prelude),
         UnaryOp::Floor => math_call("floor", s, vec![a], prelude),
         UnaryOp::Ceil => math_call("ceil", s, vec![a], prelude),

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::block_memory::Part;
 use crate::source::Span;
 
 /// A mutable variable of the printed function.
@@ -134,8 +135,8 @@ pub enum Stmt {
     },
     /// `float buffer[4][4] = {};` (the extents are part of the variable's type).
     LocalArray(Var),
-    /// `__shared__ float tile[4][4];`
-    SharedArray(Var),
+    /// `__shared__ float tile[4][4];`, or a part of the memory that launches ask for.
+    SharedArray(Var, Option<Part>),
     /// `target = value;`
     Store {
         target: Expr,
@@ -385,7 +386,7 @@ impl Stmt {
         match self {
             Stmt::Declare(_)
             | Stmt::LocalArray(_)
-            | Stmt::SharedArray(_)
+            | Stmt::SharedArray(..)
             | Stmt::Break
             | Stmt::Continue
             | Stmt::Return(None)

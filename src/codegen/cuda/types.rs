@@ -151,7 +151,8 @@ pub fn is_reserved(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "INFINITY", "NAN", "NULL", "alignas", "alignof", "and", "and_eq", "array1", "array2", "array3", "array4",
         "asm", "assert", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin", "atomicOr",
-        "atomicSub", "atomicXor", "auto", "bfloat16", "bitand", "bitor", "blockDim", "blockIdx", "bool", "break",
+        "atomicSub", "atomicXor", "auto", "bfloat16", "bitand", "bitor", "blockDim", "blockIdx", "block_memory", "bool",
+        "break",
         "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield",
         "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype",
         "default", "delete", "dim3", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern",
@@ -198,6 +199,38 @@ pub fn is_type_name(name: &str) -> bool {
     };
     let plain = |stem: &str| name.strip_prefix(stem).is_some_and(is_suffix);
     numbered("vec") || numbered("mat") || plain("quat") || plain("transform")
+}
+
+/// A variable of the text.
+pub struct VarData {
+    pub ty: Type,
+    /// The name it should have.
+    pub hint: String,
+    /// A parameter taken by reference.
+    pub by_reference: bool,
+}
+
+impl VarData {
+    /// The C++ type of a parameter or variable with its name: `float *x`, `float (&x)[4]`.
+    pub fn declaration(&self, name: &str, is_param: bool, structs: &StructTable) -> String {
+        let mut out = String::with_capacity(16 + name.len());
+        write_type(&mut out, self.ty, structs);
+        out.push_str(if self.by_reference && !matches!(self.ty, Type::Local(_)) { " &" } else { " " });
+        match self.ty {
+            Type::Local(_) if is_param => {
+                for part in ["(&", name, ")"] {
+                    out.push_str(part);
+                }
+            }
+            _ => out.push_str(name),
+        }
+        if let Type::Local(local) = self.ty {
+            for extent in &local.shape[..usize::from(local.ndim).min(4)] {
+                out.push_str(&format!("[{extent}]"));
+            }
+        }
+        out
+    }
 }
 
 #[cfg(test)]

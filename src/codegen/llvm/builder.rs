@@ -24,6 +24,9 @@ pub use inkwell::{AtomicRMWBinOp, FloatPredicate, IntPredicate};
 use super::effort::Size;
 use super::ffi::{self, SyncScope};
 
+/// The address space of memory that the threads of a block share.
+const SHARED_MEMORY: u16 = 3;
+
 /// A scalar, a vector, or the struct of a function's results.
 pub type Val<'ctx> = inkwell::values::BasicValueEnum<'ctx>;
 
@@ -230,29 +233,33 @@ impl<'ctx> Llvm<'ctx> {
     /// Memory that the threads of a block share; the address is generic. The first that has a name keeps it, the others get
     /// numbers.
     pub fn shared(&self, name: &str, size: u64, align: u32) -> Val<'ctx> {
-        const SHARED: u16 = 3;
         let ty = self.context.i8_type().array_type(size.max(1) as u32);
         let numbered = (2..).map(|n| format!("{name}_{n}"));
         let free =
             std::iter::once(name.to_string()).chain(numbered).find(|name| self.module.get_global(name).is_none());
-        let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED)), free.as_deref().unwrap_or(name));
+        let global =
+            self.module.add_global(ty, Some(AddressSpace::from(SHARED_MEMORY)), free.as_deref().unwrap_or(name));
         global.set_initializer(&ty.get_undef());
         global.set_linkage(Linkage::Internal);
         global.set_alignment(align);
-        global.as_pointer_value().const_address_space_cast(self.context.ptr_type(AddressSpace::default())).into()
+        self.generic(global)
     }
 
     /// The shared memory that launches ask for; the address is generic.
     pub fn asked_shared(&self, align: u32) -> Val<'ctx> {
-        const SHARED: u16 = 3;
         const NAME: &str = "block_memory";
         let global = self.module.get_global(NAME).unwrap_or_else(|| {
             let ty = self.context.i8_type().array_type(0);
-            let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED)), NAME);
+            let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED_MEMORY)), NAME);
             global.set_linkage(Linkage::External);
             global.set_alignment(align);
             global
         });
+        self.generic(global)
+    }
+
+    /// The generic address of memory that is in a space of its own.
+    fn generic(&self, global: GlobalValue<'ctx>) -> Val<'ctx> {
         global.as_pointer_value().const_address_space_cast(self.context.ptr_type(AddressSpace::default())).into()
     }
 

@@ -31,9 +31,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Target::Host { .. } => self.ll.alloca(self.entry, size, align),
             Target::Nvptx { .. } => {
                 let (ll, function) = (self.ll, frame.function);
-                if let Some(used) = &mut self.asked_shared {
-                    let at = *used;
-                    *used += size.next_multiple_of(u64::from(align));
+                if let Some(&at) = self.asked_places.as_ref().and_then(|places| places.get(&array)) {
                     return smallvec![ll.offset_by(ll.asked_shared(align), at)];
                 }
                 let own = function.values[array].name.as_deref().unwrap_or("tile");

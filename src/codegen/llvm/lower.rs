@@ -22,7 +22,7 @@ use super::library::Library;
 use super::ops::Ops;
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
-use crate::ids::{Id, IdSet};
+use crate::ids::{Id, IdMap, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, Check, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -272,8 +272,8 @@ pub struct Lower<'s, 'a, 'ctx> {
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
-    /// How much is in use of the shared memory that launches ask for, in a kernel that takes it.
-    pub asked_shared: Option<u64>,
+    /// Where arrays of the block begin in the shared memory that launches ask for, in a kernel that takes it.
+    pub asked_places: Option<IdMap<ValueId, u64>>,
     /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets them.
     pub block_sums: Option<BlockSums<'ctx>>,
     call_large: bool,
@@ -360,7 +360,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             lanes: None,
             copies: None,
             aligned: IdSet::default(),
-            asked_shared: None,
+            asked_places: None,
             block_sums: None,
             call_large: inside_callee,
         }

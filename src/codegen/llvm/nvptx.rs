@@ -42,7 +42,7 @@ pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: 
         return Ok(0);
     }
     let shared = blocks::shared(module, &[kernel], options.tensor(), options.arch.shared)?;
-    Ok(blocks::asked_bytes(&shared.functions[kernel], &shared.structs).unwrap_or(0) as u32)
+    Ok(blocks::Memory::of(&shared.functions[kernel], &shared.structs).asked as u32)
 }
 
 /// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs about 2 ms of its own: as
@@ -411,7 +411,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    lower.asked_shared = blocks::asked_bytes(function, &ir.structs).map(|_| 0);
+    lower.asked_places = blocks::asked_places(function, &ir.structs);
     if !function.by_block {
         lower.block_sums = Some(BlockSums::default());
     }

@@ -240,7 +240,7 @@ impl<'ctx> Ops<'_, 'ctx> {
             UnaryOp::Not | UnaryOp::BitNot => ll.not(a),
             UnaryOp::Abs if float => self.fabs(a),
             UnaryOp::Abs if s.is_signed_int() => ll.intrinsic("llvm.abs", &[ll.ty(a)], &[a, ll.bool(false)]),
-            UnaryOp::Abs => a,
+            UnaryOp::Abs | UnaryOp::Tf32 => a,
             UnaryOp::Sqrt => self.narrow(s, self.float_intrinsic("llvm.sqrt", &[a])),
             UnaryOp::Floor => self.float_intrinsic("llvm.floor", &[a]),
             UnaryOp::Ceil => self.float_intrinsic("llvm.ceil", &[a]),

@@ -58,12 +58,7 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
 /// A line for each product of tiles: what computes it on a GPU.
 fn products(module: &Module, kernel: FuncId, tensor: Tensor, text: &mut String) {
     for product in block_threads::products(module, kernel, tensor) {
-        let ([rows, columns, inner], [a, b]) = (product.size, product.factors);
-        let how = match product.by {
-            Ok(unit) => format!("tensor cores of sm_{}, as {}", tensor.arch, unit.name()),
-            Err(why) => format!("chains of fma, because {why}"),
-        };
-        let _ = writeln!(text, "  product {rows} x {columns} x {inner}, {} by {}: {how}", a.name(), b.name());
+        let _ = writeln!(text, "  product {}", product.words(tensor));
     }
 }
 

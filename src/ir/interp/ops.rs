@@ -16,7 +16,7 @@ macro_rules! each {
     };
     (UnaryOp, $of:expr, $name:ident => $body:expr) => {
         each!($of, $name => $body, UnaryOp:
-            Neg Not BitNot Abs Sqrt Floor Ceil Trunc RoundEven Round PopCount LeadingZeros)
+            Neg Not BitNot Abs Sqrt Floor Ceil Trunc RoundEven Round PopCount LeadingZeros Tf32)
     };
     (BinaryOp, $of:expr, $name:ident => $body:expr) => {
         each!($of, $name => $body, BinaryOp:

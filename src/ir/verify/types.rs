@@ -43,6 +43,7 @@ fn unary_has(op: UnaryOp, s: Scalar) -> bool {
         UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::RoundEven | UnaryOp::Round => {
             s.is_float()
         }
+        UnaryOp::Tf32 => s == Scalar::F32,
     }
 }
 

@@ -17,7 +17,7 @@ mod unloaded;
 
 use std::borrow::Cow;
 
-use super::block_threads::{Tensor, fill, has_tiles, plan};
+use super::block_threads::{Tensor, fill, has_tiles, plan, products};
 use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
@@ -43,6 +43,7 @@ pub fn alone<'m>(module: &'m Module, kernels: &[FuncId]) -> Cow<'m, Module> {
 fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function> {
     let mut function = module.functions[id].clone();
     inline::run(&mut function, module, &|callee| has_tiles(&module.functions[callee])).ok()?;
+    products::forget_tf32(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
     set_whole(&mut function, effects);
     unloaded::run(&mut function, effects);

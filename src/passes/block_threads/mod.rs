@@ -45,7 +45,7 @@ mod join;
 mod needed;
 mod own;
 pub(super) mod plan;
-mod products;
+pub(super) mod products;
 mod registers;
 mod rows;
 mod same;
@@ -60,7 +60,9 @@ use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
-use crate::ir::{BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Unit, ValueId};
+use crate::ir::{
+    BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Part, Phase, Product, UnaryOp, Unit, ValueId,
+};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -99,18 +101,68 @@ pub struct Multiplied {
     /// Rows and columns of the result, and the length of the sums.
     pub size: [u32; 3],
     pub factors: [Scalar; 2],
+    /// The program allows less than `float32`, with `precision="tf32"`.
+    pub tf32: bool,
     /// The instruction, or why there is none.
     pub by: Result<Unit, String>,
 }
 
+impl Multiplied {
+    /// What a person reads: `32 x 32 x 16, float16 by float16: tensor cores of sm_90, as f16, in patches of 16 x 16`.
+    pub fn words(&self, tensor: Tensor) -> String {
+        let ([rows, columns, inner], [a, b]) = (self.size, self.factors);
+        let how = match &self.by {
+            Ok(unit) => {
+                let product = Product { part: Part::Add, unit: *unit, size: self.size, turned: [false; 2] };
+                let ([row, column, _], [down, across]) = (unit.fragment(), product.patch());
+                let asked = if self.tf32 { ", by its `precision`" } else { "" };
+                let patch = format!("in patches of {} x {}", row * down, column * across);
+                format!("tensor cores of sm_{}, as {}{asked}, {patch}", tensor.arch, unit.name())
+            }
+            Err(why) => format!("chains of fma, because {why}"),
+        };
+        format!("{rows} x {columns} x {inner}, {} by {}: {how}", a.name(), b.name())
+    }
+}
+
 /// The products of a kernel, as far as it has a form for the threads of a block.
 pub fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<Multiplied> {
+    whole(module, kernel, &effects(module)).map_or_else(|_| Vec::new(), |function| multiplied(&function, tensor))
+}
+
+/// The products of a kernel that are computed in `float32` though the program allows less, and why, but for those whose sizes have no
+/// instruction: of these the checker knows.
+pub fn precision_kept(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<(Span, String)> {
+    let is_marked = |inst: &Inst| matches!(inst.op, Op::Unary(UnaryOp::Tf32, _));
+    let any = || module.functions.values().any(|function| function.has(is_marked));
+    // Of a gradient that is as it is: its products have other sizes, and what it logs stands among them.
+    let asked = module.functions[kernel].phase == Phase::Forward && tensor.cores != TensorCores::Off && any();
+    if !asked {
+        return Vec::new();
+    }
     let Ok(function) = whole(module, kernel, &effects(module)) else { return Vec::new() };
+    let made = multiplied(&function, tensor);
+    let mut marked: Vec<Span> = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if is_marked(inst) && !marked.contains(&inst.span) {
+            marked.push(inst.span);
+        }
+    });
+    let why = |span: Span| {
+        let mut all = made.iter().filter(|product| product.span == span).peekable();
+        let unknown = all.peek().is_none().then(|| "it is no product of whole tiles".to_string());
+        let fits = |product: &&Multiplied| Unit::Tf32.fits(product.size);
+        unknown.or_else(|| all.filter(fits).find_map(|product| product.by.clone().err()))
+    };
+    marked.into_iter().filter_map(|span| Some((span, why(span)?))).collect()
+}
+
+fn multiplied(function: &Function, tensor: Tensor) -> Vec<Multiplied> {
     let mut made = Vec::new();
     function.walk(function.entry, &mut |id, inst| {
-        if let Some(found) = products::find(&function, id) {
+        if let Some(found) = products::find(function, id) {
             let by = found.unit(tensor);
-            made.push(Multiplied { span: inst.span, size: found.size, factors: found.factors, by });
+            made.push(Multiplied { span: inst.span, size: found.size, factors: found.factors, tf32: found.tf32, by });
         }
     });
     made
@@ -124,6 +176,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         None => plan::plan(&function, effects, tensor),
     };
     let mut shared = deal::deal(&mut function, effects, &plans);
+    products::forget_tf32(&mut function);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
         ahead::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);

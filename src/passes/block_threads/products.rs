@@ -10,7 +10,7 @@ use super::tensor::Tensor;
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, Unit, ValueDef, ValueId, Values};
+use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, UnaryOp, Unit, ValueDef, ValueId, Values};
 use crate::passes::loops::trips;
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, Scalar, Type};
@@ -24,12 +24,14 @@ pub(in crate::passes) struct Found {
     pub turned: [bool; 2],
     pub size: [u32; 3],
     pub factors: [Scalar; 2],
+    /// Factors may be rounded to TensorFloat-32.
+    pub tf32: bool,
     sums: Scalar,
 }
 
 impl Found {
     pub fn unit(&self, tensor: Tensor) -> Result<Unit, String> {
-        tensor.unit(self.factors, self.sums, self.size)
+        tensor.unit(self.factors, self.sums, self.size, self.tf32)
     }
 
     /// Whether all of `c` is added to.
@@ -77,6 +79,8 @@ struct Place {
     array: ValueId,
     scalar: Scalar,
     at: [usize; 2],
+    /// What is read may be rounded to TensorFloat-32.
+    tf32: bool,
 }
 
 impl<'a> Nest<'a> {
@@ -103,7 +107,7 @@ impl<'a> Nest<'a> {
             for &id in &function.blocks[level.body].insts {
                 match &function.insts[id].op {
                     Op::Const(_) | Op::Zero | Op::Cast(_) | Op::Fma(..) | Op::Yield(_) => {}
-                    Op::Binary(BinaryOp::Add | BinaryOp::Mul, ..) => {}
+                    Op::Binary(BinaryOp::Add | BinaryOp::Mul, ..) | Op::Unary(UnaryOp::Tf32, _) => {}
                     Op::For { .. } if depth < 2 => {}
                     Op::Load(_) => nest.loads.push((level.body, id)),
                     Op::Store { .. } => nest.stores.push((level.body, id)),
@@ -123,7 +127,8 @@ impl<'a> Nest<'a> {
         let at = [level(access.indices.first()?)?, level(access.indices.get(1)?)?];
         let inside = at.iter().zip(ty.extents()).all(|(&level, &extent)| self.loops[level].trips <= extent);
         let made_outside = !matches!(self.function.values[access.array].def, ValueDef::Param(..));
-        (whole && inside && made_outside && at[0] != at[1]).then_some(Place { array: access.array, scalar, at })
+        let fits = whole && inside && made_outside && at[0] != at[1];
+        fits.then_some(Place { array: access.array, scalar, at, tf32: false })
     }
 
     fn op(&self, value: ValueId) -> Option<&Op> {
@@ -144,9 +149,13 @@ impl<'a> Nest<'a> {
 
     /// An element that was read, perhaps made wider.
     fn factor(&self, value: ValueId) -> Option<Place> {
+        let (value, tf32) = match self.op(value) {
+            Some(&Op::Unary(UnaryOp::Tf32, of)) => (of, true),
+            _ => (value, false),
+        };
         let from = self.before_cast(value);
         let Some(Op::Load(access)) = self.op(from) else { return None };
-        let place = self.place(access)?;
+        let place = Place { tf32, ..self.place(access)? };
         // Made narrower it would be another number.
         (place.scalar == self.scalar(value)? || place.scalar.size() < self.scalar(value)?.size()).then_some(place)
     }
@@ -245,6 +254,7 @@ pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
         turned: [a.at[0] == inner, b.at[1] == inner],
         size,
         factors: [a.scalar, b.scalar],
+        tf32: a.tf32 || b.tf32,
         sums,
     })
 }
@@ -456,6 +466,24 @@ fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
     Some(Reverse { loops: nest.loops, result, sums, first, second })
 }
 
+/// Forgets which factors may be rounded: products that are computed by instructions are known, and to all else it says nothing.
+pub(in crate::passes) fn forget_tf32(function: &mut Function) {
+    let of = |function: &Function, value: ValueId| match function.def(value).map(|inst| &inst.op) {
+        Some(&Op::Unary(UnaryOp::Tf32, of)) => Some(of),
+        _ => None,
+    };
+    let ids: Vec<InstId> = function.insts.ids().collect();
+    for id in ids {
+        let mut op = std::mem::replace(&mut function.insts[id].op, Op::Zero);
+        op.for_each_operand_mut(|value| {
+            while let Some(before) = of(function, *value) {
+                *value = before;
+            }
+        });
+        function.insts[id].op = op;
+    }
+}
+
 /// Parts reversed products into one for each factor. Returns whether there were any.
 pub(super) fn part(function: &mut Function) -> bool {
     let mut found: IdMap<InstId, Reverse> = IdMap::default();
@@ -481,7 +509,8 @@ impl Reverse {
         let &Reverse { loops: [i, l, j], result, sums, .. } = self;
         let wide = |b: &mut Builder, place: &Place, at: [ValueId; 3]| {
             let read = place.read(b, at);
-            b.cast(read, sums)
+            let read = b.cast(read, sums);
+            if place.tf32 { b.unary(UnaryOp::Tf32, read) } else { read }
         };
         if let Some((adjoint, factor)) = self.first {
             each(b, i, &[], |b, i, _| {

@@ -60,8 +60,8 @@ impl Tensor {
         })
     }
 
-    /// What multiplies elements of these types, to be added up in `sums`; or why nothing does.
-    pub(super) fn unit(self, [a, b]: [Scalar; 2], sums: Scalar, size: [u32; 3]) -> Result<Unit, String> {
+    /// What multiplies elements of these types, to be added up in `sums`; or why nothing does. `tf32`: `float32` may be rounded.
+    pub(super) fn unit(self, [a, b]: [Scalar; 2], sums: Scalar, size: [u32; 3], tf32: bool) -> Result<Unit, String> {
         if self.cores == TensorCores::Off {
             return Err("tensor cores are off".into());
         }
@@ -73,19 +73,22 @@ impl Tensor {
             (Scalar::F64, Scalar::F64, Scalar::F64) => (Unit::F64, 80),
             // Both are whole in TensorFloat-32.
             (a, b, Scalar::F32) if is_half(a) && is_half(b) => (Unit::Tf32, 80),
-            (_, _, Scalar::F32) if self.cores == TensorCores::Tf32 => (Unit::Tf32, 80),
+            (_, _, Scalar::F32) if tf32 || self.cores == TensorCores::Tf32 => (Unit::Tf32, TF32),
             (a, b, Scalar::F32) if is_half(a) || is_half(b) => (Unit::Tf32Pair, 80),
-            (_, _, Scalar::F32) => return Err("float32 would lose bits (tensor cores `tf32` round them)".into()),
+            (_, _, Scalar::F32) => {
+                return Err("float32 would lose bits (`--tensor-cores tf32` and `precision=\"tf32\"` round it)".into());
+            }
             _ => return Err(format!("no instruction multiplies {} and {}", a.name(), b.name())),
         };
-        let ([row, column, _], [m, n, k]) = (unit.fragment(), size);
+        if self.arch < least && unit == Unit::Tf32 && a == Scalar::F32 {
+            return Err(format!("sm_{} has no instructions for TensorFloat-32", self.arch));
+        }
         if self.arch < least {
             return Err(format!("sm_{} has no instruction for {} and {}", self.arch, a.name(), b.name()));
         }
-        if !unit.fits(size) {
-            let step = if matches!(unit, Unit::F64) { 4 } else { 8 };
-            return Err(format!("{m} x {n} x {k} is not made of parts of {row} x {column} x {step}"));
+        match unit.misfit(size) {
+            Some(why) => Err(why),
+            None => Ok(unit),
         }
-        Ok(unit)
     }
 }
