@@ -51,7 +51,9 @@ extern "C" __global__ void scans_cuda_kernel_forward(launch_bounds dim, array2<f
             }
         }
         for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
-            sums[k / 120][k % 120] = 0.0f;
+            int row = k / 120;
+            int column = k % 120;
+            sums[row][column] = 0.0f;
         }
         int product_2 = i * 60;
         __syncthreads();
@@ -98,8 +100,8 @@ extern "C" __global__ void scans_cuda_kernel_backward(
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         int product = i * 60;
-        bool bits = product >= 0 && product <= x.shape[0] - 60 && 0 <= x.shape[1] - 120;
-        if (bits) {
+        bool test = product >= 0 && product <= x.shape[0] - 60 && 0 <= x.shape[1] - 120;
+        if (test) {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
@@ -117,7 +119,9 @@ extern "C" __global__ void scans_cuda_kernel_backward(
             }
         }
         for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
-            sums[k / 120][k % 120] = 0.0f;
+            int row = k / 120;
+            int column = k % 120;
+            sums[row][column] = 0.0f;
         }
         int product_2 = i * 60;
         __syncthreads();
@@ -129,10 +133,14 @@ extern "C" __global__ void scans_cuda_kernel_backward(
             }
         }
         for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
-            adj_block_memory[k / 120][k % 120] = 0.0f;
+            int row = k / 120;
+            int column = k % 120;
+            adj_block_memory[row][column] = 0.0f;
         }
         for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
-            adj_sums[k / 120][k % 120] = 0.0f;
+            int row = k / 120;
+            int column = k % 120;
+            adj_sums[row][column] = 0.0f;
         }
         __syncthreads();
         if (product_2 >= 0 && product_2 <= y.shape[0] - 60 && 0 <= y.shape[1] - 120) {
@@ -181,7 +189,7 @@ extern "C" __global__ void scans_cuda_kernel_backward(
             }
         }
         __syncthreads();
-        if (bits) {
+        if (test) {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
