@@ -8,30 +8,39 @@
 
 
 @func
-def _fourier_turns(turns: Array[Float, 2], n: int32):
-    """Cosines and sines of `k` parts of a turn in `n`. The angle is within an eighth of a turn of a whole number of quarters."""
+def _fourier_angle(k: int32, quarter: int32, n: int32, like: Float) -> Float:
+    """The angle of `k` parts of a turn in `n` without the nearest whole number of quarters, as a number of the type of `like`."""
     # A quarter of a turn over n, with what is lost when it is rounded.
     high = Float(1.5707963267948966)
     low = Float(float64(1.5707963267948966) - float64(high)) + Float(6.123233995736766e-17)
     part = high / Float(n)
     rest = (_fma(-part, Float(n), high) + low) / Float(n)
-    for k in range(turns.shape[1]):
-        quarter = (8 * k + n) // (2 * n)
-        steps = Float(4 * k - quarter * n)
-        angle = _fma(steps, part, steps * rest)
-        c = _cos_near(angle)
-        s = _sin_near(angle)
-        odd = (quarter & 1) == 1
-        x = where(odd, s, c)
-        y = where(odd, c, s)
-        turns[0, k] = where(((quarter + 1) & 2) == 0, x, -x)
-        turns[1, k] = where((quarter & 2) == 0, y, -y)
+    steps = Float(4 * k - quarter * n)
+    return _fma(steps, part, steps * rest)
+
+
+@func
+def _fourier_cos(k: int32, n: int32, like: Float) -> Float:
+    """The cosine of `k` parts of a turn in `n`. Its angle is found without rounding errors but its own."""
+    quarter = (8 * k + n) // (2 * n)
+    angle = _fourier_angle(k, quarter, n, like)
+    c = where((quarter & 1) == 1, _sin_near(angle), _cos_near(angle))
+    return where(((quarter + 1) & 2) == 0, c, -c)
+
+
+@func
+def _fourier_sin(k: int32, n: int32, like: Float) -> Float:
+    """The sine of `k` parts of a turn in `n`."""
+    quarter = (8 * k + n) // (2 * n)
+    angle = _fourier_angle(k, quarter, n, like)
+    s = where((quarter & 1) == 1, _cos_near(angle), _sin_near(angle))
+    return where((quarter & 2) == 0, s, -s)
 
 
 @func
 def _fourier_2(
     re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2],
-    turns: Array[Float, 2], lines: int32, stride: int32,
+    lines: int32, stride: int32,
 ):
     m = re.shape[1] // (2 * stride)
     for row in range(lines):
@@ -45,8 +54,8 @@ def _fourier_2(
                 next_re[row, to] = re[row, a] + re[row, b]
                 next_im[row, to] = im[row, a] + im[row, b]
                 if m > 1:
-                    c = turns[0, stride * p]
-                    s = turns[1, stride * p]
+                    c = _fourier_cos(stride * p, re.shape[1], Float(1.0))
+                    s = _fourier_sin(stride * p, re.shape[1], Float(1.0))
                     next_re[row, to + stride] = _fma(x, c, y * s)
                     next_im[row, to + stride] = _fma(y, c, -(x * s))
                 else:
@@ -57,7 +66,7 @@ def _fourier_2(
 @func
 def _fourier_3(
     re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2],
-    turns: Array[Float, 2], lines: int32, stride: int32,
+    lines: int32, stride: int32,
 ):
     m = re.shape[1] // (3 * stride)
     # The sine of a third of a turn.
@@ -82,10 +91,10 @@ def _fourier_3(
                 x2 = mx - dx
                 y2 = my - dy
                 if m > 1:
-                    c = turns[0, stride * p]
-                    s = turns[1, stride * p]
-                    c2 = turns[0, 2 * stride * p]
-                    s2 = turns[1, 2 * stride * p]
+                    c = _fourier_cos(stride * p, re.shape[1], Float(1.0))
+                    s = _fourier_sin(stride * p, re.shape[1], Float(1.0))
+                    c2 = _fourier_cos(2 * stride * p, re.shape[1], Float(1.0))
+                    s2 = _fourier_sin(2 * stride * p, re.shape[1], Float(1.0))
                     next_re[row, to + stride] = _fma(x1, c, y1 * s)
                     next_im[row, to + stride] = _fma(y1, c, -(x1 * s))
                     next_re[row, to + 2 * stride] = _fma(x2, c2, y2 * s2)
@@ -100,7 +109,7 @@ def _fourier_3(
 @func
 def _fourier_4(
     re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2],
-    turns: Array[Float, 2], lines: int32, stride: int32,
+    lines: int32, stride: int32,
 ):
     m = re.shape[1] // (4 * stride)
     for row in range(lines):
@@ -128,10 +137,10 @@ def _fourier_4(
                 x3 = dx - ux
                 y3 = dy - uy
                 if m > 1:
-                    c = turns[0, stride * p]
-                    s = turns[1, stride * p]
-                    c2 = turns[0, 2 * stride * p]
-                    s2 = turns[1, 2 * stride * p]
+                    c = _fourier_cos(stride * p, re.shape[1], Float(1.0))
+                    s = _fourier_sin(stride * p, re.shape[1], Float(1.0))
+                    c2 = _fourier_cos(2 * stride * p, re.shape[1], Float(1.0))
+                    s2 = _fourier_sin(2 * stride * p, re.shape[1], Float(1.0))
                     c3 = _fma(c, c2, -(s * s2))
                     s3 = _fma(s, c2, c * s2)
                     next_re[row, to + stride] = _fma(x1, c, y1 * s)
@@ -152,7 +161,7 @@ def _fourier_4(
 @func
 def _fourier_5(
     re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2],
-    turns: Array[Float, 2], lines: int32, stride: int32,
+    lines: int32, stride: int32,
 ):
     m = re.shape[1] // (5 * stride)
     # Cosine and sine of a fifth and of two fifths of a turn.
@@ -196,14 +205,14 @@ def _fourier_5(
                 x4 = ax - fx
                 y4 = ay - fy
                 if m > 1:
-                    c = turns[0, stride * p]
-                    s = turns[1, stride * p]
-                    c2 = turns[0, 2 * stride * p]
-                    s2 = turns[1, 2 * stride * p]
+                    c = _fourier_cos(stride * p, re.shape[1], Float(1.0))
+                    s = _fourier_sin(stride * p, re.shape[1], Float(1.0))
+                    c2 = _fourier_cos(2 * stride * p, re.shape[1], Float(1.0))
+                    s2 = _fourier_sin(2 * stride * p, re.shape[1], Float(1.0))
                     c3 = _fma(c, c2, -(s * s2))
                     s3 = _fma(s, c2, c * s2)
-                    c4 = turns[0, 4 * stride * p]
-                    s4 = turns[1, 4 * stride * p]
+                    c4 = _fourier_cos(4 * stride * p, re.shape[1], Float(1.0))
+                    s4 = _fourier_sin(4 * stride * p, re.shape[1], Float(1.0))
                     next_re[row, to + stride] = _fma(x1, c, y1 * s)
                     next_im[row, to + stride] = _fma(y1, c, -(x1 * s))
                     next_re[row, to + 2 * stride] = _fma(x2, c2, y2 * s2)
@@ -226,7 +235,7 @@ def _fourier_5(
 @func
 def _fourier_8(
     re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2],
-    turns: Array[Float, 2], lines: int32, stride: int32,
+    lines: int32, stride: int32,
 ):
     m = re.shape[1] // (8 * stride)
     # The cosine of an eighth of a turn.
@@ -291,14 +300,14 @@ def _fourier_8(
                 next_re[row, to] = r0
                 next_im[row, to] = i0
                 if m > 1:
-                    c = turns[0, stride * p]
-                    s = turns[1, stride * p]
-                    c2 = turns[0, 2 * stride * p]
-                    s2 = turns[1, 2 * stride * p]
+                    c = _fourier_cos(stride * p, re.shape[1], Float(1.0))
+                    s = _fourier_sin(stride * p, re.shape[1], Float(1.0))
+                    c2 = _fourier_cos(2 * stride * p, re.shape[1], Float(1.0))
+                    s2 = _fourier_sin(2 * stride * p, re.shape[1], Float(1.0))
                     c3 = _fma(c, c2, -(s * s2))
                     s3 = _fma(s, c2, c * s2)
-                    c4 = turns[0, 4 * stride * p]
-                    s4 = turns[1, 4 * stride * p]
+                    c4 = _fourier_cos(4 * stride * p, re.shape[1], Float(1.0))
+                    s4 = _fourier_sin(4 * stride * p, re.shape[1], Float(1.0))
                     c5 = _fma(c, c4, -(s * s4))
                     s5 = _fma(s, c4, c * s4)
                     c6 = _fma(c2, c4, -(s2 * s4))
@@ -337,11 +346,19 @@ def _fourier_8(
 
 
 @func
+def _fourier_turns(turns: Array[Float, 2], n: int32):
+    """Cosines and sines of `k` parts of a turn in `n`."""
+    for k in range(n):
+        turns[0, k] = _fourier_cos(k, n, Float(1.0))
+        turns[1, k] = _fourier_sin(k, n, Float(1.0))
+
+
+@func
 def _fourier_any(
     re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2],
     turns: Array[Float, 2], lines: int32, stride: int32, radix: int32,
 ):
-    """The sum itself, with all turns there are: both of a term are one."""
+    """The sum itself; both turns of a term are one. `turns` is a table of them, or has too little room for it."""
     n = re.shape[1]
     m = n // (radix * stride)
     for row in range(lines):
@@ -356,7 +373,11 @@ def _fourier_any(
                         a = q + stride * (p + m * k)
                         to = q + stride * (radix * p + j)
                         angle = j * (p + m * k) * stride % n
-                        c = turns[0, angle]
-                        s = turns[1, angle]
+                        if turns.shape[1] == n:
+                            c = turns[0, angle]
+                            s = turns[1, angle]
+                        else:
+                            c = _fourier_cos(angle, n, Float(1.0))
+                            s = _fourier_sin(angle, n, Float(1.0))
                         next_re[row, to] += _fma(re[row, a], c, im[row, a] * s)
                         next_im[row, to] += _fma(im[row, a], c, -(re[row, a] * s))

@@ -13,6 +13,13 @@ use crate::diag::Code;
 use crate::source::Span;
 use crate::types::{Element, Scalar, Type};
 
+/// The lengths of sums that have a pass of their own in the library, those first that come first.
+const PASSES: [u32; 5] = [8, 4, 2, 5, 3];
+
+/// The shared memory that a block of any GPU has, and what of it is left for other tiles of a kernel, in bytes.
+const SHARED_BYTES: u64 = 48 << 10;
+const ELSE_BYTES: u64 = 8 << 10;
+
 impl Body<'_, '_> {
     /// `tile_fft(t)`, `tile_ifft(t)`: each line along the last dimension becomes its transform, without a factor.
     pub(super) fn tile_fft(&mut self, inverse: bool, given: &[Given], span: Span) -> Res<Operand> {
@@ -36,7 +43,9 @@ impl Body<'_, '_> {
         for k in 0..2 {
             let (ty, at, extents) = (tile_type(Element::Scalar(scalar), &lines), tile.at.clone(), extents.clone());
             let at = Rc::new(move |body: &mut Body<'_, '_>, index: &[Expr], sure: bool| {
-                let index = unflatten(&flatten(index, &lines, span), &extents);
+                let (line, last) = index.split_at(1);
+                let index =
+                    [&unflatten(&flatten(line, &lines[..1], span), &extents[..extents.len() - 1])[..], last].concat();
                 let value = at(body, &index, sure)?;
                 Ok(body.part(value, Step::At(k), span))
             });
@@ -45,14 +54,14 @@ impl Body<'_, '_> {
             tiles.push(self.copied(&part, span)?);
         }
         for _ in 0..2 {
-            tiles.push(self.unfilled(Element::Scalar(scalar), &lines, span));
+            tiles.push(self.unfilled(scalar, &lines, span));
         }
         if inverse {
             // The inverse is the transform with real and imaginary parts exchanged, before and behind.
             tiles.swap(0, 1);
             tiles.swap(2, 3);
         }
-        let mut parts = self.passes(Element::Scalar(scalar), lines, tiles, span)?;
+        let mut parts = self.passes(scalar, lines, tiles, span)?;
         if inverse {
             parts.swap(0, 1);
         }
@@ -61,7 +70,8 @@ impl Body<'_, '_> {
         let reads = re.reads.iter().chain(&im.reads).map(|read| super::elements::Read { in_place: false, ..*read });
         let reads = reads.collect();
         let at = Rc::new(move |body: &mut Body<'_, '_>, index: &[Expr], sure: bool| {
-            let index = unflatten(&flatten(index, &extents, span), &lines);
+            let (above, k) = index.split_at(extents.len() - 1);
+            let index = [&unflatten(&flatten(above, &extents[..above.len()], span), &lines[..1])[..], k].concat();
             let parts = vec![(re.at)(body, &index, sure)?, (im.at)(body, &index, sure)?];
             Ok(Expr::new(ExprKind::Construct(parts), element, span))
         });
@@ -69,44 +79,65 @@ impl Body<'_, '_> {
         self.assign_place(place, Operand::Tile(transformed), span)?;
         Ok(Operand::Tuple(Vec::new()))
     }
+
     /// Calls the passes, from the first pair of tiles to the second and back in turns; gives the pair with the transform.
-    fn passes(&mut self, element: Element, [lines, n]: [u32; 2], tiles: Vec<LocalId>, span: Span) -> Res<[LocalId; 2]> {
+    fn passes(&mut self, scalar: Scalar, [lines, n]: [u32; 2], tiles: Vec<LocalId>, span: Span) -> Res<[LocalId; 2]> {
         let (mut from, mut to) = ([tiles[0], tiles[1]], [tiles[2], tiles[3]]);
         let number = |n: u32| {
             let operand = Operand::Const(Constant::untyped(Number::Int(n.into())));
             Given { name: None, operand, span }
         };
-        let passes = radices(n);
-        let turns = self.unfilled(element, &[2, turns(n, &passes)], span);
-        self.work("_fourier_turns", &[turns], &[number(n)], span)?;
+        let mut turns = None;
         let mut stride = 1;
-        for radix in passes {
-            let given = [from[0], from[1], to[0], to[1], turns];
-            match radix {
-                2 | 3 | 4 | 5 | 8 => {
-                    self.work(&format!("_fourier_{radix}"), &given, &[number(lines), number(stride)], span)?
-                }
-                _ => self.work("_fourier_any", &given, &[number(lines), number(stride), number(radix)], span)?,
+        for radix in radices(n) {
+            let mut given = vec![from[0], from[1], to[0], to[1]];
+            let mut numbers = vec![number(lines), number(stride)];
+            let mut function = format!("_fourier_{radix}");
+            if !PASSES.contains(&radix) {
+                function = "_fourier_any".to_string();
+                numbers.push(number(radix));
+                let table = match turns {
+                    Some(table) => table,
+                    None => self.turns(scalar, [lines, n], number(n), span)?,
+                };
+                turns = Some(table);
+                given.push(table);
             }
+            self.work(&function, &given, &numbers, span)?;
             std::mem::swap(&mut from, &mut to);
             stride *= radix;
         }
         Ok(from)
     }
 
+    /// Cosines and sines of all turns, for sums of any length. Where they would take the last shared memory that a block on a GPU
+    /// surely has, there is no room for them.
+    fn turns(&mut self, scalar: Scalar, [lines, n]: [u32; 2], count: Given, span: Span) -> Res<LocalId> {
+        let bytes = |numbers: u32| u64::from(numbers) * u64::from(scalar.size());
+        // The tile itself, and two pairs.
+        let (others, table) = (6 * u64::from(lines) * bytes(n), 2 * bytes(n));
+        let room = others > SHARED_BYTES || others + table <= SHARED_BYTES - ELSE_BYTES;
+        let id = self.unfilled(scalar, &[2, if room { n } else { 1 }], span);
+        if room {
+            self.work("_fourier_turns", &[id], &[count], span)?;
+        }
+        Ok(id)
+    }
+
     /// A tile for the library to work in.
-    fn unfilled(&mut self, element: Element, extents: &[u32], span: Span) -> LocalId {
-        let (id, _) = self.scratch(element, extents, span);
+    fn unfilled(&mut self, scalar: Scalar, extents: &[u32], span: Span) -> LocalId {
+        let (id, _) = self.scratch(Element::Scalar(scalar), extents, span);
         self.filled.insert(id, id);
         id
     }
 }
 
-/// The factors of a length, in the order of their passes. Few large ones are few ways through memory; with 8 in front vectors of eight are dense from the second pass on.
+/// The factors of a length, in the order of their passes. Few large ones are few ways through memory; with 8 in front vectors of
+/// eight are dense from the second pass on.
 fn radices(n: u32) -> Vec<u32> {
     let mut left = n;
     let mut found = Vec::new();
-    for radix in [8, 4, 2, 5, 3] {
+    for radix in PASSES {
         while left.is_multiple_of(radix) {
             found.push(radix);
             left /= radix;
@@ -121,19 +152,4 @@ fn radices(n: u32) -> Vec<u32> {
         prime += 2;
     }
     found
-}
-
-/// How many parts of a turn in `n` the passes ask for, from 0 on. Those of a radix ask for the first, second and fourth powers of their turns, and multiply the others of
-/// these; a sum of any length asks for all. The last pass asks for none.
-fn turns(n: u32, passes: &[u32]) -> u32 {
-    let asked = |&radix: &u32| match radix {
-        5 | 8 => 4 * n / radix,
-        3 | 4 => 2 * n / radix,
-        _ => n / radix,
-    };
-    match passes {
-        _ if passes.iter().any(|&radix| radix > 5 && radix != 8) => n,
-        [turned @ .., _] => turned.iter().map(asked).max().unwrap_or(1),
-        [] => 1,
-    }
 }
