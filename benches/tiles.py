@@ -20,19 +20,31 @@ import numpy as np
 
 KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels", "tiles.py")
 ROWS, COLUMNS, SIDE = 4096, 1024, 512
-# The blocks, and by array its shape; the last one is what comes out.
+# The blocks, and by array its shape; the last one is what comes out. Arrays of the transforms have pairs.
 CASES = {
     "gemm": ([SIDE // 64, SIDE // 64], {"a": (SIDE, SIDE), "b": (SIDE, SIDE), "c": (SIDE, SIDE)}),
     "row_sums": ([ROWS], {"a": (ROWS, COLUMNS), "s": (ROWS,)}),
     "softmax": ([ROWS], {"a": (ROWS, COLUMNS), "b": (ROWS, COLUMNS)}),
     "layer_norm": ([ROWS], {"a": (ROWS, COLUMNS), "g": (COLUMNS,), "h": (COLUMNS,), "b": (ROWS, COLUMNS)}),
+    "fft": ([512], {"a": (512, 512, 2), "b": (512, 512, 2)}),
+    "fft_of_8_lines": ([256], {"a": (2048, 64, 2), "b": (2048, 64, 2)}),
+    "fft_float64": ([128], {"a": (128, 1024, 2), "b": (128, 1024, 2)}),
+    "fft_of_1000": ([16], {"a": (16, 1000, 2), "b": (16, 1000, 2)}),
 }
 
 
-def arrays(shapes):
-    rng = np.random.default_rng(1)
+def is_transform(kernel):
+    return kernel.startswith("fft")
+
+
+def dtype(kernel):
+    return np.float64 if kernel == "fft_float64" else np.float32
+
+
+def arrays(kernel):
+    rng, shapes = np.random.default_rng(1), CASES[kernel][1]
     *given, out = shapes
-    return {name: rng.random(shapes[name], dtype=np.float32) for name in given} | {out: np.zeros(shapes[out], np.float32)}
+    return {name: rng.random(shapes[name], dtype=dtype(kernel)) for name in given} | {out: np.zeros(shapes[out], dtype(kernel))}
 
 
 def least(run, repeats):
@@ -47,10 +59,16 @@ def least(run, repeats):
 
 def of_kc(options, kernel):
     dim, shapes = CASES[kernel]
-    dtype = {"class": "scalar", "scalar": "float32", "shape": []}
-    args = [{"name": name, "kind": "array", "dtype": dtype, "ndim": len(shape), "shape": shape, "data": name} for name, shape in shapes.items()]
+    parts = 1 if is_transform(kernel) else 0
+    element = {"class": ["scalar", "vec"][parts], "scalar": dtype(kernel).__name__, "shape": [2] * parts}
+
+    def argument(name, shape):
+        extents = shape[: len(shape) - parts]
+        return {"name": name, "kind": "array", "dtype": element, "ndim": len(extents), "shape": extents, "data": name}
+
+    args = [argument(name, shape) for name, shape in shapes.items()]
     with tempfile.TemporaryDirectory() as folder:
-        np.savez(os.path.join(folder, "inputs.npz"), **arrays(shapes))
+        np.savez(os.path.join(folder, "inputs.npz"), **arrays(kernel))
         path = os.path.join(folder, "case.json")
         with open(path, "w") as file:
             json.dump({"format": 1, "id": kernel, "source": KERNELS, "kernel": kernel, "direction": "forward", "dim": dim, "args": args}, file)
@@ -65,8 +83,10 @@ def warp_times(repeats):
     spec = importlib.util.spec_from_file_location("tiles", KERNELS)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for kernel, (dim, shapes) in CASES.items():
-        given = [wp.array(array, dtype=float, device="cpu") for array in arrays(shapes).values()]
+    elements = {np.float32: [wp.float32, wp.vec2f], np.float64: [wp.float64, wp.vec2d]}
+    for kernel, (dim, _) in CASES.items():
+        element = elements[dtype(kernel)][is_transform(kernel)]
+        given = [wp.array(array, dtype=element, device="cpu") for array in arrays(kernel).values()]
         run = lambda: wp.launch_tiled(getattr(module, kernel), dim=dim, inputs=given, block_dim=64, device="cpu")
         print(json.dumps({kernel: least(run, repeats)}))
 
@@ -89,10 +109,14 @@ def main():
     print("| kernel | Warp | kc | Warp / kc | |\n|---|---|---|---|---|")
     flops, bytes_read = 2 * SIDE**3, 4 * ROWS * COLUMNS
     for kernel, own in found.items():
-        rate = f"{flops / own / 1e6:.0f} GFLOP/s" if kernel == "gemm" else f"{bytes_read / own / 1e6:.1f} GB/s read"
+        if is_transform(kernel):
+            lines, n, _ = CASES[kernel][1]["a"]
+            rate = f"{own / lines * 1e3:.2f} us a line of {n}"
+        else:
+            rate = f"{flops / own / 1e6:.0f} GFLOP/s" if kernel == "gemm" else f"{bytes_read / own / 1e6:.1f} GB/s read"
         other = warp.get(kernel)
         print(f"| {kernel} | {other:.2f} | {own:.2f} | {other / own:.1f} | {rate} |" if other else f"| {kernel} | | {own:.2f} | | {rate} |")
-    a, b, _ = arrays(CASES["gemm"][1]).values()
+    a, b, _ = arrays("gemm").values()
     blas = least(lambda: a @ b, options.repeats)
     print(f"\nnumpy's product of the same matrices takes {blas:.2f} ms: {blas / found['gemm']:.2f} of kc's time.")
 

@@ -77,6 +77,24 @@ def _far_remainder_f32(x: float32) -> float64:
 
 
 @func
+def _sin_near(r: float32) -> float32:
+    """sin(r) for |r| <= pi/4."""
+    z = r * r
+    s = _fma(z, -0.000195180954, 0.00833218824)
+    s = _fma(z, s, -0.166666552)
+    return _fma(z * r, s, r)
+
+
+@func
+def _cos_near(r: float32) -> float32:
+    """cos(r) for |r| <= pi/4."""
+    z = r * r
+    c = _fma(z, 2.44306702e-05, -0.00138873013)
+    c = _fma(z, c, 0.0416666456)
+    return _fma(z * z, c, _fma(z, -0.5, 1.0))
+
+
+@func
 def _sin_quadrant_f32(x: float32, quadrant: uint32) -> float32:
     """sin(x + quadrant * pi/2)."""
     t = _fma(x, 0.636619747, _ROUND_F32)
@@ -90,14 +108,7 @@ def _sin_quadrant_f32(x: float32, quadrant: uint32) -> float32:
         r = float32(far)
         q = uint32(_bits(far))
     q = q + quadrant
-    z = r * r
-    s = _fma(z, -0.000195180954, 0.00833218824)
-    s = _fma(z, s, -0.166666552)
-    s = _fma(z * r, s, r)
-    c = _fma(z, 2.44306702e-05, -0.00138873013)
-    c = _fma(z, c, 0.0416666456)
-    c = _fma(z * z, c, _fma(z, -0.5, 1.0))
-    value = where((q & 1) == 0, s, c)
+    value = where((q & 1) == 0, _sin_near(r), _cos_near(r))
     return where((q & 2) == 0, value, -value)
 
 

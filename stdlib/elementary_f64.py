@@ -92,6 +92,34 @@ def _quarter_turns_low_f64(x: float64) -> uint64:
 
 
 @func
+def _sin_near(r: float64) -> float64:
+    """sin(r) for |r| <= pi/4."""
+    z = r * r
+    s = _fma(z, -7.3894572070176532e-13, 1.6054311540090949e-10)
+    s = _fma(z, s, -2.5052070923118199e-08)
+    s = _fma(z, s, 2.7557319073984633e-06)
+    s = _fma(z, s, -0.00019841269840962473)
+    s = _fma(z, s, 0.0083333333333330418)
+    s = _fma(z, s, -0.16666666666666666)
+    return _fma(z * r, s, r)
+
+
+@func
+def _cos_near(r: float64) -> float64:
+    """cos(r) for |r| <= pi/4."""
+    z = r * r
+    c = _fma(z, -1.1359891246013192e-11, 2.0875728553848239e-09)
+    c = _fma(z, c, -2.7557314396573222e-07)
+    c = _fma(z, c, 2.4801587289659892e-05)
+    c = _fma(z, c, -0.0013888888888874463)
+    c = _fma(z, c, 0.041666666666666602)
+    # 1 - z/2 + z^2 c, with the rounding error of 1 - z/2.
+    half = 0.5 * z
+    one = 1.0 - half
+    return one + _fma(z * z, c, (1.0 - one) - half)
+
+
+@func
 def _sin_quadrant_f64(x: float64, quadrant: uint64) -> float64:
     """sin(x + quadrant * pi/2)."""
     t = _fma(x, 0.63661977236758138, _ROUND_F64)
@@ -113,24 +141,7 @@ def _sin_quadrant_f64(x: float64, quadrant: uint64) -> float64:
         r = where(x < 0.0, -r, r)
         q = where(x < 0.0, uint64(0) - nearest, nearest)
     q = q + quadrant
-    z = r * r
-    s = _fma(z, -7.3894572070176532e-13, 1.6054311540090949e-10)
-    s = _fma(z, s, -2.5052070923118199e-08)
-    s = _fma(z, s, 2.7557319073984633e-06)
-    s = _fma(z, s, -0.00019841269840962473)
-    s = _fma(z, s, 0.0083333333333330418)
-    s = _fma(z, s, -0.16666666666666666)
-    s = _fma(z * r, s, r)
-    c = _fma(z, -1.1359891246013192e-11, 2.0875728553848239e-09)
-    c = _fma(z, c, -2.7557314396573222e-07)
-    c = _fma(z, c, 2.4801587289659892e-05)
-    c = _fma(z, c, -0.0013888888888874463)
-    c = _fma(z, c, 0.041666666666666602)
-    # 1 - z/2 + z^2 c, with the rounding error of 1 - z/2.
-    half = 0.5 * z
-    one = 1.0 - half
-    c = one + _fma(z * z, c, (1.0 - one) - half)
-    value = where((q & 1) == 0, s, c)
+    value = where((q & 1) == 0, _sin_near(r), _cos_near(r))
     return where((q & 2) == 0, value, -value)
 
 

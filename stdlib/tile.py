@@ -653,65 +653,6 @@ def _tile_upper_solve(matrix: Array[Float, 2], x: Array[Float, 2]):
 
 
 @func
-def _tile_fft(re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2]):
-    _fourier(re, im, next_re, next_im, Float(-1.0))
-
-
-@func
-def _tile_ifft(re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2]):
-    _fourier(re, im, next_re, next_im, Float(1.0))
-
-
-@func
-def _fourier(re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2], sign: Float):
-    """Each row becomes its transform: in log2(n) stages that leave it in order (Stockham), or by the sum itself where n is no power of 2."""
-    n = re.shape[1]
-    turn = sign * Float(6.283185307179586)
-    stages = int(0)
-    while (1 << stages) < n:
-        stages += 1
-    if (1 << stages) == n:
-        for stage in range(stages):
-            stride = 1 << stage
-            half = n >> (stage + 1)
-            for row in range(re.shape[0]):
-                for p in range(half):
-                    angle = turn * Float(p) / Float(2 * half)
-                    c = cos(angle)
-                    s = sin(angle)
-                    for q in range(stride):
-                        a = q + stride * p
-                        b = a + stride * half
-                        to = q + stride * 2 * p
-                        x = re[row, a] - re[row, b]
-                        y = im[row, a] - im[row, b]
-                        next_re[row, to] = re[row, a] + re[row, b]
-                        next_im[row, to] = im[row, a] + im[row, b]
-                        next_re[row, to + stride] = c * x - s * y
-                        next_im[row, to + stride] = c * y + s * x
-            for row in range(re.shape[0]):
-                for k in range(n):
-                    re[row, k] = next_re[row, k]
-                    im[row, k] = next_im[row, k]
-    else:
-        for row in range(re.shape[0]):
-            for k in range(n):
-                x = Float(0.0)
-                y = Float(0.0)
-                for j in range(n):
-                    angle = turn * Float(k * j % n) / Float(n)
-                    c = cos(angle)
-                    s = sin(angle)
-                    x += c * re[row, j] - s * im[row, j]
-                    y += c * im[row, j] + s * re[row, j]
-                next_re[row, k] = x
-                next_im[row, k] = y
-            for k in range(n):
-                re[row, k] = next_re[row, k]
-                im[row, k] = next_im[row, k]
-
-
-@func
 def _tile_randi(t: Array[int32, 1], rng: uint32):
     state = _pcg(rng)
     for k in range(t.shape[0]):

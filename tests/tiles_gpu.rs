@@ -55,10 +55,12 @@ fn blocks_of_any_size_give_the_bits_of_the_host() {
     for made in [&sources, &cases] {
         std::fs::create_dir(made).expect("the folder is writable");
     }
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/tiles.py");
-    std::fs::copy(tests, sources.join("tiles.py")).expect("the program is there");
+    for name in ["tiles.py", "fourier.py"] {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run").join(name);
+        std::fs::copy(tests, sources.join(name)).expect("the program is there");
+    }
     let launches = prepared(&sources, &cases);
-    assert!(launches.len() >= 8, "{launches:?}");
+    assert!(launches.len() >= 14, "{launches:?}");
     let all: Vec<PathBuf> =
         launches.iter().flat_map(|launch| BLOCKS.map(|threads| in_blocks(launch, threads))).collect();
     verify(&all);

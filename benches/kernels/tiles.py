@@ -41,3 +41,35 @@ def layer_norm(a: wp.array2d(dtype=float), g: wp.array(dtype=float), h: wp.array
     variance = wp.tile_sum(d * d)[0] / float(COLUMNS)
     n = d * (1.0 / wp.sqrt(variance + 1.0e-5))
     wp.tile_store(b[i], n * wp.tile_load(g, shape=COLUMNS) + wp.tile_load(h, shape=COLUMNS))
+
+
+@wp.kernel
+def fft(a: wp.array2d(dtype=wp.vec2), b: wp.array2d(dtype=wp.vec2)):
+    i = wp.tid()
+    t = wp.tile_load(a, shape=(1, 512), offset=(i, 0))
+    wp.tile_fft(t)
+    wp.tile_store(b, t, offset=(i, 0))
+
+
+@wp.kernel
+def fft_of_8_lines(a: wp.array2d(dtype=wp.vec2), b: wp.array2d(dtype=wp.vec2)):
+    i = wp.tid()
+    t = wp.tile_load(a, shape=(8, 64), offset=(8 * i, 0))
+    wp.tile_fft(t)
+    wp.tile_store(b, t, offset=(8 * i, 0))
+
+
+@wp.kernel
+def fft_float64(a: wp.array2d(dtype=wp.vec2d), b: wp.array2d(dtype=wp.vec2d)):
+    i = wp.tid()
+    t = wp.tile_load(a, shape=(1, 1024), offset=(i, 0))
+    wp.tile_fft(t)
+    wp.tile_store(b, t, offset=(i, 0))
+
+
+@wp.kernel
+def fft_of_1000(a: wp.array2d(dtype=wp.vec2), b: wp.array2d(dtype=wp.vec2)):
+    i = wp.tid()
+    t = wp.tile_load(a, shape=(1, 1000), offset=(i, 0))
+    wp.tile_fft(t)
+    wp.tile_store(b, t, offset=(i, 0))

@@ -1,8 +1,11 @@
 //! Which values have adjoints? Those that vary with a float in an array (or a float parameter of a device function, and of a
 //! kernel on request) and that a store of floats, a float atomic or a result of the function depends on.
 //!
+//! An array of the function's own in which only numbers are put that do not vary, such as a table of cosines, has none either.
+//!
 //! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
 
+use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdSet, IdVec};
 use crate::ir::{BlockId, Derivative, Function, Inst, InstId, Module, Op, ValueId};
@@ -12,6 +15,7 @@ pub struct Activity {
     active: IdVec<ValueId, bool>,
     varied: IdVec<ValueId, bool>,
     useful: IdVec<ValueId, bool>,
+    fixed: IdSet<ValueId>,
 }
 
 impl Activity {
@@ -22,6 +26,7 @@ impl Activity {
             function,
             writing,
             loops: false,
+            fixed: own_arrays(function),
             varied: function.values.ids().map(|_| false).collect(),
             useful: function.values.ids().map(|_| false).collect(),
             changed: true,
@@ -42,7 +47,12 @@ impl Activity {
             flow.changed &= flow.loops;
         }
         let active = function.values.ids().map(|v| flow.varied[v] && flow.useful[v]).collect();
-        Activity { active, varied: flow.varied, useful: flow.useful }
+        Activity { active, varied: flow.varied, useful: flow.useful, fixed: flow.fixed }
+    }
+
+    /// Whether an array is the function's own, and nothing in it varies.
+    pub fn is_fixed(&self, array: ValueId) -> bool {
+        self.fixed.contains(&array)
     }
 
     pub fn is_active(&self, value: ValueId) -> bool {
@@ -70,6 +80,8 @@ struct Flow<'a> {
     function: &'a Function,
     writing: &'a IdSet<InstId>,
     loops: bool,
+    /// Arrays of the function's own in which nothing varies, as far as is known.
+    fixed: IdSet<ValueId>,
     varied: IdVec<ValueId, bool>,
     useful: IdVec<ValueId, bool>,
     changed: bool,
@@ -86,6 +98,33 @@ pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function
         {
             found.insert(id);
         }
+    });
+    found
+}
+
+/// Arrays that the function makes, and of which nothing but the function's own accesses know.
+fn own_arrays(function: &Function) -> IdSet<ValueId> {
+    let mut found = IdSet::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if matches!(inst.op, Op::LocalArray | Op::SharedArray) {
+            found.extend(inst.results.iter().copied());
+        }
+    });
+    if found.is_empty() {
+        return found;
+    }
+    function.walk(function.entry, &mut |_, inst| {
+        let accessed = match &inst.op {
+            Op::View(of, _) => Some(*of),
+            op => op.access().map(|access| access.array),
+        };
+        inst.op.for_each_operand(|v| {
+            if accessed != Some(v)
+                && let Root::Local(array) = root(function, v)
+            {
+                found.remove(&array);
+            }
+        });
     });
     found
 }
@@ -141,6 +180,14 @@ impl Flow<'_> {
             }
             Op::For { init, body, .. } => self.forward_loop(inst, init, *body, 1),
             Op::While { init, body, .. } => self.forward_loop(inst, init, *body, 0),
+            op if let Some(array) = self.own_array(op) => {
+                let mut varies = !self.fixed.contains(&array);
+                op.for_each_operand(|v| varies |= self.varied[v]);
+                if varies && self.fixed.remove(&array) {
+                    self.changed = true;
+                }
+                inst.results.iter().for_each(|&r| self.vary(r, varies));
+            }
             op if op.properties().reads => inst.results.iter().for_each(|&r| self.vary(r, true)),
             op => {
                 let varies = op.smooth_operands().iter().any(|&v| self.varied[v]);
@@ -148,6 +195,14 @@ impl Flow<'_> {
                     self.vary(result, varies);
                 }
             }
+        }
+    }
+
+    /// The array of the function's own that an operation reads or writes.
+    fn own_array(&self, op: &Op) -> Option<ValueId> {
+        match root(self.function, op.access()?.array) {
+            Root::Local(array) => Some(array),
+            _ => None,
         }
     }
 

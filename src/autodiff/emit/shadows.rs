@@ -57,7 +57,8 @@ impl Reverse<'_> {
             let inst = &old.insts[id];
             let (Op::LocalArray, Some(&tile)) = (&inst.op, inst.results.first()) else { continue };
             let ty = old.ty(tile);
-            if ty.is_local_array() && has_tangent(ty, &self.world.module.structs) {
+            if ty.is_local_array() && has_tangent(ty, &self.world.module.structs) && !self.facts.activity.is_fixed(tile)
+            {
                 let array = self.b.one(Op::LocalArray, ty);
                 self.name_after(array, "adj_", tile);
                 let set = self.b.constant(Const::bool(true));

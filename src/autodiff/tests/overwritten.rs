@@ -166,3 +166,29 @@ fn a_condition_is_logged_in_place_of_what_it_compares() {
         Some(1),
     );
 }
+
+/// What is multiplied by a number of a table is not needed in reverse, unless something in the table varies.
+#[test]
+fn tables_have_no_adjoints() {
+    let table = |number: &str| {
+        format!(
+            "kernel @k(%x: array(dtype=float64), %y: array(dtype=float64)) rank 1 by_block {{\n{CONSTANTS}\n%n: int32 = const 9\n\
+             %t: tile(float64, 9) = local_array\n\
+             for %j: int32 = %zero to %n step %c1 {{\n{number}\nstore %t[%j], %v\n}}\n\
+             for %k: int32 = %zero to %n step %c1 {{\n%a: float64 = load %x[%k]\n%b: float64 = load %t[%k]\n\
+             %p: float64 = mul %a, %b\nstore %x[%k], %p\n}}\nreturn\n}}"
+        )
+    };
+    for (number, kept) in [
+        ("%v: float64 = cast %j", false),
+        ("%w: float64 = cast %j\n%v: float64 = mul %w, %half", false),
+        ("%v: float64 = load %y[%j]", true),
+        ("%w: float64 = cast %j\n%y1: float64 = load %y[%j]\n%v: float64 = add %w, %y1", true),
+    ] {
+        let text = table(number);
+        let (module, found) = differentiated(&text, None);
+        assert!(module.entry("k", Phase::Backward).is_some(), "{found:?}");
+        assert_eq!(module.entry("k", Phase::Augmented).is_some(), kept, "{number}");
+        check_with(&text, &[1], &[numbers(9, 0), numbers(9, 1)]);
+    }
+}

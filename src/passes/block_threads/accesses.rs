@@ -320,18 +320,31 @@ impl Region<'_> {
             && (first.constant - second.constant).unsigned_abs() >= u128::from(*trips)
     }
 
-    /// Whether both are one sum, in which all that differs between iterations but the variable counts in steps no smaller than the
-    /// number of values that the variable has: `32 * row + variable`, with 32 of them.
+    /// Whether the variable is a digit of both: they are sums of the same terms, of which the larger ones count in steps that the variable with all smaller ones
+    /// does not reach, and the smaller ones together do not reach its own step. Of `32 * row + 8 * k + n`, with 4 of `k` and 8 of `n`, all are digits; the constants may
+    /// differ, as a part of the steps (`.. + 32 * 5`) or of what is smaller (`.. + 5`, if `n` has 3 values only).
     fn is_digit(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
-        let sum = Sum::of(self.function, i);
-        let Some(trips) = self.counts.get(&variable) else { return false };
-        let step = |gcd: i128, (term, times): (&ValueId, &i128)| match *term != variable && self.inside.contains(term) {
-            true => greatest_divisor(gcd, times.abs()),
-            false => gcd,
-        };
-        sum.terms.get(&variable).is_some_and(|times| times.abs() == 1)
-            && sum.terms.iter().fold(0, step) >= i128::from(*trips)
-            && sum == Sum::of(self.function, j)
+        let (sum, other) = (Sum::of(self.function, i), Sum::of(self.function, j));
+        let (Some(&times), Some(&trips)) = (sum.terms.get(&variable), self.counts.get(&variable)) else { return false };
+        if sum.terms != other.terms {
+            return false;
+        }
+        let step = times.abs();
+        let (mut smaller, mut larger) = (0i128, 0i128);
+        for (term, times) in &sum.terms {
+            if *term == variable || !self.inside.contains(term) {
+                continue;
+            }
+            match self.counts.get(term) {
+                Some(&trips) if times.abs() < step => smaller += times.abs() * (i128::from(trips) - 1).max(0),
+                _ => larger = greatest_divisor(larger, times.abs()),
+            }
+        }
+        let distance = (sum.constant - other.constant).abs();
+        let all = step * (i128::from(trips) - 1).max(0);
+        // A number of 0 is a multiple of all.
+        let fits = |smaller: i128, larger: i128| smaller < step && (larger == 0 || all + smaller < larger);
+        fits(smaller + distance, larger) || fits(smaller, greatest_divisor(larger, distance))
     }
 
     /// Whether `a < b`, whatever iterations they belong to.

@@ -70,6 +70,37 @@ fn what_depends_on_the_element_before_is_for_one_thread() {
     assert!(barriers(&text) >= 1, "{text}");
 }
 
+/// As in a pass of a Fourier transform, each iteration sets four elements, whose numbers have the counters as digits.
+#[test]
+fn digits_of_an_index_are_dealt_out() {
+    // `u[q + row * p + n * column] = t[..]` for `n` from 0 to 2, and another element `last` behind the first, for so many `q`.
+    let text = |row: u32, column: u32, last: u32, counts: u32| {
+        form_of(
+            64,
+            &format!(
+                "{LOAD}%4: int32 = const 4\n%row: int32 = const {row}\n%column: int32 = const {column}\n%last: int32 = const {last}\n\
+                 %counts: int32 = const {counts}\n\
+                 for %p: int32 = %0 to %4 step %1 {{\nfor %q: int32 = %0 to %counts step %1 {{\n\
+                 %r: int32 = mul %p, %row\n%a: int32 = add %q, %r\n%b: int32 = add %a, %column\n%c: int32 = add %b, %column\n\
+                 %d: int32 = add %a, %last\n%w: float32 = load %t[%a]\n\
+                 store %u[%a], %w\nstore %u[%b], %w\nstore %u[%c], %w\nstore %u[%d], %w\n}}\n}}\n{TURNED}"
+            ),
+        )
+    };
+    // The counters are found from the number of an iteration: all are shared.
+    let shared = |text: &str| text.contains(" = rem ");
+    let pass = text(16, 4, 12, 4);
+    assert!(shared(&pass), "{pass}");
+    // Elements of a neighbour; of the iterations behind; rows, and counters, that reach into the next ones.
+    for other in [text(16, 3, 12, 4), text(16, 4, 16, 4), text(15, 4, 12, 4), text(16, 4, 12, 5)] {
+        assert!(!shared(&other), "{other}");
+    }
+    // Rows may be as long as they are wide, and counters fewer than there is room for.
+    for other in [text(12, 4, 8, 4), text(12, 4, 8, 3)] {
+        assert!(shared(&other), "{other}");
+    }
+}
+
 #[test]
 fn sums_are_those_of_every_thread() {
     let sum = "%z: float32 = zero\n%s: float32 = for %j: int32 = %0 to %8 step %1 carry %a: float32 = %z {\n\
