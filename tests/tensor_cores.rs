@@ -170,7 +170,8 @@ fn parts_are_copied_an_iteration_ahead() {
             assert_near(case, &format!("inner {inner}"), case.1, &sim[0], &host[0]);
         }
         let text = ptx(&folder, "sm_80", &["-k", "gemm", "--no-backward"]);
-        let tiles = |name: &str| text.lines().filter(|line| line.contains(".shared .align") && line.contains(name)).count();
+        let tiles =
+            |name: &str| text.lines().filter(|line| line.contains(".shared .align") && line.contains(name)).count();
         assert_eq!([tiles("gemm_x"), tiles("gemm_y")], [2, 2], "{case:?}");
         // Between the first copy and the last product there is one barrier for each of two parts.
         let (first, last) = (text.find("cp.async.c").expect("copies"), text.rfind("mma.sync").expect("products"));

@@ -273,7 +273,8 @@ impl Body<'_, '_> {
         f: impl FnOnce(&mut Self, &[Expr]) -> Res<Vec<Stmt>>,
     ) -> Res<Vec<Stmt>> {
         let named = names.iter().copied().chain(std::iter::repeat(""));
-        let counters: Vec<LocalId> = extents.iter().zip(named).map(|(_, name)| self.new_local(name, I32, span)).collect();
+        let counters: Vec<LocalId> =
+            extents.iter().zip(named).map(|(_, name)| self.new_local(name, I32, span)).collect();
         let index: Vec<Expr> = counters.iter().map(|&id| variable(id, I32, span)).collect();
         let before = self.pending.len();
         let body = f(self, &index)?;

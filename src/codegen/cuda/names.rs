@@ -27,7 +27,8 @@ pub fn hint(
     if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
         return identifier(name);
     }
-    let counts = |&m: &ValueId| matches!(function.values[m].def, ValueDef::Param(block, 0) if variables.is_loop_body(block));
+    let counts =
+        |&m: &ValueId| matches!(function.values[m].def, ValueDef::Param(block, 0) if variables.is_loop_body(block));
     if members.iter().any(|&m| variables.is_loop_end(m)) && !members.iter().any(counts) {
         return "end".to_string();
     }

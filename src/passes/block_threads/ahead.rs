@@ -130,13 +130,7 @@ impl Copies {
     }
 
     /// The loop does two iterations, the second one if there is one.
-    fn ahead(
-        self,
-        b: &mut Builder,
-        shares: &mut IdMap<InstId, Share>,
-        id: InstId,
-        second: &IdMap<ValueId, ValueId>,
-    ) {
+    fn ahead(self, b: &mut Builder, shares: &mut IdMap<InstId, Share>, id: InstId, second: &IdMap<ValueId, ValueId>) {
         let Op::For { start, end, init, body, .. } = b.function.insts[id].op.clone() else { return b.append(id) };
         let span = b.function.insts[id].span;
         b.span = span;
@@ -218,12 +212,7 @@ fn is_of(function: &Function, tile: ValueId, block: BlockId) -> bool {
 
 /// Appends a copy of an instruction, which the threads share as they share it.
 fn copied(b: &mut Builder, copier: &mut Copier<'_>, shares: &mut IdMap<InstId, Share>, id: InstId) {
-    fn shared(
-        function: &Function,
-        copier: &Copier<'_>,
-        shares: &mut IdMap<InstId, Share>,
-        [old, new]: [InstId; 2],
-    ) {
+    fn shared(function: &Function, copier: &Copier<'_>, shares: &mut IdMap<InstId, Share>, [old, new]: [InstId; 2]) {
         if let Some(mut share) = shares.get(&old).cloned() {
             if let Share::Dealt(dealt) = &mut share {
                 dealt.indices.iter_mut().for_each(|(index, _)| *index = copier.value(*index));

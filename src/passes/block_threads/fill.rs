@@ -108,7 +108,8 @@ fn keeps_to_own(function: &Function, effects: &EffectTable, nest: &Nest, array: 
     let Type::Local(ty) = function.ty(array) else { return false };
     // An element is cleared at the indices of the loops, and at 0 along a dimension that has none.
     let (dealt, long) = (nest.dealt().count(), ty.extents().iter().filter(|&&extent| extent > 1).count());
-    let by_loops = |indices: &[ValueId]| [long, indices.len()].contains(&dealt) && covers(function, nest, array, indices);
+    let by_loops =
+        |indices: &[ValueId]| [long, indices.len()].contains(&dealt) && covers(function, nest, array, indices);
     let touches = all_touches(function, effects, nest.loops[0].body);
     touches
         .iter()

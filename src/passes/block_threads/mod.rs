@@ -61,7 +61,8 @@ use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
 use crate::ir::{
-    BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Part, Phase, Product, UnaryOp, Unit, ValueId,
+    BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Part, Phase, Product, UnaryOp, Unit,
+    ValueId,
 };
 use crate::source::Span;
 use crate::types::{Scalar, Type};

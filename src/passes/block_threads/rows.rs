@@ -25,12 +25,7 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
 }
 
 /// The same for tiles in whose columns the threads of a block go downward, each thread in a row of its own.
-pub(super) fn spread(
-    function: &mut Function,
-    structs: &StructTable,
-    shares: &IdMap<InstId, Share>,
-    most: u64,
-) {
+pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &IdMap<InstId, Share>, most: u64) {
     let mut read = Vec::new();
     for (&id, share) in shares {
         let (Share::Dealt(dealt), Op::For { body, .. }) = (share, &function.insts[id].op) else { continue };

@@ -59,7 +59,8 @@ fn copy(
         }
         let of = |touches: &[Touch], tile: ValueId, kind: Option<Kind>| {
             let fits = |touch: &&Touch| {
-                touch.memory == Memory::Block(tile) && kind.is_none_or(|kind| (kind == Kind::Read) == (touch.kind == Kind::Read))
+                touch.memory == Memory::Block(tile)
+                    && kind.is_none_or(|kind| (kind == Kind::Read) == (touch.kind == Kind::Read))
             };
             touches.iter().filter(fits).count()
         };
