@@ -1,8 +1,8 @@
 """How fast are tiles on one core of the host? kc beside Warp's CPU back end, and for the product of matrices beside numpy's BLAS.
 
-    benches/tiles.py [--kc target/release/kc] [--warp PYTHON] [--repeats 9]
+    benches/tiles.py [--kc target/release/kc] [--warp PYTHON] [--repeats 9] [--gradient]
 
-Prints the least processor time of each in milliseconds. The time is that of the compiled kernels: how kc itself was built does not matter.
+Prints the least processor time of each in milliseconds; with `--gradient` that of the backward entries. The time is that of the compiled kernels: how kc itself was built does not matter.
 """
 import argparse
 import importlib.util
@@ -73,11 +73,13 @@ def of_kc(options, kernel):
         with open(path, "w") as file:
             json.dump({"format": 1, "id": kernel, "source": KERNELS, "kernel": kernel, "direction": "forward", "dim": dim, "args": args}, file)
         command = [options.kc, "bench", path, "--json", "--threads", "1", "--repeats", str(options.repeats)]
+        command += ["--gradient"] if options.gradient else []
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return min(json.loads(output.splitlines()[0])["cpu"]) * 1e3
+    entry = "backward" if options.gradient else "forward"
+    return next(min(found["cpu"]) * 1e3 for found in map(json.loads, output.splitlines()) if found["entry"] == entry)
 
 
-def warp_times(repeats):
+def warp_times(repeats, gradient):
     import warp as wp
     wp.config.quiet = True
     spec = importlib.util.spec_from_file_location("tiles", KERNELS)
@@ -86,8 +88,11 @@ def warp_times(repeats):
     elements = {np.float32: [wp.float32, wp.vec2f], np.float64: [wp.float64, wp.vec2d]}
     for kernel, (dim, _) in CASES.items():
         element = elements[dtype(kernel)][is_transform(kernel)]
-        given = [wp.array(array, dtype=element, device="cpu") for array in arrays(kernel).values()]
-        run = lambda: wp.launch_tiled(getattr(module, kernel), dim=dim, inputs=given, block_dim=64, device="cpu")
+        given = [wp.array(array, dtype=element, device="cpu", requires_grad=gradient) for array in arrays(kernel).values()]
+        adjoints = {"adj_inputs": [array.grad for array in given], "adjoint": True} if gradient else {}
+        if gradient:
+            given[-1].grad.fill_(1.0)
+        run = lambda: wp.launch_tiled(getattr(module, kernel), dim=dim, inputs=given, block_dim=64, device="cpu", **adjoints)
         print(json.dumps({kernel: least(run, repeats)}))
 
 
@@ -96,13 +101,14 @@ def main():
     parser.add_argument("--kc", default="target/release/kc")
     parser.add_argument("--warp", help="a Python that has warp-lang and numpy")
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--gradient", action="store_true", help="the backward entries")
     parser.add_argument("--as-warp", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.as_warp:
-        return warp_times(options.repeats)
+        return warp_times(options.repeats, options.gradient)
     warp = {}
     if options.warp:
-        command = [options.warp, os.path.abspath(__file__), "--as-warp", "--repeats", str(options.repeats)]
+        command = [options.warp, os.path.abspath(__file__), "--as-warp", "--repeats", str(options.repeats), *["--gradient"][: options.gradient]]
         for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
             warp |= json.loads(line) if line.startswith("{") else {}
     found = {kernel: of_kc(options, kernel) for kernel in CASES}
@@ -113,9 +119,11 @@ def main():
             lines, n, _ = CASES[kernel][1]["a"]
             rate = f"{own / lines * 1e3:.2f} us a line of {n}"
         else:
-            rate = f"{flops / own / 1e6:.0f} GFLOP/s" if kernel == "gemm" else f"{bytes_read / own / 1e6:.1f} GB/s read"
+            rate = f"{flops * (1 + options.gradient) / own / 1e6:.0f} GFLOP/s" if kernel == "gemm" else f"{bytes_read / own / 1e6:.1f} GB/s read"
         other = warp.get(kernel)
         print(f"| {kernel} | {other:.2f} | {own:.2f} | {other / own:.1f} | {rate} |" if other else f"| {kernel} | | {own:.2f} | | {rate} |")
+    if options.gradient:
+        return
     a, b, _ = arrays("gemm").values()
     blas = least(lambda: a @ b, options.repeats)
     print(f"\nnumpy's product of the same matrices takes {blas:.2f} ms: {blas / found['gemm']:.2f} of kc's time.")

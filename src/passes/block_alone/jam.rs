@@ -28,11 +28,12 @@ use crate::types::{I32, Scalar};
 const ROWS: u64 = 4;
 const STEPS: u64 = 4;
 
-/// A loop between constants that counts by 1.
+/// A loop between constants that counts by 1, up or down.
 #[derive(Clone)]
 struct Counted {
     count: u64,
     first: i128,
+    by: i128,
     variable: ValueId,
     body: BlockId,
 }
@@ -70,9 +71,9 @@ fn counted(function: &Function, inst: &Inst) -> Option<Counted> {
     let count = trips(function, start, end, step)?;
     let [first, second] = [0, 1].map(|n| counter(function, start, step, n));
     let variable = *function.blocks[body].params.first()?;
-    let by_one = first.zip(second).is_some_and(|(first, second)| second - first == 1);
-    let fits = by_one && init.is_empty() && function.ty(variable) == I32 && !leaves(function, inst, false);
-    Some(Counted { count, first: first.filter(|_| fits)?, variable, body })
+    let by = first.zip(second).map(|(first, second)| second - first).filter(|by| by.abs() == 1)?;
+    let fits = init.is_empty() && function.ty(variable) == I32 && !leaves(function, inst, false);
+    Some(Counted { count, first: first.filter(|_| fits)?, by, variable, body })
 }
 
 /// What stands before the loop that a block ends with, and the loop.
@@ -163,14 +164,14 @@ impl Pass {
             if from == to {
                 continue;
             }
-            let [start, end] = [from, to].map(|n| self.b().int(Scalar::I32, over.first + i128::from(n)));
-            let step = self.b().int(Scalar::I32, by.into());
+            let [start, end] = [from, to].map(|n| self.b().int(Scalar::I32, over.first + over.by * i128::from(n)));
+            let step = self.b().int(Scalar::I32, over.by * i128::from(by));
             let block = self.b().new_block(&[I32]);
             let outside = self.b().switch_to(block);
             let first = self.b().params(block)[0];
             let mut values = vec![first];
             for n in 1..by {
-                let n = self.b().int(Scalar::I32, n.into());
+                let n = self.b().int(Scalar::I32, over.by * i128::from(n));
                 values.push(self.b().binary(BinaryOp::Add, first, n));
             }
             body(self, &values);

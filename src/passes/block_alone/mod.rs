@@ -7,11 +7,13 @@
 //! - Elements that were only copied from an array are read there ([`unloaded`]).
 //! - Chains that lie side by side, such as sums of columns, are computed together, row by row: so the innermost loop goes
 //!   over elements that lie side by side, and vectors do it ([`rows`]).
+//! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
 //! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
 //!
 //! Each element is computed as before, in the same order: results stay the same, bit for bit.
 
 mod jam;
+mod reversed;
 mod rows;
 mod unloaded;
 
@@ -46,6 +48,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     products::forget_tf32(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
     set_whole(&mut function, effects);
+    reversed::run(&mut function);
     unloaded::run(&mut function, effects);
     jam::run(&mut function, effects);
     rows::run(&mut function, effects);

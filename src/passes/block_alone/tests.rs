@@ -112,3 +112,42 @@ fn what_is_copied_from_an_array_is_read_there() {
     assert_eq!(loads(&copied("", 33)), [1, 2]);
     assert_eq!(loads(&copied("store %y[%0], %zero\n", 32)), [1, 2]);
 }
+
+/// What adds to the adjoints of both factors of a product of matrices of `n` rows and columns; `more` is added to each term.
+fn reversed(n: u32, more: &str) -> String {
+    let tile = |name: &str| {
+        format!(
+            "%{name}: tile(float32, {n}, {n}) = local_array\nfor %r_{name}: int32 = %0 to %n step %1 {{\n\
+             for %c_{name}: int32 = %0 to %n step %1 {{\n%v_{name}: float32 = load %x[%c_{name}]\n\
+             store %{name}[%r_{name}, %c_{name}], %v_{name}\n}}\n}}\n"
+        )
+    };
+    let down = "%last to %end step %end";
+    form(&format!(
+        "%n: int32 = const {n}\n%last: int32 = const {}\n%end: int32 = const -1\n{}{}{}{}{}\
+         for %i.1: int32 = {down} {{\nfor %l: int32 = {down} {{\n%p: float32 = load %a[%i.1, %l]\n\
+         %s: float32 = for %j: int32 = {down} carry %so_far: float32 = %zero {{\n\
+         %g: float32 = load %r[%i.1, %j]\n%q: float32 = load %b[%l, %j]\n%old: float32 = load %db[%l, %j]\n\
+         %first: float32 = mul %g, %p\n%with: float32 = add %old, %first\nstore %db[%l, %j], %with\n\
+         %second: float32 = mul %g, %q\n%sum: float32 = add %so_far, %second\n{more}yield %sum\n}}\n\
+         %o: float32 = load %da[%i.1, %l]\n%w: float32 = add %o, %s\nstore %da[%i.1, %l], %w\n}}\n}}\n\
+         %e: float32 = load %da[%1, %2]\n%f: float32 = load %db[%1, %2]\nstore %y[%0], %e\nstore %y[%1], %f\n",
+        n - 1,
+        tile("r"),
+        tile("a"),
+        tile("b"),
+        tile("da"),
+        tile("db"),
+    ))
+}
+
+#[test]
+fn reversed_products_have_a_nest_for_each_factor() {
+    let text = reversed(16, "");
+    assert!(!text.contains("carry"), "{text}");
+    // Four rows and four terms at once, as in any product.
+    assert!(text.matches("mul ").count() >= 32, "{text}");
+    // Not small ones, and none that do something else.
+    assert!(reversed(4, "").contains("carry"));
+    assert!(reversed(16, "store %y[%2], %g\n").contains("carry"));
+}

@@ -42,11 +42,18 @@ impl Found {
 
 /// A loop that counts through all indices from 0, upward or downward.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+pub(in crate::passes) struct Counted {
     variable: ValueId,
     body: BlockId,
     bounds: [i128; 3],
-    trips: u32,
+    pub trips: u32,
+}
+
+impl Counted {
+    /// The same indices, upward.
+    pub fn upward(self) -> Counted {
+        Counted { bounds: [0, self.trips.into(), 1], ..self }
+    }
 }
 
 fn counted(function: &Function, id: InstId) -> Option<Counted> {
@@ -75,12 +82,12 @@ struct Nest<'a> {
 
 /// An element of a matrix, by the loops whose variables are its indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
-    array: ValueId,
-    scalar: Scalar,
-    at: [usize; 2],
+pub(in crate::passes) struct Place {
+    pub array: ValueId,
+    pub scalar: Scalar,
+    pub at: [usize; 2],
     /// What is read may be rounded to TensorFloat-32.
-    tf32: bool,
+    pub tf32: bool,
 }
 
 impl<'a> Nest<'a> {
@@ -358,17 +365,17 @@ pub(super) fn sum_of_tiles(function: &Function, id: InstId) -> Option<[ValueId; 
 }
 
 /// A product in reverse: the adjoint of the result, and for each factor that has one, its adjoint; with the other factor.
-struct Reverse {
-    loops: [Counted; 3],
-    result: Place,
-    sums: Scalar,
+pub(in crate::passes) struct Reverse {
+    pub loops: [Counted; 3],
+    pub result: Place,
+    pub sums: Scalar,
     /// `adj[i, l] += sum over j of result[i, j] * factor[l, j]`
-    first: Option<(Place, Place)>,
+    pub first: Option<(Place, Place)>,
     /// `adj[l, j] += result[i, j] * factor[i, l]`, one after the other.
-    second: Option<(Place, Place)>,
+    pub second: Option<(Place, Place)>,
 }
 
-fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
+pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
     let nest = Nest::of(function, id)?;
     let position = |id: InstId| function.blocks[nest.loops[2].body].insts.iter().position(|&other| other == id);
     let in_innermost = |block: BlockId| block == nest.loops[2].body;
@@ -507,11 +514,7 @@ pub(super) fn part(function: &mut Function) -> bool {
 impl Reverse {
     fn emit(&self, b: &mut Builder) {
         let &Reverse { loops: [i, l, j], result, sums, .. } = self;
-        let wide = |b: &mut Builder, place: &Place, at: [ValueId; 3]| {
-            let read = place.read(b, at);
-            let read = b.cast(read, sums);
-            if place.tf32 { b.unary(UnaryOp::Tf32, read) } else { read }
-        };
+        let wide = |b: &mut Builder, place: &Place, at: [ValueId; 3]| self.wide(b, place, at);
         if let Some((adjoint, factor)) = self.first {
             each(b, i, &[], |b, i, _| {
                 each(b, l, &[], |b, l, _| {
@@ -544,16 +547,25 @@ impl Reverse {
     }
 }
 
+impl Reverse {
+    /// An element of a factor, in the type of the sums.
+    pub fn wide(&self, b: &mut Builder, place: &Place, at: [ValueId; 3]) -> ValueId {
+        let read = place.read(b, at);
+        let read = b.cast(read, self.sums);
+        if place.tf32 { b.unary(UnaryOp::Tf32, read) } else { read }
+    }
+}
+
 impl Place {
     fn access(&self, at: [ValueId; 3]) -> Access {
         Access::element(self.array, &self.at.map(|level| at[level]))
     }
 
-    fn read(&self, b: &mut Builder, at: [ValueId; 3]) -> ValueId {
+    pub fn read(&self, b: &mut Builder, at: [ValueId; 3]) -> ValueId {
         b.one(Op::Load(self.access(at)), Type::Scalar(self.scalar))
     }
 
-    fn add(&self, b: &mut Builder, at: [ValueId; 3], more: ValueId) {
+    pub fn add(&self, b: &mut Builder, at: [ValueId; 3], more: ValueId) {
         let more = b.cast(more, self.scalar);
         let old = self.read(b, at);
         let value = b.binary(BinaryOp::Add, old, more);
@@ -562,7 +574,7 @@ impl Place {
 }
 
 /// A loop as it was, with another body.
-fn each(
+pub(in crate::passes) fn each(
     b: &mut Builder,
     level: Counted,
     init: &[ValueId],

@@ -1,0 +1,111 @@
+//! How are the adjoints of the factors of a product computed fast?
+//!
+//! Reversed, a product adds to the adjoints of both factors in one nest of loops, in which each term of the one waits for the term before.
+//! Here each has a nest of its own, whose innermost loop goes over elements that lie side by side, as [`jam`](super::jam) wants them:
+//!
+//! ```text
+//! for l: for i: for j: adj_b[l, j] += adj_c[i, j] * a[i, l]
+//!
+//! for j: for l: turned[j, l] = b[l, j]
+//! for i: for j: for l: sums[i, l] += adj_c[i, j] * turned[j, l]
+//! for i: for l: adj_a[i, l] += sums[i, l]
+//! ```
+//!
+//! Each element takes the terms that it took, in the same order.
+
+use crate::ids::IdMap;
+use crate::ir::build::Builder;
+use crate::ir::{Access, BinaryOp, Function, Op, ValueId};
+use crate::passes::block_threads::products::{Counted, Place, Reverse, each, reverse};
+use crate::passes::rebuild::replace_each;
+use crate::types::{Element, LocalArrayType, Scalar, Type};
+
+/// Rows of fewer elements are no vectors: they are not worth a turned copy.
+const LEAST: u32 = 8;
+
+/// Parts reversed products into one for each factor.
+pub(super) fn run(function: &mut Function) {
+    let mut found = IdMap::default();
+    function.walk(function.entry, &mut |id, inst| {
+        if matches!(inst.op, Op::For { .. })
+            && let Some(product) = reverse(function, id)
+            && product.loops[1..].iter().all(|level| level.trips >= LEAST)
+        {
+            found.insert(id, product);
+        }
+    });
+    replace_each(function, found, |b, id, product: Reverse| {
+        b.span = b.function.insts[id].span;
+        if let Some((adjoint, factor)) = product.first {
+            rows(b, &product, &adjoint, &factor);
+        }
+        if let Some((adjoint, factor)) = product.second {
+            columns(b, &product, &adjoint, &factor);
+        }
+    });
+}
+
+/// A tile of a row for each iteration of a loop, and a column for each of another one.
+fn tile(b: &mut Builder, op: Op, scalar: Scalar, [rows, columns]: [Counted; 2]) -> ValueId {
+    let shape = [rows.trips, columns.trips, 1, 1];
+    b.one(op, Type::Local(LocalArrayType { element: Element::Scalar(scalar), shape, ndim: 2, block: true }))
+}
+
+/// A loop within a loop.
+fn all(b: &mut Builder, [outer, inner]: [Counted; 2], body: impl FnOnce(&mut Builder, [ValueId; 2])) {
+    each(b, outer, &[], |b, x, _| {
+        each(b, inner, &[], |b, y, _| {
+            body(b, [x, y]);
+            Vec::new()
+        });
+        Vec::new()
+    });
+}
+
+/// `adj[i, l] += sum over j of result[i, j] * factor[l, j]`
+fn rows(b: &mut Builder, product: &Reverse, adjoint: &Place, factor: &Place) {
+    let [i, l, j] = product.loops;
+    let turned = tile(b, Op::SharedArray, factor.scalar, [j, l]);
+    let sums = tile(b, Op::LocalArray, product.sums, [i, l]);
+    let turned = Place { array: turned, at: [2, 1], ..*factor };
+    let sums = Place { array: sums, scalar: product.sums, at: [0, 1], ..product.result };
+    all(b, [j.upward(), l.upward()], |b, [j, l]| {
+        let value = factor.read(b, [l, l, j]);
+        b.effect(Op::Store { access: Access::element(turned.array, &[j, l]), value });
+    });
+    each(b, i.upward(), &[], |b, i, _| {
+        each(b, j, &[], |b, j, _| {
+            let x = product.wide(b, &product.result, [i, i, j]);
+            each(b, l.upward(), &[], |b, l, _| {
+                let y = product.wide(b, &turned, [i, l, j]);
+                let term = b.binary(BinaryOp::Mul, x, y);
+                sums.add(b, [i, l, j], term);
+                Vec::new()
+            });
+            Vec::new()
+        });
+        Vec::new()
+    });
+    all(b, [i.upward(), l.upward()], |b, [i, l]| {
+        let sum = sums.read(b, [i, l, l]);
+        adjoint.add(b, [i, l, l], sum);
+    });
+}
+
+/// `adj[l, j] += result[i, j] * factor[i, l]`, one after the other.
+fn columns(b: &mut Builder, product: &Reverse, adjoint: &Place, factor: &Place) {
+    let [i, l, j] = product.loops;
+    each(b, l.upward(), &[], |b, l, _| {
+        each(b, i, &[], |b, i, _| {
+            let x = product.wide(b, factor, [i, l, l]);
+            each(b, j.upward(), &[], |b, j, _| {
+                let y = product.wide(b, &product.result, [i, l, j]);
+                let term = b.binary(BinaryOp::Mul, x, y);
+                adjoint.add(b, [i, l, j], term);
+                Vec::new()
+            });
+            Vec::new()
+        });
+        Vec::new()
+    });
+}
