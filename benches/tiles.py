@@ -76,7 +76,7 @@ def of_kc(options, kernel):
         command += ["--gradient"] if options.gradient else []
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     entry = "backward" if options.gradient else "forward"
-    return next(min(found["cpu"]) * 1e3 for found in map(json.loads, output.splitlines()) if found["entry"] == entry)
+    return next(min(found["cpu"]) * 1e3 for found in map(json.loads, output.splitlines()) if found["phase"] == entry)
 
 
 def warp_times(repeats, gradient):
