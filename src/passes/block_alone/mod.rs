@@ -7,6 +7,7 @@
 //! - Elements that were only copied from an array are read there ([`unloaded`]).
 //! - Chains that lie side by side, such as sums of columns, are computed together, row by row: so the innermost loop goes
 //!   over elements that lie side by side, and vectors do it ([`rows`]).
+//! - So is what goes to many elements, such as the adjoint of a sum ([`spread`]).
 //! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
 //! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
 //!
@@ -15,6 +16,7 @@
 mod jam;
 mod reversed;
 mod rows;
+mod spread;
 mod unloaded;
 
 use std::borrow::Cow;
@@ -52,6 +54,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     unloaded::run(&mut function, effects);
     jam::run(&mut function, effects);
     rows::run(&mut function, effects);
+    spread::run(&mut function, effects);
     pipelines::clean(&mut function, &module.structs, effects);
     Some(function)
 }

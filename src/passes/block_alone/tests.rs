@@ -151,3 +151,26 @@ fn reversed_products_have_a_nest_for_each_factor() {
     assert!(reversed(4, "").contains("carry"));
     assert!(reversed(16, "store %y[%2], %g\n").contains("carry"));
 }
+
+#[test]
+fn what_goes_to_many_elements_goes_to_neighbours_first() {
+    let spread = |index: &str, set: &str| {
+        format!(
+            "for %n: int32 = %0 to %32 step %1 {{\n%s: float32 = load %u[%n]\nfor %row: int32 = %0 to %2 step %1 {{\n\
+             {index}%e: float32 = load %t[%at]\n%d: float32 = add %e, %s\n{set}}}\n}}\n%w: float32 = load %t[%1]\nstore %y[%0], %w\n"
+        )
+    };
+    // The outer loop only reads then, and what it reads is kept.
+    let text = form(&spread(SIDE_BY_SIDE, "store %t[%at], %d\n"));
+    assert_eq!(text.matches("for ").count(), 4, "{text}");
+    for other in [
+        // Elements that lie apart, or are of several iterations, or are what was read.
+        spread("%first: int32 = mul %n, %2\n%at: int32 = add %first, %row\n", "store %t[%at], %d\n"),
+        spread("%at: int32 = add %n, %row\n", "store %t[%at], %d\n"),
+        spread(SIDE_BY_SIDE, "store %t[%at], %d\nstore %u[%n], %d\n"),
+        spread(SIDE_BY_SIDE, "store %t[%at], %d\nstore %y[%at], %d\n"),
+    ] {
+        let text = form(&other);
+        assert_eq!(text.matches("for ").count(), 3, "{text}");
+    }
+}
