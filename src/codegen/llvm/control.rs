@@ -65,10 +65,10 @@ pub const HOST_UNROLLED_TURNS: u32 = 8;
 
 /// How many iterations of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
 const UNROLLED_TURNS: u32 = 4;
-
-/// The same for loops that sum what is in registers.
-const SUMMED_TURNS: u32 = 2;
 const UNROLLED_SIZE: u32 = 48;
+
+/// How many iterations of a loop that sums what is in registers the device does at once.
+const SUMMED_TURNS: u32 = 2;
 
 /// Whether a block has loops or calls in it.
 fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {

@@ -23,14 +23,20 @@ use crate::types::{Element, LocalArrayType, Scalar, Type};
 /// Rows of fewer elements are no vectors: they are not worth a turned copy.
 const LEAST: u32 = 8;
 
+/// What the sums and turned copies of all products may add to the stack, on which the tiles of a kernel are: as much as those may have.
+const MOST_BYTES: u64 = 256 << 10;
+
 /// Parts reversed products into one for each factor.
 pub(super) fn run(function: &mut Function) {
     let mut found = IdMap::default();
+    let mut left = MOST_BYTES;
     function.walk(function.entry, &mut |id, inst| {
         if matches!(inst.op, Op::For { .. })
             && let Some(product) = reverse(function, id)
             && product.loops[1..].iter().all(|level| level.trips >= LEAST)
+            && let Some(rest) = left.checked_sub(bytes(&product))
         {
+            left = rest;
             found.insert(id, product);
         }
     });
@@ -43,6 +49,14 @@ pub(super) fn run(function: &mut Function) {
             columns(b, &product, &adjoint, &factor);
         }
     });
+}
+
+/// The bytes of the sums and the turned copy.
+fn bytes(product: &Reverse) -> u64 {
+    let [i, l, j] = product.loops.map(|level| u64::from(level.trips));
+    product
+        .first
+        .map_or(0, |(_, factor)| i * l * u64::from(product.sums.size()) + j * l * u64::from(factor.scalar.size()))
 }
 
 /// A tile of a row for each iteration of a loop, and a column for each of another one.

@@ -82,17 +82,22 @@ fn spread(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Spr
         .iter()
         .all(|a| second.iter().all(|b| a.memory != b.memory || a.kind == Kind::Read && b.kind == Kind::Read));
     // Each element that is written is of one iteration: `row * many + n`.
+    let ends = trips(function, start, end, step)
+        .and_then(|rows| Some((counter(function, start, step, 0)?, counter(function, start, step, rows.max(1) - 1)?)));
+    let from_start = ends.is_some_and(|(first, last)| first >= 0 && last >= 0);
     let (by_row, by_element) = (dependent(function, row, row_variable), dependent(function, body, variable));
     let own = |access: &Access| {
         let Some((last, above)) = access.indices.split_last() else { return false };
         let sum = Sum::of(function, *last);
         let times = |v: ValueId| sum.terms.get(&v).copied().unwrap_or(0);
-        let others = sum.terms.keys().filter(|&&term| term != variable && term != row_variable);
         let free =
             |v: &ValueId| !by_row.contains(v) && !by_element.contains(v) && ![variable, row_variable].contains(v);
+        // No index counts from the end: then two iterations might mean one element.
         times(variable) == 1
-            && times(row_variable).abs() >= i128::from(count)
-            && others.copied().all(|term| free(&term))
+            && times(row_variable) >= i128::from(count)
+            && sum.terms.len() == 2
+            && sum.constant >= 0
+            && from_start
             && above.iter().all(free)
             && access.path.is_empty()
     };

@@ -147,7 +147,8 @@ fn reversed_products_have_a_nest_for_each_factor() {
     assert!(!text.contains("carry"), "{text}");
     // Four rows and four terms at once, as in any product.
     assert!(text.matches("mul ").count() >= 32, "{text}");
-    // Not small ones, and none that do something else.
+    // Not small ones, none that do something else, and none whose sums would take more of the stack than tiles may.
+    assert!(reversed(200, "").contains("carry"));
     assert!(reversed(4, "").contains("carry"));
     assert!(reversed(16, "store %y[%2], %g\n").contains("carry"));
 }
@@ -164,7 +165,11 @@ fn what_goes_to_many_elements_goes_to_neighbours_first() {
     let text = form(&spread(SIDE_BY_SIDE, "store %t[%at], %d\n"));
     assert_eq!(text.matches("for ").count(), 4, "{text}");
     for other in [
-        // Elements that lie apart, or are of several iterations, or are what was read.
+        // Elements that lie apart, or are of several iterations, or are what was read, or may count from the end.
+        spread(
+            "%below: int32 = sub %row, %1\n%first: int32 = mul %below, %32\n%at: int32 = add %first, %n\n",
+            "store %t[%at], %d\n",
+        ),
         spread("%first: int32 = mul %n, %2\n%at: int32 = add %first, %row\n", "store %t[%at], %d\n"),
         spread("%at: int32 = add %n, %row\n", "store %t[%at], %d\n"),
         spread(SIDE_BY_SIDE, "store %t[%at], %d\nstore %u[%n], %d\n"),

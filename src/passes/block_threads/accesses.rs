@@ -106,6 +106,16 @@ pub(in crate::passes) fn touches(function: &Function, effects: &EffectTable, id:
     found.push(Touch { at: id, kind, memory, array: access.array, indices: Some(access.indices.clone()) });
 }
 
+/// The accesses of an instruction and of the blocks in it.
+pub(in crate::passes) fn touches_with_blocks(function: &Function, effects: &EffectTable, id: InstId) -> Vec<Touch> {
+    let mut found = Vec::new();
+    touches(function, effects, id, &mut found);
+    for &nested in function.insts[id].op.blocks().iter() {
+        found.extend(all_touches(function, effects, nested));
+    }
+    found
+}
+
 /// The accesses in a block and in those nested in it.
 pub(in crate::passes) fn all_touches(function: &Function, effects: &EffectTable, block: BlockId) -> Vec<Touch> {
     let mut found = Vec::new();

@@ -2,7 +2,7 @@
 //! are copied into two sets of tiles in turn, so that the part of the next iteration is on its way while the threads multiply this one's. It
 //! also takes half the barriers: what says that all have read one set says that all of the other one has come.
 
-use super::accesses::{Kind, Memory, Touch, all_touches, touches};
+use super::accesses::{Kind, Memory, Touch, touches_with_blocks};
 use super::deal::Share;
 use super::plan::leaves;
 use super::rows;
@@ -88,8 +88,10 @@ impl Copies {
             is_copied |= matches!(op, Op::Copy(..));
         };
         before.iter().for_each(|&id| each(function, id, &mut look));
-        let mut copying = Vec::new();
-        copies.iter().for_each(|&id| all(function, effects, id, &mut copying));
+        let touched = |insts: &[InstId]| -> Vec<Touch> {
+            insts.iter().flat_map(|&id| touches_with_blocks(function, effects, id)).collect()
+        };
+        let (copying, using) = (touched(&copies), touched(rest));
         let mut tiles: Vec<ValueId> = Vec::new();
         for touch in &copying {
             match (&touch.memory, touch.kind) {
@@ -99,8 +101,6 @@ impl Copies {
                 _ => return None,
             }
         }
-        let mut using = Vec::new();
-        rest.iter().for_each(|&id| all(function, effects, id, &mut using));
         let harmless = |touch: &Touch| match &touch.memory {
             Memory::Global(_) => touch.kind == Kind::Read,
             Memory::Block(tile) => touch.kind == Kind::Read || !tiles.contains(tile),
@@ -191,13 +191,6 @@ fn each(function: &Function, id: InstId, look: &mut impl FnMut(&Op)) {
     let op = &function.insts[id].op;
     look(op);
     op.blocks().iter().for_each(|&block| function.walk(block, &mut |_, inst| look(&inst.op)));
-}
-
-/// What an instruction and those in it touch.
-fn all(function: &Function, effects: &EffectTable, id: InstId, found: &mut Vec<Touch>) {
-    touches(function, effects, id, found);
-    let nested = function.insts[id].op.blocks();
-    nested.iter().for_each(|&block| found.extend(all_touches(function, effects, block)));
 }
 
 /// Whether nothing outside of a block names a tile.

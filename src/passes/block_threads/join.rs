@@ -2,7 +2,7 @@
 //! the thread does both for one element before it goes on to the next: what it has just set is in a register, and a tile that nothing
 //! else reads is not needed.
 
-use super::accesses::{Kind, Memory, Sum, Touch, all_touches, memory, touches};
+use super::accesses::{Kind, Memory, Sum, Touch, all_touches, memory, touches, touches_with_blocks};
 use super::deal::{Dealt, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
@@ -183,11 +183,7 @@ pub(super) fn forward(function: &mut Function, effects: &EffectTable, body: Bloc
     let mut known: Vec<Set> = Vec::new();
     let mut same: IdMap<ValueId, ValueId> = IdMap::default();
     for id in function.blocks[body].insts.clone() {
-        let mut here = Vec::new();
-        touches(function, effects, id, &mut here);
-        for &nested in function.insts[id].op.blocks().iter() {
-            here.extend(all_touches(function, effects, nested));
-        }
+        let here = touches_with_blocks(function, effects, id);
         let written = |array: ValueId| here.iter().any(|t| t.kind != Kind::Read && t.memory == Memory::Block(array));
         for touch in &here {
             let Op::Load(access) = &function.insts[touch.at].op else { continue };

@@ -1,7 +1,7 @@
 //! Which tiles hold what another one holds? One whose elements are copied from it, as the adjoints of a sum are those of each part, while nothing
 //! sets elements of one of them any more: the copy is not needed.
 
-use super::accesses::{Kind, Memory, Touch, all_touches, touches};
+use super::accesses::{Kind, Memory, Touch, all_touches, touches_with_blocks};
 use super::deal::{Dealt, Share};
 use super::join;
 use crate::analysis::effects::EffectTable;
@@ -49,10 +49,7 @@ fn copy(
         let mut last = 0;
         for &id in &insts[at + 1..] {
             let before = behind.len();
-            touches(function, effects, id, &mut behind);
-            for &nested in function.insts[id].op.blocks().iter() {
-                behind.extend(all_touches(function, effects, nested));
-            }
+            behind.extend(touches_with_blocks(function, effects, id));
             if behind[before..].iter().any(|touch| touch.memory == Memory::Block(to)) {
                 last = behind.len();
             }
@@ -118,15 +115,9 @@ fn drop_in(function: &mut Function, effects: &EffectTable, block: BlockId) {
         let is_read = matches!(&function.insts[load].op, Op::Load(read) if read == access);
         let tile = Memory::Block(access.array);
         let Some(from) = insts[..n].iter().position(|&id| id == load).filter(|_| is_read) else { continue };
-        let mut between = Vec::new();
-        for &id in &insts[from..n] {
-            touches(function, effects, id, &mut between);
-            for &nested in function.insts[id].op.blocks().iter() {
-                between.extend(all_touches(function, effects, nested));
-            }
-        }
+        let mut between = insts[from..n].iter().flat_map(|&id| touches_with_blocks(function, effects, id));
         let in_block = function.ty(access.array).is_tile();
-        if in_block && between.iter().all(|touch| touch.memory != tile || touch.kind == Kind::Read) {
+        if in_block && between.all(|touch| touch.memory != tile || touch.kind == Kind::Read) {
             same.insert(id);
         }
     }

@@ -2,7 +2,7 @@
 //! from what stands in the matrix at the same element: that is not needed any more when the element is set. What is above the diagonal is
 //! never set, and has to be zero from the beginning.
 
-use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches};
+use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches, touches_with_blocks};
 use super::deal::{Dealt, Share};
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
@@ -107,14 +107,7 @@ impl Columns<'_> {
                 if id == below {
                     continue;
                 }
-                let mut here = Vec::new();
-                touches(function, self.effects, id, &mut here);
-                function.insts[id]
-                    .op
-                    .blocks()
-                    .iter()
-                    .for_each(|&b| here.extend(all_touches(function, self.effects, b)));
-                for touch in &here {
+                for touch in &touches_with_blocks(function, self.effects, id) {
                     let at = || self.is_at(touch, row, column);
                     match touch.memory {
                         Memory::Block(tile) if tile == matrix => fits &= at() && !set && touch.at == id,
@@ -137,9 +130,7 @@ impl Columns<'_> {
         let function = self.function;
         let mut clear = None;
         for &id in self.before.iter().rev() {
-            let mut here: Vec<Touch> = Vec::new();
-            touches(function, self.effects, id, &mut here);
-            function.insts[id].op.blocks().iter().for_each(|&b| here.extend(all_touches(function, self.effects, b)));
+            let mut here = touches_with_blocks(function, self.effects, id);
             here.retain(|touch| [matrix, factor].map(Memory::Block).contains(&touch.memory));
             // What comes before the zeros has the matrix as it was.
             if clear.is_some() && !here.is_empty() {
