@@ -248,6 +248,11 @@ impl Const {
         }
     }
 
+    /// Whether it is -0.0, which added to anything leaves it as it is.
+    pub fn is_minus_zero(self) -> bool {
+        self.scalar.is_float() && self.bits == Const::float(self.scalar, -0.0).bits
+    }
+
     /// The value of a float constant, exact; None for integers and bool.
     pub fn as_float(self) -> Option<f64> {
         Some(match self.scalar {

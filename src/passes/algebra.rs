@@ -23,6 +23,9 @@ pub fn simpler(function: &Function, structs: &StructTable, op: &Op, ty: Type) ->
             _ => None,
         },
         Op::Binary(op, a, b) => binary(function, *op, *a, *b, ty),
+        Op::Fma(a, b, nothing) if constant(*nothing).is_some_and(Const::is_minus_zero) => {
+            Some(Rewrite::Op(Op::Binary(BinaryOp::Mul, *a, *b)))
+        }
         Op::Compare(op, a, b) if a == b && function.ty(*a).is_int() => {
             let holds = matches!(op, CompareOp::Eq | CompareOp::Le | CompareOp::Ge);
             Some(Rewrite::Op(Op::Const(Const::bool(holds))))
@@ -56,7 +59,6 @@ fn binary(function: &Function, op: BinaryOp, a: ValueId, b: ValueId, ty: Type) -
     let is = |c: Option<Const>, value: i128| {
         c.is_some_and(|c| c.bits == Const::int(c.scalar, value).bits && !(c.scalar.is_float() && value < 0))
     };
-    let minus_zero = |c: Option<Const>| c.is_some_and(|c| c.bits == Const::float(c.scalar, -0.0).bits);
     let scalar = ty.scalar_part()?;
     let float = scalar.is_float();
     let zero = || Rewrite::Op(Op::Zero);
@@ -81,8 +83,8 @@ fn binary(function: &Function, op: BinaryOp, a: ValueId, b: ValueId, ty: Type) -
         BinaryOp::Div | BinaryOp::FloorDiv if is(cb, 1) && function.ty(a) == ty => Some(left),
         BinaryOp::Mul if !float && (is(ca, 0) || is(cb, 0)) => Some(zero()),
         BinaryOp::Sub if is(cb, 0) => Some(left),
-        BinaryOp::Add if float && minus_zero(cb) => Some(left),
-        BinaryOp::Add if float && minus_zero(ca) => Some(Rewrite::Same(b)),
+        BinaryOp::Add if cb.is_some_and(Const::is_minus_zero) => Some(left),
+        BinaryOp::Add if ca.is_some_and(Const::is_minus_zero) => Some(Rewrite::Same(b)),
         _ if float => match op {
             BinaryOp::Min | BinaryOp::Max | BinaryOp::CopySign if same => Some(left),
             _ => None,

@@ -84,6 +84,43 @@ fn affine_indices_are_checked_before_the_row() {
     assert!(function_of(&ir, "k_cpu_kernel_forward").contains("kc_out_of_bounds"), "{ir}");
 }
 
+/// A loop by several steps stops where its last turn does, and an index that some turn has out of bounds, which a branch may leave out,
+/// is checked in its place: the others have no checks then either.
+#[test]
+fn one_index_does_not_cost_the_row() {
+    // Four at a time, from `%k` to the third behind it, in a row of 64: all of them are inside.
+    let steps = "%four: int32 = const 4\n%three: int32 = const 3\n%end: int32 = const 64\n%t: tile(float32, 64) = local_array
+        %r: float32 = for %k: int32 = %c0 to %end step %four carry %s: float32 = %zero {
+          %at: int32 = add %k, %three
+          %v: float32 = load %x[%i, %j]
+          store %t[%at], %v
+          %w: float32 = load %t[%k]
+          %q: float32 = add %s, %w
+          yield %q
+        }";
+    let (_, ir) = host_code(&kernel(steps), true, Atomics::Shared);
+    let entry = function_of(&ir, "k_cpu_kernel_forward");
+    assert!(entry.contains("fadd") && !entry.contains("kc_out_of_bounds"), "{entry}");
+    let before = "%r: float32 = for %k: int32 = %c0 to %n step %c1 carry %s: float32 = %zero {
+          %first: bool = eq %k, %c0
+          %v: float32 = if %first {
+            yield %zero
+          } else {
+            %p: int32 = sub %k, %c1
+            %u: float32 = load %x[%p, %j]
+            yield %u
+          }
+          %w: float32 = load %x[%k, %j]
+          %q: float32 = add %v, %w
+          %t: float32 = add %s, %q
+          yield %t
+        }";
+    let (_, ir) = host_code(&kernel(before), true, Atomics::Shared);
+    let (entry, rows) = ["k_cpu_kernel_forward", "k_rows"].map(|name| function_of(&ir, name)).into();
+    let checks = [entry, rows].map(|text| text.matches("call void @kc_out_of_bounds").count());
+    assert!(checks[0] > 0 && checks[0] < checks[1], "{checks:?}\n{entry}");
+}
+
 /// An index times a stride is one instruction of 32 bits by 32 bits.
 #[test]
 fn addresses_are_widening_products() {

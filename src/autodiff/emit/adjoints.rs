@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use super::reverse::Reverse;
 use super::rules::scalar_path;
 use super::state::Parts;
-use crate::ir::{BinaryOp, Op, Path, Step, UnaryOp, ValueId, Values};
+use crate::ir::{BinaryOp, Const, Op, Path, Step, UnaryOp, ValueId, Values};
 use crate::types::Type;
 
 /// Composites with more scalars than this are changed part by part.
@@ -27,10 +27,15 @@ impl Reverse<'_> {
         self.adjoints.insert(value, sum);
     }
 
-    /// a + b of two adjoints; structs field by field.
+    /// a + b of two adjoints; structs field by field. A product with one rounding is added with that one.
     pub fn sum_of(&mut self, a: ValueId, b: ValueId) -> ValueId {
         let ty = self.b.ty(a);
-        let Type::Struct(id) = ty else { return self.b.binary(BinaryOp::Add, a, b) };
+        let Type::Struct(id) = ty else {
+            return match self.factors_of(b) {
+                Some([x, y]) => self.b.one(Op::Fma(x, y, a), ty),
+                None => self.b.binary(BinaryOp::Add, a, b),
+            };
+        };
         let structs = &self.world.module.structs;
         let mut sum = a;
         for (n, field) in structs[id].fields.iter().enumerate() {
@@ -41,6 +46,24 @@ impl Reverse<'_> {
             }
         }
         sum
+    }
+
+    /// A product that is yet to be added to something: `fma(x, y, -0.0)` has the bits of `x * y`, and is that where nothing is added.
+    pub fn product_to_add(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        let ty = self.b.ty(x);
+        match ty {
+            Type::Scalar(scalar) if scalar.is_float() => {
+                let nothing = self.b.constant(Const::float(scalar, -0.0));
+                self.b.one(Op::Fma(x, y, nothing), ty)
+            }
+            _ => self.b.binary(BinaryOp::Mul, x, y),
+        }
+    }
+
+    /// The factors of a [product that is to be added](Self::product_to_add).
+    fn factors_of(&self, value: ValueId) -> Option<[ValueId; 2]> {
+        let Op::Fma(x, y, nothing) = self.b.function.def(value)?.op else { return None };
+        self.b.function.as_const(nothing)?.is_minus_zero().then_some([x, y])
     }
 
     /// Adds to the adjoint of a part of an old value; the path holds new values.

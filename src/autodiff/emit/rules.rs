@@ -20,13 +20,11 @@ impl Reverse<'_> {
             Op::Unary(op, a) => self.unary_rule(*op, *a, result, d),
             Op::Binary(op, a, b) => self.binary_rule(*op, *a, *b, result, d),
             Op::Fma(a, b, c) => {
-                if self.is_active(*a) {
-                    let to_a = self.product(result, d, *b);
-                    self.add(*a, to_a);
-                }
-                if self.is_active(*b) {
-                    let to_b = self.product(result, d, *a);
-                    self.add(*b, to_b);
+                for (to, factor) in [(*a, *b), (*b, *a)] {
+                    if self.is_active(to) {
+                        let product = self.fused_product(result, d, factor);
+                        self.add(to, product);
+                    }
                 }
                 self.add(*c, d);
             }
@@ -244,6 +242,15 @@ impl Reverse<'_> {
             let minus = self.b.unary(UnaryOp::Neg, sum);
             self.add(b, minus);
         }
+    }
+
+    /// d * factor, which is added with one rounding as the old result was: except where a zero adjoint must stay one.
+    fn fused_product(&mut self, result: ValueId, d: ValueId, factor: ValueId) -> ValueId {
+        if self.facts.finite.may_be_non_finite(factor, result) {
+            return self.product(result, d, factor);
+        }
+        let copy = self.primal(factor);
+        self.product_to_add(d, copy)
     }
 
     /// d * factor for an old factor of the old result.

@@ -9,8 +9,7 @@ use super::state::Shadow;
 use crate::analysis::alias::{Root, root};
 use crate::autodiff::analysis::floats::has_tangent;
 use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, CompareOp, Const, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values,
-    ViewIndex,
+    Access, AtomicOp, BlockId, CompareOp, Const, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex,
 };
 use crate::types::{BOOL, Type};
 
@@ -160,7 +159,7 @@ impl Reverse<'_> {
         }
         if private {
             let before = self.b.one(Op::Load(access.clone()), ty);
-            let sum = self.b.binary(BinaryOp::Add, before, d);
+            let sum = self.sum_of(before, d);
             self.b.effect(Op::Store { access, value: sum });
         } else {
             self.b.one(Op::Atomic { op: AtomicOp::Add, access, value: d }, ty);

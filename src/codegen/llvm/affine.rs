@@ -24,8 +24,8 @@ enum Leaf<'ctx> {
     Invariant { value: Val<'ctx>, signed: bool },
     /// The product of two invariants.
     Product([(Val<'ctx>, bool); 2]),
-    /// The int32 variable of a `for` whose range is the same for all threads of a row.
-    Variable { value: Val<'ctx>, least: Rc<Affine<'ctx>>, most: Rc<Affine<'ctx>> },
+    /// The int32 variable of a `for` whose range is the same for all threads of a row: it goes by `step` and not beyond `last`.
+    Variable { value: Val<'ctx>, first: Rc<Affine<'ctx>>, last: Rc<Affine<'ctx>>, step: i64 },
 }
 
 /// `inner * j + sum of coefficient * leaf + constant`.
@@ -86,6 +86,24 @@ impl<'ctx> Affine<'ctx> {
         fits.then_some(self)
     }
 
+    /// The least or greatest value over the loops around it, where constants alone say it.
+    fn known(&self, bound: Bound) -> Option<i64> {
+        let mut sum = Some(self.constant).filter(|_| self.inner == 0)?;
+        for (factor, leaf) in &self.terms {
+            let Leaf::Variable { first, last, step, .. } = leaf else { return None };
+            let value = if bound.is_first(*factor, *step) {
+                first.known(bound)?
+            } else if step.abs() == 1 {
+                last.known(bound)?
+            } else {
+                let from = first.known(bound)?;
+                from + (last.known(bound)? - from) / step * step
+            };
+            sum += factor * value;
+        }
+        Some(sum)
+    }
+
     /// The leaf, where the form is nothing else.
     fn as_invariant(&self) -> Option<(Val<'ctx>, bool)> {
         match &self.terms[..] {
@@ -112,9 +130,17 @@ impl<'ctx> Affine<'ctx> {
                 (Leaf::Invariant { value, signed }, _) => extend(*value, *signed),
                 (Leaf::Product([a, b]), _) => ll.mul_nsw(extend(a.0, a.1), extend(b.0, b.1)),
                 (Leaf::Variable { value, .. }, None) => extend(*value, true),
-                (Leaf::Variable { least, most, .. }, Some(bound)) => {
-                    let bound = if *factor < 0 { bound.opposite() } else { bound };
-                    if bound == Bound::Least { least.emit(ll, Some(bound)) } else { most.emit(ll, Some(bound)) }
+                (Leaf::Variable { first, last, step, .. }, Some(bound)) => {
+                    let (from, to) = (first.emit(ll, None), last.emit(ll, None));
+                    if bound.is_first(*factor, *step) {
+                        from
+                    } else if step.abs() == 1 {
+                        to
+                    } else {
+                        // Longer steps may stop short of that.
+                        let step = ll.const_i64(*step);
+                        ll.add_nsw(from, ll.mul_nsw(ll.sdiv(ll.sub(to, from), step), step))
+                    }
                 }
             };
             let scaled = if *factor == 1 { value } else { ll.mul_nsw(value, ll.const_i64(*factor)) };
@@ -136,8 +162,9 @@ enum Bound {
 }
 
 impl Bound {
-    fn opposite(self) -> Bound {
-        if self == Bound::Least { Bound::Most } else { Bound::Least }
+    /// Whether `factor` times the variable of a loop has this bound in the first turn, and not in the last one.
+    fn is_first(self, factor: i64, step: i64) -> bool {
+        (self == Bound::Least) == (factor.signum() == step.signum())
     }
 }
 
@@ -242,15 +269,12 @@ impl<'ctx> ValueFacts<'ctx> {
     /// Learns about the variable of a `for`.
     pub fn loop_variable(&mut self, ll: &Llvm<'ctx>, s: Scalar, variable: Val<'ctx>, range: LoopRange<'ctx>) {
         let LoopRange { start, end, step: Some(step) } = range else { return };
-        let up = step > 0;
         if !self.affine || s != Scalar::I32 || step == 0 {
             return;
         }
         let (Some(start), Some(end)) = (self.exact_form(ll, start), self.exact_form(ll, end)) else { return };
-        let last = end.plus(&Affine::constant(if up { 1 } else { -1 }), -1);
-        let Some(last) = last else { return };
-        let (least, most) = if up { (start, last) } else { (last, start) };
-        let leaf = Leaf::Variable { value: variable, least: Rc::new(least), most: Rc::new(most) };
+        let Some(last) = end.plus(&Affine::constant(step.signum()), -1) else { return };
+        let leaf = Leaf::Variable { value: variable, first: Rc::new(start), last: Rc::new(last), step };
         self.forms.insert(variable, Affine { terms: SmallVec::from_iter([(1, leaf)]), ..Affine::default() });
     }
 }
@@ -316,7 +340,13 @@ impl<'ctx> Guards<'ctx> {
         let constant = form.constant;
         let base = Affine { constant: 0, ..form.clone() };
         let full = self.within.len() == MAX_GUARDS;
+        let (least, most) = (form.known(Bound::Least), form.known(Bound::Most));
+        let fails = least.is_some_and(|n| n < 0) || most.zip(ll.as_int(extent)).is_some_and(|(n, extent)| n >= extent);
+        let holds = least.and(most).and(ll.as_int(extent)).is_some() && !fails;
         match self.within.iter_mut().find(|guard| guard.extent == extent && guard.form == base) {
+            // `if k > 0: x[k - 1]` in a loop from 0: no row would have that guard.
+            _ if fails => return None,
+            _ if holds => {}
             Some(guard) => {
                 guard.least = guard.least.min(constant);
                 guard.most = guard.most.max(constant);

@@ -96,9 +96,10 @@ pub(super) fn compile<'ctx>(
     let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
     let mut sites = Sites::of(module, options.checked);
+    let summed = block_alone::in_chains(module, kernels);
     let blocks = match options.opt {
-        Opt::Full => block_alone::alone(module, kernels),
-        Opt::Lean | Opt::None => Cow::Borrowed(module),
+        Opt::Full => block_alone::alone(&summed, kernels),
+        Opt::Lean | Opt::None => Cow::Borrowed(&*summed),
     };
     let (mut module, shadows) = shadow::extract_all(&blocks, kernels);
     let target = |alone| Target::Host { checked: options.checked, alone };

@@ -11,17 +11,22 @@
 //! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
 //! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
 //!
-//! Each element is computed as before, in the same order: results stay the same, bit for bit.
+//! Each element is computed as before, in the same order: results stay the same, bit for bit. What adds up in reverse code has an
+//! order of its own before ([`sums`]), in the interpreter too.
 
 mod jam;
 mod reversed;
 mod rows;
 mod spread;
+mod sums;
 mod unloaded;
+
+pub use sums::in_chains;
 
 use std::borrow::Cow;
 
 use super::block_threads::{Tensor, fill, has_tiles, plan, products};
+use super::loops::counter;
 use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
@@ -68,6 +73,13 @@ fn set_whole(function: &mut Function, effects: &EffectTable) {
     for id in whole {
         function.insts[id].op = Op::SharedArray;
     }
+}
+
+/// Whether a loop of `count` turns goes through all numbers from 0 on, upward or downward.
+fn counts_all(function: &Function, start: ValueId, step: ValueId, count: u64) -> bool {
+    let Some(last) = count.checked_sub(1) else { return false };
+    let ends = [0, last].map(|turn| counter(function, start, step, turn));
+    [[0, last], [last, 0]].iter().any(|ordered| ends == ordered.map(|n| Some(i128::from(n))))
 }
 
 /// The values in a block, and in those nested in it, that depend on one of its parameters.

@@ -15,8 +15,8 @@
 
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, Function, Op, ValueId};
-use crate::passes::block_threads::products::{Counted, Place, Reverse, each, reverse};
+use crate::ir::{Access, Function, Op, ValueId};
+use crate::passes::block_threads::products::{Counted, Place, Reverse, Share, each, reverse};
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, LocalArrayType, Scalar, Type};
 
@@ -42,11 +42,11 @@ pub(super) fn run(function: &mut Function) {
     });
     replace_each(function, found, |b, id, product: Reverse| {
         b.span = b.function.insts[id].span;
-        if let Some((adjoint, factor)) = product.first {
-            rows(b, &product, &adjoint, &factor);
+        if let Some(share) = &product.first {
+            rows(b, &product, share);
         }
-        if let Some((adjoint, factor)) = product.second {
-            columns(b, &product, &adjoint, &factor);
+        if let Some(share) = &product.second {
+            columns(b, &product, share);
         }
     });
 }
@@ -56,7 +56,7 @@ fn bytes(product: &Reverse) -> u64 {
     let [i, l, j] = product.loops.map(|level| u64::from(level.trips));
     product
         .first
-        .map_or(0, |(_, factor)| i * l * u64::from(product.sums.size()) + j * l * u64::from(factor.scalar.size()))
+        .map_or(0, |share| i * l * u64::from(product.sums.size()) + j * l * u64::from(share.other.scalar.size()))
 }
 
 /// A tile of a row for each iteration of a loop, and a column for each of another one.
@@ -76,13 +76,15 @@ fn all(b: &mut Builder, [outer, inner]: [Counted; 2], body: impl FnOnce(&mut Bui
     });
 }
 
-/// `adj[i, l] += sum over j of result[i, j] * factor[l, j]`
-fn rows(b: &mut Builder, product: &Reverse, adjoint: &Place, factor: &Place) {
+/// `adjoint[i, l] += sum over j of result[i, j] * other[l, j]`
+fn rows(b: &mut Builder, product: &Reverse, share: &Share) {
     let [i, l, j] = product.loops;
+    let factor = share.other;
     let turned = tile(b, Op::SharedArray, factor.scalar, [j, l]);
     let sums = tile(b, Op::LocalArray, product.sums, [i, l]);
-    let turned = Place { array: turned, at: [2, 1], ..*factor };
+    let turned = Place { array: turned, at: [2, 1], ..factor };
     let sums = Place { array: sums, scalar: product.sums, at: [0, 1], ..product.result };
+    let sum = Share { adjoint: sums, ..*share };
     all(b, [j.upward(), l.upward()], |b, [j, l]| {
         let value = factor.read(b, [l, l, j]);
         b.effect(Op::Store { access: Access::element(turned.array, &[j, l]), value });
@@ -92,8 +94,7 @@ fn rows(b: &mut Builder, product: &Reverse, adjoint: &Place, factor: &Place) {
             let x = product.wide(b, &product.result, [i, i, j]);
             each(b, l.upward(), &[], |b, l, _| {
                 let y = product.wide(b, &turned, [i, l, j]);
-                let term = b.binary(BinaryOp::Mul, x, y);
-                sums.add(b, [i, l, j], term);
+                sum.add(b, [i, l, j], [x, y]);
                 Vec::new()
             });
             Vec::new()
@@ -102,20 +103,19 @@ fn rows(b: &mut Builder, product: &Reverse, adjoint: &Place, factor: &Place) {
     });
     all(b, [i.upward(), l.upward()], |b, [i, l]| {
         let sum = sums.read(b, [i, l, l]);
-        adjoint.add(b, [i, l, l], sum);
+        share.adjoint.add(b, [i, l, l], sum);
     });
 }
 
-/// `adj[l, j] += result[i, j] * factor[i, l]`, one after the other.
-fn columns(b: &mut Builder, product: &Reverse, adjoint: &Place, factor: &Place) {
+/// `adjoint[l, j] += result[i, j] * other[i, l]`, one after the other.
+fn columns(b: &mut Builder, product: &Reverse, share: &Share) {
     let [i, l, j] = product.loops;
     each(b, l.upward(), &[], |b, l, _| {
         each(b, i, &[], |b, i, _| {
-            let x = product.wide(b, factor, [i, l, l]);
+            let x = product.wide(b, &share.other, [i, l, l]);
             each(b, j.upward(), &[], |b, j, _| {
                 let y = product.wide(b, &product.result, [i, l, j]);
-                let term = b.binary(BinaryOp::Mul, x, y);
-                adjoint.add(b, [i, l, j], term);
+                share.add(b, [i, l, j], [x, y]);
                 Vec::new()
             });
             Vec::new()

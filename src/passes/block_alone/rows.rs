@@ -11,15 +11,15 @@
 //! That is done where neighbouring chains read neighbouring elements: then the innermost loop is one for vectors, which keep short
 //! rows of sums in registers.
 
-use super::dependent;
+use super::{counts_all, dependent};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{Access, BlockId, Function, Inst, InstId, Op, ValueId, Values};
-use crate::passes::block_threads::accesses::{Kind, Memory, Sum, all_touches};
+use crate::passes::block_threads::accesses::{Kind, Memory, Sum, Touch, touches_with_blocks};
 use crate::passes::block_threads::plan::leaves;
 use crate::passes::copy::Copier;
-use crate::passes::loops::{counter, trips};
+use crate::passes::loops::trips;
 use crate::passes::rebuild::Rebuild;
 use crate::types::{Element, I32, LocalArrayType, Type};
 
@@ -56,9 +56,12 @@ pub(super) fn run(function: &mut Function, effects: &EffectTable) {
 fn chains(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Chains> {
     let Op::For { start, end, step, ref init, body } = inst.op else { return None };
     let count = trips(function, start, end, step).filter(|count| CHAINS.contains(count))?;
-    let from_zero = [0, 1].map(|n| counter(function, start, step, n)) == [Some(0), Some(1)];
     let variable = *function.blocks[body].params.first()?;
-    if !init.is_empty() || !from_zero || function.ty(variable) != I32 || leaves(function, inst, false) {
+    if !init.is_empty()
+        || !counts_all(function, start, step, count)
+        || function.ty(variable) != I32
+        || leaves(function, inst, false)
+    {
         return None;
     }
     let insts = &function.blocks[body].insts;
@@ -71,15 +74,20 @@ fn chains(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Cha
     if elements.is_empty() || ![start, end, step].into_iter().all(outside) {
         return None;
     }
-    // Nothing that is read is written, and all else may be done in any order.
-    let touches = all_touches(function, effects, body);
+    // What the chains read nothing of this writes, and what is set afterwards is set in the order that it had.
+    let of = |insts: &[InstId]| -> Vec<Touch> {
+        insts.iter().flat_map(|&id| touches_with_blocks(function, effects, id)).collect()
+    };
+    let (first, behind) = (of(&insts[..=at]), of(&after));
     let global = |memory: &Memory| matches!(memory, Memory::Global(_));
-    for write in touches.iter().filter(|touch| touch.kind != Kind::Read) {
-        let meets = |read: &Memory| *read == write.memory || global(read) && global(&write.memory);
-        let reads = touches.iter().any(|touch| touch.kind == Kind::Read && meets(&touch.memory));
-        if write.kind == Kind::Atomic || reads || !after.contains(&write.at) {
+    for write in behind.iter().filter(|touch| touch.kind != Kind::Read) {
+        let meets = |read: &Touch| read.memory == write.memory || global(&read.memory) && global(&write.memory);
+        if write.kind == Kind::Atomic || first.iter().any(meets) {
             return None;
         }
+    }
+    if first.iter().any(|touch| touch.kind != Kind::Read) {
+        return None;
     }
     let mut plain = true;
     function.walk(body, &mut |id, inst| {

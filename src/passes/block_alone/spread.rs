@@ -10,7 +10,7 @@
 //! So are the chains of a sum reversed ([`rows`](super::rows)). Each element is touched in one iteration alone, so that their order does not
 //! matter.
 
-use super::dependent;
+use super::{counts_all, dependent};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
@@ -49,9 +49,7 @@ pub(super) fn run(function: &mut Function, effects: &EffectTable) {
 fn spread(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Spread> {
     let Op::For { start, end, step, ref init, body } = inst.op else { return None };
     let count = trips(function, start, end, step).filter(|count| ELEMENTS.contains(count))?;
-    let ends = [0, count - 1].map(|n| counter(function, start, step, n));
-    let whole =
-        [[0, i128::from(count) - 1], [i128::from(count) - 1, 0]].iter().any(|[a, b]| ends == [Some(*a), Some(*b)]);
+    let whole = counts_all(function, start, step, count);
     let variable = *function.blocks[body].params.first()?;
     let [before @ .., last, _] = &function.blocks[body].insts[..] else { return None };
     let Op::For { start, end, step, init: ref carried, body: row } = function.insts[*last].op else { return None };

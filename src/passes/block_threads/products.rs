@@ -43,9 +43,9 @@ impl Found {
 /// A loop that counts through all indices from 0, upward or downward.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::passes) struct Counted {
-    variable: ValueId,
-    body: BlockId,
-    bounds: [i128; 3],
+    pub variable: ValueId,
+    pub body: BlockId,
+    pub bounds: [i128; 3],
     pub trips: u32,
 }
 
@@ -56,7 +56,7 @@ impl Counted {
     }
 }
 
-fn counted(function: &Function, id: InstId) -> Option<Counted> {
+pub(in crate::passes) fn counted(function: &Function, id: InstId) -> Option<Counted> {
     let Op::For { start, end, step, body, .. } = function.insts[id].op else { return None };
     let int = |v| function.as_const(v)?.as_int();
     let (bounds, count) = ([int(start)?, int(end)?, int(step)?], trips(function, start, end, step)?);
@@ -68,6 +68,12 @@ fn counted(function: &Function, id: InstId) -> Option<Counted> {
     let variable = *function.blocks[body].params.first()?;
     let fits = first && count > 0 && function.ty(variable) == I32;
     Some(Counted { variable, body, bounds, trips: u32::try_from(count).ok().filter(|_| fits)? })
+}
+
+/// A product that is added to something: with one rounding, or else after it was rounded.
+struct Term {
+    factors: [ValueId; 2],
+    fused: bool,
 }
 
 /// Three loops one in another that do nothing but read and write elements of tiles, multiply and add.
@@ -178,26 +184,45 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// `a * b` or, with `sum`, `a * b + sum`, rounded once or twice.
-    fn product(&self, value: ValueId, sum: Option<ValueId>) -> Option<[ValueId; 2]> {
-        match (self.op(value)?, sum) {
-            (&Op::Binary(BinaryOp::Mul, a, b), None) => Some([a, b]),
-            (&Op::Fma(a, b, c), Some(sum)) if c == sum => Some([a, b]),
-            (&Op::Binary(BinaryOp::Add, a, b), Some(sum)) if a == sum => self.product(b, None),
-            (&Op::Binary(BinaryOp::Add, a, b), Some(sum)) if b == sum => self.product(a, None),
+    /// `a * b + sum`, where `is_sum` knows the sum.
+    fn term(&self, value: ValueId, is_sum: impl Fn(ValueId) -> bool) -> Option<Term> {
+        match *self.op(value)? {
+            Op::Fma(a, b, sum) if is_sum(sum) => Some(Term { factors: [a, b], fused: true }),
+            Op::Binary(BinaryOp::Add, a, b) => match (is_sum(a), is_sum(b)) {
+                (true, false) => self.product(b),
+                (false, true) => self.product(a),
+                _ => None,
+            },
             _ => None,
         }
     }
 
-    /// The factors of the sum of products that the innermost loop carries, from zero on, if it carries one.
-    fn carried(&self) -> Option<(ValueId, [ValueId; 2])> {
+    /// `a * b`, which is added after it is rounded.
+    fn product(&self, value: ValueId) -> Option<Term> {
+        let Op::Binary(BinaryOp::Mul, a, b) = *self.op(value)? else { return None };
+        Some(Term { factors: [a, b], fused: false })
+    }
+
+    /// The product that is added to an element that was read, and the type in which it is computed.
+    fn added_product(&self, value: ValueId, to: &Access) -> Option<(Term, Scalar)> {
+        let reads = |v: ValueId| matches!(self.op(v), Some(Op::Load(access)) if access == to);
+        let fused = self.term(value, reads).filter(|term| term.fused);
+        if let Some(term) = fused {
+            return Some((term, self.scalar(value)?));
+        }
+        let product = self.before_cast(self.added(value, to)?);
+        Some((self.product(product)?, self.scalar(product)?))
+    }
+
+    /// The sum of products that the innermost loop carries, from zero on, if it carries one.
+    fn carried(&self) -> Option<(ValueId, Term)> {
         let inst = &self.function.insts[self.innermost];
         let (Op::For { init, body, .. }, &[result]) = (&inst.op, &inst.results[..]) else { return None };
         let (&[start], &[_, sum]) = (&init[..], &self.function.blocks[*body].params[..]) else { return None };
         let last = self.function.blocks[*body].insts.last()?;
         let Op::Yield(next) = &self.function.insts[*last].op else { return None };
         let &[next] = &next[..] else { return None };
-        Some((result, self.product(next, Some(sum)).filter(|_| self.is_zero(start))?))
+        Some((result, self.term(next, |v| v == sum).filter(|_| self.is_zero(start))?))
     }
 
     fn is_zero(&self, value: ValueId) -> bool {
@@ -231,17 +256,13 @@ pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
     let &[(block, store)] = &nest.stores[..] else { return None };
     let (access, value) = nest.store(store)?;
     let c = nest.place(access)?;
-    let (factors, sums) = if nest.carries() {
-        let (sum, factors) = nest.carried()?;
+    let (Term { factors, .. }, sums) = if nest.carries() {
+        let (sum, term) = nest.carried()?;
         let added = nest.added(value, access)?;
         let fits = nest.before_cast(added) == sum && block == nest.loops[1].body && c.at.iter().all(|&at| at < 2);
-        (factors, nest.scalar(sum).filter(|_| fits)?)
-    } else if let Some(&Op::Fma(a, b, old)) = nest.op(value) {
-        let reads = matches!(nest.op(old), Some(Op::Load(read)) if read == access);
-        ([a, b], nest.scalar(value).filter(|_| reads)?)
+        (term, nest.scalar(sum).filter(|_| fits)?)
     } else {
-        let product = nest.before_cast(nest.added(value, access)?);
-        (nest.product(product, None)?, nest.scalar(product)?)
+        nest.added_product(value, access)?
     };
     let [first, second] = [nest.factor(factors[0])?, nest.factor(factors[1])?];
     let inner = (0..3).find(|level| !c.at.contains(level))?;
@@ -364,15 +385,24 @@ pub(super) fn sum_of_tiles(function: &Function, id: InstId) -> Option<[ValueId; 
     (exact && a != b && (a == set.array || b == set.array)).then_some([set.array, other])
 }
 
-/// A product in reverse: the adjoint of the result, and for each factor that has one, its adjoint; with the other factor.
+/// A product in reverse: the adjoint of the result, and what the factors that have adjoints get of it.
 pub(in crate::passes) struct Reverse {
     pub loops: [Counted; 3],
     pub result: Place,
     pub sums: Scalar,
-    /// `adj[i, l] += sum over j of result[i, j] * factor[l, j]`
-    pub first: Option<(Place, Place)>,
-    /// `adj[l, j] += result[i, j] * factor[i, l]`, one after the other.
-    pub second: Option<(Place, Place)>,
+    /// `adjoint[i, l] += sum over j of result[i, j] * other[l, j]`
+    pub first: Option<Share>,
+    /// `adjoint[l, j] += result[i, j] * other[i, l]`, one after the other.
+    pub second: Option<Share>,
+}
+
+/// What goes to the adjoint of a factor: products with the other factor.
+#[derive(Clone, Copy)]
+pub(in crate::passes) struct Share {
+    pub adjoint: Place,
+    pub other: Place,
+    /// Multiplied and added with one rounding.
+    pub fused: bool,
 }
 
 pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reverse> {
@@ -406,15 +436,15 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
     };
     let mut sums = None;
     let sum = if nest.carries() { Some(nest.carried()?) } else { None };
-    if let Some((sum, factors)) = sum {
+    if let Some((sum, term)) = sum {
         sums = nest.scalar(sum);
-        let factor = other(factors, [1, 2])?;
+        let factor = other(term.factors, [1, 2])?;
         let behind: Vec<InstId> = nest.stores.iter().filter(|(block, _)| !in_innermost(*block)).map(|s| s.1).collect();
         let &[store] = &behind[..] else { return None };
         let (access, value) = nest.store(store)?;
         let place = nest.place(access).filter(|place| place.at == [0, 1] || place.at == [1, 0])?;
         let fits = nest.before_cast(nest.added(value, access)?) == sum && nest.loads_of(place.array) == 1;
-        first = Some((place, factor)).filter(|_| fits);
+        first = Some(Share { adjoint: place, other: factor, fused: term.fused }).filter(|_| fits);
         first?;
     } else if nest.stores.iter().any(|(block, _)| !in_innermost(*block)) {
         return None;
@@ -435,15 +465,13 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
             }
             continue;
         }
-        let added = nest.added(value, access)?;
-        let product = nest.before_cast(added);
-        let factor = other(nest.product(product, None)?, [0, 1])?;
-        sums = sums.or(nest.scalar(product));
+        let (term, scalar) = nest.added_product(value, access)?;
+        let factor = other(term.factors, [0, 1])?;
         let fits = place.at == [1, 2] || place.at == [2, 1];
-        if !fits || second.is_some() || nest.loads_of(place.array) != 1 || sums != nest.scalar(product) {
+        if !fits || second.is_some() || nest.loads_of(place.array) != 1 || *sums.get_or_insert(scalar) != scalar {
             return None;
         }
-        second = Some((place, factor));
+        second = Some(Share { adjoint: place, other: factor, fused: term.fused });
     }
     let (taken, result) = result?;
     // First the element is read, then it is zero, then that is read and what was read first added, which leaves it as it was.
@@ -462,8 +490,8 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
         let both = [before, after].into_iter().all(|id| added.iter().any(|&def| is(def, id)));
         put_back = of == result && both && in_order && is(function.values[taken].def, before);
     }
-    let outputs: Vec<Place> = first.iter().chain(&second).map(|&(place, _)| place).collect();
-    let inputs: Vec<Place> = first.iter().chain(&second).map(|&(_, factor)| factor).chain([result]).collect();
+    let outputs: Vec<Place> = first.iter().chain(&second).map(|share| share.adjoint).collect();
+    let inputs: Vec<Place> = first.iter().chain(&second).map(|share| share.other).chain([result]).collect();
     let parted = outputs.iter().all(|place| inputs.iter().all(|input| input.array != place.array));
     let distinct = outputs.len() < 2 || outputs[0].array != outputs[1].array;
     let apart = inputs.iter().filter(|input| input.array == result.array).count() == 1;
@@ -514,29 +542,26 @@ pub(super) fn part(function: &mut Function) -> bool {
 impl Reverse {
     fn emit(&self, b: &mut Builder) {
         let &Reverse { loops: [i, l, j], result, sums, .. } = self;
-        let wide = |b: &mut Builder, place: &Place, at: [ValueId; 3]| self.wide(b, place, at);
-        if let Some((adjoint, factor)) = self.first {
+        if let Some(share) = self.first {
             each(b, i, &[], |b, i, _| {
                 each(b, l, &[], |b, l, _| {
                     let zero = b.zero(Type::Scalar(sums));
                     let sum = each(b, j, &[zero], |b, j, sum| {
-                        let (x, y) = (wide(b, &result, [i, l, j]), wide(b, &factor, [i, l, j]));
-                        let product = b.binary(BinaryOp::Mul, x, y);
-                        vec![b.binary(BinaryOp::Add, sum[0], product)]
+                        let factors = [result, share.other].map(|place| self.wide(b, &place, [i, l, j]));
+                        vec![share.term(b, factors, sum[0])]
                     });
-                    adjoint.add(b, [i, l, l], sum[0]);
+                    share.adjoint.add(b, [i, l, l], sum[0]);
                     Vec::new()
                 });
                 Vec::new()
             });
         }
-        if let Some((adjoint, factor)) = self.second {
+        if let Some(share) = self.second {
             each(b, l, &[], |b, l, _| {
                 each(b, j, &[], |b, j, _| {
                     each(b, i, &[], |b, i, _| {
-                        let (x, y) = (wide(b, &result, [i, l, j]), wide(b, &factor, [i, l, j]));
-                        let product = b.binary(BinaryOp::Mul, x, y);
-                        adjoint.add(b, [i, l, j], product);
+                        let factors = [result, share.other].map(|place| self.wide(b, &place, [i, l, j]));
+                        share.add(b, [i, l, j], factors);
                         Vec::new()
                     });
                     Vec::new()
@@ -553,6 +578,28 @@ impl Reverse {
         let read = place.read(b, at);
         let read = b.cast(read, self.sums);
         if place.tf32 { b.unary(UnaryOp::Tf32, read) } else { read }
+    }
+}
+
+impl Share {
+    /// The sum with one more product.
+    pub fn term(&self, b: &mut Builder, [x, y]: [ValueId; 2], sum: ValueId) -> ValueId {
+        if self.fused {
+            return b.one(Op::Fma(x, y, sum), b.ty(sum));
+        }
+        let product = b.binary(BinaryOp::Mul, x, y);
+        b.binary(BinaryOp::Add, sum, product)
+    }
+
+    /// Adds a product to an element of the adjoint.
+    pub fn add(&self, b: &mut Builder, at: [ValueId; 3], [x, y]: [ValueId; 2]) {
+        if !self.fused {
+            let product = b.binary(BinaryOp::Mul, x, y);
+            return self.adjoint.add(b, at, product);
+        }
+        let old = self.adjoint.read(b, at);
+        let value = self.term(b, [x, y], old);
+        b.effect(Op::Store { access: self.adjoint.access(at), value });
     }
 }
 

@@ -1,0 +1,247 @@
+//! Sums that reverse code carries through the elements of a tile, as the adjoint of a number that went to all of them, have chains.
+//!
+//! ```text
+//! for e in elements:               for r in elements / 32: for c in 32:
+//!     sum = sum + x(e)                 chains[c] = chains[c] + x(r * 32 + c)
+//!                          =>      sum = sum + (all chains, in pairs)
+//! ```
+//!
+//! Else each element waits for the one before. In which order such a sum is taken is ours to say, since no source does: threads of a GPU's
+//! block add what each of them has. All that one thread does on the host or in the interpreter follows this order.
+
+use std::borrow::Cow;
+
+use crate::analysis::uses;
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::build::Builder;
+use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, InstId, Module, Op, Phase, ValueId, Values};
+use crate::passes::block_threads::products::{Counted, counted, each, reverse};
+use crate::passes::copy::Copier;
+use crate::passes::rebuild::Rebuild;
+use crate::types::{Element, LocalArrayType, Scalar, Type};
+
+/// Sums of fewer elements are as they were.
+const LEAST_ELEMENTS: u64 = 64;
+
+/// As many chains as divide the elements of a row: 32 are two vectors, or four.
+const CHAINS: [u32; 3] = [32, 16, 8];
+
+/// Loops one in another that carry the same sums.
+struct Nest {
+    /// The outermost first.
+    levels: Vec<Counted>,
+    chains: u32,
+    /// The types of the numbers to which the innermost loop adds a term in each turn.
+    sums: Vec<Scalar>,
+}
+
+/// The module with such sums of these kernels in chains.
+pub fn in_chains<'m>(module: &'m Module, kernels: &[FuncId]) -> Cow<'m, Module> {
+    let mut changed = Cow::Borrowed(module);
+    for &id in kernels {
+        let function = &module.functions[id];
+        if function.by_block && function.phase == Phase::Backward {
+            let found = nests(function);
+            if !found.is_empty() {
+                Pass::run(&mut changed.to_mut().functions[id], found);
+            }
+        }
+    }
+    changed
+}
+
+fn nests(function: &Function) -> IdMap<InstId, Nest> {
+    let mut found = IdMap::default();
+    // Reversed products have sums of their own.
+    let mut products: IdSet<BlockId> = IdSet::default();
+    let mut uses_of = None;
+    function.walk(function.entry, &mut |id, inst| {
+        let Op::For { init, body, .. } = &inst.op else { return };
+        if let Some(product) = reverse(function, id) {
+            products.extend(product.loops.map(|level| level.body));
+        }
+        if init.is_empty() || products.contains(body) {
+            return;
+        }
+        if let Some(nest) = nest(function, uses_of.get_or_insert_with(|| uses(function)), id) {
+            found.insert(id, nest);
+        }
+    });
+    found
+}
+
+/// The nest whose outermost loop this is.
+fn nest(function: &Function, uses: &IdVec<ValueId, u32>, id: InstId) -> Option<Nest> {
+    let mut levels = vec![downward(function, id)?];
+    while let Some(inner) = same_sums(function, levels[levels.len() - 1].body) {
+        levels.push(downward(function, inner)?);
+    }
+    let row = levels[levels.len() - 1];
+    let elements: u64 = levels.iter().map(|level| u64::from(level.trips)).product();
+    let chains = CHAINS.into_iter().find(|n| row.trips.is_multiple_of(*n))?;
+    let block = &function.blocks[row.body];
+    let straight = |id: &InstId| function.insts[*id].op.blocks().iter().all(|&nested| has_no_loop(function, nested));
+    if elements < LEAST_ELEMENTS || !block.insts.iter().all(straight) {
+        return None;
+    }
+    let Op::Yield(next) = &function.insts[*block.insts.last()?].op else { return None };
+    let sum = |(&before, &after): (&ValueId, &ValueId)| {
+        let fits = match function.def(after)?.op {
+            Op::Binary(BinaryOp::Add, a, b) => a == before || b == before,
+            Op::Binary(BinaryOp::Sub, a, _) => a == before,
+            _ => false,
+        };
+        let Type::Scalar(scalar) = function.ty(after) else { return None };
+        (fits && scalar.is_float() && uses[before] == 1 && uses[after] == 1).then_some(scalar)
+    };
+    let sums = block.params[1..].iter().zip(next).map(sum).collect::<Option<Vec<_>>>()?;
+    Some(Nest { levels, chains, sums })
+}
+
+/// A loop of reverse code through all elements, from the last one on. Those that go forward are the source's, which says in what order they add.
+fn downward(function: &Function, id: InstId) -> Option<Counted> {
+    counted(function, id).filter(|level| level.bounds[2] == -1)
+}
+
+/// The loop that a block consists of, if it takes over what the block is given and gives back what comes of it.
+fn same_sums(function: &Function, block: BlockId) -> Option<InstId> {
+    let mut insts = function.blocks[block].insts.iter().filter(|&&id| !matches!(function.insts[id].op, Op::Const(_)));
+    let (&inner, &last, None) = (insts.next()?, insts.next()?, insts.next()) else { return None };
+    let (Op::For { init, .. }, Op::Yield(next)) = (&function.insts[inner].op, &function.insts[last].op) else {
+        return None;
+    };
+    let same = init[..] == function.blocks[block].params[1..] && next[..] == function.insts[inner].results[..];
+    same.then_some(inner)
+}
+
+fn has_no_loop(function: &Function, block: BlockId) -> bool {
+    let mut none = true;
+    function.walk(block, &mut |_, inst| none &= !matches!(inst.op, Op::For { .. } | Op::While { .. }));
+    none
+}
+
+struct Pass {
+    rebuild: Rebuild,
+    found: IdMap<InstId, Nest>,
+}
+
+impl Pass {
+    fn run(function: &mut Function, found: IdMap<InstId, Nest>) {
+        let entry = function.entry;
+        let mut pass = Pass { rebuild: Rebuild::start(function), found };
+        pass.block(entry);
+        pass.rebuild.finish(function);
+    }
+
+    fn block(&mut self, block: BlockId) {
+        let outside = self.rebuild.b.switch_to(block);
+        for id in self.rebuild.take(block) {
+            let op = self.rebuild.visit(id);
+            let Some(nest) = self.found.remove(&id) else {
+                op.blocks().iter().for_each(|&nested| self.block(nested));
+                self.rebuild.b.append(id);
+                continue;
+            };
+            let Op::For { init, .. } = op else { continue };
+            // What is inside may use what has been replaced before.
+            self.update(nest.levels[0].body);
+            let results = self.rebuild.b.function.insts[id].results.clone();
+            let sums = nest.emit(&mut self.rebuild.b, &init);
+            results.iter().zip(sums).for_each(|(&old, new)| self.rebuild.replace(old, new));
+        }
+        self.rebuild.b.switch_to(outside);
+    }
+
+    fn update(&mut self, block: BlockId) {
+        for id in self.rebuild.b.function.blocks[block].insts.clone() {
+            let nested = self.rebuild.update(id).blocks();
+            nested.iter().for_each(|&nested| self.update(nested));
+        }
+    }
+}
+
+impl Nest {
+    /// The sums, with what was there before.
+    fn emit(&self, b: &mut Builder, init: &Values) -> Vec<ValueId> {
+        let shape = [self.chains, 1, 1, 1];
+        let tile = |b: &mut Builder, scalar: Scalar| {
+            let ty = LocalArrayType { element: Element::Scalar(scalar), shape, ndim: 1, block: true };
+            b.one(Op::LocalArray, Type::Local(ty))
+        };
+        let arrays: Vec<ValueId> = self.sums.iter().map(|&scalar| tile(b, scalar)).collect();
+        self.level(b, 0, &arrays, &mut Copier::within());
+        let zero = b.int(Scalar::I32, 0);
+        let whole = |b: &mut Builder, (&array, &scalar): (&ValueId, &Scalar)| {
+            let mut half = self.chains / 2;
+            while half > 0 {
+                let some = Counted { bounds: [0, half.into(), 1], trips: half, ..self.levels[0] };
+                each(b, some, &[], |b, low, _| {
+                    let by = b.int(Scalar::I32, half.into());
+                    let high = b.binary(BinaryOp::Add, low, by);
+                    let parts = [low, high].map(|at| chain(b, array, at, scalar));
+                    let value = b.binary(BinaryOp::Add, parts[0], parts[1]);
+                    b.effect(Op::Store { access: Access::element(array, &[low]), value });
+                    Vec::new()
+                });
+                half /= 2;
+            }
+            chain(b, array, zero, scalar)
+        };
+        let pairs: Vec<ValueId> = arrays.iter().zip(&self.sums).map(|pair| whole(b, pair)).collect();
+        init.iter().zip(pairs).map(|(&before, sum)| b.binary(BinaryOp::Add, before, sum)).collect()
+    }
+
+    /// The loops from one on, within what `copier` has copied.
+    fn level(&self, b: &mut Builder, depth: usize, arrays: &[ValueId], copier: &mut Copier<'static>) {
+        let level = self.levels[depth];
+        if depth + 1 < self.levels.len() {
+            each(b, level, &[], |b, n, _| {
+                let outer = &b.function.blocks[level.body];
+                copier.map(outer.params[0], n);
+                let constants =
+                    outer.insts.clone().into_iter().filter(|&id| matches!(b.function.insts[id].op, Op::Const(_)));
+                constants.collect::<Vec<_>>().into_iter().for_each(|id| copier.inst(b, id));
+                self.level(b, depth + 1, arrays, copier);
+                Vec::new()
+            });
+            return;
+        }
+        let down = |trips: u32| Counted { bounds: [i128::from(trips) - 1, -1, -1], trips, ..level };
+        each(b, down(level.trips / self.chains), &[], |b, row, _| {
+            each(b, down(self.chains), &[], |b, n, _| {
+                let many = b.int(Scalar::I32, self.chains.into());
+                let first = b.binary(BinaryOp::Mul, row, many);
+                let element = b.binary(BinaryOp::Add, first, n);
+                self.element(b, level.body, element, n, arrays, copier);
+                Vec::new()
+            });
+            Vec::new()
+        });
+    }
+
+    fn element(
+        &self,
+        b: &mut Builder,
+        body: BlockId,
+        element: ValueId,
+        n: ValueId,
+        arrays: &[ValueId],
+        copier: &mut Copier<'static>,
+    ) {
+        let params = b.function.blocks[body].params.clone();
+        copier.map(params[0], element);
+        for ((&array, &scalar), &param) in arrays.iter().zip(&self.sums).zip(&params[1..]) {
+            let before = chain(b, array, n, scalar);
+            copier.map(param, before);
+        }
+        if let Op::Yield(next) = copier.insts(b, body) {
+            for (&array, value) in arrays.iter().zip(next) {
+                b.effect(Op::Store { access: Access::element(array, &[n]), value });
+            }
+        }
+    }
+}
+
+fn chain(b: &mut Builder, array: ValueId, at: ValueId, scalar: Scalar) -> ValueId {
+    b.one(Op::Load(Access::element(array, &[at])), Type::Scalar(scalar))
+}
