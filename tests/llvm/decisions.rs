@@ -89,7 +89,8 @@ fn affine_indices_are_checked_before_the_row() {
 #[test]
 fn one_index_does_not_cost_the_row() {
     // Four at a time, from `%k` to the third behind it, in a row of 64: all of them are inside.
-    let steps = "%four: int32 = const 4\n%three: int32 = const 3\n%end: int32 = const 64\n%t: tile(float32, 64) = local_array
+    let steps =
+        "%four: int32 = const 4\n%three: int32 = const 3\n%end: int32 = const 64\n%t: tile(float32, 64) = local_array
         %r: float32 = for %k: int32 = %c0 to %end step %four carry %s: float32 = %zero {
           %at: int32 = add %k, %three
           %v: float32 = load %x[%i, %j]
