@@ -239,3 +239,52 @@ fn lanes_convert_floats_as_threads_do() {
     assert_lanes(text, 16);
     assert_eq!(compare(text, &[values.len() as u32], &args).failure, None);
 }
+
+/// A loop in which threads take part as long as their number says, and may come to a bad index: 64 lanes at a time in rows of 256 and more.
+const TURNS: &str = "kernel @k(%x: array(dtype=float32), %y: array2d(dtype=float32), %s: array(dtype=int32)) rank 2 {
+    %i: int32 = thread_index 0
+    %j: int32 = thread_index 1
+    %0: int32 = const 0
+    %1: int32 = const 1
+    %c13: int32 = const 13
+    %half: float32 = const 0.5
+    %zero: float32 = zero
+    %n: int32 = rem %j, %c13
+    %r: float32 = for %k: int32 = %0 to %c13 step %1 carry %a: float32 = %zero {
+      %more: bool = lt %k, %n
+      %d: float32 = if %more {
+        %v: float32 = load %x[%k]
+        %b: float32 = mul %a, %half
+        %c: float32 = add %b, %v
+        yield %c
+      } else {
+        yield %a
+      }
+      yield %d
+    }
+    store %y[%i, %j], %r
+    %old: int32 = atomic add %s[%0], %n
+    return
+  }";
+
+#[test]
+fn long_rows_run_in_several_vectors() {
+    let run = |columns: i32, extent: i32| {
+        let x: Vec<u64> = (0..extent).map(|n| u64::from((n as f32 * 0.37).to_bits())).collect();
+        let args = [
+            kc_array(Scalar::F32, 1, &[extent], &x),
+            kc_array(Scalar::F32, 1, &[3, columns], &vec![0; 3 * columns as usize]),
+            kc_array(Scalar::I32, 1, &[13], &[0; 13]),
+        ];
+        compare(TURNS, &[3, columns as u32], &args).failure
+    };
+    let (plan, ir) = host_code(TURNS, true, Atomics::Shared);
+    assert!(plan.contains("; in rows of 256 threads and more 64, in several vectors"), "{plan}");
+    let entry = function_of(&ir, "k_cpu_kernel_forward");
+    assert!(entry.contains("<64 x float>") && entry.contains("<16 x float>"), "{entry}");
+    // Rows with some lanes left over, with none, and ones that are too short.
+    for columns in [700, 512, 256, 255, 3] {
+        assert_eq!(run(columns, 12), None, "{columns}");
+    }
+    assert_eq!(run(700, 11), Some(Failure::OutOfBounds { dim: 0, index: 11, extent: 11, thread: 12 }));
+}

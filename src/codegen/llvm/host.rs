@@ -159,7 +159,7 @@ fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu)
             Opt::Lean | Opt::None => return None,
         };
         function.name += "_lanes";
-        Some(LaneBody { function: module.to_mut().functions.push(function), plan, count })
+        Some(LaneBody { function: module.to_mut().functions.push(function), plan, count, vectors: 1 })
     };
     kernels.iter().map(|&kernel| body(kernel)).collect()
 }
@@ -279,6 +279,16 @@ struct LaneBody {
     function: FuncId,
     plan: Plan,
     count: u32,
+    /// In so many vectors.
+    vectors: u32,
+}
+
+impl LaneBody {
+    /// The same for several vectors at a time.
+    fn wide(&self) -> Option<LaneBody> {
+        let vectors = self.plan.vectors;
+        (vectors > 1).then(|| LaneBody { count: self.count * vectors, vectors, ..self.clone() })
+    }
 }
 
 impl KernelEntry {
@@ -407,7 +417,16 @@ impl KernelEntry {
 
         self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
         ll.position_at_end(once);
-        self.by_rows(state, made, start, rows, [args, begin, end, status], done, &shape, body);
+        let ends = [args, begin, end, status];
+        if let Some(wide) = body.as_ref().and_then(LaneBody::wide) {
+            let (long, short) = (ll.block(made, "long"), ll.block(made, "short"));
+            let least = ll.const_i64(wide.plan.long_row(wide.count).into());
+            ll.cond_br(ll.icmp(IntPredicate::UGE, shape[self.rank - 1], least), long, short);
+            ll.position_at_end(long);
+            self.by_rows(state, made, start, rows, ends, done, &shape, Some(wide));
+            ll.position_at_end(short);
+        }
+        self.by_rows(state, made, start, rows, ends, done, &shape, body);
         ll.position_at_end(done);
         ll.ret(None);
         made
@@ -509,7 +528,8 @@ impl KernelEntry {
             let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
             let copies = lane_body.is_some() && lower.target.is_alone();
             lower.copies = copies.then(|| lanes::Copies::new(start));
-            lower.lanes = lane_body.map(|body| Lanes { count: body.count, mask: None, plan: body.plan });
+            lower.lanes =
+                lane_body.map(|LaneBody { count, vectors, plan, .. }| Lanes { count, vectors, mask: None, plan });
 
             // The threads that are left at the end of a row fill some lanes.
             let tail = has_tail.then(|| {

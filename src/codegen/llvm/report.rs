@@ -41,7 +41,16 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
                     text.push_str("  lanes: none, because little time is spent on the code\n");
                 }
                 Ok((function, plan, count)) => {
-                    let _ = writeln!(text, "  lanes: {count}, in vectors of {bits} bits; a gain of {:.1}", plan.gain);
+                    let _ = write!(text, "  lanes: {count}, in vectors of {bits} bits; a gain of {:.1}", plan.gain);
+                    if plan.vectors > 1 {
+                        let lanes = count * plan.vectors;
+                        let _ = write!(
+                            text,
+                            "; in rows of {} threads and more {lanes}, in several vectors",
+                            plan.long_row(lanes)
+                        );
+                    }
+                    text.push('\n');
                     accesses(&function, &plan, &mut text);
                 }
                 Err(why) => _ = writeln!(text, "  lanes: none, because {why}"),

@@ -25,6 +25,7 @@ mod plan;
 mod privatization;
 mod quotients;
 mod refused;
+mod registers;
 mod update;
 
 pub use plan::{Plan, Reach, prepare};
@@ -38,6 +39,8 @@ use crate::ir::{BlockId, Op, ValueId};
 /// The lanes that a body is lowered for.
 pub struct Lanes<'ctx> {
     pub count: u32,
+    /// In so many vectors.
+    pub vectors: u32,
     /// Those that are running; None: all. Never empty where memory is touched.
     pub mask: Option<Val<'ctx>>,
     pub plan: Plan,

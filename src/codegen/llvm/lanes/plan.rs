@@ -10,7 +10,9 @@ use super::super::machine::Machine;
 use super::super::processor::Costs;
 use super::interleave::{cost, is_interleaved};
 use super::is_in;
+use super::privatization::MIN_GROUPS;
 use super::refused::Refused;
+use super::registers::vectors_at_once;
 use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::analysis::strides::Strides;
@@ -51,6 +53,8 @@ pub struct Plan {
     sums: BTreeSet<Root>,
     /// The number of instructions.
     pub insts: usize,
+    /// In long rows so many vectors run together.
+    pub vectors: u32,
     /// How many times longer the threads take one by one, as the cost model sees it.
     pub gain: f64,
 }
@@ -92,6 +96,12 @@ impl Plan {
     /// The value is another one in other rows of the launch: it depends on a coordinate before the last.
     pub fn differs_between_rows(&self, value: ValueId) -> bool {
         (0..self.differences.last).any(|n| self.differences.uniformity.varies_along(value, n))
+    }
+
+    /// The threads of a row that so many lanes, in several vectors, run: at its end some have nothing to do, and only long rows have
+    /// copies of what they add to.
+    pub fn long_row(&self, lanes: u32) -> u32 {
+        lanes * if self.sums.is_empty() { 4 } else { MIN_GROUPS as u32 }
     }
 
     pub fn is_used(&self, value: ValueId) -> bool {
@@ -158,9 +168,10 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
     }
     let Survey { used, insts, .. } = survey;
     let sums = sums(&function, &used);
+    let vectors = vectors_at_once(&function, |value| differences.varies(value), insts, [count, bits]);
     Ok((
         function,
-        Plan { differences, used, private, masks_cost: Machine::host_costs(cpu).masks, sums, insts, gain },
+        Plan { differences, used, private, masks_cost: Machine::host_costs(cpu).masks, sums, insts, vectors, gain },
         count,
     ))
 }

@@ -24,7 +24,7 @@ use crate::types::{Layout, Scalar, Type};
 const ROOM: u64 = 256 << 10;
 
 /// Rows of fewer lane groups than this have no copies.
-const MIN_GROUPS: i64 = 8;
+pub(super) const MIN_GROUPS: i64 = 8;
 
 /// A copy may have so many elements (as a power of two) for each lane group of the row, and the same again for each loop
 /// around the atomic: each costs about as much at the end as one sum over lanes.

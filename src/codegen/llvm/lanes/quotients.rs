@@ -49,7 +49,8 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         let ll = self.ll;
         let &[b] = denominators else { return None };
         let lanes = ll.lanes(b)?;
-        if op != BinaryOp::Div || s != Scalar::F32 || numerators.len() < LEAST_NUMERATORS || lanes < LEAST_LANES {
+        let of_vector = lanes / self.lanes.as_ref().map_or(1, |lanes| lanes.vectors);
+        if op != BinaryOp::Div || s != Scalar::F32 || numerators.len() < LEAST_NUMERATORS || of_vector < LEAST_LANES {
             return None;
         }
         let numerators: Scalars = numerators.iter().map(|x| ll.splat(*x, lanes)).collect();
