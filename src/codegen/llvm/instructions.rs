@@ -354,6 +354,10 @@ impl<'ctx> Llvm<'ctx> {
     pub fn unroll(&self, latch: Block<'ctx>, count: u32) {
         self.set_loop_property(latch, "llvm.loop.unroll.count", Some(count));
     }
+    /// Says that the loop which the branch at the end of `latch` closes stays as it is.
+    pub fn keep_rolled(&self, latch: Block<'ctx>) {
+        self.set_loop_property(latch, "llvm.loop.unroll.disable", None);
+    }
     /// Says that the loop which the branch at the end of `latch` closes ends, so that it goes away if it does nothing.
     pub fn ends(&self, latch: Block<'ctx>) {
         self.set_loop_property(latch, "llvm.loop.mustprogress", None);

@@ -44,6 +44,10 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
     together::sum(function);
 }
 
+/// The instructions that become of a loop whose iterations are code of their own. Patches of products have some 600; the loop around all of a
+/// factorisation goes through arrays, too, which are not worth that they are registers.
+const MOST_WRITTEN_OUT: u64 = 1024;
+
 /// How often a loop runs that goes through an array of a thread's registers, which are known only where each iteration is code of its own.
 pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
     let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
@@ -52,11 +56,12 @@ pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body:
         (Some(Op::LocalArray), Type::Local(ty)) => ty.ndim == 1 && u64::from(ty.shape[0]) == count,
         _ => false,
     };
-    let mut found = false;
+    let (mut found, mut size) = (false, 0);
     function.walk(body, &mut |_, inst| {
         found |= inst.op.access().is_some_and(|access| access.indices[..] == [variable] && is_array(access.array));
+        size += 1;
     });
-    found.then_some(count as u32)
+    (found && size * count <= MOST_WRITTEN_OUT).then_some(count as u32)
 }
 
 /// Whether a loop does nothing but go through an array of a thread's registers in each iteration, as one that sums does.
