@@ -399,3 +399,42 @@ fn kernels_of_lanes_run_in_whole_blocks() {
     let (code, text) = run("3");
     assert!(code == Some(1) && text.contains("E1006") && text.contains("whole blocks"), "{text}");
 }
+
+/// What stands at an output's place stays what it is: a link, a pipe, rights.
+#[cfg(unix)]
+#[test]
+fn results_go_where_links_lead_and_into_pipes() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let folder = Folder::new();
+    let link = |to: &str, name: &str| symlink(to, folder.path(name)).expect("a link");
+    let is_link = |name: &str| std::fs::symlink_metadata(folder.path(name)).expect("a link").is_symlink();
+    folder.write("deep/y.npy", b"old");
+    std::fs::set_permissions(folder.path("deep/y.npy"), std::fs::Permissions::from_mode(0o600)).expect("rights");
+    link("deep/y.npy", "y.npy");
+    let run = "run k.py -k scale --dim 3 --arg a=2 --arg x=ones:3 --arg y=zeros:3 --npy";
+    folder.ok(&format!("{run} y=y.npy"));
+    assert!(is_link("y.npy"));
+    assert_eq!(folder.floats("deep/y.npy"), [2.0; 3]);
+    let mode = std::fs::metadata(folder.path("deep/y.npy")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().expect("mkfifo runs").success());
+    let reader = std::thread::spawn({
+        let pipe = folder.path("pipe");
+        move || std::fs::read(pipe).expect("a pipe")
+    });
+    folder.ok(&format!("{run} y=pipe"));
+    assert_eq!(reader.join().expect("a reader"), std::fs::read(folder.path("deep/y.npy")).expect("a file"));
+    assert!(std::fs::symlink_metadata(folder.path("pipe")).expect("a pipe").file_type().is_fifo());
+    // Sources that `kc fix` repairs.
+    folder.write(
+        "deep/k.py",
+        b"import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] = wp.sqr(1.0)\n",
+    );
+    std::fs::set_permissions(folder.path("deep/k.py"), std::fs::Permissions::from_mode(0o755)).expect("rights");
+    link("deep/k.py", "l.py");
+    folder.ok("fix --maybe l.py");
+    assert!(is_link("l.py"));
+    assert!(std::fs::read_to_string(folder.path("deep/k.py")).expect("a file").contains("wp.sqrt(1.0)"));
+    let mode = std::fs::metadata(folder.path("deep/k.py")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
+}
