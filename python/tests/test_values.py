@@ -72,3 +72,19 @@ def test_matrices_and_long_vectors_from_vectors():
     assert numbers(wp.spatial_vector(wp.vec3(1.0), wp.vec3(2.0))) == [1.0] * 3 + [2.0] * 3
     assert numbers(wp.quat(wp.vec3(1.0, 2.0, 3.0), 4.0)) == [1.0, 2.0, 3.0, 4.0]
     assert numbers(wp.vec3l(2**62 + 1, 0, 0))[0] == 2**62 + 1
+
+
+def test_the_rotation_between_two_vectors():
+    """The numbers are Warp 1.19's."""
+    between = lambda a, b: np.asarray(wp.quat_between_vectors(wp.vec3(*a), wp.vec3(*b)))
+    half = 0.70710677
+    for a, b, q in [
+        ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, half, half)),
+        ((2.0, 0.0, 0.0), (0.0, 3.0, 0.0), (0.0, 0.0, half, half)),
+        ((0.5, -1.0, 2.0), (1.0, 2.0, 3.0), (-0.46754128, 0.03339582, 0.13358323, 0.8731811)),
+        ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+        # Opposite directions, and none.
+        ((1.0, 2.0, 3.0), (-1.0, -2.0, -3.0), (0.0, 0.0, 0.0, 1.0)),
+        ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+    ]:
+        assert between(a, b) == pytest.approx(q, abs=1e-6)
