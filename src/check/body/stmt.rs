@@ -159,12 +159,7 @@ impl Body<'_, '_> {
                     None => shown,
                     Some(_) => {
                         let place = message.as_ref().map_or(span, |m| m.span);
-                        return self.error(
-                            Code::E0308,
-                            place,
-                            "the message of `assert` is a string literal",
-                            "not a string literal",
-                        );
+                        return Err(self.computed_message(place));
                     }
                 };
                 push(StmtKind::Assert { condition: checked, message });
