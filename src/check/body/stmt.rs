@@ -642,7 +642,10 @@ impl Body<'_, '_> {
                 }
                 Operand::Tuple(items) => {
                     let mut exprs = Vec::new();
-                    for item in items {
+                    for (n, item) in items.into_iter().enumerate() {
+                        if matches!(item, Operand::Tuple(_)) {
+                            return Err(self.nested_result(value, n));
+                        }
                         exprs.push(self.materialize(item, value.span)?);
                     }
                     (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
