@@ -153,6 +153,14 @@ class _Composite(np.ndarray[Any, Any]):
     z: Any
     w: Any
 
+class _Transform(_Composite):
+    @_overload
+    def __new__(cls, p: Any = ..., q: Any = ...) -> Any: ...
+    @_overload
+    def __new__(cls, *values: Any) -> Any: ...
+    p: Any
+    q: Any
+
 '''
 
 
@@ -166,6 +174,8 @@ def text() -> str:
             # Python's own `bool` in this file; names of annotations.
             continue
         base = "_Scalar" if isinstance(kind, _types.Scalar) else "_Composite"
+        if name.startswith("transform"):
+            base = "_Transform"
         lines.append(f"class {name}({base}): ...")
     # The functions of kernels: kc itself tells of a wrong name, where it is used.
     lines += ["", "def __getattr__(name: str) -> Any: ..."]

@@ -273,6 +273,19 @@ def quat_from_axis_angle(axis: Vec[3, Float], angle: Float) -> Quat[Float]:
 
 
 @func
+def quat_between_vectors(a: Vec[3, Float], b: Vec[3, Float]) -> Quat[Float]:
+    """The rotation by the smallest angle that turns the direction of `a` into that of `b`.
+
+    Between opposite directions there are many: such a call gives the identity, as in Warp.
+    """
+    # The product of the directions is the rotation by twice the angle; its sum with no rotation is on half the way.
+    u = normalize(a)
+    v = normalize(b)
+    axis = cross(u, v)
+    return normalize(Quat[Float](axis[0], axis[1], axis[2], Float(1.0) + dot(u, v)))
+
+
+@func
 def quat_to_axis_angle(quat: Quat[Float]) -> tuple[Vec[3, Float], Float]:
     """Axis and angle of the rotation `quat`: a unit vector (zero for no rotation) and an angle from 0 to pi.
 

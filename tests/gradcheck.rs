@@ -387,6 +387,55 @@ def ordered(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     }
 }
 
+/// Each array grows where an access was beyond its end, and no other one with it: extents that indices are computed from stay.
+#[test]
+fn arrays_grow_each_in_its_own_dimension() {
+    let folder = in_file(
+        "@wp.kernel
+def flat(a: wp.array(dtype=float), o: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    o[i, j] = a[i * o.shape[1] + j]
+
+
+@wp.kernel
+def wide(a: wp.array2d(dtype=float), o: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    o[i, j] = a[i, i * o.shape[1] + j]
+
+
+@wp.kernel
+def heads(a: wp.array3d(dtype=float), o: wp.array4d(dtype=float)):
+    t, d, b, h = wp.tid()
+    o[t, d, b, h] = a[b, t, d * o.shape[3] + h]
+
+
+@wp.kernel
+def summed(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), o: wp.array(dtype=float)):
+    i = wp.tid()
+    s = float(0.0)
+    for q in range(a.shape[1]):
+        for k in range(4):
+            s += b[i, q * 4 + k]
+    o[i] = s
+
+
+@wp.kernel
+def row(a: wp.array2d(dtype=float), o: wp.array(dtype=float)):
+    i = wp.tid()
+    r = a[i]
+    o[i] = r[i + 3]
+",
+    );
+    let output = gradcheck(&["--json"], &folder.path().join("kernels.py"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(results(&output).len(), 5, "{}", text(&output));
+    // One that is never satisfied ends all the same.
+    let folder = in_file("@wp.kernel\ndef after(x: wp.array(dtype=float)):\n    x[wp.tid()] = x[x.shape[0]]\n");
+    let output = gradcheck(&[], &folder.path().join("kernels.py"));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("is out of bounds for dimension 0 of `x`"), "{}", text(&output));
+}
+
 /// What kernels are given by value, in every form.
 const BY_VALUE: &str = "@wp.struct
 class Inner:

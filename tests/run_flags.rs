@@ -59,6 +59,26 @@ def weigh(grid: Grid, ids: wp.array(dtype=wp.int64), out: wp.array2d(dtype=wp.ve
 
 
 @wp.kernel
+def springs(x: wp.array(dtype=wp.vec3), ends: wp.array(dtype=int), f: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    a = ends[i * 2 + 0]
+    b = ends[i * 2 + 1]
+    wp.atomic_add(f, b, x[a] - x[b])
+
+
+@wp.kernel
+def both(a: Grid, b: Grid, mass: wp.array(dtype=float)):
+    i = wp.tid()
+    mass[i] = a.mass[i] + b.mass[i]
+
+
+@wp.kernel
+def after(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[x.shape[0]]
+
+
+@wp.kernel
 def picky(n: int, x: wp.array(dtype=float)):
     i = wp.tid()
     assert n == 7
@@ -316,7 +336,7 @@ fn all_that_is_missing_is_said_at_once() {
 #[test]
 fn new_launch_files_run() {
     let folder = Folder::new();
-    for kernel in ["scale", "grey", "invert", "flat", "sums", "weigh"] {
+    for kernel in ["scale", "grey", "invert", "flat", "sums", "weigh", "springs", "both"] {
         let (code, out, err) = folder.kc(&format!("launch new k.py -k {kernel}"));
         assert_eq!((code, out.as_str()), (Some(0), ""), "{err}");
         assert_eq!(err, format!("wrote {kernel}.json; `kc run {kernel}.json` runs it\n"));
@@ -328,6 +348,11 @@ fn new_launch_files_run() {
     // An index one beyond the threads: the array grew.
     let text = std::fs::read_to_string(folder.path("sums.json")).expect("a file");
     assert!(text.contains("\"shape\":[1025]") || text.contains("\"shape\": [1025]"), "{text}");
+    // Two for each thread: it grew twofold.
+    let text = std::fs::read_to_string(folder.path("springs.json")).expect("a file");
+    assert!(text.contains("\"shape\":[2048]"), "{text}");
+    // Fields of one name, of two structs, are stored under the names of both.
+    assert!(folder.ok("run both.json --print a.mass --print b.mass").contains("b.mass"));
     // Sizes as asked, elsewhere, and printed.
     folder.ok("launch new k.py -k weigh --dim 5x3 -o runs/deep/w.json");
     let launch: Value =
@@ -337,7 +362,10 @@ fn new_launch_files_run() {
     assert!(folder.ok("launch new k.py -k scale -o -").starts_with("{\n  \"format\": 1,\n"));
     // One that cannot run with what is made up says so, and is written.
     let (code, _, err) = folder.kc("launch new k.py -k picky");
-    assert!(code == Some(0) && err.contains("it does not run as it is: "), "{err}");
+    assert!(code == Some(0) && err.starts_with("wrote picky.json; it does not run as it is: "), "{err}");
+    let (code, _, err) = folder.kc("launch new k.py -k after");
+    assert!(code == Some(0) && err.contains("out of bounds for dimension 0 of `x`"), "{err}");
+    assert!(!err.contains("runs it"), "{err}");
     folder.fails("run picky.json", 1, &["E1102"]);
     folder.fails("launch new k.py -k scale", 2, &["E1012", "scale.json", "--force"]);
     folder.ok("launch new k.py -k scale --force");
@@ -370,4 +398,43 @@ fn kernels_of_lanes_run_in_whole_blocks() {
     assert!(code == Some(1) && text.contains("E1108"), "{text}");
     let (code, text) = run("3");
     assert!(code == Some(1) && text.contains("E1006") && text.contains("whole blocks"), "{text}");
+}
+
+/// What stands at an output's place stays what it is: a link, a pipe, rights.
+#[cfg(unix)]
+#[test]
+fn results_go_where_links_lead_and_into_pipes() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let folder = Folder::new();
+    let link = |to: &str, name: &str| symlink(to, folder.path(name)).expect("a link");
+    let is_link = |name: &str| std::fs::symlink_metadata(folder.path(name)).expect("a link").is_symlink();
+    folder.write("deep/y.npy", b"old");
+    std::fs::set_permissions(folder.path("deep/y.npy"), std::fs::Permissions::from_mode(0o600)).expect("rights");
+    link("deep/y.npy", "y.npy");
+    let run = "run k.py -k scale --dim 3 --arg a=2 --arg x=ones:3 --arg y=zeros:3 --npy";
+    folder.ok(&format!("{run} y=y.npy"));
+    assert!(is_link("y.npy"));
+    assert_eq!(folder.floats("deep/y.npy"), [2.0; 3]);
+    let mode = std::fs::metadata(folder.path("deep/y.npy")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().expect("mkfifo runs").success());
+    let reader = std::thread::spawn({
+        let pipe = folder.path("pipe");
+        move || std::fs::read(pipe).expect("a pipe")
+    });
+    folder.ok(&format!("{run} y=pipe"));
+    assert_eq!(reader.join().expect("a reader"), std::fs::read(folder.path("deep/y.npy")).expect("a file"));
+    assert!(std::fs::symlink_metadata(folder.path("pipe")).expect("a pipe").file_type().is_fifo());
+    // Sources that `kc fix` repairs.
+    folder.write(
+        "deep/k.py",
+        b"import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] = wp.sqr(1.0)\n",
+    );
+    std::fs::set_permissions(folder.path("deep/k.py"), std::fs::Permissions::from_mode(0o755)).expect("rights");
+    link("deep/k.py", "l.py");
+    folder.ok("fix --maybe l.py");
+    assert!(is_link("l.py"));
+    assert!(std::fs::read_to_string(folder.path("deep/k.py")).expect("a file").contains("wp.sqrt(1.0)"));
+    let mode = std::fs::metadata(folder.path("deep/k.py")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
 }

@@ -41,13 +41,24 @@ def main(arguments=None) -> None:
 
 
 def _written(path, text):
-    """The whole file or none of it."""
+    """The whole file or none of it; a link stays one, and what is no regular file is written into."""
     import os
     import tempfile
 
-    folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return
+    path = os.path.realpath(path)
+    if os.path.exists(path):
+        mode = os.stat(path).st_mode & 0o7777
+    else:
+        # The rights of any new file; only setting the mask tells what it is.
+        os.umask(mask := os.umask(0))
+        mode = 0o666 & ~mask
+    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8") as file:
         file.write(text)
+    os.chmod(file.name, mode)
     os.replace(file.name, path)
 
 

@@ -67,6 +67,9 @@ class Generic(Kernel):
             if not _fits(wanted.dtype, kind):
                 raise self._refuse(name, wanted, value)
             return ArrayType(kind, wanted.ndim)
+        dtype = getattr(value, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype.names is None:
+            self._scalar(name, dtype)
         kind = _type_of(value)
         if kind is None or not _fits(wanted, kind):
             raise self._refuse(name, wanted, value)
@@ -78,10 +81,16 @@ class Generic(Kernel):
         found = as_numpy(value)
         if found is None or found.dtype.names:
             raise self._refuse(name, wanted, value)
-        scalar, inner = scalar_of(found.dtype), found.shape[wanted.ndim :]
+        scalar, inner = self._scalar(name, found.dtype), found.shape[wanted.ndim :]
         if len(inner) > 2 or found.ndim < wanted.ndim:
             raise self._refuse(name, wanted, value)
         return scalar if not inner else vector(*inner, scalar) if len(inner) == 1 else matrix(inner, scalar)
+
+    def _scalar(self, name, dtype):
+        try:
+            return scalar_of(dtype)
+        except TypeError:
+            raise refuse("E1005", f"argument `{name}` of kernel `{self.__name__}`: {dtype} is no type of numbers in kernels") from None
 
     def _refuse(self, name, wanted, value):
         text = f"argument `{name}` of kernel `{self.__name__}`: expected {_words(wanted)}, and a {type(value).__name__} does not tell which"

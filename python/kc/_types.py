@@ -54,7 +54,8 @@ _SUFFIXES = {
 class Composite(np.ndarray):
     """A value of a vector, matrix, quaternion or transform type.
 
-    ``Type(1.0, 2.0, 3.0)``, ``Type(x)`` for all components or a list of them, ``Type()`` for zeros.
+    ``Type(1.0, 2.0, 3.0)``, ``Type(x)`` for all components or a list of them, ``Type()`` for zeros. Vectors and lists
+    among several values stand for their numbers: ``kc.mat22(kc.vec2(1.0, 2.0), [3.0, 4.0])``.
     """
 
     _shape: tuple = ()
@@ -64,10 +65,14 @@ class Composite(np.ndarray):
 
     def __new__(cls, *values):
         data = np.zeros(cls._shape, cls._scalar.numpy_dtype)
-        if len(values) == 1:
-            data[...] = np.asarray(values[0]).reshape(cls._shape) if np.ndim(values[0]) else values[0]
+        if len(values) == 1 and not np.ndim(values[0]):
+            data[...] = values[0]
         elif values:
-            data[...] = np.asarray(values, data.dtype).reshape(cls._shape)
+            only = len(values) == 1
+            given = np.ravel(values[0]) if only else np.concatenate([np.ravel(np.asarray(value, data.dtype)) for value in values])
+            if given.size != data.size:
+                raise ValueError(f"kc.{cls._text} has {data.size} components, and {given.size} are given")
+            data[...] = given.reshape(cls._shape)
         return data.view(cls)
 
     def __array_finalize__(self, source):
@@ -122,13 +127,43 @@ class _Matrix(Composite):
         return result.view(type(self)) if result.shape == self._shape else result
 
 
+class _Transform(Composite):
+    """``Type(p, q)``: a position and a rotation, none or the identity where one is not given; or seven numbers."""
+
+    def __new__(cls, *values, **parts):
+        if len(values) > 2 or len(values) == 1 and (not np.ndim(values[0]) or np.size(values[0]) == 7):
+            if parts:
+                raise TypeError(f"kc.{cls._text} takes seven numbers, or `p` and `q`")
+            return super().__new__(cls, *values)
+        given = dict(zip("pq", values))
+        if wrong := [name for name in parts if name in given or name not in ("p", "q")]:
+            raise TypeError(f"kc.{cls._text} takes `p` and `q` once each, and not {', '.join(f'`{name}`' for name in wrong)}")
+        given |= parts
+        data = np.zeros(cls._shape, cls._scalar.numpy_dtype).view(cls)
+        data.p, data.q = given.get("p", (0, 0, 0)), given.get("q", (0, 0, 0, 1))
+        return data
+
+    def _part(self, kind, part):
+        return _composite(kind, (part.stop - part.start,), self._scalar.__name__)(np.asarray(self)[part])
+
+    def _set_part(self, name, part, value):
+        wanted = part.stop - part.start
+        if np.shape(value) != (wanted,):
+            raise ValueError(f"`{name}` of kc.{self._text} has {wanted} components, not {np.size(value)}")
+        np.asarray(self)[part] = value
+
+    #: The position and the rotation: values of their own, as in Warp; to set one sets its components.
+    p = property(lambda self: self._part("vec", slice(0, 3)), lambda self, v: self._set_part("p", slice(0, 3), v))
+    q = property(lambda self: self._part("quat", slice(3, 7)), lambda self, v: self._set_part("q", slice(3, 7), v))
+
+
 def _composite_value(key, values):
     return _composite(*key)(values)
 
 
 @functools.cache
 def _composite(kind: str, shape: tuple, scalar: str):
-    base = _Matrix if len(shape) == 2 else Composite
+    base = _Matrix if len(shape) == 2 else _Transform if kind == "transform" else Composite
     letter = {name: suffix for suffix, name in _SUFFIXES.items()}.get(scalar)
     if kind == "vec":
         short = 2 <= shape[0] <= 4 and letter
@@ -297,7 +332,10 @@ def numpy_layout(dtype):
 def _zero(kind):
     if isinstance(kind, ArrayType):
         return None
-    if isinstance(kind, type) and issubclass(kind, (Struct, Composite)):
+    if isinstance(kind, type) and issubclass(kind, Composite):
+        # Of a transform, too, whose value without arguments is the identity.
+        return kind(0)
+    if isinstance(kind, type) and issubclass(kind, Struct):
         return kind()
     return scalar_of(kind)(0)
 

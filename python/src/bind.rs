@@ -174,14 +174,8 @@ pub fn on_gpu(what: &str) -> Refused {
 
 /// An error that names its argument.
 pub fn named(place: &Place, signature: &Signature, structs: &StructTable, fault: Fault) -> Fault {
-    match fault {
-        Fault::Refused(mut refused) => {
-            let (kernel, name) = (signature.kernel(), signature.name(&place.path, structs));
-            refused.message = format!("argument `{name}` of kernel `{kernel}`: {}", refused.message);
-            Fault::Refused(refused)
-        }
-        raised => raised,
-    }
+    let (kernel, name) = (signature.kernel(), signature.name(&place.path, structs));
+    fault.of(&format!("argument `{name}` of kernel `{kernel}`"))
 }
 
 /// What a struct argument lacks.

@@ -57,6 +57,11 @@ const NEW: &CStr = c"dltensor_versioned";
 pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> {
     let py = value.py();
     let Some(method) = value.getattr_opt("__dlpack__")? else { return Ok(None) };
+    if is_negated(value)? {
+        return Err(Refused::new("E1005", "has the opposite of the numbers in its memory (PyTorch's negative bit)")
+            .help("`x.resolve_neg()` is a tensor with its numbers in memory")
+            .into());
+    }
     let options = PyDict::new(py);
     let mut gpu = None;
     if let Some(device) = value.getattr_opt("__dlpack_device__")? {
@@ -116,6 +121,15 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     let data = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
     let (kind, owner) = (Kind::Scalar(scalar), Some(capsule.into_any()));
     Ok(Some(View { data, shape, strides, kind, writable, owner, gpu }))
+}
+
+/// Whether it is a tensor of PyTorch whose numbers are those of its memory with the other sign, as `z.conj().imag` is: DLPack
+/// has no word for that, and PyTorch does not refuse.
+fn is_negated(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match value.getattr_opt("is_neg")? {
+        Some(method) => method.call0()?.extract(),
+        None => Ok(false),
+    }
 }
 
 fn is_immutable(value: &Bound<'_, PyAny>) -> bool {

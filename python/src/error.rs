@@ -55,6 +55,14 @@ impl From<PyErr> for Fault {
 }
 
 impl Fault {
+    /// With the name of what was not taken.
+    pub fn of(mut self, what: &str) -> Fault {
+        if let Fault::Refused(refused) = &mut self {
+            refused.message = format!("{what}: {}", refused.message);
+        }
+        self
+    }
+
     pub fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Fault::Refused(refused) => refused.raise(py),

@@ -22,7 +22,7 @@ type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<
 pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py>>> {
     let py = value.py();
     let Some(View { data, shape, strides, kind, writable, owner, gpu }) =
-        view(value).map_err(|fault| fault.raise(py))?
+        view(value).map_err(|fault| fault.of("an array").raise(py))?
     else {
         return Ok(None);
     };

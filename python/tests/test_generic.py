@@ -175,3 +175,27 @@ def test_two_names_for_types_in_one_line():
     x, y = arrays(np.float32, 2)
     use(2, x, np.ones((2, 2, 3), np.float32), y)
     assert y.tolist() == [2.0, 2.0]
+
+
+def test_numbers_that_kernels_lack():
+    @kc.kernel
+    def squares(x: kc.array(dtype=Any)):
+        i = kc.tid()
+        x[i] = x[i] * x[i]
+
+    @kc.kernel
+    def scaled(s: Any, x: kc.array(dtype=float)):
+        i = kc.tid()
+        x[i] = x[i] * float(s)
+
+    dates = np.zeros(2, "datetime64[s]")
+    for call in [
+        lambda: squares(2, np.ones(2, complex)),
+        lambda: squares(2, np.array([1, "a"], object)),
+        lambda: squares(2, dates),
+        lambda: scaled(2, np.complex64(1), np.ones(2, np.float32)),
+        lambda: scaled(2, dates, np.ones(2, np.float32)),
+    ]:
+        with pytest.raises(kc.ArgumentError, match="no type of numbers in kernels") as caught:
+            call()
+        assert caught.value.code == "E1005"

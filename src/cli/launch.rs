@@ -77,9 +77,13 @@ fn new_launch(args: &New) -> Result<Exit> {
             return Err(error);
         }
         output::write_file(&name, text.as_bytes()).map_err(Box::new)?;
-        output::note(&format!("wrote {}; `kc run {}` runs it\n", name.display(), name.display()));
+        let wrote = format!("wrote {}", name.display());
+        output::note(&match &made.why {
+            None => format!("{wrote}; `kc run {}` runs it\n", name.display()),
+            Some(why) => format!("{wrote}; it does not run as it is: {why}\n"),
+        });
     }
-    if let Some(why) = made.why {
+    if let (Some(why), true) = (&made.why, printed) {
         output::note(&format!("it does not run as it is: {why}\n"));
     }
     Ok(Exit::Ok)

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use super::Exit;
 use crate::diag::render::{Format, Style, render};
 use crate::diag::{Code, Diagnostic};
+use crate::run::files::whole::write_whole;
 use crate::source::SourceMap;
 
 /// How kc talks; every command has these options.
@@ -110,38 +111,16 @@ pub(super) fn survive_limits() {
     }
 }
 
-/// Writes a file whole: under a temporary name beside it, then renamed. Missing folders are made.
+/// Writes a file, whole or not at all. Missing folders are made.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     let write = || -> std::io::Result<()> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new().prefix(".kc-").permissions_like_new_file().tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        write_whole(path, |file| file.write_all(bytes))
     };
     write().map_err(|error| unwritten(&format!("`{}`", path.display()), &error))
 }
 
 fn unwritten(what: &str, error: &std::io::Error) -> Diagnostic {
     Diagnostic::new(Code::E0904, format!("cannot write {what}: {}", crate::driver::reason(error)))
-}
-
-/// Files that `tempfile` makes are private by default; results get the rights that any new file gets.
-trait LikeNewFile {
-    fn permissions_like_new_file(&mut self) -> &mut Self;
-}
-
-impl LikeNewFile for tempfile::Builder<'_, '_> {
-    #[cfg(unix)]
-    fn permissions_like_new_file(&mut self) -> &mut Self {
-        use std::os::unix::fs::PermissionsExt;
-        // The process's umask still applies.
-        self.permissions(std::fs::Permissions::from_mode(0o666))
-    }
-
-    #[cfg(not(unix))]
-    fn permissions_like_new_file(&mut self) -> &mut Self {
-        self
-    }
 }

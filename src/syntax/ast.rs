@@ -60,7 +60,8 @@ pub enum RegionKind {
     Methods(Name),
     /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover it.
     Loop { target: Expr, iter: Expr },
-    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of `with` and `try` always run.
+    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of `with` and `try` always run, and
+    /// so does the `else` of an `if TYPE_CHECKING`.
     Block { conditional: bool },
 }
 

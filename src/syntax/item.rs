@@ -153,7 +153,8 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::Name), Some(Tok::Comma)) if header == self.first => self.constants(header, out),
             (Some(Tok::Return), _) => self.returned(header, out),
             (Some(Tok::Class), _) if self.has_constants(header) => self.class_region(header, out),
-            (Some(Tok::Async), Some(Tok::Def)) | (Some(Tok::Class), _) => {}
+            (Some(Tok::Class), _) => self.made_class(header, out),
+            (Some(Tok::Async), Some(Tok::Def)) => {}
             _ if ours || is_struct => {
                 if let Some(&token) = self.tokens(self.first).first() {
                     self.lines.report_at(FaultKind::DecoratorAlone, token);
@@ -162,6 +163,28 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::For), _) => self.loop_region(header, out),
             (Some(first), _) if header + 1 < self.end || first.opens_block() => self.block_region(header, out),
             _ => {}
+        }
+    }
+
+    /// A class without names of its own: what a call makes it that it derives from, or that decorates it.
+    fn made_class(&mut self, header: usize, out: &mut Vec<Item>) {
+        let span = self.span(self.first, self.end);
+        let Some(Line::Class(name, args, _)) = self.lines.quiet(header).line else { return };
+        let made = match args.as_slice() {
+            [Arg { name: None, value }] if matches!(value.kind, ExprKind::Call { .. }) => Some(value.clone()),
+            _ => None,
+        };
+        let decorator = |island: &mut Self| match island.lines.quiet(island.first).line {
+            Some(Line::Decorator(expr)) if matches!(expr.kind, ExprKind::Call { .. }) => Some(expr),
+            Some(Line::Decorator(expr)) => {
+                let span = expr.span;
+                Some(Expr { kind: ExprKind::Call { callee: Box::new(expr), args: Vec::new() }, span })
+            }
+            _ => None,
+        };
+        let decorated = self.first < header;
+        if let Some(value) = if decorated { decorator(self) } else { made } {
+            out.push(Item::Constant(Constant { name, value, span }));
         }
     }
 

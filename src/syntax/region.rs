@@ -268,6 +268,8 @@ impl Island<'_, '_> {
 
     /// Any other block; `with f() as x` and `except E as x` bind names.
     pub fn block_region(&mut self, header: usize, out: &mut Vec<Item>) {
+        // What type checkers alone read: what it imports is known for their sake, and nothing else of it is.
+        let never = self.is_never(header);
         let mut items = Vec::new();
         let span = self.span(header, header + 1);
         for pair in self.tokens(header).windows(2) {
@@ -281,8 +283,48 @@ impl Island<'_, '_> {
             suite_items(suite, &mut items);
         }
         let first = self.tokens(header).first().map(|token| token.kind);
-        let conditional = !matches!(first, Some(Tok::With | Tok::Try | Tok::Finally | Tok::Async));
+        let certain = matches!(first, Some(Tok::With | Tok::Try | Tok::Finally | Tok::Async));
+        let conditional = !certain && !self.is_always(header);
+        let known = out.len();
         self.region(RegionKind::Block { conditional }, header, items, out);
+        if let (true, Some(Item::Region(region))) = (never, out.get_mut(known)) {
+            region.items.retain(|item| matches!(item, Item::Import(_)));
+        }
+    }
+
+    /// Whether a line is `if TYPE_CHECKING:` or, with `not`, `if not TYPE_CHECKING:`; `typing.` may stand before the name.
+    fn is_type_checking(&self, header: usize, not: bool) -> bool {
+        let mut rest = self.tokens(header);
+        let mut take = |kind: Tok, text: Option<&str>| match rest.split_first() {
+            Some((first, after)) if first.kind == kind && text.is_none_or(|text| self.text(*first) == text) => {
+                rest = after;
+                true
+            }
+            _ => false,
+        };
+        let begins = take(Tok::If, None) && (!not || take(Tok::Not, None));
+        let _ = take(Tok::Name, Some("typing")) && take(Tok::Dot, None);
+        begins && take(Tok::Name, Some("TYPE_CHECKING")) && take(Tok::Colon, None)
+    }
+
+    /// The header of the clause before this `else`.
+    fn clause_before(&self, header: usize) -> Option<usize> {
+        let lines = &self.lines.layout.lines;
+        let is_else = self.tokens(header).first().is_some_and(|token| token.kind == Tok::Else);
+        let column = lines.get(header)?.column;
+        (0..header).rev().find(|&at| lines[at].column <= column).filter(|_| is_else)
+    }
+
+    /// Whether a block never runs, for `TYPE_CHECKING` is false when programs run.
+    fn is_never(&self, header: usize) -> bool {
+        let after = self.clause_before(header).is_some_and(|before| self.is_type_checking(before, true));
+        after || self.is_type_checking(header, false)
+    }
+
+    /// Whether it always runs, for the same reason.
+    fn is_always(&self, header: usize) -> bool {
+        let after = self.clause_before(header).is_some_and(|before| self.is_type_checking(before, false));
+        after || self.is_type_checking(header, true)
     }
 
     fn region(&mut self, kind: RegionKind, header: usize, mut items: Vec<Item>, out: &mut Vec<Item>) {

@@ -63,6 +63,39 @@ def test_vectors_and_integers():
     assert gradcheck(lambda x, pull: f(4, x, pull, index), (leaf(3, 3), leaf(3)), check_forward_ad=True)
 
 
+@kc.kernel
+def copied(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[i]
+
+
+def test_tensors_whose_numbers_have_the_other_sign():
+    """PyTorch keeps a bit for that, which neither DLPack nor its `data_ptr` tells."""
+    negated = torch.tensor([1 + 2j, 3 + 4j], device=DEVICE).conj().imag
+    assert negated.is_neg()
+    plain = torch.zeros(2, device=DEVICE)
+    f = kc.torch.function(copied, outputs="y")
+    for call in [
+        lambda: copied(2, negated, plain),
+        lambda: copied(2, plain, negated),
+        lambda: copied.grad(2, negated, plain),
+        lambda: f(2, negated),
+        lambda: kc.array(negated),
+    ]:
+        with pytest.raises(kc.ArgumentError, match="resolve_neg") as caught:
+            call()
+        assert caught.value.code == "E1005"
+    copied(2, negated.resolve_neg(), plain)
+    assert plain.tolist() == f(2, negated.resolve_neg()).tolist() == [-2.0, -4.0]
+    # Gradients and tangents that come in are resolved.
+    x = torch.zeros(2, device=DEVICE, requires_grad=True)
+    f(2, x).backward(negated)
+    assert x.grad.tolist() == [-2.0, -4.0]
+    with forward_ad.dual_level():
+        found = forward_ad.unpack_dual(f(2, forward_ad.make_dual(torch.zeros(2, device=DEVICE), negated))).tangent
+    assert found.tolist() == [-2.0, -4.0]
+
+
 def test_kernels_that_overwrite_what_they_read():
     f = kc.torch.function(steps, outputs="y")
     assert gradcheck(lambda x: f(4, x), (leaf(4),), check_forward_ad=True)

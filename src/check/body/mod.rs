@@ -410,6 +410,28 @@ impl<'c, 'a> Body<'c, 'a> {
         Err(self.report(diagnostic))
     }
 
+    /// Refuses a tuple among the results of a function: its `n`th.
+    fn nested_result(&mut self, value: &ast::Expr, n: usize) -> Reported {
+        fn flat(expr: &ast::Expr, sources: &crate::source::SourceMap, out: &mut Vec<String>) {
+            match &expr.kind {
+                ast::ExprKind::Tuple(items) => items.iter().for_each(|item| flat(item, sources, out)),
+                _ => out.push(sources.text(expr.span).to_string()),
+            }
+        }
+        let item = if let ast::ExprKind::Tuple(items) = &value.kind { items.get(n) } else { None };
+        let item = item.unwrap_or(value);
+        let diagnostic = Diagnostic::new(Code::E0304, "a tuple is no result of a function")
+            .label(item.span, "several values among the results");
+        let mut parts = Vec::new();
+        flat(value, self.c.sources, &mut parts);
+        self.report(match &item.kind {
+            ast::ExprKind::Tuple(_) => {
+                diagnostic.help(format!("return all values on one level: `return {}`", parts.join(", ")))
+            }
+            _ => diagnostic.help(format!("return its items one by one: `{}[0]`, ...", self.c.sources.text(item.span))),
+        })
+    }
+
     /// The known name that an unknown one may be a slip for.
     fn nearest_name(&mut self, name: &str) -> Option<String> {
         if !self.c.may_suggest() {

@@ -159,12 +159,7 @@ impl Body<'_, '_> {
                     None => shown,
                     Some(_) => {
                         let place = message.as_ref().map_or(span, |m| m.span);
-                        return self.error(
-                            Code::E0308,
-                            place,
-                            "the message of `assert` is a string literal",
-                            "not a string literal",
-                        );
+                        return Err(self.computed_message(place));
                     }
                 };
                 push(StmtKind::Assert { condition: checked, message });
@@ -647,7 +642,10 @@ impl Body<'_, '_> {
                 }
                 Operand::Tuple(items) => {
                     let mut exprs = Vec::new();
-                    for item in items {
+                    for (n, item) in items.into_iter().enumerate() {
+                        if matches!(item, Operand::Tuple(_)) {
+                            return Err(self.nested_result(value, n));
+                        }
                         exprs.push(self.materialize(item, value.span)?);
                     }
                     (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))

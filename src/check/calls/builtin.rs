@@ -459,12 +459,19 @@ impl Body<'_, '_> {
             operands.push((self.expr(&arg.value)?, arg.value.span));
         }
         if name == "printf" {
-            let Some((Operand::Str(format), _)) = operands.first() else {
+            let mut operands = operands.into_iter();
+            let Some((Operand::Str(format), _)) = operands.next() else {
                 return self.error(Code::E0402, span, "`printf` takes a format string first", "no string literal");
             };
-            let format = format.clone();
+            let operands: Vec<(Operand, Span)> = operands.collect();
+            let text = |operand: &Operand| if let Operand::Str(text) = operand { Some(text.clone()) } else { None };
+            let texts: Vec<Option<String>> = operands.iter().map(|(operand, _)| text(operand)).collect();
+            let (format, filled) = with_texts(&format, &texts);
             let mut values = Vec::new();
-            for (operand, at) in operands.into_iter().skip(1) {
+            for (n, (operand, at)) in operands.into_iter().enumerate() {
+                if filled.contains(&n) {
+                    continue;
+                }
                 let value = self.materialize(operand, at)?;
                 if value.ty.as_scalar().is_none() {
                     let shown = self.show(value.ty);
@@ -539,6 +546,15 @@ impl Body<'_, '_> {
         Ok(self.print_of(pieces, "\n", &mut lets, &mut values))
     }
 
+    /// Refuses a message of `assert` that is not one text.
+    pub fn computed_message(&mut self, place: Span) -> Reported {
+        self.report(
+            Diagnostic::new(Code::E0308, "the message of `assert` is a string literal")
+                .label(place, "computed when the program runs")
+                .help("write what does not change, `\"i is out of range\"`; `wp.printf` before it writes numbers"),
+        )
+    }
+
     fn prints_too_much(&mut self, name: &str, span: Span) -> Res<StmtKind> {
         let text = format!("`{name}` writes more than {MAX_PRINTED} values");
         self.error(Code::E0910, span, text, "split it into several, or write to an array and print that")
@@ -579,6 +595,9 @@ impl Body<'_, '_> {
     }
 }
 
+/// Spaces that a text may be filled up with.
+const MAX_WIDTH: usize = 256;
+
 /// The C conversion that `print` uses for a scalar.
 fn conversion(scalar: Option<Scalar>) -> &'static str {
     match scalar {
@@ -590,6 +609,39 @@ fn conversion(scalar: Option<Scalar>) -> &'static str {
         Some(Scalar::I64) => "%lld",
         _ => "%d",
     }
+}
+
+/// A C format with the texts that its `%s` stand for, and the numbers of the values that these were: a kernel has no texts when it
+/// runs. Widths hold (`%-8s`).
+fn with_texts(format: &str, texts: &[Option<String>]) -> (String, Vec<usize>) {
+    let (mut out, mut filled) = (String::new(), Vec::new());
+    let mut count = 0;
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        let (before, conversion) = rest.split_at(at);
+        out.push_str(before);
+        let ends = |c: char| c.is_ascii_alphabetic() && !"hlLqjzt".contains(c) || c == '%';
+        let end = conversion[1..].find(ends).map_or(conversion.len(), |n| n + 2);
+        let (conversion, after) = conversion.split_at(end);
+        match (conversion.strip_suffix('s'), texts.get(count).and_then(Option::as_ref)) {
+            (Some(how), Some(text)) => {
+                let (width, most) = how[1..].split_once('.').unwrap_or((&how[1..], ""));
+                let most = if how.contains('.') { most.parse().unwrap_or(0) } else { usize::MAX };
+                let text: String = text.chars().take(most).collect();
+                let wide = width.trim_start_matches('-').parse().unwrap_or(0).min(MAX_WIDTH);
+                let text = if width.starts_with('-') { format!("{text:<wide$}") } else { format!("{text:>wide$}") };
+                out.push_str(&text.replace('%', "%%"));
+                filled.push(count);
+            }
+            _ => out.push_str(conversion),
+        }
+        if conversion != "%%" {
+            count += 1;
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    (out, filled)
 }
 
 /// The number of values that a C format takes, or the letter of a conversion that numbers do not have.
@@ -610,4 +662,24 @@ fn conversions(format: &str) -> Result<usize, char> {
         }
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_texts;
+
+    /// As C's `printf` writes them.
+    #[test]
+    fn texts_stand_in_formats() {
+        let texts = |list: &[&str]| list.iter().map(|text| Some(text.to_string())).collect::<Vec<_>>();
+        let all = |format: &str, list: &[&str]| with_texts(format, &texts(list)).0;
+        assert_eq!(
+            all("%s|%5s|%-5s|%.2s|%5.1s|%1s", &["abc", "ab", "ab", "abc", "xy", "long"]),
+            "abc|   ab|ab   |ab|    x|long"
+        );
+        assert_eq!(all("%%s %s%% ä", &["50%"]), "%%s 50%%%% ä");
+        assert_eq!(with_texts("%d %s %f", &[None, Some("x".into()), None]), ("%d x %f".to_string(), vec![1]));
+        assert_eq!(with_texts("%s %", &[None]), ("%s %".to_string(), Vec::new()));
+        assert_eq!(with_texts("%d", &texts(&["x"])), ("%d".to_string(), Vec::new()));
+    }
 }

@@ -372,8 +372,12 @@ impl Checker<'_> {
 
     /// Reports a kernel that was checked and cannot be compiled because of names without known values.
     pub fn report_unresolved(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
-        let Some(first) = unknown.first() else { return };
         let kernel = &definition.ast.name;
+        let Some(first) = unknown.first() else {
+            let message = format!("kernel `{}` needs what only Python knows", kernel.text);
+            self.diagnostics.push(Diagnostic::new(Code::W0504, message).label(kernel.span, "not compiled"));
+            return;
+        };
         let mut names: Vec<String> = unknown.iter().map(|u| format!("`{}`", u.name)).collect();
         names.sort();
         names.dedup();

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::launches;
+use super::nest::Unknown;
 use crate::check::names::scope::{Global, ScopeId};
 use crate::check::tree::{FnId, Unresolved};
 use crate::check::types::pattern::{Bindings, Pattern};
@@ -104,13 +105,16 @@ impl Checker<'_> {
     pub fn kernels(&mut self, definition: &Arc<Definition>) -> Vec<FnId> {
         let signature = self.signature(definition);
         self.unknown.clear();
-        let Ok(signature) = signature else { return Vec::new() };
+        let Ok(signature) = signature else {
+            self.leave_out(definition, &[]);
+            return Vec::new();
+        };
         let generic = signature.params.iter().any(|param| param.pattern.is_open());
         let wanted = self.overloads_of(definition);
         let mut found: Vec<FnId> = Vec::new();
         let mut asked = false;
         for overload in wanted {
-            let types = match &overload.given {
+            let found_id = match &overload.given {
                 Given::Types(_) if !generic => {
                     if overload.scope.is_none() {
                         let name = self.entry_name(definition);
@@ -127,16 +131,15 @@ impl Checker<'_> {
                     let scope = overload.scope.unwrap_or(definition.scope);
                     let (types, _) = self.quietly(|c| c.within(scope, |c| c.launch_types(&signature, lists)));
                     let Some(types) = types.filter(|types| fits(&signature, types)) else { continue };
-                    Ok(types)
+                    self.resolved(definition, |c| c.kernel_for(definition, types, overload.span))
                 }
-                Given::Types(types) => self.overload_types(&signature, &overload, types, definition),
+                Given::Types(named) => self.resolved(definition, |c| {
+                    let types = c.overload_types(&signature, &overload, named, definition)?;
+                    c.kernel_for(definition, types, overload.span)
+                }),
             };
             asked = true;
-            if let Some(id) = self.resolved(definition, |c| c.kernel_for(definition, types?, overload.span))
-                && !found.contains(&id)
-            {
-                found.push(id);
-            }
+            found.extend(found_id.filter(|id| !found.contains(id)));
         }
         if !asked {
             return self.resolved(definition, |c| c.kernel(definition)).into_iter().collect();
@@ -149,14 +152,23 @@ impl Checker<'_> {
         self.unknown.clear();
         let result = check(self);
         let unknown = std::mem::take(&mut self.unknown);
-        if result.is_err() && !unknown.is_empty() {
-            self.report_unresolved(definition, &unknown);
-            let unresolved = Unresolved { name: self.entry_name(definition), span: definition.ast.name.span };
-            if !self.unresolved.contains(&unresolved) {
-                self.unresolved.push(unresolved);
-            }
+        if result.is_err() {
+            self.leave_out(definition, &unknown);
         }
         result.ok()
+    }
+
+    /// Reports a kernel that is not compiled for want of these names. Without any it has errors, which were reported where they are.
+    fn leave_out(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
+        // No kernel goes without a word, whatever was forgotten on the way.
+        if unknown.is_empty() && self.diagnostics.has_errors() {
+            return;
+        }
+        self.report_unresolved(definition, unknown);
+        let unresolved = Unresolved { name: self.entry_name(definition), span: definition.ast.name.span };
+        if !self.unresolved.contains(&unresolved) {
+            self.unresolved.push(unresolved);
+        }
     }
 
     fn overloads_of(&mut self, definition: &Arc<Definition>) -> Vec<Overload> {

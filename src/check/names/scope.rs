@@ -71,7 +71,7 @@ pub(crate) enum Global {
     Struct(StructId),
     /// A `@wp.struct` of another file, not looked at until it is used.
     ForeignStruct(Rc<ast::Class>),
-    /// A `@wp.struct` with errors.
+    /// A `@wp.struct` or a name of a type with errors.
     Broken,
     /// Not evaluated until it is used.
     Constant(ast::Expr),
@@ -453,7 +453,10 @@ impl Checker<'_> {
     }
 
     fn struct_of(&mut self, class: &ast::Class) -> Global {
-        match self.struct_fields(class) {
+        let (errors, needed) = (self.diagnostics.error_count(), std::mem::take(&mut self.unknown));
+        let fields = self.struct_fields(class);
+        let unknown = std::mem::replace(&mut self.unknown, needed);
+        match fields {
             Ok(fields) => {
                 let name = self.unique_name(&class.name.text);
                 let id = self.structs.push(StructDef { name, fields });
@@ -462,7 +465,11 @@ impl Checker<'_> {
                     Err(Reported) => Global::Broken,
                 }
             }
-            Err(Reported) => Global::Broken,
+            // Every kernel that uses the struct needs what it needs.
+            Err(Reported) => match unknown.into_iter().next() {
+                Some(unknown) if self.diagnostics.error_count() == errors => Global::Unknown(unknown),
+                _ => Global::Broken,
+            },
         }
     }
 
@@ -473,8 +480,9 @@ impl Checker<'_> {
         let known = self.diagnostics.len();
         let made = self.within(scope, |c| c.struct_of(class));
         self.diagnostics.blame(known, used, "needed here");
-        let result = match made {
-            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(id)))),
+        let result = match &made {
+            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(*id)))),
+            Global::Unknown(unknown) => Err(self.need_unknown(unknown)),
             _ => Err(Reported),
         };
         // What was not said must be found again.

@@ -10,6 +10,15 @@ use crate::syntax::ast::{Expr, ExprKind};
 impl Checker<'_> {
     /// Reports an annotation of another library's, or of Python's own, with what to write instead. None: it is none of these.
     pub fn foreign_annotation(&mut self, expr: &Expr) -> Option<Reported> {
+        let word = if let ExprKind::Subscript { base, .. } = &expr.kind { base } else { expr };
+        if let Some((Some(path), _)) = self.annotated_path(word)
+            && matches!(path.as_str(), "builtins.tuple" | "builtins.Tuple" | "typing.Tuple")
+        {
+            let diagnostic = Diagnostic::new(Code::E0310, "kernels and functions have no tuple parameters")
+                .label(expr.span, "not a type of the kernel language")
+                .help("give each part a parameter of its own, or use a vector (`wp.vec2`) or a struct; a function may return a tuple");
+            return Some(self.report(diagnostic));
+        }
         let written = match &expr.kind {
             ExprKind::Subscript { base, indices } => {
                 let (path, word) = self.annotated_path(base)?;
@@ -117,7 +126,9 @@ impl Checker<'_> {
             Some(Global::Member { module, name }) => format!("{module}.{name}"),
             Some(_) => return None,
             None if type_of_name(root).is_some() => return Some((None, root.clone())),
-            None if matches!(root.as_str(), "list" | "List" | "str" | "Sequence") => format!("builtins.{root}"),
+            None if matches!(root.as_str(), "list" | "List" | "tuple" | "Tuple" | "str" | "Sequence") => {
+                format!("builtins.{root}")
+            }
             None => return None,
         };
         let outside = matches!(base.split('.').next(), Some("numpy" | "typing" | "builtins" | "collections"))

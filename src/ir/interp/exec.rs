@@ -167,7 +167,8 @@ impl<'p> Machine<'p, '_, '_> {
         }
     }
 
-    fn out_of_bounds(&mut self, span: Span, dim: usize, index: i64, extent: i64) {
+    /// `array`: the address of its first element.
+    fn out_of_bounds(&mut self, span: Span, array: u64, dim: usize, index: i64, extent: i64) {
         let thread = self.thread;
         self.trap(|| Trap {
             kind: TrapKind::OutOfBounds,
@@ -176,6 +177,7 @@ impl<'p> Machine<'p, '_, '_> {
             dim: dim as u32,
             index,
             extent,
+            array,
             message: format!("index {index} is out of bounds for dimension {dim} with extent {extent}"),
         });
     }
@@ -196,13 +198,13 @@ impl<'p> Machine<'p, '_, '_> {
             };
             let inside = if index < 0 { index + extent } else { index };
             if inside < 0 || inside >= extent {
-                self.out_of_bounds(place.span, dim, index, extent);
+                self.out_of_bounds(place.span, frame[place.array as usize], dim, index, extent);
                 return None;
             }
             address = address.wrapping_add((inside * stride) as u64);
         }
         if frame[place.array as usize] == 0 {
-            self.out_of_bounds(place.span, 0, place.index.first().map_or(0, |count| count.read(frame)), 0);
+            self.out_of_bounds(place.span, 0, 0, place.index.first().map_or(0, |count| count.read(frame)), 0);
             return None;
         }
         let (_, byte) = place.path.offset(frame)?;
@@ -223,6 +225,7 @@ impl<'p> Machine<'p, '_, '_> {
                         dim: 0,
                         index: 0,
                         extent: 0,
+                        array: 0,
                         message: "the step limit is reached".to_string(),
                     });
                     return Flow::Stop;
@@ -477,7 +480,16 @@ impl<'p> Machine<'p, '_, '_> {
             Code::Assert { condition, message, span } => {
                 if frame[*condition as usize] == 0 {
                     let (span, thread, message) = (*span, self.thread, message.clone());
-                    self.trap(|| Trap { kind: TrapKind::Assert, span, thread, dim: 0, index: 0, extent: 0, message });
+                    self.trap(|| Trap {
+                        kind: TrapKind::Assert,
+                        span,
+                        thread,
+                        dim: 0,
+                        index: 0,
+                        extent: 0,
+                        array: 0,
+                        message,
+                    });
                 }
             }
             Code::CheckDegenerate { holds, why, span } => {
@@ -489,7 +501,16 @@ impl<'p> Machine<'p, '_, '_> {
                 let (at, extent) = (index.read(frame), i64::from(*count));
                 if !(-extent..extent).contains(&at) {
                     let (span, thread, message) = (*span, self.thread, name.clone());
-                    self.trap(|| Trap { kind: TrapKind::Component, span, thread, dim: 0, index: at, extent, message });
+                    self.trap(|| Trap {
+                        kind: TrapKind::Component,
+                        span,
+                        thread,
+                        dim: 0,
+                        index: at,
+                        extent,
+                        array: 0,
+                        message,
+                    });
                 }
             }
             // `block` has run these.
@@ -579,7 +600,7 @@ impl<'p> Machine<'p, '_, '_> {
             }
         }
         if let Some((dim, index, extent)) = failed {
-            self.out_of_bounds(span, dim as usize, index, i64::from(extent));
+            self.out_of_bounds(span, frame[array as usize], dim as usize, index, i64::from(extent));
             frame[to as usize..to as usize + DESCRIPTOR_SLOTS].fill(0);
             return;
         }

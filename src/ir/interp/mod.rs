@@ -47,6 +47,8 @@ pub struct Trap {
     pub dim: u32,
     pub index: i64,
     pub extent: i64,
+    /// Out of bounds: the address of the array's first element. 0: it has none.
+    pub array: u64,
     /// For people.
     pub message: String,
 }

@@ -309,6 +309,15 @@ impl Arguments {
         if buffer.bytes().is_empty() { 0 } else { buffer.address() + place.origin }
     }
 
+    /// The name of the array in whose memory an address is.
+    pub fn array_at(&self, address: u64) -> Option<&str> {
+        let holds = |array: &&BoundArray| {
+            let buffer = &self.buffers[array.place.buffer];
+            (buffer.address()..buffer.address() + buffer.bytes().len() as u64).contains(&address)
+        };
+        self.arrays.iter().find(holds).map(|array| array.key.as_str())
+    }
+
     /// The array or gradient that is stored under a name.
     pub fn named(&self, key: &str) -> Option<Named<'_>> {
         let own = self.arrays.iter().find(|array| array.key == key).map(|array| Named { array, place: array.place });

@@ -5,3 +5,4 @@ pub mod npz;
 pub mod output;
 pub mod picture;
 pub mod show;
+pub mod whole;

@@ -10,6 +10,7 @@ use zip::write::SimpleFileOptions;
 
 use super::npy;
 use super::npy::{Array, Header};
+use super::whole;
 use crate::diag::Code;
 use crate::run::{Fail, Result, fail};
 
@@ -118,22 +119,10 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 }
 
-/// Writes `path` whole or not at all: `write` fills a temporary file beside it, which then takes its name.
+/// Writes `path` whole or not at all: `write` fills a temporary file.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
     let failed = |e: std::io::Error| fail(Code::E0904, format!("cannot write {}: {e}", path.display()));
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".kc-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file, less the user's umask; tempfile alone would keep it private.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut temporary = builder.tempfile_in(folder).map_err(failed)?;
-    write(temporary.as_file_mut()).map_err(failed)?;
-    temporary.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
+    whole::write_whole(path, write).map_err(failed)
 }
 
 /// Reads a whole text file of at most `limit` bytes.

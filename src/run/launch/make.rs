@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::extents::{Extents, TRIES, outside};
 use super::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored, dim_by_block,
 };
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::interp::{self, Outcome, TrapKind};
+use crate::ir::interp::{self, Outcome, Trap, TrapKind};
 use crate::ir::{Const, FuncId, FunctionKind, Lanes};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
@@ -25,8 +26,8 @@ use crate::types::{Scalar, StructTable, Type};
 /// Instructions that one try may take.
 const STEPS: u64 = 10_000_000;
 
-/// The largest extent that arrays grow to.
-const MOST: u32 = 4096;
+/// Elements that all arrays together grow to.
+const MOST: u64 = 1 << 16;
 
 /// How the contents of arrays are made.
 #[derive(Clone, Copy)]
@@ -57,31 +58,31 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
     let mut why: Option<String> = None;
     for (signed, counting) in [(true, false), (false, false), (true, true), (false, true)] {
         let way = Way { signed, counting };
-        let mut extent = threads;
-        loop {
-            let args = function.params().iter().enumerate().map(|(n, &p)| {
-                argument("", &function.param_name(n), function.ty(p), &module.structs, extent, threads, n)
-            });
-            let launch = Launch {
-                id: function.source_name.clone(),
-                source: source.to_path_buf(),
-                kernel: Some(function.source_name.clone()),
-                direction: Direction::Gradient,
-                dim: dim.clone(),
-                block_dim,
-                args: args.collect(),
-                structs: BTreeMap::new(),
-                inputs: PathBuf::new(),
-                grid: None,
-            };
-            let origin = format!("made-up launch of `{}`", function.source_name);
+        let args = function.params().iter().enumerate();
+        let args =
+            args.map(|(n, &p)| argument("", &function.param_name(n), function.ty(p), &module.structs, threads, n));
+        let mut launch = Launch {
+            id: function.source_name.clone(),
+            source: source.to_path_buf(),
+            kernel: Some(function.source_name.clone()),
+            direction: Direction::Gradient,
+            dim: dim.clone(),
+            block_dim,
+            args: args.collect(),
+            structs: BTreeMap::new(),
+            inputs: PathBuf::new(),
+            grid: None,
+        };
+        let origin = format!("made-up launch of `{}`", function.source_name);
+        let mut extents = Extents::of(&launch, MOST);
+        for left in (0..TRIES).rev() {
             let mut arguments = Arguments::bind(&launch, &origin, function, &module.structs)?;
             contents(&mut arguments, &module.structs, way, threads, seed);
             match attempt(program, kernel, &ready, &bounds, &mut arguments) {
                 Ok(()) => return Ok((launch, arguments)),
-                Err(Failure::Beyond(index)) if index < MOST && index >= extent => extent = index + 1,
-                Err(Failure::Beyond(index)) => {
-                    why.get_or_insert(format!("it reads or writes at index {index}"));
+                Err(Failure::Beyond(trap)) if left > 0 && extents.grow(&mut launch, &arguments, &trap) => {}
+                Err(Failure::Beyond(trap)) => {
+                    why.get_or_insert(outside(&arguments, &trap));
                     break;
                 }
                 Err(Failure::Other(reason)) => {
@@ -102,7 +103,7 @@ fn no_launch(name: &str, why: &str) -> Fail {
 
 enum Failure {
     /// An index beyond the end of an array.
-    Beyond(u32),
+    Beyond(Box<Trap>),
     Other(String),
 }
 
@@ -130,12 +131,14 @@ fn attempt(
     match trap {
         None => {}
         Some(trap) => {
-            return Err(match (trap.kind, u32::try_from(trap.index)) {
-                (TrapKind::OutOfBounds, Ok(index)) => Failure::Beyond(index),
-                (TrapKind::OutOfBounds, Err(_)) => Failure::Other("it reads or writes at a negative index".to_string()),
-                (TrapKind::Component, _) => Failure::Other("it names a component that is not there".to_string()),
-                (TrapKind::Assert, _) => Failure::Other(format!("an assertion fails: {}", trap.message)),
-                (TrapKind::StepLimit, _) => Failure::Other("it does not end in time".to_string()),
+            return Err(match trap.kind {
+                TrapKind::OutOfBounds if trap.index < 0 => {
+                    Failure::Other("it reads or writes at a negative index".to_string())
+                }
+                TrapKind::OutOfBounds => Failure::Beyond(Box::new(trap)),
+                TrapKind::Component => Failure::Other("it names a component that is not there".to_string()),
+                TrapKind::Assert => Failure::Other(format!("an assertion fails: {}", trap.message)),
+                TrapKind::StepLimit => Failure::Other("it does not end in time".to_string()),
             });
         }
     }
@@ -150,15 +153,7 @@ fn attempt(
 }
 
 /// `owner`: what stands before the name in the name of the whole, `s.` for a field of `s`.
-fn argument(
-    owner: &str,
-    name: &str,
-    ty: Type,
-    structs: &StructTable,
-    extent: u32,
-    threads: u32,
-    number: usize,
-) -> Argument {
+fn argument(owner: &str, name: &str, ty: Type, structs: &StructTable, threads: u32, number: usize) -> Argument {
     let float = |k: usize| Number::Float(0.5 + 0.125 * ((number + k) % 4) as f64);
     let one = |scalar: Scalar, k: usize| match scalar {
         Scalar::Bool => Number::Bool(true),
@@ -167,7 +162,7 @@ fn argument(
     };
     let kind = match ty {
         Type::Array(array) => ArgumentKind::Array(ArrayArgument {
-            shape: Some(vec![extent; array.ndim.into()]),
+            shape: Some(vec![threads; array.ndim.into()]),
             data: Some(Stored {
                 key: format!("{owner}{name}"),
                 source: Source::Fill(Fill::Value(Literal::One(Number::Int(0)))),
@@ -181,7 +176,7 @@ fn argument(
                 .iter()
                 .enumerate()
                 .map(|(k, field)| {
-                    argument(&format!("{owner}{name}."), &field.name, field.ty, structs, extent, threads, number + k)
+                    argument(&format!("{owner}{name}."), &field.name, field.ty, structs, threads, number + k)
                 })
                 .collect(),
         },

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::extents::{Extents, TRIES, outside};
 use super::{Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
@@ -18,11 +19,11 @@ use crate::types::{ArrayType, MAX_DIMS, Scalar, StructTable, Type};
 /// Instructions that one try may take.
 const STEPS: u64 = 20_000_000;
 
-/// Tries for one way of filling arrays: each makes one extent larger.
-const TRIES: usize = 64;
+/// Elements that all arrays together grow to.
+const MOST: u64 = 1 << 21;
 
-/// Elements that an array may have.
-const MOST: u64 = 1 << 24;
+/// The largest extent of an array that has an element for each thread.
+const LONGEST: u64 = 1 << 24;
 
 /// A launch to begin with.
 pub struct Template {
@@ -82,6 +83,7 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
     };
     let ready = interp::Program::new(module, kernel);
     let mut why = None;
+    let mut extents = Extents::of(&launch, MOST);
     for _ in 0..TRIES {
         let arguments = Arguments::bind(&launch, "the new launch", function, structs)?;
         let mut outcome = Outcome::new(|_| {});
@@ -92,23 +94,14 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
             why = None;
             break;
         };
-        why = Some(trap.message.clone());
+        why = Some(outside(&arguments, &trap));
         match trap.kind {
             // It ran that long without an error.
             TrapKind::StepLimit => {
                 why = None;
                 break;
             }
-            TrapKind::OutOfBounds if trap.index >= trap.extent => {
-                let extent = u32::try_from(trap.index + 1).ok().filter(|&n| n <= i32::MAX as u32);
-                let grown = extent.is_some_and(|extent| {
-                    let old = u32::try_from(trap.extent).unwrap_or(0);
-                    launch.args.iter_mut().fold(false, |any, one| any | grow(one, trap.dim as usize, old, extent))
-                });
-                if !grown {
-                    break;
-                }
-            }
+            TrapKind::OutOfBounds if extents.grow(&mut launch, &arguments, &trap) => {}
             TrapKind::OutOfBounds | TrapKind::Component | TrapKind::Assert => break,
         }
     }
@@ -134,32 +127,12 @@ fn by_blocks(launch: &mut Launch, function: &Function) {
     }
 }
 
-/// Makes the arrays that have so many elements in a dimension larger in it. False: none can be.
-fn grow(argument: &mut Argument, dim: usize, old: u32, new: u32) -> bool {
-    match &mut argument.kind {
-        ArgumentKind::Value { .. } => false,
-        ArgumentKind::Struct { fields, .. } => fields.iter_mut().fold(false, |any, one| any | grow(one, dim, old, new)),
-        ArgumentKind::Array(array) => {
-            let Some(shape) = &mut array.shape else { return false };
-            let others = shape.iter().enumerate().filter(|(k, _)| *k != dim).map(|(_, &n)| u64::from(n.max(1)));
-            let fits = others.product::<u64>().saturating_mul(new.into()) <= MOST;
-            match shape.get_mut(dim) {
-                Some(extent) if *extent == old && fits => {
-                    *extent = new;
-                    true
-                }
-                _ => false,
-            }
-        }
-    }
-}
-
 /// The extents of an array that has an element for each thread, or for each thread of some dimensions.
 fn shape(array: ArrayType, dim: &[u32]) -> Vec<u32> {
     let n = usize::from(array.ndim);
     let threads = dim.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));
     if n == 1 && dim.len() > 1 {
-        return vec![u32::try_from(threads.min(MOST)).unwrap_or(1).max(1)];
+        return vec![u32::try_from(threads.min(LONGEST)).unwrap_or(1).max(1)];
     }
     // More dimensions than the launch has are components of what each thread works on.
     (0..n).map(|k| dim.get(k).copied().unwrap_or(4).max(1)).collect()

@@ -54,7 +54,7 @@ fn argument(argument: &Argument, ty: Type, structs: &StructTable) -> Value {
             put("kind", json!("array"));
             put("dtype", dtype_json(array.element.into(), structs));
             put("ndim", json!(array.ndim));
-            contents(given, &mut put);
+            contents(&argument.name, given, &mut put);
         }
         (ArgumentKind::Value { literal, .. }, _) => {
             put("kind", json!("value"));
@@ -67,7 +67,7 @@ fn argument(argument: &Argument, ty: Type, structs: &StructTable) -> Value {
     Value::Object(entry)
 }
 
-fn contents(given: &ArrayArgument, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
+fn contents(name: &str, given: &ArrayArgument, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
     let Some(data) = &given.data else {
         put("null", json!(true));
         return;
@@ -79,6 +79,10 @@ fn contents(given: &ArrayArgument, put: &mut impl FnMut(&str, Value) -> Option<V
         put("strides", json!(strides));
     }
     stored(data, ["data", "fill", "alias_of"], put);
+    if data.key != name && matches!(data.source, Source::Fill(_) | Source::File { .. }) {
+        // Without it they would be stored as the parameter, or the field of a struct, is called: two structs have fields of one name.
+        put("data", json!(data.key));
+    }
     if let Some(grad) = &given.grad {
         stored(grad, ["grad", "grad_fill", "grad_alias_of"], put);
     }
