@@ -300,7 +300,7 @@ def in_place(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array
 
 
 @wp.func
-def halved(t: wp.tile(dtype=float, shape=(8,))):
+def halved(t: Any):
     t *= 0.5
     return wp.tile_sum(t)[0]
 
