@@ -40,7 +40,7 @@ use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
-use crate::passes::lanes::Form;
+use crate::passes::lanes::{Doubt, Form, Outcome};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{analysis, autodiff, passes};
@@ -137,14 +137,27 @@ impl Compilation {
             }
         };
         let Compilation { module, diagnostics, kernels, timings, .. } = self;
-        let refused = timings.time("lanes", || passes::lanes::run(module, threads, &form));
+        let Outcome { refused, doubts } = timings.time("lanes", || passes::lanes::run(module, threads, &form));
+        let labelled = |diagnostic: Diagnostic, labels: Vec<(Span, String)>| {
+            labels.into_iter().fold(diagnostic, |diagnostic, (span, text)| diagnostic.label(span, text))
+        };
         for (id, refused) in refused {
             let kernel = &module.functions[id];
             let diagnostic = Diagnostic::new(Code::E0321, refused.message).help(refused.help);
-            let labelled =
-                refused.labels.into_iter().fold(diagnostic, |diagnostic, (span, text)| diagnostic.label(span, text));
-            diagnostics.push(labelled);
+            diagnostics.push(labelled(diagnostic, refused.labels));
             kernels.retain(|name| *name != kernel.source_name);
+        }
+        for (id, Doubt(refused)) in doubts {
+            let name = &module.functions[id].source_name;
+            let message =
+                format!("`{name}` is compiled with coordinates of blocks; if its last one counts threads, it is wrong");
+            let diagnostic = Diagnostic::new(Code::W0411, message)
+                .note(format!("with coordinates of threads, {}", refused.message))
+                .help(format!(
+                    "say in this file how it is launched: `wp.launch_tiled({name}, dim=[...], inputs=[...], block_dim={threads})` for \
+                     coordinates of blocks, `wp.launch` with as many dimensions as there are coordinates for threads"
+                ));
+            diagnostics.push(labelled(diagnostic, refused.labels));
         }
         timings.time("select", || passes::select(module, |entry| kernels.contains(&entry.source_name)));
     }

@@ -122,12 +122,12 @@ fn solver(size: u32) -> String {
     )
 }
 
-/// Loops of a factorisation that are written out, here or by LLVM, are as many steps as there are elements, with barriers among them: the
-/// texts below had 36,000 lines for 16, and for 17 there was none after ten minutes.
+/// Loops of a factorisation that LLVM writes out are as many steps as there are elements, with barriers among them: there was no text of the
+/// first one below after ten minutes.
 #[test]
 fn factorisations_stay_loops() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for size in [8, 16, 17, 32] {
+    for size in [17, 24, 32] {
         let program = folder.path().join("solve.py");
         std::fs::write(&program, solver(size)).expect("the folder is writable");
         let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
@@ -140,7 +140,7 @@ fn factorisations_stay_loops() {
         };
         let ((lines, barriers), (text_lines, text_barriers)) =
             (count("solve.ptx", "bar.sync"), count("solve.cu", "__syncthreads()"));
-        assert!(lines < 16_000 && barriers < 200, "{size}: {lines} lines of PTX, {barriers} barriers");
+        assert!(lines < 10_000 && barriers < 100, "{size}: {lines} lines of PTX, {barriers} barriers");
         assert!(
             text_lines < 1_000 && text_barriers < 100,
             "{size}: {text_lines} lines of CUDA, {text_barriers} barriers"

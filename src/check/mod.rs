@@ -125,7 +125,7 @@ pub fn check(
         backward_off: false,
         double: options.double,
         tests: options.tests,
-        block_dim: options.block_dim.unwrap_or(1),
+        block_dim: 1,
         launched: HashMap::new(),
         facts: options.facts.then(facts::EditorFacts::default),
     };
@@ -133,9 +133,8 @@ pub fn check(
     let spelling = checker.spelling();
     checker.diagnostics.spell(parsed.file, spelling);
     checker.take_types(&options.types);
-    if options.block_dim.is_none() {
-        checker.block_dim = checker.stated_block_dim();
-    }
+    let stated = checker.stated_block_dim();
+    checker.block_dim = options.block_dim.unwrap_or(stated);
     let mut written: Vec<Arc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();
     let mut kernels = Vec::new();

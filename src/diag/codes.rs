@@ -105,6 +105,7 @@ codes! {
     E0408 "unsupported-builtin" "a Warp built-in that kc does not have";
     W0409 "launch-mismatch" "a launch that does not fit its kernel";
     W0410 "precision-kept" "a product that may be computed with fewer bits than it is";
+    W0411 "coordinates-unclear" "a kernel with tiles of which nothing says whether its coordinates count threads or blocks";
 
     // 05 constants
     E0501 "not-constant" "a value that is not known at compile time";

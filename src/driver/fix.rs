@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::{Compilation, Compiler, Request};
-use crate::diag::{Applicability, Diagnostics, Fix};
-use crate::source::FileId;
+use crate::diag::{Applicability, Diagnostic, Diagnostics, Fix};
+use crate::source::{FileId, Span};
 
 /// More rounds than any chain of fixes needs.
 const MAX_ROUNDS: usize = 10;
@@ -33,10 +33,11 @@ pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnosti
     };
     let mut fixed = Fixed { compilation: check(&text), text, applied: Vec::new() };
     for _ in 0..MAX_ROUNDS {
-        let wanted = |fix: &&Fix| maybe || fix.applicability == Applicability::Machine;
-        let fixes: Vec<Fix> =
-            fixed.compilation.diagnostics.iter().filter_map(|d| d.fix.as_ref()).filter(wanted).cloned().collect();
-        let all: Vec<&Fix> = fixes.iter().collect();
+        let wanted = |finding: &&Diagnostic| {
+            finding.fix.as_ref().is_some_and(|fix| maybe || fix.applicability == Applicability::Machine)
+        };
+        let found: Vec<Diagnostic> = fixed.compilation.diagnostics.iter().filter(wanted).cloned().collect();
+        let all: Vec<&Diagnostic> = found.iter().collect();
         let mut progress = attempt(&mut fixed, &all, &check);
         if !progress {
             // The places of the others hold until one is applied.
@@ -49,16 +50,19 @@ pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnosti
     fixed
 }
 
-/// Applies fixes if the text has no more errors afterwards, and no more of its syntax: one error of syntax can hide many others.
-fn attempt(fixed: &mut Fixed, fixes: &[&Fix], check: &impl Fn(&str) -> Compilation) -> bool {
-    let (text, applied) = apply(&fixed.text, fixes);
+/// Applies the fixes of findings if the text has no more errors afterwards, and no more of its syntax: one error of syntax can hide
+/// many others. A fix that leaves what it is for repairs nothing, and would be applied to its own result.
+fn attempt(fixed: &mut Fixed, found: &[&Diagnostic], check: &impl Fn(&str) -> Compilation) -> bool {
+    let fixes: Vec<&Fix> = found.iter().filter_map(|finding| finding.fix.as_ref()).collect();
+    let (text, applied) = apply(&fixed.text, &fixes);
     if applied.is_empty() || text == fixed.text {
         return false;
     }
     let after = check(&text);
-    let before = &fixed.compilation.diagnostics;
-    if after.diagnostics.error_count() > before.error_count()
-        || syntax_errors(&after.diagnostics) > syntax_errors(before)
+    let before = &fixed.compilation;
+    if after.diagnostics.error_count() > before.diagnostics.error_count()
+        || syntax_errors(&after.diagnostics) > syntax_errors(&before.diagnostics)
+        || found.iter().any(|finding| remains(finding, before, &after))
     {
         return false;
     }
@@ -66,6 +70,18 @@ fn attempt(fixed: &mut Fixed, fixes: &[&Fix], check: &impl Fn(&str) -> Compilati
     fixed.applied.extend(applied);
     fixed.compilation = after;
     true
+}
+
+/// Whether a finding is still there, about the same text, around which its fix has written something.
+fn remains(finding: &Diagnostic, before: &Compilation, after: &Compilation) -> bool {
+    let text = |finding: &Diagnostic, of: &Compilation| finding.span().map(|span| of.sources.text(span).to_string());
+    let (Some(fix), Some(about)) = (&finding.fix, text(finding, before)) else { return false };
+    let wraps = |(span, with): &(Span, String)| before.sources.text(*span) == about && with.contains(&about);
+    let count = |of: &Compilation| {
+        let same = |other: &&Diagnostic| other.code == finding.code && other.message == finding.message;
+        of.diagnostics.iter().filter(same).filter(|other| text(other, of).as_ref() == Some(&about)).count()
+    };
+    fix.edits.iter().any(wraps) && count(after) >= count(before)
 }
 
 /// How many findings say that the text is no Python.

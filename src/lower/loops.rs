@@ -6,12 +6,10 @@ use super::Lowering;
 use crate::check::tree::*;
 use crate::ids::Id;
 use crate::ir::{BlockId, Const, Op, ValueId};
-use crate::types::{Scalar, Type};
+use crate::types::Scalar;
 
 /// The most iterations of an unrolled loop.
 const MAX_UNROLLED_ITERATIONS: i128 = 16;
-/// The same of one around other loops, in a function of tiles.
-const MAX_UNROLLED_NEST: i128 = 6;
 /// The most tree nodes that all copies of a body may have, nested unrolled loops counted in.
 const MAX_UNROLLED_NODES: usize = 6000;
 
@@ -39,7 +37,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn for_statement(&mut self, stmt: &'a Stmt, variable: LocalId, bounds: [&'a Expr; 3], body: &'a [Stmt]) {
         let [start, end, step] = bounds.map(|bound| self.expr(bound));
         self.b.span = stmt.span;
-        if let Some(iterations) = self.iterations_to_unroll(stmt, [start, end, step], body) {
+        if let Some(iterations) = self.iterations_to_unroll(stmt, [start, end, step]) {
             return self.unroll(&iterations, variable, body);
         }
         let carried = self.flow.facts(stmt).changed.clone();
@@ -124,25 +122,14 @@ impl<'a> Lowering<'a> {
 
     /// A loop is unrolled here when its bounds are constants and its iterations few, and it is library code or picks
     /// components of a small composite, which then stay in registers. Other loops are the passes' business.
-    fn iterations_to_unroll(&self, stmt: &Stmt, bounds: [ValueId; 3], body: &[Stmt]) -> Option<Iterations> {
+    fn iterations_to_unroll(&self, stmt: &Stmt, bounds: [ValueId; 3]) -> Option<Iterations> {
         let [start, end, step] = bounds.map(|bound| self.known(bound));
         let iterations = Iterations::of(start?, end?, step?)?;
         let facts = self.flow.facts(stmt);
-        let wanted =
-            self.function.library && !self.is_nest_over_tiles(body, iterations.count) || facts.selects_component;
+        let wanted = self.function.library || facts.selects_component;
         let nodes = facts.weight.saturating_mul(self.copies).saturating_mul(usize::try_from(iterations.count).ok()?);
         let small = iterations.count <= MAX_UNROLLED_ITERATIONS && nodes <= MAX_UNROLLED_NODES;
         (wanted && small && !facts.jumps).then_some(iterations)
-    }
-
-    /// A nest of loops over the elements of a tile, which the threads of a block share: written out, each element is a step of its own,
-    /// for which all of them wait. Few are straight code of each thread, as tiles of few elements are its numbers.
-    fn is_nest_over_tiles(&self, body: &[Stmt], count: i128) -> bool {
-        let is_loop = |stmt: &Stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. });
-        let is_tile = |ty: Type| matches!(ty, Type::Local(array) if array.block);
-        count > MAX_UNROLLED_NEST
-            && body.iter().any(is_loop)
-            && self.b.function.params().iter().any(|&param| is_tile(self.b.ty(param)))
     }
 
     fn unroll(&mut self, iterations: &Iterations, variable: LocalId, body: &'a [Stmt]) {

@@ -299,6 +299,31 @@ def in_place(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array
     wp.tile_store(out[1], fourth * wp.tile_sum(fourth)[0])
 
 
+@wp.func
+def halved(t: Any):
+    t *= 0.5
+    return wp.tile_sum(t)[0]
+
+
+@wp.kernel
+def updated(x: wp.array(dtype=float), y: wp.array(dtype=float), views: wp.array(dtype=float), total: wp.array(dtype=float)):
+    t = wp.tile_load(x, shape=8)
+    h = wp.tile_view(t, offset=(2,), shape=(4,))
+    h += h
+    # From here on `h` is another tile.
+    h *= 0.5
+    h -= wp.tile_ones(4, dtype=float)
+    q = t[1:3]
+    q /= 2.0
+    total[0] = halved(t)
+    u = t[0:4]
+    u *= u
+    wp.tile_store(y, t)
+    wp.tile_store(views, h)
+    wp.tile_store(views, q, offset=4)
+    wp.tile_store(views, u[0:2], offset=6)
+
+
 @wp.kernel
 def factors(a: wp.array3d(dtype=float), lower: wp.array3d(dtype=float), upper: wp.array3d(dtype=float), sums: wp.array3d(dtype=float)):
     i = wp.tid()
@@ -494,6 +519,13 @@ def cases():
         1,
         dict(x=x, y=y, out=np.zeros((2, 300)), vectors=np.zeros((300, 3))),
         dict(out=np.stack([third[::-1], fourth * fourth.sum()]), vectors=2.0 * x - x[::-1]),
+    )
+    # What Warp 1.19 gives.
+    yield tiled(
+        "updated",
+        1,
+        dict(x=np.arange(1.0, 9.0), y=np.zeros(8), views=np.zeros(8), total=np.zeros(1)),
+        dict(y=[1, 2, 6, 8, 10, 12, 7, 8], views=[2, 3, 4, 5, 1, 3, 1, 4], total=[27]),
     )
     a = rng.normal(size=(2, 12, 12))
     a = (a @ a.transpose(0, 2, 1) + 12.0 * np.eye(12)).astype(np.float32)

@@ -154,6 +154,20 @@ impl Body<'_, '_> {
         self.matrix_text(list).or_else(|| self.row_text(list))
     }
 
+    /// What a list stands for that says a shape or an offset: a tuple.
+    pub fn tuple_for_list(&self, arg: &ast::Arg) -> Option<String> {
+        let name = arg.name.as_ref()?;
+        let ExprKind::List(items) = &arg.value.kind else { return None };
+        let extents = matches!(name.text.as_str(), "shape" | "offset" | "strides");
+        let plain = items.iter().all(|item| !matches!(item.kind, ExprKind::List(_) | ExprKind::Starred(_)));
+        if !extents || !plain || items.is_empty() {
+            return None;
+        }
+        let parts: Vec<&str> = items.iter().map(|item| self.c.sources.text(item.span)).collect();
+        let comma = if parts.len() == 1 { "," } else { "" };
+        Some(format!("({}{comma})", parts.join(", ")))
+    }
+
     /// Likewise a matrix for a list of lists.
     fn matrix_text(&self, list: &ast::Expr) -> Option<String> {
         let ExprKind::List(rows) = &list.kind else { return None };

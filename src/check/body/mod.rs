@@ -82,6 +82,10 @@ pub(crate) struct Body<'c, 'a> {
     pub depth: u32,
     /// How many loops around it are unrolled.
     pub unrolled: u32,
+    /// How many branches and loops are around what names a view of a tile, by the view's name.
+    pub view_depths: HashMap<String, u32>,
+    /// The places of the tiles of whose elements something is computed: what is said of an element is said there.
+    pub of_tiles: Vec<Span>,
     /// The hidden last parameter of a function that returns a local array: where the result goes.
     pub out: Option<LocalId>,
     /// The local array that a first look at the body found to be returned.
@@ -123,6 +127,8 @@ impl<'c, 'a> Body<'c, 'a> {
             known: Known::new(),
             depth: 0,
             unrolled: 0,
+            view_depths: HashMap::new(),
+            of_tiles: Vec::new(),
             out: None,
             returned: None,
             failed: false,

@@ -292,6 +292,7 @@ impl Body<'_, '_> {
         let operand = match operand {
             Operand::Value(view) if self.is_local_view(&view) => {
                 let frozen = self.freeze_view(view, out);
+                self.view_depths.insert(name.to_string(), self.depth);
                 self.scope.insert(name.to_string(), Binding::Alias(Operand::Value(frozen)));
                 return Ok(());
             }

@@ -8,6 +8,7 @@ use crate::check::names::scope::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::Operand;
 use crate::check::{ParamInfo, Signature};
+use crate::diag::{Code, Diagnostic};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, F32, MAX_DIMS, Type};
 
@@ -42,6 +43,15 @@ impl Checker<'_> {
             let value = self.within(scope, |c| c.host_value(&given.value));
             let Some(Operand::Const(constant)) = value else { continue };
             let threads = constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n));
+            if threads.is_none() && given.value.span.file == self.main {
+                let written = self.sources.text(given.value.span).to_string();
+                let message = format!("a block has 1 to 1024 threads, and not {written}");
+                self.diagnostics.push(
+                    Diagnostic::new(Code::E1006, message)
+                        .label(given.value.span, "the threads of a block")
+                        .help("give a whole number, best a multiple of 32: `block_dim=128`"),
+                );
+            }
             match (threads, stated) {
                 (Some(threads), None) => stated = Some(threads),
                 (Some(threads), Some(other)) if threads != other => return 1,

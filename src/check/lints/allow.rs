@@ -110,13 +110,13 @@ impl Allows {
         });
     }
 
-    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a compilation may make none; so is W0410, which
-    /// an architecture may bring.
+    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a compilation may make none; so are
+    /// those of [`brought`].
     pub fn report_unused(&mut self, diagnostics: &mut Diagnostics) {
         for fault in self.faults.drain(..) {
             diagnostics.push(fault);
         }
-        for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient() && a.code != Code::W0410) {
+        for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient() && !brought(a.code)) {
             let message = format!("{} is allowed here but not found", allow.code.name());
             let mut diagnostic = Diagnostic::new(Code::W1304, message).label(allow.word, "nothing to allow");
             if allow.alone {
@@ -131,6 +131,11 @@ impl Allows {
 struct Header {
     lines: Range<u32>,
     function: Range<u32>,
+}
+
+/// Whether an architecture or a number of threads may bring a finding, so that a check without them does not.
+fn brought(code: Code) -> bool {
+    matches!(code, Code::W0410 | Code::W0411)
 }
 
 /// The headers of a file, in order.

@@ -17,6 +17,12 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     read.sort_unstable();
     let mut assigned: HashMap<&str, usize> = HashMap::new();
     assignments(body, &mut |_, name, _, _, _| *assigned.entry(name).or_default() += 1);
+    let mut updated: HashSet<&str> = HashSet::new();
+    each_statement(body, &mut |stmt| {
+        if let StmtKind::AugAssign { target: Expr { kind: ExprKind::Name(name), .. }, .. } = &stmt.kind {
+            updated.insert(name);
+        }
+    });
     // In the order of the text; a variable is told once, at its first assignment.
     let mut told: HashSet<&str> = HashSet::new();
     assignments(body, &mut |stmt, name, at, value, alone| {
@@ -35,6 +41,10 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         }
         // `i = wp.tid()` also says how the kernel is launched.
         if value.is_some_and(is_tid) {
+            return;
+        }
+        // What `+=` does to a view of a tile, the tile shows.
+        if updated.contains(name) && value.is_some_and(|value| may_be_view(written, value)) {
             return;
         }
         let mut diagnostic = Diagnostic::new(Code::W1301, format!("`{name}` is never read"))
@@ -57,6 +67,23 @@ fn is_array(written: &Written, name: &str) -> bool {
     let Some(annotation) = param.and_then(|param| param.annotation.as_ref()) else { return false };
     let text = written.sources.text(annotation.span);
     text.contains("array") && !text.contains("ref[")
+}
+
+/// Whether a value may be another name for elements of a tile: a part of what is no array, or what a built-in makes of a tile.
+fn may_be_view(written: &Written, value: &Expr) -> bool {
+    const VIEWS: &[&str] = &["tile_view", "tile_squeeze", "tile_reshape", "tile_transpose", "tile_broadcast"];
+    match &value.kind {
+        ExprKind::Subscript { base, .. } => match &base.kind {
+            ExprKind::Name(name) => !is_array(written, name),
+            _ => may_be_view(written, base),
+        },
+        ExprKind::Call { callee, .. } => match &callee.kind {
+            ExprKind::Attribute { name, .. } => VIEWS.contains(&name.text.as_str()),
+            ExprKind::Name(name) => VIEWS.contains(&name.as_str()),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Calls `f` with the statement, the name, its place, the value, and whether the statement is its block's only one.

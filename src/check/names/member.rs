@@ -6,6 +6,7 @@ use crate::check::Checker;
 use crate::check::types::value::{
     Constant, Family, FunctionName, Number, Operand, Res, ScalarClass, TypeWord, type_of_name,
 };
+use crate::diag::explain::distance;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::library::Library;
 use crate::source::Span;
@@ -64,7 +65,11 @@ impl Checker<'_> {
             return Ok(Operand::Adjoint);
         }
         if let Some(reason) = super::words::unsupported(name) {
-            return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
+            let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` is not supported")).label(span, reason);
+            // A long name of Warp's is near to many others; a slip of the pen is a letter or two.
+            let slip = |near: &String| distance(near, name) <= 2;
+            let diagnostic = self.suggest_near(diagnostic, name, span, slip);
+            return Err(self.report(diagnostic));
         }
         if let Some(form) = self.known.library.statement(name, self.sources) {
             let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` cannot be called"))
@@ -89,20 +94,27 @@ impl Checker<'_> {
         {
             return found;
         }
-        let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
+        let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
             .label(span, "not a name of the kernel language");
-        if self.may_suggest()
-            && let Some(near) = nearest(name, Library::public_names())
-        {
-            let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
-                format!("use `{near}`"),
-                fixed,
-                near,
-                Applicability::Maybe,
-            );
-        }
+        let diagnostic = self.suggest_near(diagnostic, name, span, |_| true);
         Err(self.report(diagnostic))
+    }
+
+    /// The help and the fix that name the built-in which is nearest to `name`, if it is near enough for `fits`.
+    fn suggest_near(
+        &mut self,
+        diagnostic: Diagnostic,
+        name: &str,
+        span: Span,
+        fits: impl Fn(&String) -> bool,
+    ) -> Diagnostic {
+        if !self.may_suggest() {
+            return diagnostic;
+        }
+        let Some(near) = nearest(name, Library::public_names()).filter(fits) else { return diagnostic };
+        let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
+        let help = format!("did you mean `{near}`?");
+        diagnostic.help(help).fix(format!("use `{near}`"), fixed, near, Applicability::Maybe)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::elements::{Elements, number, tile_type, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::names::suggest::nearest;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
 use crate::diag::{Code, Diagnostic};
@@ -40,7 +41,16 @@ impl Body<'_, '_> {
                     Some(slot) => slot,
                     None => {
                         let message = format!("`{name}` has no parameter `{keyword}`");
-                        return self.error(Code::E0403, arg.span, message, "given here");
+                        let diagnostic = Diagnostic::new(Code::E0403, message).label(arg.span, "given here");
+                        let near = nearest(keyword, params.iter().copied());
+                        let help = match near {
+                            Some(near) => format!("did you mean `{near}`?"),
+                            None => {
+                                let names: Vec<String> = params.iter().map(|param| format!("`{param}`")).collect();
+                                format!("it takes {}", names.join(", "))
+                            }
+                        };
+                        return Err(self.report(diagnostic.help(help)));
                     }
                 },
                 None => match slots.get_mut(k) {

@@ -18,10 +18,12 @@ impl Body<'_, '_> {
     pub fn assign_tile(&mut self, name: &str, at: Span, operand: &Operand, value: Span, span: Span) -> Res<()> {
         let Some(elements) = self.tile_elements(operand) else { return Ok(()) };
         if elements.is_view {
+            self.view_depths.insert(name.to_string(), self.depth);
             self.scope.insert(name.to_string(), Binding::Alias(Operand::Tile(elements)));
             return Ok(());
         }
         let ty = Type::Local(elements.ty);
+        self.same_in_all_ways(name, span)?;
         let known = match self.scope.get(name) {
             Some(Binding::Local(id)) => Some(*id),
             _ => None,
@@ -57,6 +59,20 @@ impl Body<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Refuses a new value for a view that was named outside of this branch or loop: the name would stand for the view on one
+    /// way, and for another tile on the other.
+    fn same_in_all_ways(&mut self, name: &str, span: Span) -> Res<()> {
+        let is_view = matches!(self.scope.get(name), Some(Binding::Alias(operand)) if self.is_tile(operand));
+        if !is_view || self.view_depths.get(name).is_none_or(|&depth| depth >= self.depth) {
+            return Ok(());
+        }
+        Err(self.report(
+            Diagnostic::new(Code::E0302, format!("the view `{name}` cannot become another tile here"))
+                .label(span, "in a branch or loop")
+                .help("use another name for the new tile, or set the view's elements: `h[0:4] = ...`"),
+        ))
     }
 
     /// The variable of a tile that was just computed and has no name.
@@ -111,7 +127,13 @@ impl Body<'_, '_> {
     ) -> Res<bool> {
         let Some(place) = self.tile_target(target)? else { return Ok(false) };
         let sum = self.tile_binary(op, place.clone(), value.clone(), (span, target.span, at))?;
-        self.assign_place(place, sum, span)?;
+        match &target.kind {
+            // As in Warp, the name then stands for another tile: a view's variable and a caller's tile stay as they are.
+            ast::ExprKind::Name(name) if !(in_place(op) && self.is_tile(value)) => {
+                self.assign_tile(name, target.span, &sum, at, span)?;
+            }
+            _ => self.assign_place(place, sum, span)?,
+        }
         Ok(true)
     }
 
@@ -211,4 +233,10 @@ impl Body<'_, '_> {
                 .help("compute the tile before, in a statement of its own"),
         ))
     }
+}
+
+/// Whether `t op= u` changes the elements of `t`, where both are tiles.
+fn in_place(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, BitAnd, BitOr, BitXor, Sub};
+    matches!(op, Add | Sub | BitAnd | BitOr | BitXor)
 }

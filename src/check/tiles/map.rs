@@ -64,8 +64,11 @@ impl Body<'_, '_> {
                     Err(value) => value.clone(),
                 });
             }
-            let result = f(body, values)?;
-            body.materialize(result, span)
+            let of_tiles = parts.iter().filter_map(|part| part.as_ref().ok()).map(|tile| tile.span).collect();
+            let outer = std::mem::replace(&mut body.of_tiles, of_tiles);
+            let result = f(body, values);
+            body.of_tiles = outer;
+            body.materialize(result?, span)
         });
         // The type is that of any element, of which no statement is made.
         let (zeros, pending) = (first.ty.extents().iter().map(|_| number(0, span)), self.pending.len());
@@ -222,15 +225,18 @@ impl Body<'_, '_> {
         self.tile_function(Scalars::Where, &given, span)
     }
 
-    /// The function that an argument names, as one of elements.
-    pub(super) fn function_argument(&mut self, given: Option<&Given>, span: Span) -> Res<Function> {
+    /// The function that an argument names, as one of elements; `spans`: where the arguments stand that it gets.
+    pub(super) fn function_argument(&mut self, given: Option<&Given>, spans: Vec<Span>, span: Span) -> Res<Function> {
         let Some(Given { operand: Operand::Function(name), .. }) = given else {
             let at = given.map_or(span, |given| given.span);
             return self.error(Code::E0401, at, "the first argument is a function", "not a function");
         };
         let name = name.clone();
         Ok(Rc::new(move |body, values| {
-            let given: Vec<Given> = values.into_iter().map(|operand| Given { name: None, operand, span }).collect();
+            let place = |n: usize| spans.get(n).copied().unwrap_or(span);
+            let given =
+                values.into_iter().enumerate().map(|(n, operand)| Given { name: None, operand, span: place(n) });
+            let given: Vec<Given> = given.collect();
             if let FunctionName::Builtin(word) = &name {
                 // On numbers these are operators, and no entries of the library.
                 if let (Scalars::Binary(op), [l, r]) = (Scalars::of(word), &given[..]) {
@@ -252,10 +258,10 @@ impl Body<'_, '_> {
         if let Some(named) = given.iter().find(|arg| arg.name.is_some()) {
             return self.error(Code::E0403, named.span, "`tile_map` has no keywords", "given here");
         }
-        let f = self.function_argument(given.first(), span)?;
         let args = given.iter().skip(1);
-        let (operands, spans) = (args.clone().map(|arg| arg.operand.clone()), args.map(|arg| arg.span));
-        self.mapped(operands.collect(), spans.collect(), span, f).map(Operand::Tile)
+        let spans: Vec<Span> = args.clone().map(|arg| arg.span).collect();
+        let f = self.function_argument(given.first(), spans.clone(), span)?;
+        self.mapped(args.map(|arg| arg.operand.clone()).collect(), spans, span, f).map(Operand::Tile)
     }
 
     pub(super) fn tile_astype(&mut self, given: &[Given], span: Span) -> Res<Operand> {

@@ -76,13 +76,15 @@ impl Body<'_, '_> {
     /// `tile_reduce(f, a, axis)`
     pub(super) fn tile_reduce(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_reduce", &["op", "a", "axis"], 2, given, span)?;
-        let f = self.function_argument(args.get("op"), span)?;
         let tile = self.tile_argument(&args, "a")?;
+        let f = self.function_argument(args.get("op"), vec![tile.span; 2], span)?;
         let axis = self.optional_axis(args.get("axis"), &tile)?;
-        let element = tile.element();
+        let (element, at) = (tile.element(), tile.span);
         let step: Step = Rc::new(move |body, so_far, value| {
-            let result = f(body, vec![Operand::Value(so_far), Operand::Value(value)])?;
-            let result = body.materialize(result, span)?;
+            let outer = std::mem::replace(&mut body.of_tiles, vec![at]);
+            let result = f(body, vec![Operand::Value(so_far), Operand::Value(value)]);
+            body.of_tiles = outer;
+            let result = body.materialize(result?, span)?;
             if result.ty != element {
                 let (found, wanted) = (body.show(result.ty), body.show(element));
                 let message = format!("the function of `tile_reduce` gives `{found}` for two of `{wanted}`");

@@ -59,6 +59,10 @@ impl Body<'_, '_> {
         sure: Applicability,
     ) -> Diagnostic {
         let text = self.c.sources.text(at);
+        if self.of_tiles.contains(&at) {
+            let repaired = format!("wp.tile_astype({text}, {})", cast_name(to));
+            return diagnostic.help(format!("convert the tile: `{repaired}`")).fix("convert it", at, repaired, sure);
+        }
         let literal = text.parse::<i64>().is_ok() && to == Scalar::F32;
         let repaired = if literal { format!("{text}.0") } else { format!("{}({text})", cast_name(to)) };
         diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)

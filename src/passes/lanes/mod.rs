@@ -19,10 +19,14 @@
 //!
 //! Tile operations stand between two [`Check::Together`]: nothing in them differs, and they stand under no condition that does.
 
+mod form;
 mod run;
 mod split;
 mod updates;
 mod varying;
+
+pub use form::Doubt;
+use form::Meant;
 
 use super::block_threads::has_tiles;
 use super::{inline, local_arrays, pipelines, single_exit};
@@ -37,35 +41,61 @@ use crate::types::{I32, Scalar};
 /// Why a kernel cannot be done so.
 #[derive(Clone, Debug)]
 pub struct Refused {
+    pub cause: Cause,
     pub message: String,
     pub labels: Vec<(Span, String)>,
     pub help: &'static str,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Threads differ in whether, or how often, they come to what all of them do together.
+    Way,
+    /// Anything else, as what a tile operation is given.
+    Other,
+}
+
+/// What came of kernels whose threads may have values of their own.
+#[derive(Default)]
+pub struct Outcome {
+    /// What cannot be done; it stays as it is.
+    pub refused: Vec<(FuncId, Refused)>,
+    /// What is compiled in one of two forms, and nothing says in which.
+    pub doubts: Vec<(FuncId, Doubt)>,
+}
+
 /// Brings the kernels of a module that ask for it into the form of a block: those with values of single threads, and those whose
-/// launches count threads. What is refused is told by its kernel; it stays as it is.
-pub fn run(module: &mut Module, threads: u32, form: &dyn Fn(&Function) -> Form) -> Vec<(FuncId, Refused)> {
-    let wanted = |f: &Function| f.by_block && (f.lanes.is_some() || form(f) == Form::Counted(true));
+/// launches count threads.
+pub fn run(module: &mut Module, threads: u32, form: &dyn Fn(&Function) -> Form) -> Outcome {
+    let wanted = |f: &Function| f.by_block && (f.lanes.is_some() || form(f) != Form::Counted(false));
     let kernels: Vec<FuncId> = module.kernels().filter(|(_, f)| wanted(f)).map(|(id, _)| id).collect();
-    let mut refused = Vec::new();
+    let mut outcome = Outcome::default();
     if threads > 1 && !kernels.is_empty() {
         let effects = effects(module);
         for id in kernels {
-            let tries: &[bool] = match form(&module.functions[id]) {
-                Form::Counted(true) => &[true],
-                Form::Counted(false) => &[false],
-                Form::Either => &[true, false],
-            };
-            let mut found = Err(None);
-            for &counted in tries {
-                if let Err(first) = found {
-                    let made = kernel(module, id, &effects, Lanes { threads, counted });
-                    found = made.map_err(|refused| first.or(Some(refused)));
+            let form = form(&module.functions[id]);
+            let counted = form != Form::Counted(false);
+            let made = kernel(module, id, &effects, Lanes { threads, counted }).or_else(|why| {
+                if form != Form::Either {
+                    return Err(why);
                 }
-            }
-            match found {
+                let meant = form::meant(module, id, &effects, threads, &why);
+                if let Meant::Threads = meant {
+                    return Err(why);
+                }
+                if let Meant::Unknown = meant {
+                    outcome.doubts.push((id, Doubt(why.clone())));
+                }
+                kernel(module, id, &effects, Lanes { threads, counted: false }).map_err(|_| why)
+            });
+            match made {
+                // One that takes nothing from single threads is the same for blocks of any number of them.
+                _ if form == Form::Either && module.functions[id].lanes.is_none() => {}
                 Ok(function) => module.functions[id] = function,
-                Err(why) => refused.extend(why.map(|why| (id, why))),
+                Err(why) => {
+                    outcome.doubts.retain(|(doubted, _)| *doubted != id);
+                    outcome.refused.push((id, why));
+                }
             }
         }
     }
@@ -76,7 +106,7 @@ pub fn run(module: &mut Module, threads: u32, form: &dyn Fn(&Function) -> Form) 
             pipelines::clean(&mut functions[id], structs, &EffectTable::default());
         }
     }
-    refused
+    outcome
 }
 
 /// What launches of kernels with tiles say about threads.
@@ -117,8 +147,20 @@ fn test_of_thread(function: &Function, op: &Op) -> Option<bool> {
 }
 
 fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> Result<Function, Refused> {
-    let mut function = module.functions[id].clone();
+    let mut function = prepared(module, id, effects)?;
     let own = of_threads(module);
+    let seeds = Seeds::gather(&mut function, lanes);
+    let varying = varying::Varying::of(&function, effects, &seeds, &own);
+    split::split(&mut function, effects, &seeds, varying, &own, lanes)?;
+    without_edges(&mut function);
+    pipelines::clean(&mut function, &module.structs, effects);
+    function.lanes = Some(lanes);
+    Ok(function)
+}
+
+/// A kernel with the functions that have tiles written into it, before its threads are told apart.
+fn prepared(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
+    let mut function = module.functions[id].clone();
     let mut refused = None;
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Call(callee, _) = inst.op
@@ -130,6 +172,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> R
     });
     if let Some(span) = refused {
         return Err(Refused {
+            cause: Cause::Other,
             message: "a function with tiles and a gradient of its own is called where threads have values of their own"
                 .into(),
             labels: vec![(span, "called here".to_string())],
@@ -137,6 +180,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> R
         });
     }
     inline::run(&mut function, module, &|callee| has_tiles(&module.functions[callee])).map_err(|error| Refused {
+        cause: Cause::Other,
         message: format!(
             "with its functions, a kernel whose threads have values of their own has more than {} instructions",
             inline::MAX_INSTS
@@ -148,12 +192,6 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> R
     pipelines::clean(&mut function, &module.structs, effects);
     local_arrays::of_threads(&mut function, &module.structs, pipelines::MAX_LOCAL_SCALARS);
     pipelines::clean(&mut function, &module.structs, effects);
-    let seeds = Seeds::gather(&mut function, lanes);
-    let varying = varying::Varying::of(&function, effects, &seeds, &own);
-    split::split(&mut function, effects, &seeds, varying, &own, lanes)?;
-    without_edges(&mut function);
-    pipelines::clean(&mut function, &module.structs, effects);
-    function.lanes = Some(lanes);
     Ok(function)
 }
 

@@ -3,7 +3,7 @@
 use super::run::{Reach, Run};
 use super::updates::gather;
 use super::varying::Varying;
-use super::{Refused, Seeds};
+use super::{Cause, Refused, Seeds};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
@@ -108,14 +108,14 @@ impl Split<'_> {
     }
 
     /// What is done together by all threads and cannot be.
-    fn refuse_together(&mut self, message: &str, labels: Vec<(Span, String)>) {
+    fn refuse_together(&mut self, cause: Cause, message: &str, labels: Vec<(Span, String)>) {
         let mut labels = labels;
         if let Some(span) = self.seeds.span {
             labels.push((span, "each thread has its own".to_string()));
         }
         let help = "what belongs to the block is the same for all its threads; where the kernel has a coordinate for the \
                     blocks only, launch it with one dimension more (`wp.launch_tiled`)";
-        self.refuse(Refused { message: message.to_string(), labels, help });
+        self.refuse(Refused { cause, message: message.to_string(), labels, help });
     }
 
     fn class(&mut self, id: InstId) -> Class {
@@ -176,10 +176,14 @@ impl Split<'_> {
                 (at, "all threads of a block do this together".to_string()),
                 (inst.span, "threads differ in whether, or how often, they come to it".to_string()),
             ];
-            self.refuse_together("a tile operation stands where only some threads of a block come", labels);
+            self.refuse_together(Cause::Way, "a tile operation stands where only some threads of a block come", labels);
         } else if reach.rereads(self.f(), true) {
             let labels = vec![(inst.span, "only some threads come here, and nothing says when they do".to_string())];
-            self.refuse_together("threads read elements of a tile that others set in the same place", labels);
+            self.refuse_together(
+                Cause::Way,
+                "threads read elements of a tile that others set in the same place",
+                labels,
+            );
         }
     }
 
@@ -222,7 +226,11 @@ impl Split<'_> {
                 let own = inst.span.file == self.f().span.file;
                 let at = begun.filter(|_| !own).unwrap_or(inst.span);
                 let labels = vec![(at, "all threads of a block do this together".to_string())];
-                self.refuse_together("a tile operation gets what differs between the threads of a block", labels);
+                self.refuse_together(
+                    Cause::Other,
+                    "a tile operation gets what differs between the threads of a block",
+                    labels,
+                );
             }
             if self.refused.is_some() {
                 self.b.append(id);
@@ -272,6 +280,7 @@ impl Split<'_> {
         let Some(element) = self.b.ty(value).element() else {
             let at = self.b.function.values[value].span;
             self.refuse(Refused {
+                cause: Cause::Other,
                 message: "an array that differs between threads is needed before and after what they do together"
                     .into(),
                 labels: vec![(at, "each thread has its own".to_string())],
