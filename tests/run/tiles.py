@@ -299,6 +299,21 @@ def in_place(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array
     wp.tile_store(out[1], fourth * wp.tile_sum(fourth)[0])
 
 
+@wp.kernel
+def components(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=wp.mat22), picked: wp.array(dtype=float), y: wp.array(dtype=wp.vec3), n: wp.array(dtype=wp.mat22)):
+    """Components by a further index, of a tile and of a view."""
+    t = wp.tile_load(x, shape=4)
+    q = wp.tile_load(m, shape=(4,))
+    turned = t[::-1]
+    row = q[2, 1]
+    picked[0] = t[1, 2] * turned[0, 0] + q[3, 1, 0] + row[1]
+    t[2, 0] = t[0, 1]
+    t[2, 1] += 3.0
+    q[1, 0, 1] = 7.0
+    wp.tile_store(y, t)
+    wp.tile_store(n, q)
+
+
 @wp.func
 def halved(t: Any):
     t *= 0.5
@@ -519,6 +534,15 @@ def cases():
         1,
         dict(x=x, y=y, out=np.zeros((2, 300)), vectors=np.zeros((300, 3))),
         dict(out=np.stack([third[::-1], fourth * fourth.sum()]), vectors=2.0 * x - x[::-1]),
+    )
+    v, m = np.arange(12.0).reshape(4, 3), np.arange(16.0).reshape(4, 2, 2)
+    w, n = v.copy(), m.copy()
+    w[2, :2], n[1, 0, 1] = [v[0, 1], v[2, 1] + 3.0], 7.0
+    yield tiled(
+        "components",
+        1,
+        dict(x=v, m=m, picked=np.zeros(1), y=np.zeros((4, 3)), n=np.zeros((4, 2, 2))),
+        dict(picked=[v[1, 2] * v[3, 0] + m[3, 1, 0] + m[2, 1, 1]], y=w, n=n),
     )
     # What Warp 1.19 gives.
     yield tiled(

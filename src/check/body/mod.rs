@@ -9,7 +9,7 @@ pub(in crate::check) mod local_array;
 mod loop_habits;
 mod loops;
 mod operator;
-mod place;
+pub(in crate::check) mod place;
 mod promise;
 mod python_call;
 pub mod python_value;

@@ -7,7 +7,7 @@ use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, T
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{I32, MAX_DIMS, Scalar, Type};
+use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
 
 impl Body<'_, '_> {
     /// Something that can be assigned: a variable, an array element, or a part of one.
@@ -469,6 +469,13 @@ impl Body<'_, '_> {
 
     fn index_array(&mut self, array: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let rank = usize::from(self.rank_of(array.ty));
+        // Elements of tiles take the indices of their components in the same brackets.
+        if let Type::Local(tile) = array.ty
+            && has_components(tile, indices.len())
+        {
+            let element = self.index_array(array, &indices[..rank], span)?;
+            return self.component_of(element, &indices[rank..], span);
+        }
         if indices.len() > rank {
             let shown = self.show(array.ty);
             let message = format!(
@@ -590,6 +597,12 @@ impl Body<'_, '_> {
         Err(self.report(self.suggest_cast(diagnostic, expr.span, Scalar::I32, "it", Applicability::Maybe)))
     }
 
+    /// The component of an element of a tile, by the indices that are left.
+    pub fn component_of(&mut self, element: Operand, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let element = self.materialize(element, span)?;
+        self.index_composite(element, indices, span)
+    }
+
     fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let mut lets = Vec::new();
         if let Some(slice) = self.composite_slice(base.ty, indices, span, &mut lets)? {
@@ -645,6 +658,17 @@ impl Body<'_, '_> {
 }
 
 /// `1 dimension`, `2 dimensions`
+/// Whether so many indices name a component of an element of a tile, or a row of one.
+pub fn has_components(tile: LocalArrayType, indices: usize) -> bool {
+    let own = match Type::from(tile.element) {
+        Type::Mat(..) => 2,
+        Type::Vec(..) | Type::Quat(_) => 1,
+        _ => 0,
+    };
+    let rank = usize::from(tile.ndim);
+    tile.block && (rank + 1..=rank + own).contains(&indices)
+}
+
 fn dimensions(rank: u8) -> String {
     format!("{rank} dimension{}", if rank == 1 { "" } else { "s" })
 }

@@ -3,6 +3,7 @@
 use super::elements::{Elements, all_of, arithmetic, compare, number};
 use crate::check::body::Body;
 use crate::check::body::local_array::Cut;
+use crate::check::body::place::has_components;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, ViewIndex};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
@@ -20,6 +21,11 @@ enum Named {
 
 impl Body<'_, '_> {
     pub fn index_view(&mut self, view: Elements, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let rank = usize::from(view.ty.ndim);
+        if has_components(view.ty, indices.len()) {
+            let element = self.index_view(view, &indices[..rank], span)?;
+            return self.component_of(element, &indices[rank..], span);
+        }
         let base = Operand::Tile(view.clone());
         if let Some(picked) = self.tile_gather(&base, indices, span)? {
             return Ok(picked);
