@@ -119,7 +119,8 @@ fn one_index_does_not_cost_the_row() {
     let (_, ir) = host_code(&kernel(before), true, Atomics::Shared);
     let (entry, rows) = ["k_cpu_kernel_forward", "k_rows"].map(|name| function_of(&ir, name)).into();
     let checks = [entry, rows].map(|text| text.matches("call void @kc_out_of_bounds").count());
-    assert!(checks[0] > 0 && checks[0] < checks[1], "{checks:?}\n{entry}");
+    // The entry has the body twice, for one vector and for several.
+    assert!(checks[0] > 0 && checks[0] < 2 * checks[1], "{checks:?}\n{entry}");
 }
 
 /// An index times a stride is one instruction of 32 bits by 32 bits.
