@@ -40,6 +40,20 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
             {
                 found.push(no_gradient(&world.module.functions[*callee].source_name, "it is CUDA text", inst.span));
             }
+            // Its rule would add to the adjoints of these, and read what they held.
+            Op::Call(callee, args)
+                if matches!(world.module.functions[*callee].derivative, Derivative::Rule { .. })
+                    && args.iter().any(|&arg| {
+                        let ty = function.ty(arg);
+                        ty.is_local_array() && has_tangent(ty, structs) && !facts.activity.is_fixed(arg)
+                    }) =>
+            {
+                let callee = &world.module.functions[*callee].source_name;
+                found.push(limit(
+                    inst.span,
+                    format!("the custom gradient of `{callee}`, which takes a tile or a local array"),
+                ));
+            }
             Op::Call(..) if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the result of this call"));
             }
