@@ -1,6 +1,13 @@
-//! How often does a loop run?
+//! How often does a loop run, and where are there any?
 
-use crate::ir::{Function, ValueId};
+use crate::ir::{BlockId, Function, Op, ValueId};
+
+/// Whether there is a loop in a block or in those nested in it.
+pub fn has_loop(function: &Function, block: BlockId) -> bool {
+    let mut some = false;
+    function.walk(block, &mut |_, inst| some |= matches!(inst.op, Op::For { .. } | Op::While { .. }));
+    some
+}
 
 /// The number of iterations of a `for` with constant bounds (rule 4).
 pub fn trips(function: &Function, start: ValueId, end: ValueId, step: ValueId) -> Option<u64> {

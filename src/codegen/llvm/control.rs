@@ -8,6 +8,7 @@ use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
 use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
 use crate::passes::block_threads::{goes_around_registers, registers_by};
+use crate::passes::loops::has_loop;
 use crate::types::{Scalar, Type};
 
 /// A block that several ways lead to, with a phi for each value they bring.
@@ -337,7 +338,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
             } else if let Some(turns) = turns {
                 ll.unroll(latch, turns);
-            } else if self.target.is_gpu() && frame.function.by_block && has_loops(frame.function, body) {
+            } else if self.target.is_gpu() && frame.function.by_block && has_loop(frame.function, body) {
                 // A triangle of loops written out in full has as many as the cube of its side, and barriers among them.
                 ll.keep_rolled(latch);
             }
@@ -463,10 +464,4 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let kind = ll.load_atomic(ll.i32(), at, 4);
         ll.and(more, ll.eq(kind, ll.const_i32(HostStatus::OK as i32)))
     }
-}
-
-fn has_loops(function: &Function, block: BlockId) -> bool {
-    let mut some = false;
-    function.walk(block, &mut |_, inst| some |= matches!(inst.op, Op::For { .. } | Op::While { .. }));
-    some
 }

@@ -17,6 +17,7 @@ use crate::ir::build::Builder;
 use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, InstId, Module, Op, Phase, ValueId, Values};
 use crate::passes::block_threads::products::{Counted, counted, each, reverse};
 use crate::passes::copy::Copier;
+use crate::passes::loops::has_loop;
 use crate::passes::rebuild::Rebuild;
 use crate::types::{Element, LocalArrayType, Scalar, Type};
 
@@ -80,7 +81,7 @@ fn nest(function: &Function, uses: &IdVec<ValueId, u32>, id: InstId) -> Option<N
     let elements: u64 = levels.iter().map(|level| u64::from(level.trips)).product();
     let chains = CHAINS.into_iter().find(|n| row.trips.is_multiple_of(*n))?;
     let block = &function.blocks[row.body];
-    let straight = |id: &InstId| function.insts[*id].op.blocks().iter().all(|&nested| has_no_loop(function, nested));
+    let straight = |id: &InstId| function.insts[*id].op.blocks().iter().all(|&nested| !has_loop(function, nested));
     if elements < LEAST_ELEMENTS || !block.insts.iter().all(straight) {
         return None;
     }
@@ -112,12 +113,6 @@ fn same_sums(function: &Function, block: BlockId) -> Option<InstId> {
     };
     let same = init[..] == function.blocks[block].params[1..] && next[..] == function.insts[inner].results[..];
     same.then_some(inner)
-}
-
-fn has_no_loop(function: &Function, block: BlockId) -> bool {
-    let mut none = true;
-    function.walk(block, &mut |_, inst| none &= !matches!(inst.op, Op::For { .. } | Op::While { .. }));
-    none
 }
 
 struct Pass {
