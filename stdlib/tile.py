@@ -631,22 +631,22 @@ def _tile_cholesky(a: Array[Float, 2], factor: Array[Float, 2]):
 
 
 @func
-def _tile_lower_solve(matrix: Array[Float, 2], x: Array[Float, 2]):
+def _tile_lower_solve(matrix: Array[Float, 2], right: Array[Float, 2], x: Array[Float, 2]):
     for column in range(x.shape[1]):
         for i in range(x.shape[0]):
-            s = x[i, column]
+            s = right[i, column]
             for k in range(i):
                 s -= matrix[i, k] * x[k, column]
             x[i, column] = s / matrix[i, i]
 
 
 @func
-def _tile_upper_solve(matrix: Array[Float, 2], x: Array[Float, 2]):
+def _tile_upper_solve(matrix: Array[Float, 2], right: Array[Float, 2], x: Array[Float, 2]):
     n = x.shape[0]
     for column in range(x.shape[1]):
         for r in range(n):
             i = n - 1 - r
-            s = x[i, column]
+            s = right[i, column]
             for k in range(i + 1, n):
                 s -= matrix[i, k] * x[k, column]
             x[i, column] = s / matrix[i, i]

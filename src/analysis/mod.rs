@@ -13,6 +13,7 @@
 //! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
+//! | [`overwriting`] | may a store change, after a read, the element that was read? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
 //! | [`rounding`] | which functions have to round each operation as it is written? |
@@ -31,6 +32,7 @@ pub mod independence;
 pub mod inside;
 pub mod interval;
 pub mod order;
+pub mod overwriting;
 pub mod privatization;
 pub mod ranges;
 pub mod rounding;

@@ -280,10 +280,12 @@ impl Work<'_> {
     ) -> Option<(Function, Vec<FuncId>)> {
         let none = IdMap::default();
         let world = self.world(&none);
+        let mut normal = Cow::Borrowed(normal);
+        let rereads = analysis::reread::add(&world, &mut normal);
         // What the log takes in turn may be needed too.
         let mut logged = IdSet::default();
         let (normal, facts, strategy, lost) = loop {
-            let mut function = Cow::Borrowed(normal);
+            let mut function = Cow::Borrowed(&*normal);
             let log = match storage::log::thread(&mut function, &self.module.structs, &logged) {
                 Ok(log) => log,
                 Err(no) => {
@@ -291,7 +293,8 @@ impl Work<'_> {
                     return None;
                 }
             };
-            let facts = ForwardFacts::of(&world, &function, self.generated.contains(&id), self.parameters);
+            let mut facts = ForwardFacts::of(&world, &function, self.generated.contains(&id), self.parameters);
+            facts.rereads.clone_from(&rereads);
             let reads = emit::reads::reads(&world, &function, &facts);
             let strategy = Strategy::of(&world, &function, &facts, &reads, self.options, log);
             let lost = strategy.lost(&function);

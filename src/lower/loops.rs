@@ -10,6 +10,8 @@ use crate::types::Scalar;
 
 /// The most iterations of an unrolled loop.
 const MAX_UNROLLED_ITERATIONS: i128 = 16;
+/// The same of a function that works on tiles: the threads of a block share the iterations, and elements lie in memory anyway.
+const MAX_UNROLLED_OF_TILES: i128 = 3;
 /// The most tree nodes that all copies of a body may have, nested unrolled loops counted in.
 const MAX_UNROLLED_NODES: usize = 6000;
 
@@ -128,7 +130,15 @@ impl<'a> Lowering<'a> {
         let facts = self.flow.facts(stmt);
         let wanted = self.function.library || facts.selects_component;
         let nodes = facts.weight.saturating_mul(self.copies).saturating_mul(usize::try_from(iterations.count).ok()?);
-        let small = iterations.count <= MAX_UNROLLED_ITERATIONS && nodes <= MAX_UNROLLED_NODES;
+        let on_tiles = self.function.library
+            && self
+                .function
+                .locals
+                .values()
+                .take(self.function.param_count as usize)
+                .any(|local| local.ty.is_local_array());
+        let most = if on_tiles { MAX_UNROLLED_OF_TILES } else { MAX_UNROLLED_ITERATIONS };
+        let small = iterations.count <= most && nodes <= MAX_UNROLLED_NODES;
         (wanted && small && !facts.jumps).then_some(iterations)
     }
 

@@ -134,13 +134,13 @@ fn turn(function: &mut Function, ranges: &Ranges, id: InstId) {
 }
 
 /// What is one more than a value, without overflow.
-#[derive(Clone, Copy)]
-enum OneMore {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OneMore {
     Value(ValueId),
     Constant(i128),
 }
 
-fn one_more(function: &Function, ranges: &Ranges, value: ValueId, scalar: Scalar) -> Option<OneMore> {
+pub(super) fn one_more(function: &Function, ranges: &Ranges, value: ValueId, scalar: Scalar) -> Option<OneMore> {
     let (least, most) = (-(1i128 << (scalar.bits() - 1)), (1i128 << (scalar.bits() - 1)) - 1);
     if let Some(number) = function.as_const(value).and_then(Const::as_int) {
         return (number < most).then_some(OneMore::Constant(number + 1));

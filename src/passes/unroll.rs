@@ -83,7 +83,7 @@ impl Unroll<'_> {
 }
 
 /// Whether a `break` or `continue` in a loop's body belongs to that loop, or the body does not end in `yield`.
-fn leaves(function: &Function, body: BlockId) -> bool {
+pub(super) fn leaves(function: &Function, body: BlockId) -> bool {
     fn inside(function: &Function, block: BlockId) -> bool {
         function.blocks[block].insts.iter().any(|&id| match &function.insts[id].op {
             Op::Break(_) | Op::Continue(_) => true,

@@ -5,6 +5,7 @@ use super::activity::{Activity, writing_calls};
 use super::fills::Fills;
 use super::finite::Finite;
 use super::needed::holders;
+use super::reread::Rereads;
 use super::world::World;
 use super::written::{Written, stale};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
@@ -28,6 +29,8 @@ pub struct ForwardFacts {
     pub accumulations: Accumulations,
     pub holders: Vec<Option<InstId>>,
     pub fills: Fills,
+    /// What the rules read in a tile.
+    pub rereads: Rereads,
     /// Bounds of the integers, and what is equal.
     pub known: IndexFacts,
     /// The function is reverse code itself: `x != 0 ? ... : 0` guards factors without bounds and is no branch of the user's.
@@ -65,6 +68,7 @@ impl ForwardFacts {
             accumulations: Accumulations::of(function),
             holders,
             fills,
+            rereads: Rereads::default(),
             known,
             guards,
             activity,

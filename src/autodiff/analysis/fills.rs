@@ -2,10 +2,12 @@
 //!
 //! Reverse code makes a tile where it replays the block that makes it, its *home*, and there does again, in order, all that
 //! writes the tile. Whatever is read then is right. What stands deeper inside is reversed later, when the tile holds what it
-//! held at the end of its home: a read there sees what the forward program saw only if nothing wrote the tile after it.
+//! held at the end of its home: a read there sees what the forward program saw only if nothing wrote its element after it.
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
+use crate::analysis::overwriting::{Overwriting, Positions};
+use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Access, BlockId, Function, InstId, Module, Op, ValueId};
 
@@ -16,13 +18,18 @@ pub struct Fills {
     /// The tiles that an instruction, or what it holds, writes and that are made outside of it.
     written_by: IdMap<InstId, Vec<ValueId>>,
     /// The position of each instruction: its block, and its place there.
-    at: IdMap<InstId, (BlockId, usize)>,
+    at: Positions,
 }
+
+/// So many stores to a tile are looked at one by one, for each read.
+const MOST_STORES: usize = 64;
 
 struct Tile {
     home: BlockId,
     /// The instructions that write it, and those between them and its home, which hold them.
     fills: Vec<InstId>,
+    /// Those of them that are stores.
+    stores: Vec<InstId>,
 }
 
 impl Fills {
@@ -34,7 +41,7 @@ impl Fills {
                 if let (Op::LocalArray, [tile]) = (&inst.op, &inst.results[..])
                     && function.ty(*tile).is_local_array()
                 {
-                    all.tiles.insert(*tile, Tile { home: block, fills: Vec::new() });
+                    all.tiles.insert(*tile, Tile { home: block, fills: Vec::new(), stores: Vec::new() });
                 }
                 all.at.insert(id, (block, n));
             }
@@ -83,7 +90,12 @@ impl Fills {
 
     /// Notes that an instruction writes a tile.
     fn note(&mut self, tile: ValueId, writer: InstId, holders: &[Option<InstId>]) {
-        let Some(home) = self.tiles.get(&tile).map(|tile| tile.home) else { return };
+        let Some(home) = self.tiles.get_mut(&tile).map(|tile| {
+            tile.stores.push(writer);
+            tile.home
+        }) else {
+            return;
+        };
         let mut next = Some(writer);
         while let Some(id) = next {
             let written = self.written_by.entry(id).or_default();
@@ -122,18 +134,20 @@ impl Fills {
     }
 
     /// The reads of tiles that don't see what the tile holds at the end of its home, each with that home.
-    pub fn outdated(&self, function: &Function, holders: &[Option<InstId>]) -> Vec<(InstId, BlockId)> {
+    pub fn outdated(&self, function: &Function, ranges: &Ranges, holders: &[Option<InstId>]) -> Vec<(InstId, BlockId)> {
         let mut found = Vec::new();
         if self.tiles.is_empty() {
             return found;
         }
+        let overwriting = Overwriting { function, ranges, holders, at: &self.at };
         function.walk(function.entry, &mut |id, inst| {
             if let Op::Load(Access { array, .. }) = &inst.op
                 && let Root::Local(tile) = root(function, *array)
-                && let Some(&Tile { home, .. }) = self.tiles.get(&tile)
-                && self.is_written_after(function, id, tile, home, holders)
+                && let Some(Tile { home, stores, .. }) = self.tiles.get(&tile)
+                && self.is_written_after(function, id, tile, *home, holders)
+                && (stores.len() > MOST_STORES || stores.iter().any(|&store| overwriting.may_change(id, store, *home)))
             {
-                found.push((id, home));
+                found.push((id, *home));
             }
         });
         found

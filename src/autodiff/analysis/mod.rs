@@ -10,6 +10,7 @@ pub mod floats;
 pub mod lossy;
 pub mod needed;
 pub mod refuse;
+pub mod reread;
 pub mod sharing;
 pub mod world;
 pub mod written;

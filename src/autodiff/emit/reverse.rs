@@ -44,6 +44,8 @@ pub struct Reverse<'a> {
     pub tape: Option<Tape>,
     /// Instead of building something of use: the old values that were read.
     pub reads: Option<Vec<ValueId>>,
+    /// An adjoint rule is at work.
+    pub in_rule: bool,
     /// Faults of kc found while building.
     pub faults: Vec<String>,
 }
@@ -72,6 +74,7 @@ impl<'a> Reverse<'a> {
             log: None,
             tape: None,
             reads: None,
+            in_rule: false,
             faults: Vec::new(),
         }
     }
@@ -82,6 +85,8 @@ impl<'a> Reverse<'a> {
 
     /// The copy of an old value.
     pub fn primal(&mut self, value: ValueId) -> ValueId {
+        let stands_for = if self.in_rule { self.facts.rereads.get(&value).copied() } else { None };
+        let value = stands_for.unwrap_or(value);
         if let Some(reads) = &mut self.reads {
             reads.push(value);
         }

@@ -47,7 +47,9 @@ impl Reverse<'_> {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)
                 {
+                    self.in_rule = true;
                     self.rule(inst, d);
+                    self.in_rule = false;
                 }
             }
         }

@@ -46,7 +46,7 @@ impl Strategy {
         // What was logged need not be computed again, be it possible or not.
         let mut leaves: IdMap<InstId, Option<ValueId>> =
             facts.stale.iter().chain(log.at.keys()).map(|&id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
-        let mut outdated = facts.fills.outdated(function, &facts.holders);
+        let mut outdated = facts.fills.outdated(function, &facts.known.ranges, &facts.holders);
         loop {
             let strategy = Strategy::with(world, function, facts, reads, options, &leaves);
             outdated.retain(|(id, _)| !leaves.contains_key(id));

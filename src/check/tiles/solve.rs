@@ -183,22 +183,17 @@ impl Body<'_, '_> {
             true => right.reindexed(&[n, columns], span, |_, index| index[..1].to_vec()),
             false => right,
         };
-        let x = self.copied(&right, span)?;
-        match system {
-            System::Triangle(triangle) => {
-                let matrix = self.copied(&matrix, span)?;
-                let function = if triangle == Triangle::Lower { "_tile_lower_solve" } else { "_tile_upper_solve" };
-                self.work(function, &[matrix, x], &[], span)?;
-            }
+        let right = self.copied(&right, span)?;
+        let x = match system {
+            System::Triangle(triangle) => self.solved(triangle, &matrix, right, span)?,
             System::Cholesky => {
                 let triangle = self.triangle_argument(args.get("fill_mode"))?;
                 let (here, there) = (matrix.clone(), self.transposed(matrix, span));
                 let (lower, upper) = if triangle == Triangle::Lower { (here, there) } else { (there, here) };
-                let (lower, upper) = (self.copied(&lower, span)?, self.copied(&upper, span)?);
-                self.work("_tile_lower_solve", &[lower, x], &[], span)?;
-                self.work("_tile_upper_solve", &[upper, x], &[], span)?;
+                let y = self.solved(Triangle::Lower, &lower, right, span)?;
+                self.solved(Triangle::Upper, &upper, y, span)?
             }
-        }
+        };
         let mut result = self.result(x, span)?;
         if lone {
             let zero = super::elements::number(0, span);
@@ -210,6 +205,20 @@ impl Body<'_, '_> {
             Some(place) => self.assign_place(place, Operand::Tile(result), span).map(|()| Operand::Tuple(Vec::new())),
             None => Ok(Operand::Tile(result)),
         }
+    }
+
+    /// The solution of a triangular system. It has a tile of its own: reverse code reads what each element was computed from.
+    fn solved(&mut self, triangle: Triangle, matrix: &Elements, right: LocalId, span: Span) -> Res<LocalId> {
+        let ty = match self.locals[right].ty {
+            Type::Local(ty) => ty,
+            _ => return Err(Reported),
+        };
+        let matrix = self.copied(matrix, span)?;
+        let (x, _) = self.scratch(ty.element, ty.extents(), span);
+        self.filled.insert(x, x);
+        let function = if triangle == Triangle::Lower { "_tile_lower_solve" } else { "_tile_upper_solve" };
+        self.work(function, &[matrix, right, x], &[], span)?;
+        Ok(x)
     }
 
     /// A square matrix with a vector added to its diagonal.

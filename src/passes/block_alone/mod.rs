@@ -9,6 +9,7 @@
 //!   over elements that lie side by side, and vectors do it ([`rows`]).
 //! - So is what goes to many elements, such as the adjoint of a sum ([`spread`]).
 //! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
+//! - Small loops over triangles are written out ([`triangles`]).
 //! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
 //!
 //! Each element is computed as before, in the same order: results stay the same, bit for bit. What adds up in reverse code has an
@@ -19,6 +20,7 @@ mod reversed;
 mod rows;
 mod spread;
 mod sums;
+mod triangles;
 mod unloaded;
 
 pub use sums::in_chains;
@@ -54,6 +56,9 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     inline::run(&mut function, module, &|callee| has_tiles(&module.functions[callee])).ok()?;
     products::forget_tf32(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
+    if triangles::run(&mut function) {
+        pipelines::clean(&mut function, &module.structs, effects);
+    }
     set_whole(&mut function, effects);
     reversed::run(&mut function);
     unloaded::run(&mut function, effects);

@@ -9,6 +9,7 @@ use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, Part, Product, Unit, ValueId, Values};
 use crate::passes::rebuild::Rebuild;
+use crate::passes::turn::OneMore;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
 /// Which threads do what stands in an instruction.
@@ -339,10 +340,19 @@ impl Dealer<'_> {
                 index.into_iter().zip(&extents).map(|(i, &n)| (i, Some(n))).collect()
             }),
             None => {
+                let scalar = self.rebuild.b.ty(start).as_scalar().unwrap_or(Scalar::I32);
+                let (mut start, mut end, mut step) = (start, end, step);
+                // Their order does not matter, and readers expect loops that go up.
+                if let Some(bounds) = nest.loops[0].up {
+                    let [from, to] = bounds.map(|bound| match bound {
+                        OneMore::Value(value) => self.rebuild.current(value),
+                        OneMore::Constant(number) => self.rebuild.b.int(scalar, number),
+                    });
+                    (start, end, step) = (from, to, self.rebuild.b.int(scalar, 1));
+                }
                 let function = &self.rebuild.b.function;
                 let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
                 let (by, from) = (int(step).unwrap_or(1), int(start));
-                let scalar = function.ty(start).as_scalar().unwrap_or(Scalar::I32);
                 let lane = self.rebuild.b.cast(self.lane, scalar);
                 let threads = self.rebuild.b.cast(self.threads, scalar);
                 let mine = if by == 1 { lane } else { self.b().binary(BinaryOp::Mul, lane, step) };

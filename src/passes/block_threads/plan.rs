@@ -17,6 +17,7 @@ use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, Unit, ValueId};
 use crate::passes::loops::trips;
+use crate::passes::turn::{OneMore, one_more};
 use crate::types::I32;
 
 /// What becomes of a loop or branch.
@@ -46,6 +47,8 @@ pub(in crate::passes) struct Level {
     pub variable: ValueId,
     /// Its least index and the number of its iterations, if it counts between constants, up or down by 1.
     pub known: Option<(i128, u64)>,
+    /// The bounds that it has if it goes up, where it goes down by 1.
+    pub up: Option<[OneMore; 2]>,
     pub dealt: bool,
 }
 
@@ -211,7 +214,10 @@ impl Planner<'_> {
             _ => None,
         };
         let known = known.filter(|_| self.function.ty(variable) == I32);
-        Some(Level { inst: id, body, variable, known, dealt: init.is_empty() })
+        let scalar = self.function.ty(variable).as_scalar()?;
+        let more = |bound| one_more(self.function, &self.ranges, bound, scalar);
+        let up = if int(step) == Some(-1) { more(end).zip(more(start)).map(<[_; 2]>::from) } else { None };
+        Some(Level { inst: id, body, variable, known, up, dealt: init.is_empty() })
     }
 
     /// The loops from this one inward, where one of them can be dealt out.

@@ -1,0 +1,231 @@
+//! May a store, after a read, change the element that was read? Where none does, the element can be read again in the end.
+//!
+//! A store comes after a read in the same iteration of all loops around both, or in a later iteration of one of them and any
+//! iteration of those inside. In each case the difference of two indices is bounded by the bounds of the loops' counters, the
+//! innermost first: the counter of a loop `for k in range(j)` is at most `j - 1`, and that of a later iteration of `for j`
+//! at least `j + 1` (dependence testing by Banerjee's inequalities with direction vectors; Allen and Kennedy, *Optimizing
+//! Compilers for Modern Architectures*, chapter 3).
+
+use std::collections::BTreeMap;
+
+use super::alias::location;
+use super::ranges::Ranges;
+use crate::ids::IdMap;
+use crate::ir::*;
+
+/// The positions of the instructions of a function: its block, and its place there.
+pub type Positions = IdMap<InstId, (BlockId, usize)>;
+
+/// The question, asked of one function.
+pub struct Overwriting<'a> {
+    pub function: &'a Function,
+    pub ranges: &'a Ranges,
+    /// The instruction that holds each block.
+    pub holders: &'a [Option<InstId>],
+    pub at: &'a Positions,
+}
+
+/// An integer that an index is made of: a value of the function, where the read stands (false) or in the later iteration in which the
+/// write does (true).
+type Symbol = (ValueId, bool);
+
+/// A sum of constants times integers, exact.
+#[derive(Clone, Default)]
+struct Sum {
+    factors: BTreeMap<Symbol, i128>,
+    rest: i128,
+}
+
+impl Sum {
+    fn constant(rest: i128) -> Sum {
+        Sum { factors: BTreeMap::new(), rest }
+    }
+
+    fn plus(mut self, other: &Sum, factor: i128) -> Option<Sum> {
+        for (&symbol, &n) in &other.factors {
+            let sum = self.factors.entry(symbol).or_insert(0);
+            *sum = sum.checked_add(n.checked_mul(factor)?)?;
+        }
+        self.factors.retain(|_, n| *n != 0);
+        self.rest = self.rest.checked_add(other.rest.checked_mul(factor)?)?;
+        Some(self)
+    }
+}
+
+/// When the store comes: in a later iteration of this loop, or of none.
+#[derive(Clone, Copy)]
+struct Case(Option<InstId>);
+
+impl Overwriting<'_> {
+    /// Whether `write` may change, after `read`, the element that `read` finds. Both access one array, which is made in the block
+    /// `home`: other iterations of the loops around that have another array.
+    pub fn may_change(&self, read: InstId, write: InstId, home: BlockId) -> bool {
+        let (Some(ways), Some(other)) = (self.way(read, home), self.way(write, home)) else { return true };
+        let shared = ways.iter().zip(&other).take_while(|(a, b)| a == b).count();
+        let Some(&(block, _)) = ways.get(shared) else { return true };
+        let mut cases = Vec::new();
+        // What is the same up to here are loops and branches that hold both.
+        for &(_, id) in &ways[..shared] {
+            match self.function.insts[id].op {
+                Op::For { .. } | Op::While { .. } => cases.push(Case(Some(id))),
+                _ => {}
+            }
+        }
+        match (ways.get(shared), other.get(shared)) {
+            (Some(&(_, a)), Some(&(there, b))) if block == there => {
+                if self.at[&b].1 > self.at[&a].1 {
+                    cases.push(Case(None));
+                }
+            }
+            // Two blocks of one instruction: the branches of an `if`, of which one runs, or the parts of a loop by condition.
+            _ => match shared.checked_sub(1).map(|n| &self.function.insts[ways[n].1].op) {
+                Some(Op::If { .. }) => {}
+                _ => return true,
+            },
+        }
+        cases.into_iter().any(|case| !self.apart(read, write, case))
+    }
+
+    /// The instructions from `home` down to this one, each with its block.
+    fn way(&self, id: InstId, home: BlockId) -> Option<Vec<(BlockId, InstId)>> {
+        let mut way = Vec::new();
+        let mut next = id;
+        loop {
+            let &(block, _) = self.at.get(&next)?;
+            way.push((block, next));
+            if block == home {
+                way.reverse();
+                return Some(way);
+            }
+            next = self.holders[block.0 as usize]?;
+        }
+    }
+
+    /// Whether the two elements differ in a dimension.
+    fn apart(&self, read: InstId, write: InstId, case: Case) -> bool {
+        let element = |id: InstId| {
+            let access = self.function.insts[id].op.access()?;
+            Some(location(self.function, access.array, &access.indices).index)
+        };
+        let (Some(a), Some(b)) = (element(read), element(write)) else { return false };
+        a.iter().zip(&b).any(|(a, b)| {
+            let (Some(a), Some(b)) = (*a, *b) else { return false };
+            self.ranges.counts_from_start(read, a)
+                && self.ranges.counts_from_start(write, b)
+                && self.differ(a, b, case).unwrap_or(false)
+        })
+    }
+
+    fn differ(&self, read: ValueId, write: ValueId, case: Case) -> Option<bool> {
+        let read = self.sum(read, false, case)?;
+        let write = self.sum(write, true, case)?;
+        let above = |a: &Sum, b: &Sum| Some(self.least(a.clone().plus(b, -1)?, case)? > 0);
+        Some(above(&write, &read).unwrap_or(false) || above(&read, &write).unwrap_or(false))
+    }
+
+    /// Whether another iteration of the loop of the case has another such value.
+    fn varies(&self, value: ValueId, case: Case) -> bool {
+        let Case(Some(looped)) = case else { return false };
+        let block = match self.function.values[value].def {
+            ValueDef::Param(block, _) => block,
+            ValueDef::Result(inst, _) => match self.at.get(&inst) {
+                Some(&(block, _)) => block,
+                None => return true,
+            },
+        };
+        let mut next = Some(block);
+        while let Some(block) = next {
+            let Some(holder) = self.holders.get(block.0 as usize).copied().flatten() else { return false };
+            if holder == looped {
+                return true;
+            }
+            next = self.at.get(&holder).map(|&(block, _)| block);
+        }
+        false
+    }
+
+    /// An index as a sum, where the read stands or (`later`) where the write does.
+    fn sum(&self, value: ValueId, later: bool, case: Case) -> Option<Sum> {
+        let function = self.function;
+        if let Some(constant) = function.as_const(value) {
+            return Some(Sum::constant(constant.as_int()?));
+        }
+        let exact = |op: BinaryOp, a: ValueId, b: ValueId| {
+            let scalar = function.ty(value).as_scalar()?;
+            let full = super::interval::Interval::full(scalar)?;
+            let (a, b) = (self.ranges.interval(a)?, self.ranges.interval(b)?);
+            full.contains(a.binary(op, b, scalar)?).then_some(())
+        };
+        match function.def(value).map(|inst| &inst.op) {
+            Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) if exact(*op, *a, *b).is_some() => {
+                let sign = if *op == BinaryOp::Sub { -1 } else { 1 };
+                self.sum(*a, later, case)?.plus(&self.sum(*b, later, case)?, sign)
+            }
+            Some(Op::Binary(BinaryOp::Mul, a, b)) if exact(BinaryOp::Mul, *a, *b).is_some() => {
+                let known = |v: ValueId| function.as_const(v).and_then(Const::as_int);
+                let (factor, other) = known(*b).map(|n| (n, *a)).or_else(|| known(*a).map(|n| (n, *b)))?;
+                Sum::constant(0).plus(&self.sum(other, later, case)?, factor)
+            }
+            _ => {
+                let symbol = (value, later && self.varies(value, case));
+                Some(Sum { factors: BTreeMap::from([(symbol, 1)]), rest: 0 })
+            }
+        }
+    }
+
+    /// The depth of the block in which a value is defined.
+    fn depth(&self, value: ValueId) -> usize {
+        let mut block = match self.function.values[value].def {
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Result(inst, _) => self.at.get(&inst).map(|&(block, _)| block),
+        };
+        let mut depth = 0;
+        while let Some(inner) = block {
+            depth += 1;
+            let holder = self.holders.get(inner.0 as usize).copied().flatten();
+            block = holder.and_then(|holder| self.at.get(&holder)).map(|&(block, _)| block);
+        }
+        depth
+    }
+
+    /// A bound below a sum; None if there is none.
+    fn least(&self, mut sum: Sum, case: Case) -> Option<i128> {
+        // Each bound is made of values from further outside; of a later iteration, of the earlier one.
+        while let Some((&symbol, &factor)) =
+            sum.factors.iter().max_by_key(|((value, later), _)| (self.depth(*value), *later))
+        {
+            let bound = self.bound(symbol, factor > 0, case)?;
+            let outer = |(value, later): &Symbol| (self.depth(*value), *later) < (self.depth(symbol.0), symbol.1);
+            if !bound.factors.keys().all(outer) {
+                return None;
+            }
+            let unit = Sum { factors: BTreeMap::from([(symbol, 1)]), rest: 0 };
+            sum = sum.plus(&unit, -factor)?.plus(&bound, factor)?;
+        }
+        Some(sum.rest)
+    }
+
+    /// The least that a value can be, or (not `low`) the greatest.
+    fn bound(&self, (value, later): Symbol, low: bool, case: Case) -> Option<Sum> {
+        let fixed = |this: &Self| {
+            let interval = this.ranges.interval(value)?;
+            Some(Sum::constant(if low { interval.low } else { interval.high }))
+        };
+        let function = self.function;
+        let ValueDef::Param(block, 0) = function.values[value].def else { return fixed(self) };
+        let Some(holder) = self.holders.get(block.0 as usize).copied().flatten() else { return fixed(self) };
+        let Op::For { start, end, step, .. } = &function.insts[holder].op else { return fixed(self) };
+        let Some(step) = function.as_const(*step).and_then(Const::as_int).filter(|&step| step != 0) else {
+            return fixed(self);
+        };
+        // It begins at `start`, which is the least of a loop that goes up.
+        if low == (step > 0) {
+            if later && case.0 == Some(holder) {
+                let before = Sum { factors: BTreeMap::from([((value, false), 1)]), rest: 0 };
+                return before.plus(&Sum::constant(1), step);
+            }
+            return self.sum(*start, later, case);
+        }
+        self.sum(*end, later, case)?.plus(&Sum::constant(1), if step > 0 { -1 } else { 1 })
+    }
+}
