@@ -16,6 +16,15 @@ use crate::ir::*;
 /// The positions of the instructions of a function: its block, and its place there.
 pub type Positions = IdMap<InstId, (BlockId, usize)>;
 
+/// The positions in a function.
+pub fn positions(function: &Function) -> Positions {
+    let mut at = Positions::default();
+    for block in function.blocks.ids() {
+        at.extend(function.blocks[block].insts.iter().enumerate().map(|(n, &id)| (id, (block, n))));
+    }
+    at
+}
+
 /// The question, asked of one function.
 pub struct Overwriting<'a> {
     pub function: &'a Function,
@@ -227,5 +236,99 @@ impl Overwriting<'_> {
             return self.sum(*start, later, case);
         }
         self.sum(*end, later, case)?.plus(&Sum::constant(1), if step > 0 { -1 } else { 1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+    use crate::ir::verify::verify;
+
+    /// Whether a store may change, later, what the load of `%v` reads from a tile that is made at the start.
+    fn changed(body: &str) -> bool {
+        let text = format!(
+            "kernel @k(%x: array(dtype=float32), %n: int32) rank 1 by_block {{\n\
+             %z: int32 = const 0\n%c1: int32 = const 1\n%c2: int32 = const 2\n%c9: int32 = const 9\n%m1: int32 = const -1\n\
+             %w: float32 = zero\n%t: tile(float32, 10, 10) = local_array\n{body}return\n}}"
+        );
+        let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(verify(&module), Ok(()), "{text}");
+        let function = &module.functions[module.find("k").expect("the kernel")];
+        let mut holders = vec![None; function.blocks.len()];
+        let (mut read, mut writes) = (None, Vec::new());
+        function.walk(function.entry, &mut |id, inst| {
+            inst.op.blocks().iter().for_each(|block| holders[block.0 as usize] = Some(id));
+            match inst.op {
+                Op::Load(_) => read = Some(id),
+                Op::Store { .. } => writes.push(id),
+                _ => {}
+            }
+        });
+        let ranges = Ranges::of(function);
+        let overwriting = Overwriting { function, ranges: &ranges, holders: &holders, at: &positions(function) };
+        let read = read.expect("a load");
+        assert!(!writes.is_empty());
+        writes.into_iter().any(|write| overwriting.may_change(read, write, function.entry))
+    }
+
+    const READ_BEFORE_J: &str = "for %k: int32 = %z to %j step %c1 {\n%v: float32 = load %t[%j, %k]\n}\n";
+
+    #[test]
+    fn what_is_filled_in_order_stays() {
+        // A factor, column by column: later columns are further right.
+        assert!(!changed(&format!("for %j: int32 = %z to %c9 step %c1 {{\n{READ_BEFORE_J}store %t[%j, %j], %w\n}}\n")));
+        let below = "%next: int32 = add %j, %c1\nfor %i: int32 = %next to %c9 step %c1 {\nstore %t[%i, %j], %w\n}\n";
+        assert!(!changed(&format!("for %j: int32 = %z to %c9 step %c1 {{\n{READ_BEFORE_J}{below}}}\n")));
+        // From the end: rows behind are done.
+        let row = "%i: int32 = sub %c9, %r\n%next: int32 = add %i, %c1\n";
+        let read = "for %k: int32 = %next to %c9 step %c1 {\n%v: float32 = load %t[%k, %z]\n}\n";
+        assert!(!changed(&format!("for %r: int32 = %z to %c9 step %c1 {{\n{row}{read}store %t[%i, %z], %w\n}}\n")));
+        // A loop that goes down.
+        let read = "%next: int32 = add %j, %c1\n%v: float32 = load %t[%next, %z]\n";
+        assert!(!changed(&format!("for %j: int32 = %c9 to %m1 step %m1 {{\n{read}store %t[%j, %z], %w\n}}\n")));
+        // In other columns, whatever the rows.
+        let both = "%v: float32 = load %t[%j, %c1]\nstore %t[%j, %c2], %w\n";
+        assert!(!changed(&format!("for %j: int32 = %z to %c9 step %c1 {{\n{both}}}\n")));
+        // Two at a time.
+        let pairs = "%next: int32 = add %j, %c1\n%v: float32 = load %t[%next, %z]\nstore %t[%j, %z], %w\n";
+        assert!(!changed(&format!("for %j: int32 = %z to %c9 step %c2 {{\n{pairs}}}\n")));
+    }
+
+    #[test]
+    fn what_may_be_changed_later_is_found() {
+        let in_loop = |body: &str| changed(&format!("for %j: int32 = %z to %c9 step %c1 {{\n{body}}}\n"));
+        // The same element, at once and in the next iteration.
+        assert!(in_loop("%v: float32 = load %t[%j, %z]\nstore %t[%j, %z], %w\n"));
+        assert!(in_loop("store %t[%j, %z], %w\n%next: int32 = add %j, %c1\n%v: float32 = load %t[%next, %z]\n"));
+        assert!(in_loop("store %t[%z, %c1], %w\n%v: float32 = load %t[%z, %c1]\n"));
+        // Every iteration fills the row again.
+        assert!(in_loop(
+            "for %k: int32 = %z to %c9 step %c1 {\nstore %t[%k, %z], %w\n}\n%v: float32 = load %t[%j, %z]\n"
+        ));
+        // Up to the counter and with it.
+        let with =
+            "%end: int32 = add %j, %c1\nfor %k: int32 = %z to %end step %c1 {\n%v: float32 = load %t[%j, %k]\n}\n";
+        assert!(in_loop(&format!("{with}store %t[%j, %j], %w\n")));
+        // Behind the loop.
+        assert!(changed(&format!(
+            "for %j: int32 = %z to %c9 step %c1 {{\n{READ_BEFORE_J}}}\nstore %t[%c2, %c1], %w\n"
+        )));
+        // A step and a bound of which nothing is known.
+        let read = "%v: float32 = load %t[%j, %z]\n%next: int32 = add %j, %n\nstore %t[%next, %z], %w\n";
+        assert!(in_loop(read));
+        assert!(changed(&format!("for %j: int32 = %z to %c9 step %n {{\n{READ_BEFORE_J}store %t[%j, %j], %w\n}}\n")));
+        // An index that counts from the end names another element than its number says.
+        let from_end = "%back: int32 = sub %j, %c9\n%v: float32 = load %t[%j, %z]\nstore %t[%back, %z], %w\n";
+        assert!(in_loop(from_end));
+    }
+
+    #[test]
+    fn branches_run_one_at_a_time() {
+        let branches =
+            "%b: bool = lt %j, %n\nif %b {\n%v: float32 = load %t[%z, %z]\n} else {\nstore %t[%z, %z], %w\n}\n";
+        assert!(changed(&format!("for %j: int32 = %z to %c9 step %c1 {{\n{branches}}}\n")));
+        assert!(!changed(&format!("%j: int32 = const 0\n{branches}")));
+        assert!(changed(&format!("%j: int32 = const 0\n{branches}store %t[%z, %z], %w\n")));
     }
 }

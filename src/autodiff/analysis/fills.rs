@@ -6,7 +6,7 @@
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
-use crate::analysis::overwriting::{Overwriting, Positions};
+use crate::analysis::overwriting::{Overwriting, Positions, positions};
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Access, BlockId, Function, InstId, Module, Op, ValueId};
@@ -34,16 +34,13 @@ struct Tile {
 
 impl Fills {
     pub fn of(module: &Module, effects: &EffectTable, function: &Function, holders: &[Option<InstId>]) -> Fills {
-        let mut all = Fills::default();
-        for block in function.blocks.ids() {
-            for (n, &id) in function.blocks[block].insts.iter().enumerate() {
-                let inst = &function.insts[id];
-                if let (Op::LocalArray, [tile]) = (&inst.op, &inst.results[..])
-                    && function.ty(*tile).is_local_array()
-                {
-                    all.tiles.insert(*tile, Tile { home: block, fills: Vec::new(), stores: Vec::new() });
-                }
-                all.at.insert(id, (block, n));
+        let mut all = Fills { at: positions(function), ..Fills::default() };
+        for (id, &(home, _)) in &all.at {
+            let inst = &function.insts[*id];
+            if let (Op::LocalArray, [tile]) = (&inst.op, &inst.results[..])
+                && function.ty(*tile).is_local_array()
+            {
+                all.tiles.insert(*tile, Tile { home, fills: Vec::new(), stores: Vec::new() });
             }
         }
         if all.tiles.is_empty() {

@@ -1,7 +1,7 @@
 //! Kernels whose backward entry needs what the launch overwrites.
 
 use super::{check_with, differentiated, numbers};
-use crate::ir::Phase;
+use crate::ir::{Op, Phase};
 
 const CONSTANTS: &str = "%zero: int32 = const 0
     %c1: int32 = const 1
@@ -191,4 +191,59 @@ fn tables_have_no_adjoints() {
         assert_eq!(module.entry("k", Phase::Augmented).is_some(), kept, "{number}");
         check_with(&text, &[1], &[numbers(9, 0), numbers(9, 1)]);
     }
+}
+
+/// A tile that is filled element by element, each from those before: `t = sqrt(100 + x[i] + u[0]^2 + .. + u[i - 1]^2)`, then summed into `y`.
+fn filled(step: &str) -> String {
+    let body = format!(
+        "%c6: int32 = const 6
+         %hundred: float64 = const 100
+         %u: tile(float64, 6) = local_array
+         for %k: int32 = %zero to %c6 step %c1 {{
+           %a: float64 = load %x[%k]
+           %s: float64 = for %m: int32 = %zero to %k step %c1 carry %p: float64 = %a {{
+             %b: float64 = load %u[%m]
+             %q: float64 = mul %b, %b
+             %r: float64 = add %p, %q
+             yield %r
+           }}
+           %far: float64 = add %s, %hundred
+           %t: float64 = sqrt %far
+           {step}
+         }}
+         for %o: int32 = %zero to %c6 step %c1 {{
+           %v: float64 = load %u[%o]
+           %w: float64 = mul %v, %v
+           %h: float64 = atomic add %y[%i], %w
+         }}"
+    );
+    kernel("x y", &body).replace("rank 1 {", "rank 1 by_block {")
+}
+
+/// The number of loops in a backward entry, and whether there is an augmented one.
+fn loops_and_log(text: &str) -> (usize, bool) {
+    let (module, found) = differentiated(text, None);
+    let entry = module.entry("k", Phase::Backward).unwrap_or_else(|| panic!("no backward entry: {found:?}"));
+    let function = &module.functions[entry];
+    let mut loops = 0;
+    function.walk(function.entry, &mut |_, inst| loops += usize::from(matches!(inst.op, Op::For { .. })));
+    (loops, module.entry("k", Phase::Augmented).is_some())
+}
+
+#[test]
+fn what_a_loop_computed_is_read_where_it_was_stored() {
+    let check = |text: &str| check_with(text, &[1], &[numbers(6, 0), numbers(6, 1)]);
+    // The root needs itself, which the tile has: the loop over the products runs forward, and backward for its own sake.
+    let text = filled("store %u[%k], %t");
+    let read = loops_and_log(&text);
+    check(&text);
+    // Stored twice, the first value is computed again.
+    let twice = filled("store %u[%k], %t\n%z: float64 = mul %t, %half\nstore %u[%k], %z");
+    let computed = loops_and_log(&twice);
+    check(&twice);
+    assert!(!read.1 && read.0 < computed.0, "{read:?} {computed:?}");
+    // Where an element is filled again later, what was read of it is logged.
+    let again = filled("store %u[%k], %t\nstore %u[%zero], %t");
+    assert!(loops_and_log(&again).1);
+    check(&again);
 }

@@ -225,3 +225,26 @@ fn sums_that_reverse_code_carries_have_chains() {
         assert!(other.contains("carry"), "{other}");
     }
 }
+
+/// Sums in a tile, whose inner loop goes over `range`.
+fn sums_of_rows(rows: u32, range: &str) -> String {
+    form(&format!(
+        "%rows: int32 = const {rows}\n\
+         for %r: int32 = %0 to %rows step %1 {{\n%s: float32 = for %k: int32 = {range} step %1 carry %c: float32 = %zero {{\n\
+         %e: float32 = load %u[%k]\n%d: float32 = add %c, %e\nyield %d\n}}\nstore %u[%r], %s\n}}\n\
+         for %o: int32 = %0 to %32 step %1 {{\n%w: float32 = load %u[%o]\nstore %y[%o], %w\n}}\n"
+    ))
+}
+
+#[test]
+fn small_triangles_are_written_out() {
+    // 0 + 1 + .. + 4 terms, of which those of the first row and the zeros that sums begin with are none.
+    let text = sums_of_rows(5, "%0 to %r");
+    assert!(!text.contains("carry"), "{text}");
+    assert_eq!(text.matches(": float32 = load %u[").count(), 10 + 1, "{text}");
+    let upper = sums_of_rows(5, "%r to %rows");
+    assert!(!upper.contains("carry"), "{upper}");
+    // What has many terms stays, and rectangles.
+    assert!(sums_of_rows(64, "%0 to %r").contains("carry"));
+    assert!(sums_of_rows(5, "%0 to %32").contains("carry"));
+}

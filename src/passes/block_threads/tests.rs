@@ -360,3 +360,22 @@ fn a_factor_is_in_the_place_of_its_matrix() {
         assert_eq!(tiles(&other), 2, "{to}: {other}");
     }
 }
+
+#[test]
+fn loops_that_go_down_are_dealt_out_upward() {
+    let text = |range: &str| {
+        format!(
+            "kernel @k(%y: array(dtype=float32), %n: int32) rank 1 by_block {{\n\
+             %0: int32 = const 0\n%1: int32 = const 1\n%m1: int32 = const -1\n%m2: int32 = const -2\n%9: int32 = const 9\n\
+             %one: float32 = const 1.0\n%a: tile(float32, 9) = local_array\n\
+             for %j: int32 = %0 to %9 step %1 {{\n%last: int32 = sub %j, %1\n\
+             for %k: int32 = {range} {{\n%v: float32 = load %a[%k]\n%w: float32 = add %v, %one\nstore %a[%k], %w\n}}\n}}\n\
+             for %u: int32 = %0 to %9 step %1 {{\n%z: float32 = load %a[%u]\nstore %y[%u], %z\n}}\nreturn\n}}\n"
+        )
+    };
+    let up = made(&text("%last to %m1 step %m1"));
+    assert!(up.contains("for %k: int32 = %0 to %j step %1 {"), "{up}");
+    // By two at a time, the ends are others.
+    let down = made(&text("%last to %m1 step %m2"));
+    assert!(down.contains(" = mul %1, ") && !down.contains("to %j step"), "{down}");
+}
