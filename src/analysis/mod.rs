@@ -7,13 +7,13 @@
 //! | [`apart`] | which rows of a launch use different elements of an array? |
 //! | [`barriers`] | which barriers do some threads of a block not come to? |
 //! | [`deferrable`] | which atomic updates may wait until their thread is at its end? |
+//! | [`dependence`] | may an access touch, after another one, the same element? |
 //! | [`effects`] | what does a function do besides giving its results? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
-//! | [`overwriting`] | may a store change, after a read, the element that was read? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
 //! | [`rounding`] | which functions have to round each operation as it is written? |
@@ -26,13 +26,13 @@ pub mod alias;
 pub mod apart;
 pub mod barriers;
 pub mod deferrable;
+pub mod dependence;
 pub mod effects;
 pub mod grain;
 pub mod independence;
 pub mod inside;
 pub mod interval;
 pub mod order;
-pub mod overwriting;
 pub mod privatization;
 pub mod ranges;
 pub mod rounding;

@@ -21,6 +21,7 @@
 //! | [`adjacent`] | joins neighbouring branches on one condition |
 //! | [`join_stores`] | makes one store of those that end both branches |
 //! | [`turn`] | lets reverse loops that only add to adjoints go forward, which changes the order of these sums |
+//! | [`unread_stores`] | removes stores to tiles that nothing reads afterwards |
 //! | [`unroll`] | makes straight code of short loops |
 //! | [`lanes`] | goes in loops through the threads of a block that have values of their own |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
@@ -57,6 +58,7 @@ pub mod sink;
 #[cfg(test)]
 mod tests;
 pub mod turn;
+pub mod unread_stores;
 pub mod unroll;
 pub mod zero_sums;
 

@@ -7,6 +7,7 @@
 //! | [`reversible`] | [`single_exit`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
 //! | [`forward_loops`] | [`turn`], cleaned | reverse code whose loops go forward where they may |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
+//! | [`last_takes`] | [`unread_stores`], cleaned | reverse code that leaves nothing in tiles which nothing reads again |
 //! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], each cleaned | reverse code that reads no element again that it has just written |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
@@ -21,7 +22,7 @@
 
 use super::{
     adjacent, chosen_arrays, dce, dead_stores, forward_loads, inline, join_stores, local_arrays, rewrite, select,
-    single_exit, sink, turn, unroll, zero_sums,
+    single_exit, sink, turn, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
@@ -126,6 +127,13 @@ pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
 /// Lets loops of finished reverse code go forward where their order does not matter.
 pub fn forward_loops(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
     if turn::run(function, effects) {
+        clean(function, structs, effects);
+    }
+}
+
+/// Lets reverse code leave nothing in tiles that nothing reads again.
+pub fn last_takes(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    if function.by_block && !function.is_deeper_than(MAX_DEPTH) && unread_stores::run(function) {
         clean(function, structs, effects);
     }
 }

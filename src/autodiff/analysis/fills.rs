@@ -5,8 +5,8 @@
 //! held at the end of its home: a read there sees what the forward program saw only if nothing wrote its element after it.
 
 use crate::analysis::alias::{Root, root};
+use crate::analysis::dependence::{Dependences, Positions, positions};
 use crate::analysis::effects::EffectTable;
-use crate::analysis::overwriting::{Overwriting, Positions, positions};
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Access, BlockId, Function, InstId, Module, Op, ValueId};
@@ -136,13 +136,13 @@ impl Fills {
         if self.tiles.is_empty() {
             return found;
         }
-        let overwriting = Overwriting { function, ranges, holders, at: &self.at };
+        let dependences = Dependences::of(function, ranges);
         function.walk(function.entry, &mut |id, inst| {
             if let Op::Load(Access { array, .. }) = &inst.op
                 && let Root::Local(tile) = root(function, *array)
                 && let Some(Tile { home, stores, .. }) = self.tiles.get(&tile)
                 && self.is_written_after(function, id, tile, *home, holders)
-                && (stores.len() > MOST_STORES || stores.iter().any(|&store| overwriting.may_change(id, store, *home)))
+                && (stores.len() > MOST_STORES || stores.iter().any(|&store| dependences.may_depend(id, store, *home)))
             {
                 found.push((id, *home));
             }

@@ -15,7 +15,7 @@ use crate::ir::{
     BinaryOp, BlockId, Const, Derivative, FuncId, Function, InstId, LinkedFunction, Module, Op, Phase, TapeRole,
     ValueId,
 };
-use crate::passes::pipelines::{clean, forward_loops, tidy_reverse};
+use crate::passes::pipelines::{clean, forward_loops, last_takes, tidy_reverse};
 use crate::passes::zero_sums::start_without_zero;
 use crate::passes::{forget_calls, inline};
 
@@ -83,6 +83,7 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
         let Module { functions, structs, .. } = &mut *module;
         if !functions.is_linked(id) {
             forward_loops(&mut functions[id], structs, effects);
+            last_takes(&mut functions[id], structs, effects);
         }
     }
 }

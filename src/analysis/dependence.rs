@@ -1,6 +1,7 @@
-//! May a store, after a read, change the element that was read? Where none does, the element can be read again in the end.
+//! May an access to an array touch, after another one, the same element? Where no store does that after a read, the element can be read
+//! again in the end; where no read does it after a store, nobody sees what was stored.
 //!
-//! A store comes after a read in the same iteration of all loops around both, or in a later iteration of one of them and any
+//! One comes after the other in the same iteration of all loops around both, or in a later iteration of one of them and any
 //! iteration of those inside. In each case the difference of two indices is bounded by the bounds of the loops' counters, the
 //! innermost first: the counter of a loop `for k in range(j)` is at most `j - 1`, and that of a later iteration of `for j`
 //! at least `j + 1` (dependence testing by Banerjee's inequalities with direction vectors; Allen and Kennedy, *Optimizing
@@ -26,16 +27,16 @@ pub fn positions(function: &Function) -> Positions {
 }
 
 /// The question, asked of one function.
-pub struct Overwriting<'a> {
-    pub function: &'a Function,
-    pub ranges: &'a Ranges,
+pub struct Dependences<'a> {
+    function: &'a Function,
+    ranges: &'a Ranges,
     /// The instruction that holds each block.
-    pub holders: &'a [Option<InstId>],
-    pub at: &'a Positions,
+    holders: Vec<Option<InstId>>,
+    at: Positions,
 }
 
-/// An integer that an index is made of: a value of the function, where the read stands (false) or in the later iteration in which the
-/// write does (true).
+/// An integer that an index is made of: a value of the function, where the first access stands (false) or in the later iteration in which
+/// the second does (true).
 type Symbol = (ValueId, bool);
 
 /// A sum of constants times integers, exact.
@@ -61,15 +62,28 @@ impl Sum {
     }
 }
 
-/// When the store comes: in a later iteration of this loop, or of none.
+/// When the second access comes: in a later iteration of this loop, or of none.
 #[derive(Clone, Copy)]
 struct Case(Option<InstId>);
 
-impl Overwriting<'_> {
-    /// Whether `write` may change, after `read`, the element that `read` finds. Both access one array, which is made in the block
-    /// `home`: other iterations of the loops around that have another array.
-    pub fn may_change(&self, read: InstId, write: InstId, home: BlockId) -> bool {
-        let (Some(ways), Some(other)) = (self.way(read, home), self.way(write, home)) else { return true };
+impl<'a> Dependences<'a> {
+    pub fn of(function: &'a Function, ranges: &'a Ranges) -> Dependences<'a> {
+        let mut holders = vec![None; function.blocks.len()];
+        function.walk(function.entry, &mut |id, inst| {
+            inst.op.blocks().iter().for_each(|block| holders[block.0 as usize] = Some(id));
+        });
+        Dependences { function, ranges, holders, at: positions(function) }
+    }
+
+    /// Whether `later` may touch, after `first`, the element that `first` touches. Both access one array, which is made in the block
+    /// `home`: other iterations of the loops around that have another array. Where threads of a block have values of their own, nothing is
+    /// known.
+    pub fn may_depend(&self, first: InstId, later: InstId, home: BlockId) -> bool {
+        // One value may be another one in another thread of the block.
+        if self.function.lanes.is_some() {
+            return true;
+        }
+        let (Some(ways), Some(other)) = (self.way(first, home), self.way(later, home)) else { return true };
         let shared = ways.iter().zip(&other).take_while(|(a, b)| a == b).count();
         let Some(&(block, _)) = ways.get(shared) else { return true };
         let mut cases = Vec::new();
@@ -92,7 +106,7 @@ impl Overwriting<'_> {
                 _ => return true,
             },
         }
-        cases.into_iter().any(|case| !self.apart(read, write, case))
+        cases.into_iter().any(|case| !self.apart(first, later, case))
     }
 
     /// The instructions from `home` down to this one, each with its block.
@@ -111,25 +125,25 @@ impl Overwriting<'_> {
     }
 
     /// Whether the two elements differ in a dimension.
-    fn apart(&self, read: InstId, write: InstId, case: Case) -> bool {
+    fn apart(&self, first: InstId, later: InstId, case: Case) -> bool {
         let element = |id: InstId| {
             let access = self.function.insts[id].op.access()?;
             Some(location(self.function, access.array, &access.indices).index)
         };
-        let (Some(a), Some(b)) = (element(read), element(write)) else { return false };
+        let (Some(a), Some(b)) = (element(first), element(later)) else { return false };
         a.iter().zip(&b).any(|(a, b)| {
             let (Some(a), Some(b)) = (*a, *b) else { return false };
-            self.ranges.counts_from_start(read, a)
-                && self.ranges.counts_from_start(write, b)
+            self.ranges.counts_from_start(first, a)
+                && self.ranges.counts_from_start(later, b)
                 && self.differ(a, b, case).unwrap_or(false)
         })
     }
 
-    fn differ(&self, read: ValueId, write: ValueId, case: Case) -> Option<bool> {
-        let read = self.sum(read, false, case)?;
-        let write = self.sum(write, true, case)?;
+    fn differ(&self, first: ValueId, later: ValueId, case: Case) -> Option<bool> {
+        let first = self.sum(first, false, case)?;
+        let later = self.sum(later, true, case)?;
         let above = |a: &Sum, b: &Sum| Some(self.least(a.clone().plus(b, -1)?, case)? > 0);
-        Some(above(&write, &read).unwrap_or(false) || above(&read, &write).unwrap_or(false))
+        Some(above(&later, &first).unwrap_or(false) || above(&first, &later).unwrap_or(false))
     }
 
     /// Whether another iteration of the loop of the case has another such value.
@@ -153,7 +167,7 @@ impl Overwriting<'_> {
         false
     }
 
-    /// An index as a sum, where the read stands or (`later`) where the write does.
+    /// An index as a sum, where the first access stands or (`later`) where the second does.
     fn sum(&self, value: ValueId, later: bool, case: Case) -> Option<Sum> {
         let function = self.function;
         if let Some(constant) = function.as_const(value) {
@@ -255,21 +269,17 @@ mod tests {
         let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(verify(&module), Ok(()), "{text}");
         let function = &module.functions[module.find("k").expect("the kernel")];
-        let mut holders = vec![None; function.blocks.len()];
         let (mut read, mut writes) = (None, Vec::new());
-        function.walk(function.entry, &mut |id, inst| {
-            inst.op.blocks().iter().for_each(|block| holders[block.0 as usize] = Some(id));
-            match inst.op {
-                Op::Load(_) => read = Some(id),
-                Op::Store { .. } => writes.push(id),
-                _ => {}
-            }
+        function.walk(function.entry, &mut |id, inst| match inst.op {
+            Op::Load(_) => read = Some(id),
+            Op::Store { .. } => writes.push(id),
+            _ => {}
         });
         let ranges = Ranges::of(function);
-        let overwriting = Overwriting { function, ranges: &ranges, holders: &holders, at: &positions(function) };
+        let dependences = Dependences::of(function, &ranges);
         let read = read.expect("a load");
         assert!(!writes.is_empty());
-        writes.into_iter().any(|write| overwriting.may_change(read, write, function.entry))
+        writes.into_iter().any(|write| dependences.may_depend(read, write, function.entry))
     }
 
     const READ_BEFORE_J: &str = "for %k: int32 = %z to %j step %c1 {\n%v: float32 = load %t[%j, %k]\n}\n";
