@@ -52,9 +52,12 @@ pub struct Row {
     pub operations: f64,
 }
 
-/// Threads whose operations are counted, in pieces that lie evenly in the launch.
+/// The most threads whose operations are counted (but for a round of all pieces), in pieces that lie evenly in the launch.
 const COUNTED: u64 = 2048;
 const PIECES: u64 = 32;
+
+/// With so many operations no more threads are looked at.
+const ENOUGH_OPERATIONS: u64 = 1 << 22;
 
 impl Row {
     /// The middle and the least of some times.
@@ -146,14 +149,21 @@ unsafe fn count_operations(module: &Module, entry: FuncId, bounds: &LaunchBounds
     let kernel = interp::Program::new(module, entry);
     let mut outcome = interp::Outcome::new(|_| {});
     outcome.operations = Some(0);
-    let all = bounds.size <= COUNTED;
-    let (pieces, each) = if all { (1, bounds.size) } else { (PIECES, COUNTED / PIECES) };
-    for piece in 0..pieces {
-        let begin = (u128::from(bounds.size) * u128::from(piece) / u128::from(pieces)) as u64;
-        // SAFETY: the caller's promise.
-        unsafe { kernel.run(bounds, args, begin, begin + each, &mut outcome) };
+    // Of all pieces alike, the next few threads at a time: one thread may be a block with tiles, and have millions of operations.
+    let start = |piece: u64| (u128::from(bounds.size) * u128::from(piece) / u128::from(PIECES)) as u64;
+    let most = COUNTED.min(bounds.size);
+    let (mut counted, mut from, mut next) = (0, 0, 1);
+    while counted < most && outcome.operations.unwrap_or(0) < ENOUGH_OPERATIONS {
+        for piece in 0..PIECES {
+            let end = start(piece + 1);
+            let (first, last) = ((start(piece) + from).min(end), (start(piece) + from + next).min(end));
+            // SAFETY: the caller's promise.
+            unsafe { kernel.run(bounds, args, first, last, &mut outcome) };
+            counted += last - first;
+        }
+        (from, next) = (from + next, next * 2);
     }
-    let scale = if all { 1.0 } else { bounds.size as f64 / COUNTED as f64 };
+    let scale = if counted == 0 { 0.0 } else { bounds.size as f64 / counted as f64 };
     outcome.operations.unwrap_or(0) as f64 * scale
 }
 
