@@ -125,14 +125,20 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
         }
     }
     if extent.stores {
+        let of_tiles = program.module.functions[forward].by_block;
         for store in [Store::Unroll, Store::Stack, Store::Tape, Store::Checkpoint] {
             // Refused with this store: the number of comparisons tells.
             let Some(other) = again(&program, &Options { store: Some(store), ..Options::default() }, false) else {
                 continue;
             };
             let found = launch.gradient(&other, &Interp)?.ok_or("a gradient that overflows")?;
-            if !same_bits(&found.adjoints, &gradient.adjoints) {
-                let far = distance(&found.adjoints, &gradient.adjoints);
+            let far = distance(&found.adjoints, &gradient.adjoints);
+            // What a reverse loop adds up through a tile has 32 chains; where no loop is left, one.
+            let same = match store {
+                Store::Unroll if of_tiles => far < 1e-14,
+                _ => same_bits(&found.adjoints, &gradient.adjoints),
+            };
+            if !same {
                 return Err(format!("the store {store:?} gives another gradient, {far:e} away"));
             }
             right.stores += 1;

@@ -109,7 +109,7 @@ impl Generator {
     fn statement(&mut self) {
         self.left = self.left.saturating_sub(1);
         let nested = self.depth < 4 && self.left > 0;
-        match self.random.below(20) {
+        match self.random.below(22) {
             0..=2 => {
                 let (t, e) = (self.name("t", 3), self.vector(2));
                 // What loops carry must not grow.
@@ -133,6 +133,7 @@ impl Generator {
                 }
             }
             7 | 8 => self.element(),
+            19 | 20 if self.loops < 2 => self.filled(),
             9 => {
                 self.note("part");
                 let (t, e, m) = (self.name("t", 3), self.vector(1), self.name("m", 2));
@@ -204,6 +205,57 @@ impl Generator {
                 self.line(&format!("q = wp.tanh({e})"));
             }
         }
+    }
+
+    /// Loops fill a tile element by element, each from others: from those before, as a factor is, or from any.
+    fn filled(&mut self) {
+        self.note("filled");
+        let (j, k) = (format!("j{}", self.counters), format!("k{}", self.counters));
+        self.counters += 1;
+        let mut one = |of: &[&str]| of[self.random.below(of.len() as u64) as usize].replace('J', &j).replace('K', &k);
+        let turns = one(&["range(1, 4)", "range(1, 4)", "range(3, 0, -1)", "range(1, 4, 2)"]);
+        let inner = one(&[
+            "range(J)",
+            "range(J)",
+            "range(J, 4)",
+            "range(J + 1, 4)",
+            "range(J - 1, 4)",
+            "range(3, J, -1)",
+            "range(J - 1, -1, -1)",
+            "range(4 - J, 4)",
+            "range(n)",
+        ]);
+        let (read, write, late) =
+            (one(&["K % 4", "K", "3 - K"]), one(&["J", "J", "3 - J", "J - 1", "0"]), one(&["J", "J - 1", "3 - J"]));
+        // Only loops over numbers below four have such counters.
+        let read = if inner == "range(n)" { format!("{k} % 4") } else { read };
+        let (t, u, m) = (self.name("t", 3), self.name("t", 3), self.name("m", 2));
+        let matrix = self.random.below(3) == 0;
+        let at = |index: &str| if matrix { format!("{m}[{index}, {k} % 2]") } else { format!("{t}[{index}]") };
+        let out = |index: &str| if matrix { format!("{m}[{index}, 1]") } else { format!("{t}[{index}]") };
+        self.line(&format!("for {j} in {turns}:"));
+        self.depth += 1;
+        self.line(&format!("s = {u}[{j}]"));
+        self.line(&format!("for {k} in {inner}:"));
+        let factor = match self.random.below(3) {
+            0 => "q".to_string(),
+            1 => "s".to_string(),
+            _ => at(&read),
+        };
+        self.line(&format!("    s += 0.25 * {} * {factor}", at(&read)));
+        match self.random.below(4) {
+            0 => self.line(&format!("{} = wp.tanh(s)", out(&write))),
+            1 => self.line(&format!("{} = wp.sin(s) + 0.5 * {}", out(&write), out(&late))),
+            2 => {
+                self.line(&format!("{} = wp.sqrt(s * s + 1.0)", out(&write)));
+                self.line(&format!("{} = wp.tanh(s) * {}", out(&late), out(&write)));
+            }
+            _ => {
+                self.line("if s > 0.1:");
+                self.line(&format!("    {} = s / wp.sqrt(s * s + 1.0)", out(&write)));
+            }
+        }
+        self.depth -= 1;
     }
 
     /// An element of a variable gets another value.

@@ -167,6 +167,15 @@ def stacked(x: wp.array(dtype=float), y: wp.array(dtype=float), counts: wp.array
     counts[B + 1] = slot
 
 
+@wp.kernel
+def pushed(slots: wp.array(dtype=int), full: wp.array(dtype=int)):
+    # Nothing is popped, so nothing reads the elements.
+    lane = wp.tid()
+    s = wp.tile_stack(capacity=3, dtype=int)
+    slots[lane] = wp.tile_stack_push(s, lane, lane % 2 == 0)
+    full[lane] = wp.tile_stack_count(s)
+
+
 def launches():
     wp.launch(layer, dim=32, block_dim=B)
 
@@ -326,6 +335,11 @@ def cases():
         {"x": x, "y": np.zeros(8), "counts": np.full(10, 9), "y.grad": up, "x.grad": np.zeros(8)},
         {"y": stacked_of(x.astype(np.float64)), "counts": [0, -1, 1, 2, 3, -1, 4, 5, 2, -1], "x.grad": slope(stacked_of, x, up)},
         block_dim=8, rtol=2e-5, atol=2e-5,
+    )
+
+    yield case(
+        "pushed", 16, {"slots": np.zeros(16), "full": np.zeros(16)},
+        {"slots": [0, -1, 1, -1, 2, -1, -1, -1] * 2, "full": np.full(16, 3)}, block_dim=8,
     )
 
     # Each thread has a place of its own; which one is open.

@@ -30,7 +30,10 @@ impl Body<'_, '_> {
         }
         let element = self.dtype_argument(args.get("dtype"), Element::Scalar(Scalar::F32))?;
         self.by_lane = true;
-        let (elements, _) = self.scratch(element, &extents, span);
+        let (elements, place) = self.scratch(element, &extents, span);
+        // Here, and not where the first of its elements is set, which some threads may not come to.
+        let made = self.assign_local(elements, Expr::new(ExprKind::LocalArray, place.ty, span), span);
+        self.pending.push(made);
         let (count, _) = self.scratch(Element::Scalar(Scalar::I32), &[1], span);
         self.filled.insert(count, count);
         let stack = Stack { elements, count };

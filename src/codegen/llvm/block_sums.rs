@@ -13,6 +13,14 @@ use crate::types::Scalar;
 /// More sums than this of one kernel go to their places at once.
 const MOST: usize = 16;
 
+/// What the memory for sums is called in PTX.
+const NAME: &str = "block_sum";
+
+/// Whether blocks of a kernel add up what they bring to one place: the fewer blocks there are, the fewer atomics wait for each other.
+pub fn has_block_sums(ptx: &str) -> bool {
+    ptx.contains(NAME)
+}
+
 /// The sums of a kernel's blocks.
 #[derive(Default)]
 pub struct BlockSums<'ctx> {
@@ -35,7 +43,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             return false;
         }
         let Some(sums) = self.block_sums.as_mut().filter(|own| own.sums.len() < MOST) else { return false };
-        let sum = ll.shared("block_sum", scalar.size().into(), scalar.size());
+        let sum = ll.shared(NAME, scalar.size().into(), scalar.size());
         let place = ll.shared("block_place", 8, 8);
         sums.sums.push(Sum { scalar, sum, place });
         self.atomic_scalar(op, scalar, sum, operand);

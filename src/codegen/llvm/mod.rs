@@ -61,6 +61,7 @@ mod versions;
 mod warp;
 
 pub use crate::passes::block_threads::TensorCores;
+pub use block_sums::has_block_sums;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;

@@ -10,13 +10,16 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx, has_block_sums};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
 use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
+
+/// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities": 2048, 1536 or 1024).
+const THREADS_OF_MULTIPROCESSOR: u64 = 2048;
 
 /// One GPU of this machine.
 #[derive(Clone, Debug)]
@@ -134,6 +137,8 @@ struct Context {
     device: sys::CUdevice,
     raw: sys::CUcontext,
     arch: Arch,
+    /// So many threads may be under way at once.
+    resident_threads: u64,
 }
 
 impl Context {
@@ -153,7 +158,8 @@ impl Context {
         let device = result::device::get(ordinal).map_err(|e| refused("the device", e))?;
         // SAFETY: `device` came from the driver; `drop` releases what is retained here.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(|e| refused("a context", e))?;
-        let this = Context { device, raw: context, arch };
+        let resident_threads = found.multiprocessors.max(1) as u64 * THREADS_OF_MULTIPROCESSOR;
+        let this = Context { device, raw: context, arch, resident_threads };
         this.enter()?;
         Ok(this)
     }
@@ -202,6 +208,8 @@ pub struct Kernel {
     by_block: bool,
     /// Bytes of shared memory that launches ask for.
     asked_shared: u32,
+    /// The most threads of a grid, whose threads take tasks in turns ([`Grid::Any`]); None: the grid covers the launch.
+    most_threads: Option<u64>,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -220,8 +228,17 @@ impl Kernel {
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
         let &How { fmad, tensor_cores, .. } = how;
         let (opt, grid) = (Opt::Full, Grid::Covering);
-        let options = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
-        let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let mut options = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
+        let emit = |options: &PtxOptions| {
+            emit_ptx(module, &[kernel], options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))
+        };
+        let mut text = emit(&options)?;
+        let mut most_threads = None;
+        if has_block_sums(&text) {
+            options.grid = Grid::Any;
+            text = emit(&options)?;
+            most_threads = Some(context.resident_threads);
+        }
         let asked_shared = asked_shared(module, kernel, &options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
@@ -238,6 +255,7 @@ impl Kernel {
             },
             by_block: function.by_block,
             asked_shared,
+            most_threads,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -328,12 +346,13 @@ impl Kernel {
     }
 
     fn blocks(&self, threads: u64, block_dim: u32) -> Result<u32> {
-        // The code is for grids that cover the launch ([`Grid::Covering`]).
+        // Numbers of tasks are of 32 bits where grids cover the launch ([`Grid::Covering`]).
         if threads > i32::MAX as u64 {
             let (name, most) = (&self.name, i32::MAX);
             let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
             return Err(fail(Code::E1107, message));
         }
+        let threads = self.most_threads.map_or(threads, |most| threads.min(most));
         Ok(if self.by_block { threads } else { threads.div_ceil(block_dim.into()) } as u32)
     }
 
