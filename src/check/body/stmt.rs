@@ -292,15 +292,12 @@ impl Body<'_, '_> {
         let operand = match operand {
             Operand::Value(view) if self.is_local_view(&view) => {
                 let frozen = self.freeze_view(view, out);
-                self.view_depths.insert(name.to_string(), self.depth);
-                self.scope.insert(name.to_string(), Binding::Alias(Operand::Value(frozen)));
+                self.name_view(name, Operand::Value(frozen));
                 return Ok(());
             }
             Operand::Value(_) | Operand::Const(_) => operand,
-            Operand::LocalResult(call, ty) => {
-                let id = self.assigned_local(name, ty, at, value.span)?;
-                self.call_with_local(call, id, span, out);
-                return Ok(());
+            Operand::Results(call, types) if types.len() == 1 => {
+                return self.assign_results(&[(name, at)], call, &types, (value.span, span), out);
             }
             Operand::Results(call, types) if types.len() > 1 => {
                 let items = self.unpack_call(name, call, &types, span, out);
@@ -352,12 +349,55 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// A call of a function that returns a local array: the caller makes the array, the callee fills it.
-    fn call_with_local(&mut self, mut call: Call, id: LocalId, span: Span, out: &mut Vec<Stmt>) {
-        let ty = self.locals[id].ty;
-        out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
-        call.args.push(Expr::new(ExprKind::Local(id), ty, span));
-        out.push(Stmt { kind: StmtKind::Call(call), span });
+    /// A call whose results go to these variables, one for each. Local arrays are made here and filled by the callee, so
+    /// theirs are no arguments of the call.
+    pub fn call_into(&mut self, mut call: Call, ids: &[LocalId], span: Span, out: &mut Vec<Stmt>) {
+        let mut targets = Vec::new();
+        for &id in ids {
+            let ty = self.locals[id].ty;
+            let Type::Local(array) = ty else {
+                targets.push(Some(id));
+                continue;
+            };
+            if array.block {
+                // Where the array of a tile stands is decided later.
+                self.filled.insert(id, id);
+            } else {
+                out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
+            }
+            call.args.push(Expr::new(ExprKind::Local(id), ty, span));
+        }
+        let kind = if targets.is_empty() { StmtKind::Call(call) } else { StmtKind::AssignCall { targets, call } };
+        out.push(Stmt { kind, span });
+    }
+
+    /// `x, y = f()`, where none of the results is a tile.
+    fn assign_results(
+        &mut self,
+        names: &[(&str, Span)],
+        call: Call,
+        types: &[Type],
+        (value, span): (Span, Span),
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let (mut ids, mut behind) = (Vec::new(), Vec::new());
+        for (&(name, at), &ty) in names.iter().zip(types) {
+            let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
+            let id = self.assigned_local(name, ty, at, value)?;
+            // The call may read the array that the name stood for.
+            if known && matches!(ty, Type::Local(_)) {
+                let made = self.new_local("", ty, span);
+                behind.push((id, Expr::new(ExprKind::Local(made), ty, span)));
+                ids.push(made);
+            } else {
+                ids.push(id);
+            }
+        }
+        self.call_into(call, &ids, span, out);
+        if !behind.is_empty() {
+            out.push(Stmt { kind: StmtKind::AssignMany(behind), span });
+        }
+        Ok(())
     }
 
     pub fn assign_local(&self, id: LocalId, value: Expr, span: Span) -> Stmt {
@@ -373,8 +413,7 @@ impl Body<'_, '_> {
     fn unpack_call(&mut self, name: &str, call: Call, types: &[Type], span: Span, out: &mut Vec<Stmt>) -> Vec<Operand> {
         let ids: Vec<LocalId> =
             types.iter().enumerate().map(|(k, &ty)| self.new_local(&format!("{name}_{k}"), ty, span)).collect();
-        let targets = ids.iter().copied().map(Some).collect();
-        out.push(Stmt { kind: StmtKind::AssignCall { targets, call }, span });
+        self.call_into(call, &ids, span, out);
         ids.into_iter().map(|id| self.local_operand(id, span)).collect()
     }
 
@@ -406,12 +445,7 @@ impl Body<'_, '_> {
                 if types.len() != count {
                     return self.count_mismatch(value.span, types.len(), &names);
                 }
-                let mut ids = Vec::new();
-                for ((name, at), &ty) in names.iter().zip(&types) {
-                    ids.push(Some(self.assigned_local(name, ty, *at, value.span)?));
-                }
-                out.push(Stmt { kind: StmtKind::AssignCall { targets: ids, call }, span });
-                return Ok(());
+                return self.assign_results(&names, call, &types, (value.span, span), out);
             }
             Operand::Tuple(items) => items,
             Operand::Shape(array) => self.extents(&array, value.span),
@@ -441,6 +475,9 @@ impl Body<'_, '_> {
         };
         if items.len() != count {
             return self.count_mismatch(value.span, items.len(), &names);
+        }
+        if items.iter().any(|item| self.is_tile(item)) && !self.is_exchange(&names, &items) {
+            return self.assign_tiles(&names, items, (value.span, span));
         }
         let mut assignments = Vec::new();
         for ((name, at), item) in names.iter().zip(items) {
@@ -636,7 +673,7 @@ impl Body<'_, '_> {
                 self.expression_statement(value, span, out)?;
                 (Vec::new(), StmtKind::Return(Vec::new()))
             }
-            Some(value) => match self.expr(value)? {
+            Some(value) => match self.returned(value, span)? {
                 Operand::Results(call, types) if types.is_empty() => {
                     out.push(Stmt { kind: StmtKind::Call(call), span });
                     (types, StmtKind::Return(Vec::new()))
@@ -647,23 +684,14 @@ impl Body<'_, '_> {
                         if matches!(item, Operand::Tuple(_)) {
                             return Err(self.nested_result(value, n));
                         }
-                        exprs.push(self.materialize(item, value.span)?);
+                        exprs.push(self.returned_value(item, None, value.span)?);
                     }
                     (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
                 }
-                Operand::Results(call, types) if types.len() > 1 => (types, StmtKind::ReturnCall(call)),
+                Operand::Results(call, types) => (types, StmtKind::ReturnCall(call)),
                 operand => {
-                    // A part of a tile is given as a tile of its own.
-                    let part = if self.is_view(&operand) { self.tile_elements(&operand) } else { None };
-                    let operand = match part {
-                        Some(elements) => Operand::Tile(self.kept(elements, span)?),
-                        None => operand,
-                    };
                     let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
-                    let expr = match known {
-                        Some(ty) => self.coerce(operand, ty, value.span)?,
-                        None => self.materialize(operand, value.span)?,
-                    };
+                    let expr = self.returned_value(operand, known, value.span)?;
                     (vec![expr.ty], StmtKind::Return(vec![expr]))
                 }
             },
@@ -673,18 +701,6 @@ impl Body<'_, '_> {
                 Diagnostic::new(Code::E0312, "kernels do not return values")
                     .label(span, "returned here")
                     .help("write the result to an array parameter"),
-            ));
-        }
-        if let (StmtKind::Return(values), [Type::Local(ty)]) = (&kind, types.as_slice())
-            && let [array] = values.as_slice()
-        {
-            return self.return_local(array.clone(), *ty, span, out);
-        }
-        if types.iter().any(|ty| matches!(ty, Type::Local(_))) {
-            return Err(self.report(
-                Diagnostic::new(Code::E0316, "a local array is returned alone or not at all")
-                    .label(span, "returned here among other values")
-                    .help("pass the array in as an argument: the function can fill it"),
             ));
         }
         match &self.results {
@@ -709,8 +725,36 @@ impl Body<'_, '_> {
             }
             Some(_) => {}
         }
+        let kind = match kind {
+            StmtKind::Return(values) => StmtKind::Return(self.return_arrays(values, span, out)?),
+            kind => kind,
+        };
         out.push(Stmt { kind, span });
         Ok(())
+    }
+
+    /// What is returned. Local arrays that come of a call are in variables first, as their elements go on to the caller's.
+    fn returned(&mut self, value: &ast::Expr, span: Span) -> Res<Operand> {
+        match self.expr(value)? {
+            Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
+                self.results_of(call, &types, span)
+            }
+            operand => Ok(operand),
+        }
+    }
+
+    /// One value of those that are returned.
+    fn returned_value(&mut self, operand: Operand, known: Option<Type>, span: Span) -> Res<Expr> {
+        // A part of a tile is given as a tile of its own.
+        let part = if self.is_view(&operand) { self.tile_elements(&operand) } else { None };
+        let operand = match part {
+            Some(elements) => Operand::Tile(self.kept(elements, span)?),
+            None => operand,
+        };
+        match known {
+            Some(ty) => self.coerce(operand, ty, span),
+            None => self.materialize(operand, span),
+        }
     }
 
     /// Whether an expression is a call of `print` or `printf`, under whatever name.
@@ -746,12 +790,10 @@ impl Body<'_, '_> {
         let operand = self.expr(expr);
         self.dropped = None;
         let kind = match operand? {
-            Operand::Results(call, _) => StmtKind::Call(call),
-            Operand::LocalResult(call, ty) => {
-                let id = self.new_local("", ty, span);
-                self.call_with_local(call, id, span, out);
-                return Ok(());
+            Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
+                return self.results_of(call, &types, span).map(|_| ());
             }
+            Operand::Results(call, _) => StmtKind::Call(call),
             Operand::Value(Expr { kind: ExprKind::Call(call), .. }) => StmtKind::Call(call),
             Operand::Value(value) => StmtKind::Expr(value),
             // Functions of elements may have effects.
