@@ -2,7 +2,7 @@
 //! `a[:2, 1:]`) is no value of its own: it is kept as the array and what its dimensions name, and further indices are
 //! computed into those of the whole array. The bounds of its slices are constants.
 
-use crate::check::body::Body;
+use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic};
@@ -166,6 +166,36 @@ impl Body<'_, '_> {
             let (start, end, step) = (number(0), number(extent), number(1));
             Stmt { kind: StmtKind::For { variable, start, end, step, body: vec![body] }, span }
         })
+    }
+
+    /// `name = array` of local arrays of single threads: the variable gets the elements.
+    pub fn assign_array(&mut self, name: &str, value: Expr, (at, span): (Span, Span), out: &mut Vec<Stmt>) -> Res<()> {
+        let Type::Local(ty) = value.ty else { return Err(Reported) };
+        let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
+        let id = self.assigned_local(name, value.ty, at, value.span)?;
+        let makes = matches!(value.kind, ExprKind::LocalArray);
+        if !known && self.depth == 0 {
+            self.own_arrays.insert(id);
+        }
+        if !makes && self.own_arrays.contains(&id) && known {
+            out.push(self.copy_local(value, id, ty, span));
+            return Ok(());
+        }
+        // It may have no array yet, or that of a caller. In a loop one that is made is in the place of the one before, so a
+        // variable never has what was made for another.
+        let value = if makes { value } else { self.copied_array(value, span, out) };
+        out.push(self.assign_local(id, value, span));
+        Ok(())
+    }
+
+    /// The elements of a local array in a new one.
+    pub fn copied_array(&mut self, value: Expr, span: Span, out: &mut Vec<Stmt>) -> Expr {
+        let Type::Local(array) = value.ty else { return value };
+        let made = self.new_local("", value.ty, span);
+        let copy = Expr::new(ExprKind::Local(made), value.ty, span);
+        out.push(self.assign_local(made, Expr::new(ExprKind::LocalArray, value.ty, span), span));
+        out.push(self.copy_local(value, made, array, span));
+        copy
     }
 
     /// `return`, with local arrays among the values: their elements go to the hidden last parameters.

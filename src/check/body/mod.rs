@@ -13,10 +13,11 @@ pub(in crate::check) mod place;
 mod promise;
 mod python_call;
 pub mod python_value;
+mod results;
 mod slice;
 mod stmt;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::check::body::known::Known;
@@ -88,6 +89,8 @@ pub(crate) struct Body<'c, 'a> {
     pub of_tiles: Vec<Span>,
     /// The local arrays that a first look at the body found to be returned.
     pub arrays: Vec<ReturnedArray>,
+    /// Variables that have a local array of their own wherever they are known.
+    pub own_arrays: HashSet<LocalId>,
     /// An error was reported in this body.
     pub failed: bool,
     /// In the body of a gradient rule.
@@ -128,6 +131,7 @@ impl<'c, 'a> Body<'c, 'a> {
             view_depths: HashMap::new(),
             of_tiles: Vec::new(),
             arrays: Vec::new(),
+            own_arrays: HashSet::new(),
             failed: false,
             rule: None,
             named: HashMap::new(),
@@ -242,7 +246,8 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(Reported);
         }
         let types = body.results.map(|(types, _)| types).unwrap_or_default();
-        let (arrays, results): (Vec<Type>, Vec<Type>) = types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
+        let (arrays, results): (Vec<Type>, Vec<Type>) =
+            types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
         let returned = (arrays.len() > body.arrays.len()).then_some(types);
         let arrays = body.arrays;
         let (by_block, by_lane) = (body.by_block, body.by_lane);

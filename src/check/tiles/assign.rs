@@ -82,8 +82,13 @@ impl Body<'_, '_> {
         same && !viewed && targets == sources
     }
 
-    /// `a, b = tile, value`: all values are computed before the first name gets its own.
-    pub fn assign_tiles(&mut self, names: &[(&str, Span)], items: Vec<Operand>, (value, span): (Span, Span)) -> Res<()> {
+    /// `a, b = array, value`, with tiles or local arrays among what is assigned: all values are computed before the first name gets its own.
+    pub fn assign_arrays(
+        &mut self,
+        names: &[(&str, Span)],
+        items: Vec<Operand>,
+        (value, span): (Span, Span),
+    ) -> Res<()> {
         let targets = names.iter().filter_map(|(name, _)| match self.scope.get(*name) {
             Some(Binding::Local(id)) => Some(*id),
             _ => None,
@@ -100,7 +105,14 @@ impl Body<'_, '_> {
                 Some(_) => item,
                 None => {
                     let item = self.materialize(item, value)?;
-                    Operand::Value(self.hidden(item))
+                    let mut before = Vec::new();
+                    let item = match item.ty {
+                        Type::Local(_) if self.is_local_view(&item) => self.freeze_view(item, &mut before),
+                        Type::Local(_) => self.copied_array(item, span, &mut before),
+                        _ => self.hidden(item),
+                    };
+                    self.pending.append(&mut before);
+                    Operand::Value(item)
                 }
             });
         }
@@ -111,9 +123,14 @@ impl Body<'_, '_> {
                 self.assign_tile(name, at, &item, value, span)?;
             } else {
                 let item = self.materialize(item, value)?;
-                let id = self.assigned_local(name, item.ty, at, value)?;
-                let assign = self.assign_local(id, item, span);
-                self.pending.push(assign);
+                let mut assigned = Vec::new();
+                if let Type::Local(_) = item.ty {
+                    self.assign_array(name, item, (at, span), &mut assigned)?;
+                } else {
+                    let id = self.assigned_local(name, item.ty, at, value)?;
+                    assigned.push(self.assign_local(id, item, span));
+                }
+                self.pending.append(&mut assigned);
             }
         }
         Ok(())

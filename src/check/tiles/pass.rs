@@ -54,8 +54,7 @@ impl Body<'_, '_> {
     /// What a call gives that got copies: what it changed of them is changed in the views.
     pub(in crate::check) fn take_back(&mut self, result: Operand, lent: Vec<Lent>, span: Span) -> Res<Operand> {
         let call = match &result {
-            Operand::Value(Expr { kind: ExprKind::Call(call), .. })
-            | Operand::Results(call, _) => Some(call.clone()),
+            Operand::Value(Expr { kind: ExprKind::Call(call), .. }) | Operand::Results(call, _) => Some(call.clone()),
             _ => self.pending.last().and_then(|stmt| match &stmt.kind {
                 StmtKind::Call(call) | StmtKind::AssignCall { call, .. } => Some(call.clone()),
                 _ => None,
