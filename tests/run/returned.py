@@ -116,10 +116,10 @@ def of_threads(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(d
     # The function still reads what the name stood for.
     for k in range(n):
         b = turned(b)
-        c = wp.zeros(shape=2, dtype=float)
-        c[0] = b[1]
-        c[1] = b[0]
-        b = c
+        d = wp.zeros(shape=2, dtype=float)
+        d[0] = b[1]
+        d[1] = b[0]
+        b = d
         b = turned(b)
     old = b
     old[1] = 50.0
