@@ -153,13 +153,11 @@ impl Body<'_, '_> {
                 let shown = self.c.sources.text(condition.span).to_string();
                 let operand = self.expr(condition)?;
                 let checked = self.truth(operand, condition.span)?;
-                let message = match message.as_ref().map(|m| &m.kind) {
-                    Some(ast::ExprKind::Str(text)) => text.clone(),
+                let message = match message {
+                    Some(ast::Expr { kind: ast::ExprKind::Str(text), .. }) => text.clone(),
+                    // Nothing is computed for a message: it is said as it is written.
+                    Some(message) => as_written(self.c.sources.text(message.span)),
                     None => shown,
-                    Some(_) => {
-                        let place = message.as_ref().map_or(span, |m| m.span);
-                        return Err(self.computed_message(place));
-                    }
                 };
                 push(StmtKind::Assert { condition: checked, message });
             }
@@ -674,6 +672,19 @@ impl Body<'_, '_> {
             }
         }
     }
+}
+
+/// A computed message of `assert`, as the source has it; of one f-string what is between the quotes.
+fn as_written(text: &str) -> String {
+    let inner = |text: &str| {
+        let quoted = text.strip_prefix(['f', 'F'])?;
+        let quotes = ["\"\"\"", "\'\'\'", "\"", "\'"];
+        quotes.iter().find_map(|quote| {
+            let inner = quoted.strip_prefix(quote)?.strip_suffix(quote)?;
+            (!inner.contains(quote)).then(|| inner.to_string())
+        })
+    };
+    inner(text).unwrap_or_else(|| text.to_string())
 }
 
 /// An element of an array, or of a row of one, that has so many dimensions: `x[i]` with one is `x[i, j]`.

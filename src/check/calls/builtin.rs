@@ -546,15 +546,6 @@ impl Body<'_, '_> {
         Ok(self.print_of(pieces, "\n", &mut lets, &mut values))
     }
 
-    /// Refuses a message of `assert` that is not one text.
-    pub fn computed_message(&mut self, place: Span) -> Reported {
-        self.report(
-            Diagnostic::new(Code::E0308, "the message of `assert` is a string literal")
-                .label(place, "computed when the program runs")
-                .help("write what does not change, `\"i is out of range\"`; `wp.printf` before it writes numbers"),
-        )
-    }
-
     fn prints_too_much(&mut self, name: &str, span: Span) -> Res<StmtKind> {
         let text = format!("`{name}` writes more than {MAX_PRINTED} values");
         self.error(Code::E0910, span, text, "split it into several, or write to an array and print that")
