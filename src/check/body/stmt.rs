@@ -253,7 +253,7 @@ impl Body<'_, '_> {
             }
             _ => {
                 let value_operand = self.expr(value)?;
-                if self.assign_tile_part(target, &value_operand, span)? {
+                if self.assign_tile_part(target, &value_operand, value.span, span)? {
                     return Ok(());
                 }
                 if self.assign_slice(target, &value_operand, value.span, span, out)? {
@@ -498,6 +498,7 @@ impl Body<'_, '_> {
             .label(value.span, format!("this is `{found}`"))
             .label(place.span, format!("this is `{wanted}`"));
         diagnostic = self.label_origin(diagnostic, value, value.span);
+        diagnostic = self.suggest_element(diagnostic, value.ty, value.span, place.ty);
         if let ExprKind::And(_) | ExprKind::Or(_) = value.kind {
             // In Python these give one of their operands.
             diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");

@@ -383,6 +383,7 @@ impl Body<'_, '_> {
                     format!("`{name}` on an array of `{wanted}` takes `{wanted}`, not `{found}`"),
                 )
                 .label(given.span, format!("this is `{found}`"));
+                diagnostic = self.suggest_element(diagnostic, value.ty, given.span, element);
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
                     diagnostic = self.suggest_cast(diagnostic, given.span, to, "it", Applicability::Machine);
                 }

@@ -197,8 +197,11 @@ impl Body<'_, '_> {
     }
 
     /// `target = tile`, where the target is a part of a tile; false for every other target.
-    pub fn assign_tile_part(&mut self, target: &ast::Expr, value: &Operand, span: Span) -> Res<bool> {
+    pub fn assign_tile_part(&mut self, target: &ast::Expr, value: &Operand, at: Span, span: Span) -> Res<bool> {
         let Some(place) = self.tile_target(target)? else { return Ok(false) };
+        if !self.is_tile(value) {
+            return Err(self.number_for_tile(&place, value, at, target.span));
+        }
         self.assign_place(place, value.clone(), span)?;
         Ok(true)
     }
