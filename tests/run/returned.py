@@ -85,6 +85,23 @@ def tuples(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype
 
 
 @wp.func
+def sometimes(t: Any, k: int):
+    if k > 1:
+        return t, 5
+
+
+@wp.kernel
+def without_return(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float)):
+    t = wp.tile_load(x, shape=6)
+    total = wp.tile_zeros(shape=6, dtype=float)
+    for j in range(4):
+        # Zeros where no `return` is reached, and not what the call before gave.
+        u, k = sometimes(t * float(j + 1), 3 - j)
+        total += u * float(k) + u
+    wp.tile_store(y, total)
+
+
+@wp.func
 def arrays(a: wp.array(dtype=float), s: float):
     b = wp.zeros(shape=2, dtype=float)
     c = wp.zeros(shape=(2, 2), dtype=float)
@@ -164,6 +181,7 @@ def cases():
                 u, v = chosen_here(t, n)
                 t, count = t + u, count + v + m
         yield case("in_loops", 1, dict(x=x, y=empty, z=empty, n=n), dict(y=t, z=[count, 0, 0, 0, 0, 0]), id=f"in_loops_{n}", block_dim=1)
+    yield tiled("without_return", 1, {}, dict(y=x * 18.0))
     first = np.append(9.0, x[1:])
     yield tiled("tuples", 1, {}, dict(y=(x * 2.0 + first) * 4.0 + x * 3.0, z=np.append([45.0, 12.0], np.zeros(4))))
     for n in range(3):
