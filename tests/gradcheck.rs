@@ -24,8 +24,8 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// The kernels of `tests/gradients`, some of which have loops that keep state.
-fn cases() -> [PathBuf; 7] {
-    ["basics", "chosen", "filled_tiles", "loops_and_overwrites", "realistic", "references", "tiles"]
+fn cases() -> [PathBuf; 8] {
+    ["basics", "chosen", "filled_tiles", "loops_and_overwrites", "realistic", "references", "returned", "tiles"]
         .map(|name| path(&format!("tests/gradients/{name}.py")))
 }
 

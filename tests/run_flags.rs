@@ -438,3 +438,29 @@ fn results_go_where_links_lead_and_into_pipes() {
     let mode = std::fs::metadata(folder.path("deep/k.py")).expect("a file").permissions().mode();
     assert_eq!(mode & 0o7777, 0o755);
 }
+
+/// A message of `assert` is said as it is written: nothing in it is computed.
+#[test]
+fn messages_of_assert_are_said_as_written() {
+    let folder = Folder::new();
+    let messages = [
+        (r#"f"n is {n}""#, "(0): n is {n} ("),
+        (r#"F'n is {missing[1]:>{n}}'"#, "(0): n is {missing[1]:>{n}} ("),
+        (r#""n is %d" % n"#, r#"(0): "n is %d" % n ("#),
+        (r#"f"n" "is""#, r#"(0): f"n" "is" ("#),
+        (r#""n " "is""#, "(0): n is ("),
+    ];
+    for (message, said) in messages {
+        let text = format!(
+            "import warp as wp\n\n\n@wp.kernel\ndef k(n: int, x: wp.array(dtype=float)):\n    x[wp.tid()] = 1.0\n    assert n == 7, {message}\n"
+        );
+        folder.write("m.py", text.as_bytes());
+        for device in ["host", "interp", "sim"] {
+            folder.fails(
+                &format!("run m.py -k k --dim 1 --arg n=1 --arg x=zeros:1 --device {device}"),
+                1,
+                &["E1102", said],
+            );
+        }
+    }
+}

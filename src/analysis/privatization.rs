@@ -253,6 +253,19 @@ impl Forms<'_> {
             && self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
     }
 
+    /// The same, more or less constants: `32 * i - 3 + k`.
+    fn counts_up_beside(&self, value: ValueId) -> bool {
+        let constant = |v| self.function.as_const(v).is_some();
+        self.counts_up(value)
+            || match self.function.def(value).map(|inst| &inst.op) {
+                Some(&Op::Binary(BinaryOp::Add, a, b)) => [(a, b), (b, a)]
+                    .into_iter()
+                    .any(|(a, b)| self.counts_up_beside(a) && (constant(b) || self.counts_up(b))),
+                Some(&Op::Binary(BinaryOp::Sub, a, b)) => constant(b) && self.counts_up_beside(a),
+                _ => false,
+            }
+    }
+
     /// Whether an operation's result is that of unbounded integers.
     fn is_exact(&self, op: BinaryOp, a: ValueId, b: ValueId, scalar: Scalar) -> bool {
         let all = self.range(a).zip(self.range(b)).zip(Interval::full(scalar));
@@ -290,7 +303,8 @@ impl Forms<'_> {
             // Exact, or a sum or product that names no element if it is not.
             Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b)
                 if self.is_exact(*op, *a, *b, scalar)
-                    || *op != BinaryOp::Sub && self.counts_up(*a) && self.counts_up(*b) =>
+                    || *op == BinaryOp::Mul && self.counts_up(*a) && self.counts_up(*b)
+                    || *op != BinaryOp::Mul && self.counts_up_beside(value) =>
             {
                 match op {
                     BinaryOp::Add => self.form(*a).plus(&self.form(*b), 1),

@@ -107,7 +107,7 @@ impl Ranges {
 
     fn with(function: &Function, arguments: &[Option<Bounds>], launch: Option<&LaunchFacts>) -> Ranges {
         let known = Ranges { defined: function.values.ids().map(|_| None).collect(), read: IdMap::default() };
-        let mut analysis = Analysis { function, launch, known, depth: 0, narrowed: 0 };
+        let mut analysis = Analysis { function, launch, known, depth: 0, narrowed: Vec::new() };
         for (n, &param) in function.params().iter().enumerate() {
             analysis.set_full(param);
             let given = arguments.get(n).copied().flatten();
@@ -141,7 +141,7 @@ impl Ranges {
         result: ValueId,
         operand: &dyn Fn(ValueId) -> Option<Bounds>,
     ) -> Option<Bounds> {
-        let analysis = Analysis { function, launch: None, known: Ranges::default(), depth: 0, narrowed: 0 };
+        let analysis = Analysis { function, launch: None, known: Ranges::default(), depth: 0, narrowed: Vec::new() };
         analysis.simple(&function.def(result)?.op, function.ty(result).as_scalar()?, operand)
     }
 
@@ -202,8 +202,8 @@ struct Analysis<'a> {
     known: Ranges,
     /// Loops around the current block.
     depth: u32,
-    /// Values whose bounds are narrowed here.
-    narrowed: usize,
+    /// Values whose bounds are narrowed here: they are visible here.
+    narrowed: Vec<ValueId>,
 }
 
 impl Analysis<'_> {
@@ -265,6 +265,8 @@ impl Analysis<'_> {
                         && let Some(scalar) = function.ty(result).as_scalar()
                         && let Some(bounds) = self.simple(op, scalar, &|v| self.bounds_or_full(v))
                     {
+                        let same = self.narrowed.iter().filter(|&&v| self.is_same(v, result, MAX_DEFINITIONS));
+                        let bounds = same.filter_map(|&v| self.known.defined[v]).fold(bounds, Bounds::both);
                         self.set(result, Some(bounds));
                     }
                 }
@@ -273,15 +275,37 @@ impl Analysis<'_> {
         self.restore(narrowed);
     }
 
+    /// Whether two values are computed the same way from equal ones: what a condition says of `k + 1` holds for the next
+    /// `k + 1`, too.
+    fn is_same(&self, a: ValueId, b: ValueId, depth: u32) -> bool {
+        if a == b {
+            return true;
+        }
+        let (Some(x), Some(y), Some(depth)) = (self.function.def(a), self.function.def(b), depth.checked_sub(1)) else {
+            return false;
+        };
+        if self.function.ty(a) != self.function.ty(b) {
+            return false;
+        }
+        match (&x.op, &y.op) {
+            (Op::Const(a), Op::Const(b)) => a == b,
+            (&Op::Binary(op, a, b), &Op::Binary(of, c, d)) => {
+                op == of && self.is_same(a, c, depth) && self.is_same(b, d, depth)
+            }
+            (&Op::Cast(a), &Op::Cast(b)) => self.is_same(a, b, depth),
+            _ => false,
+        }
+    }
+
     /// Keeps what is known of an instruction's operands here beyond what is known everywhere.
     fn record(&mut self, id: InstId, op: &Op) {
-        if self.narrowed == 0 && self.known.read.is_empty() {
+        if self.narrowed.is_empty() && self.known.read.is_empty() {
             return;
         }
         op.for_each_operand(|value| {
             // The walk that came here before had other assumptions.
             self.known.read.remove(&(id, value));
-            if self.narrowed > 0
+            if !self.narrowed.is_empty()
                 && let Some(bounds) = self.refined(value, MAX_DEFINITIONS)
             {
                 self.known.read.insert((id, value), bounds);
@@ -409,7 +433,7 @@ impl Analysis<'_> {
             return;
         };
         old.push((value, Some(known)));
-        self.narrowed += 1;
+        self.narrowed.push(value);
         self.set(value, Some(known.narrowed(interval)));
         let (Some(inst), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else { return };
         let Some(full) = self.function.ty(value).as_scalar().and_then(Interval::full) else { return };
@@ -436,7 +460,7 @@ impl Analysis<'_> {
     }
 
     fn restore(&mut self, old: Old) {
-        self.narrowed -= old.len();
+        self.narrowed.truncate(self.narrowed.len() - old.len());
         for (value, bounds) in old.into_iter().rev() {
             self.set(value, bounds);
         }

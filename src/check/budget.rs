@@ -151,9 +151,7 @@ pub(crate) fn parts(value: &Operand) -> usize {
         Operand::Value(expr) | Operand::Shape(expr) => expr_parts(expr),
         Operand::Tuple(items) => 1 + items.iter().map(parts).sum::<usize>(),
         Operand::Str(text) => 1 + text.len() / size_of::<Operand>(),
-        Operand::Results(call, _) | Operand::LocalResult(call, _) => {
-            1 + call.args.iter().map(expr_parts).sum::<usize>()
-        }
+        Operand::Results(call, _) => 1 + call.args.iter().map(expr_parts).sum::<usize>(),
         _ => 1,
     }
 }

@@ -109,8 +109,10 @@ fn meaning(operand: &Operand) -> Option<Meaning> {
         Operand::Function(FunctionName::User { name, .. }) => Meaning::Function(name.clone()),
         Operand::Function(FunctionName::Builtin(name)) => Meaning::Builtin(name.clone()),
         Operand::Module(path) => Meaning::Module(path.clone()),
-        Operand::Results(_, types) => Meaning::Many(types.clone()),
-        Operand::LocalResult(_, ty) => Meaning::Value(*ty),
+        Operand::Results(_, types) => match types.as_slice() {
+            [ty] => Meaning::Value(*ty),
+            types => Meaning::Many(types.to_vec()),
+        },
         Operand::Tile(elements) => Meaning::Value(Type::Local(elements.ty)),
         Operand::Enum(class) => Meaning::Enum(class.name.clone()),
         Operand::Tuple(_)

@@ -71,15 +71,15 @@ pub struct Function {
     /// The first `param_count` locals are the parameters.
     pub locals: IdVec<LocalId, Local>,
     pub param_count: u32,
-    /// Types of the returned values: none, one, or several.
+    /// Types of the returned values, local arrays left out: none, one, or several.
     pub results: Vec<Type>,
     /// Variables whose final values are further results, before those of `by_ref`: what a custom gradient adds to the
     /// adjoints of its parameters.
     pub accumulators: Vec<LocalId>,
     /// Parameters whose final value goes back to the caller's variable, in order.
     pub by_ref: Vec<LocalId>,
-    /// The last parameter, where the source has none: the caller's array that takes a returned local array.
-    pub out: Option<LocalId>,
+    /// The local arrays among what it returns.
+    pub arrays: Vec<ReturnedArray>,
     pub derivative: Derivative,
     pub body: Vec<Stmt>,
     /// Where the body names a constant: a number, or a composite of numbers.
@@ -89,7 +89,25 @@ pub struct Function {
     pub imported: Option<Imported>,
 }
 
+/// A local array that a function returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReturnedArray {
+    /// Its place among all that is returned.
+    pub position: usize,
+    /// The caller's array that takes it: one of the last parameters, which the source does not have.
+    pub param: LocalId,
+}
+
 impl Function {
+    /// The types of all that it returns, in the order of the source.
+    pub fn returned(&self) -> Vec<Type> {
+        let mut types = self.results.clone();
+        for array in &self.arrays {
+            types.insert(array.position, self.locals[array.param].ty);
+        }
+        types
+    }
+
     /// The function with its body: an imported one has that elsewhere.
     pub fn with_body(&self) -> &Function {
         self.imported.as_ref().map_or(self, |imported| imported.function().function())

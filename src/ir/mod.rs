@@ -34,8 +34,8 @@
 //!     one index per dimension, and the access path inside the element. In checked runs an index outside the extent is an
 //!     error of the run (the load gives zero, the store does nothing, an atomic gives zero and changes nothing, `view`
 //!     gives the null array); unchecked it is undefined. A load or view that nothing uses may be left out, check and all.
-//!     An index computed from non-negative numbers by sums and products that overflowed names no element: it may be
-//!     treated as outside the extent.
+//!     An index computed from non-negative numbers by sums and products that overflowed, more or less a constant, names no
+//!     element: it may be treated as outside the extent.
 //! 14. Component steps by a run-time value have the count added once when negative; outside the range a read gives 0 and
 //!     a write changes nothing.
 //! 15. `store` is not atomic. `atomic` reads and writes one scalar indivisibly (a composite: each component by itself) and

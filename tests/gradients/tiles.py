@@ -145,3 +145,17 @@ def lanes(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array(dt
     wp.tile_scatter_masked(spread, 1, 2.0 * y[i], y[i] > 0.5)
     t = wp.tile_map(wp.sin, t) + wp.tile_reshape(spread, shape=(3, 1))
     out[i] = wp.untile(t) * wp.length(wp.untile(whole))
+
+
+@wp.kernel
+def set_through_views(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=12, offset=i * 12)
+    r = wp.tile_reshape(t, shape=(3, 4))
+    part = r[0:2, 0:2] * r[1:3, 2:4]
+    wp.tile_assign(r, part, offset=(n % 2, 1))
+    wp.tile_assign(wp.tile_transpose(r), part * part, offset=(2, 0))
+    wp.tile_assign(wp.tile_reshape(t, shape=(6, 2)), r[0:2, 1:3], offset=(1, 0))
+    wp.tile_axpy(2.0, r[1], wp.tile_reshape(t[8:12], shape=(4,)))
+    wp.tile_matmul(part, part, wp.tile_reshape(t[4:8], shape=(2, 2)))
+    wp.tile_store(out, t, offset=i * 12)

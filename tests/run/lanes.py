@@ -192,6 +192,17 @@ def slope(f, x, up):
     return found.reshape(x.shape)
 
 
+@wp.kernel
+def blocks(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    r, i = wp.tid()
+    b = i // wp.block_dim()
+    t = wp.tile_load(x[r], shape=8, offset=b * 8)
+    u = wp.tile_load(x[r], shape=16, offset=i // (2 * wp.block_dim()) * 16)
+    if b % 2 == 1:
+        t *= wp.tile_sum(u)[0]
+    y[r, i] = t[i % wp.block_dim()] * x[r, i] + t[i & 7] * float(i >> 3)
+
+
 def both(kernel, dim, f, x, more, **options):
     """Runs a kernel of `x` that sets `y`, and its gradient."""
     rng = np.random.default_rng(11)
@@ -341,6 +352,14 @@ def cases():
         "pushed", 16, {"slots": np.zeros(16), "full": np.zeros(16)},
         {"slots": [0, -1, 1, -1, 2, -1, -1, -1] * 2, "full": np.full(16, 3)}, block_dim=8,
     )
+
+    def blocks_of(x):
+        t = x.reshape(2, 4, 2, 8).copy()
+        t[:, :, 1] *= t.sum((2, 3))[..., None] * 1.0
+        t = t.reshape(2, 8, 8)
+        return (t * x.reshape(2, 8, 8) + t * np.arange(8.0)[:, None]).reshape(2, 64)
+
+    yield both("blocks", [2, 64], blocks_of, rng.random((2, 64)).astype(np.float32), {}, block_dim=8)
 
     # Each thread has a place of its own; which one is open.
     arrays = {"count": np.zeros(5), "order": np.full(8, -1)}

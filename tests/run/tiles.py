@@ -52,6 +52,17 @@ def views(x: wp.array2d(dtype=float), out: wp.array2d(dtype=float), flat: wp.arr
 
 
 @wp.kernel
+def set_through_views(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    t = wp.tile_load(x, shape=12)
+    r = wp.tile_reshape(t, shape=(3, 4))
+    wp.tile_assign(r, r[0:2, 0:2], offset=(n, 1))
+    wp.tile_assign(wp.tile_transpose(r), wp.tile_full(shape=(2, 1), value=50.0), offset=(2, 0))
+    wp.tile_assign(wp.tile_reshape(t, shape=(6, 2)), r[0:2, 1:3] * 100.0, offset=(4, 0))
+    wp.tile_axpy(2.0, r[0], wp.tile_reshape(t[8:12], shape=(4,)))
+    wp.tile_store(out, t)
+
+
+@wp.kernel
 def carried(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
     i = wp.tid()
     before = wp.tile_load(x, shape=5, offset=i * 5)
@@ -544,6 +555,13 @@ def cases():
         dict(x=v, m=m, picked=np.zeros(1), y=np.zeros((4, 3)), n=np.zeros((4, 2, 2))),
         dict(picked=[v[1, 2] * v[3, 0] + m[3, 1, 0] + m[2, 1, 1]], y=w, n=n),
     )
+    t = np.arange(12.0)
+    r = t.reshape(3, 4)
+    r[1:3, 1:3] = r[0:2, 0:2].copy()
+    r[0, 2:4] = 50.0
+    t.reshape(6, 2)[4:6] = r[0:2, 1:3] * 100.0
+    r[2] += 2.0 * r[0]
+    yield tiled("set_through_views", 1, dict(x=np.arange(12.0), out=np.zeros(12), n=1), dict(out=t))
     # What Warp 1.19 gives.
     yield tiled(
         "updated",

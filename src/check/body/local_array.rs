@@ -2,7 +2,7 @@
 //! `a[:2, 1:]`) is no value of its own: it is kept as the array and what its dimensions name, and further indices are
 //! computed into those of the whole array. The bounds of its slices are constants.
 
-use crate::check::body::Body;
+use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic};
@@ -134,6 +134,14 @@ impl Body<'_, '_> {
         Expr::new(ExprKind::View { array, index }, ty, span)
     }
 
+    /// The same before the current statement.
+    pub fn frozen_view(&mut self, view: Expr) -> Expr {
+        let mut before = Vec::new();
+        let view = self.freeze_view(view, &mut before);
+        self.pending.append(&mut before);
+        view
+    }
+
     /// Whether an expression is a part of a local array, which has no value of its own.
     pub fn is_local_view(&self, expr: &Expr) -> bool {
         matches!(expr.ty, Type::Local(_)) && matches!(expr.kind, ExprKind::View { .. })
@@ -160,37 +168,56 @@ impl Body<'_, '_> {
         })
     }
 
-    /// `return a`, where `a` is a local array: its elements go to the hidden last parameter.
-    pub fn return_local(&mut self, array: Expr, ty: LocalArrayType, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
-        if self.is_local_view(&array) {
-            let what = if ty.block { "tile" } else { "local array" };
+    /// `name = array` of local arrays of single threads: the variable gets the elements.
+    pub fn assign_array(&mut self, name: &str, value: Expr, (at, span): (Span, Span), out: &mut Vec<Stmt>) -> Res<()> {
+        let Type::Local(ty) = value.ty else { return Err(Reported) };
+        let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
+        let id = self.assigned_local(name, value.ty, at, value.span)?;
+        let makes = matches!(value.kind, ExprKind::LocalArray);
+        if !known && self.depth == 0 {
+            self.own_arrays.insert(id);
+        }
+        if !makes && self.own_arrays.contains(&id) && known {
+            out.push(self.copy_local(value, id, ty, span));
+            return Ok(());
+        }
+        // It may have no array yet, or that of a caller. In a loop one that is made is in the place of the one before, so a
+        // variable never has what was made for another.
+        let value = if makes { value } else { self.copied_array(value, span, out) };
+        out.push(self.assign_local(id, value, span));
+        Ok(())
+    }
+
+    /// The elements of a local array in a new one.
+    pub fn copied_array(&mut self, value: Expr, span: Span, out: &mut Vec<Stmt>) -> Expr {
+        let Type::Local(array) = value.ty else { return value };
+        let made = self.new_local("", value.ty, span);
+        let copy = Expr::new(ExprKind::Local(made), value.ty, span);
+        out.push(self.assign_local(made, Expr::new(ExprKind::LocalArray, value.ty, span), span));
+        out.push(self.copy_local(value, made, array, span));
+        copy
+    }
+
+    /// `return`, with local arrays among the values: their elements go to the hidden last parameters.
+    pub fn return_arrays(&mut self, values: Vec<Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<Vec<Expr>> {
+        let (arrays, others): (Vec<Expr>, Vec<Expr>) =
+            values.into_iter().partition(|value| matches!(value.ty, Type::Local(_)));
+        if arrays.iter().any(|array| self.is_local_view(array)) {
             return Err(self.report(
-                Diagnostic::new(Code::E0316, format!("a part of a {what} cannot leave its function"))
+                Diagnostic::new(Code::E0316, "a part of a local array cannot leave its function")
                     .label(span, "returned here")
                     .help("return the whole array, or copy the part to an array of its own"),
             ));
         }
-        match (self.out, self.returned) {
-            (Some(to), Some(wanted)) if wanted == ty => {
-                let copy = self.copy_local(array, to, ty, span);
+        // A first look at the body has no parameters for them: it is for their types.
+        let params: Vec<LocalId> = self.arrays.iter().map(|array| array.param).collect();
+        for (array, param) in arrays.into_iter().zip(params) {
+            if let Type::Local(ty) = array.ty {
+                let copy = self.copy_local(array, param, ty, span);
                 out.push(copy);
             }
-            // The first look at the body: its type is what this look is for.
-            (None, None) => self.returned = Some(ty),
-            (_, Some(wanted)) if wanted == ty => {}
-            (_, wanted) => {
-                let first = wanted.map_or_else(|| "nothing".into(), |w| format!("`{}`", self.show(Type::Local(w))));
-                let second = self.show(Type::Local(ty));
-                return self.error(
-                    Code::E0311,
-                    span,
-                    format!("this function returns {first} and `{second}`"),
-                    format!("here `{second}`"),
-                );
-            }
         }
-        out.push(Stmt { kind: StmtKind::Return(Vec::new()), span });
-        Ok(())
+        Ok(others)
     }
 
     /// The extents of an array or local array as numbers.

@@ -13,16 +13,17 @@ pub(in crate::check) mod place;
 mod promise;
 mod python_call;
 pub mod python_value;
+mod results;
 mod slice;
 mod stmt;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::check::body::known::Known;
 use crate::check::calls::gradient::Rule;
 use crate::check::facts::Variable;
-use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, Stmt};
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray, Stmt};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg};
@@ -32,7 +33,7 @@ use crate::ir::ConstantId;
 use crate::library::Meaning;
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{LocalArrayType, Scalar, Type};
+use crate::types::{Scalar, Type};
 
 /// What a name means inside a function.
 #[derive(Clone, Debug)]
@@ -58,8 +59,8 @@ pub(crate) enum Mode {
 /// The result of checking a body once.
 struct Look {
     function: Function,
-    /// The function returns this local array, and this look had no parameter for it.
-    returned: Option<LocalArrayType>,
+    /// It returns these types, local arrays among them for which this look had no parameters.
+    returned: Option<Vec<Type>>,
 }
 
 pub(crate) struct Body<'c, 'a> {
@@ -86,10 +87,10 @@ pub(crate) struct Body<'c, 'a> {
     pub view_depths: HashMap<String, u32>,
     /// The places of the tiles of whose elements something is computed: what is said of an element is said there.
     pub of_tiles: Vec<Span>,
-    /// The hidden last parameter of a function that returns a local array: where the result goes.
-    pub out: Option<LocalId>,
-    /// The local array that a first look at the body found to be returned.
-    pub returned: Option<LocalArrayType>,
+    /// The local arrays that a first look at the body found to be returned.
+    pub arrays: Vec<ReturnedArray>,
+    /// Variables that have a local array of their own wherever they are known.
+    pub own_arrays: HashSet<LocalId>,
     /// An error was reported in this body.
     pub failed: bool,
     /// In the body of a gradient rule.
@@ -129,8 +130,8 @@ impl<'c, 'a> Body<'c, 'a> {
             unrolled: 0,
             view_depths: HashMap::new(),
             of_tiles: Vec::new(),
-            out: None,
-            returned: None,
+            arrays: Vec::new(),
+            own_arrays: HashSet::new(),
             failed: false,
             rule: None,
             named: HashMap::new(),
@@ -170,10 +171,10 @@ impl<'c, 'a> Body<'c, 'a> {
         if definition.native {
             return c.native_function(definition, args);
         }
-        let mut look = Body::look(c, definition, args, bindings.clone(), None)?;
-        if let Some(array) = look.returned {
-            // The caller has to bring the array: look again, with one more parameter.
-            look = Body::look(c, definition, args, bindings, Some(array))?;
+        let mut look = Body::look(c, definition, args, bindings.clone(), &[])?;
+        if let Some(returned) = look.returned {
+            // The caller has to bring the arrays: look again, with a parameter for each.
+            look = Body::look(c, definition, args, bindings, &returned)?;
         }
         let Look { mut function, .. } = look;
         if !definition.kernel {
@@ -190,7 +191,7 @@ impl<'c, 'a> Body<'c, 'a> {
         definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
-        out: Option<LocalArrayType>,
+        returned: &[Type],
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;
@@ -224,9 +225,10 @@ impl<'c, 'a> Body<'c, 'a> {
             }
         }
         body.parameters = body.locals.len();
-        body.returned = out;
-        body.out = out.map(|ty| body.new_local("", Type::Local(ty), definition.ast.name.span));
-        let out = body.out;
+        for (position, &ty) in returned.iter().enumerate().filter(|(_, ty)| matches!(ty, Type::Local(_))) {
+            let param = body.new_local("", ty, definition.ast.name.span);
+            body.arrays.push(ReturnedArray { position, param });
+        }
         let param_count = body.locals.len() as u32;
         let mut statements = body.block(&definition.ast.body);
         let own = |id: LocalId| id.index() >= param_count as usize;
@@ -243,10 +245,13 @@ impl<'c, 'a> Body<'c, 'a> {
         if body.failed {
             return Err(Reported);
         }
-        let results = body.results.map(|(types, _)| types).unwrap_or_default();
+        let types = body.results.map(|(types, _)| types).unwrap_or_default();
+        let (arrays, results): (Vec<Type>, Vec<Type>) =
+            types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
+        let returned = (arrays.len() > body.arrays.len()).then_some(types);
+        let arrays = body.arrays;
         let (by_block, by_lane) = (body.by_block, body.by_lane);
         let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
-        let returned = if out.is_none() { body.returned } else { None };
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
         let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
@@ -271,7 +276,7 @@ impl<'c, 'a> Body<'c, 'a> {
             results,
             accumulators: Vec::new(),
             by_ref,
-            out,
+            arrays,
             derivative,
             body: statements,
             named,
@@ -510,15 +515,15 @@ impl<'c, 'a> Body<'c, 'a> {
                 let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);
                 self.error(Code::E0313, span, message, "no value comes out of this call")
             }
+            Operand::Results(_, types) if types.len() == 1 => {
+                self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
+            }
             Operand::Results(_, types) => self.error(
                 Code::E0313,
                 span,
                 format!("this function returns {} values", types.len()),
                 "assign them to as many variables",
             ),
-            Operand::LocalResult(..) => {
-                self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
-            }
             Operand::Tile(elements) => {
                 let kept = self.kept(elements, span)?;
                 let id = kept.result.ok_or(Reported)?;

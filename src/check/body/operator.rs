@@ -183,6 +183,9 @@ impl Body<'_, '_> {
         {
             let order = "vectors have no order: compare a component, `v[0]`, or the length, `wp.length(v)`";
             diagnostic = diagnostic.help(order);
+        } else if matches!((l.ty, r.ty), (Type::Local(_), Type::Scalar(_)) | (Type::Scalar(_), Type::Local(_))) {
+            diagnostic = self.suggest_element(diagnostic, l.ty, at_left, r.ty);
+            diagnostic = self.suggest_element(diagnostic, r.ty, at_right, l.ty);
         } else if l.ty != r.ty {
             diagnostic = diagnostic.help(convert_help(r.ty));
         }

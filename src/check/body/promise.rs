@@ -13,7 +13,7 @@ impl Body<'_, '_> {
     pub fn keep_promise(&mut self, definition: &Definition) {
         let Some(promised) = &definition.ast.returns else { return };
         // In double precision the types are others than those written.
-        if self.c.double || self.returned.is_some() || self.out.is_some() || matches!(promised.kind, ExprKind::None) {
+        if self.c.double || matches!(promised.kind, ExprKind::None) {
             return;
         }
         let (pattern, _) = self.c.within(definition.scope, |c| c.quietly(|c| c.annotation(promised, false)));
@@ -21,6 +21,7 @@ impl Body<'_, '_> {
         let name = &definition.ast.name;
         let shown = self.show(wanted);
         match self.results.clone() {
+            Some((types, _)) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {}
             None => {
                 let diagnostic =
                     Diagnostic::new(Code::E0313, format!("`{}` promises `{shown}` and returns nothing", name.text))
@@ -43,7 +44,7 @@ impl Body<'_, '_> {
             }
             Some((types, at)) => {
                 let [found] = types.as_slice() else { return };
-                if *found == wanted || matches!(found, Type::Local(_)) {
+                if *found == wanted {
                     return;
                 }
                 let diagnostic = Diagnostic::new(

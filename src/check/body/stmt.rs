@@ -2,9 +2,8 @@
 
 use super::known::assigned;
 use crate::check::body::{Binding, Body};
-use crate::check::tree::{Call, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
-use crate::check::types::advice::left_moves;
-use crate::check::types::value::{FunctionName, Operand, Reported, Res, cast_name};
+use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::AtomicOp;
 use crate::source::Span;
@@ -154,13 +153,11 @@ impl Body<'_, '_> {
                 let shown = self.c.sources.text(condition.span).to_string();
                 let operand = self.expr(condition)?;
                 let checked = self.truth(operand, condition.span)?;
-                let message = match message.as_ref().map(|m| &m.kind) {
-                    Some(ast::ExprKind::Str(text)) => text.clone(),
+                let message = match message {
+                    Some(ast::Expr { kind: ast::ExprKind::Str(text), .. }) => text.clone(),
+                    // Nothing is computed for a message: it is said as it is written.
+                    Some(message) => as_written(self.c.sources.text(message.span)),
                     None => shown,
-                    Some(_) => {
-                        let place = message.as_ref().map_or(span, |m| m.span);
-                        return Err(self.computed_message(place));
-                    }
                 };
                 push(StmtKind::Assert { condition: checked, message });
             }
@@ -256,7 +253,7 @@ impl Body<'_, '_> {
             }
             _ => {
                 let value_operand = self.expr(value)?;
-                if self.assign_tile_part(target, &value_operand, span)? {
+                if self.assign_tile_part(target, &value_operand, value.span, span)? {
                     return Ok(());
                 }
                 if self.assign_slice(target, &value_operand, value.span, span, out)? {
@@ -292,15 +289,12 @@ impl Body<'_, '_> {
         let operand = match operand {
             Operand::Value(view) if self.is_local_view(&view) => {
                 let frozen = self.freeze_view(view, out);
-                self.view_depths.insert(name.to_string(), self.depth);
-                self.scope.insert(name.to_string(), Binding::Alias(Operand::Value(frozen)));
+                self.name_view(name, Operand::Value(frozen));
                 return Ok(());
             }
             Operand::Value(_) | Operand::Const(_) => operand,
-            Operand::LocalResult(call, ty) => {
-                let id = self.assigned_local(name, ty, at, value.span)?;
-                self.call_with_local(call, id, span, out);
-                return Ok(());
+            Operand::Results(call, types) if types.len() == 1 => {
+                return self.assign_results(&[(name, at)], call, &types, (value.span, span), out);
             }
             Operand::Results(call, types) if types.len() > 1 => {
                 let items = self.unpack_call(name, call, &types, span, out);
@@ -344,6 +338,9 @@ impl Body<'_, '_> {
             }
             _ => self.materialize(operand, value.span)?,
         };
+        if let Type::Local(_) = expr.ty {
+            return self.assign_array(name, expr, (at, span), out);
+        }
         let id = self.assigned_local(name, expr.ty, at, value.span)?;
         if let Some(constant) = literal {
             self.known.insert(id, constant);
@@ -352,30 +349,13 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// A call of a function that returns a local array: the caller makes the array, the callee fills it.
-    fn call_with_local(&mut self, mut call: Call, id: LocalId, span: Span, out: &mut Vec<Stmt>) {
-        let ty = self.locals[id].ty;
-        out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
-        call.args.push(Expr::new(ExprKind::Local(id), ty, span));
-        out.push(Stmt { kind: StmtKind::Call(call), span });
-    }
-
     pub fn assign_local(&self, id: LocalId, value: Expr, span: Span) -> Stmt {
         let place = self.local_place(id, span);
         Stmt { kind: StmtKind::Assign(place, value), span }
     }
 
-    fn local_operand(&self, id: LocalId, span: Span) -> Operand {
+    pub(super) fn local_operand(&self, id: LocalId, span: Span) -> Operand {
         Operand::Value(Expr::new(ExprKind::Local(id), self.locals[id].ty, span))
-    }
-
-    /// Assigns the results of a call to new variables.
-    fn unpack_call(&mut self, name: &str, call: Call, types: &[Type], span: Span, out: &mut Vec<Stmt>) -> Vec<Operand> {
-        let ids: Vec<LocalId> =
-            types.iter().enumerate().map(|(k, &ty)| self.new_local(&format!("{name}_{k}"), ty, span)).collect();
-        let targets = ids.iter().copied().map(Some).collect();
-        out.push(Stmt { kind: StmtKind::AssignCall { targets, call }, span });
-        ids.into_iter().map(|id| self.local_operand(id, span)).collect()
     }
 
     fn assign_tuple(&mut self, targets: &[ast::Expr], value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
@@ -406,12 +386,7 @@ impl Body<'_, '_> {
                 if types.len() != count {
                     return self.count_mismatch(value.span, types.len(), &names);
                 }
-                let mut ids = Vec::new();
-                for ((name, at), &ty) in names.iter().zip(&types) {
-                    ids.push(Some(self.assigned_local(name, ty, *at, value.span)?));
-                }
-                out.push(Stmt { kind: StmtKind::AssignCall { targets: ids, call }, span });
-                return Ok(());
+                return self.assign_results(&names, call, &types, (value.span, span), out);
             }
             Operand::Tuple(items) => items,
             Operand::Shape(array) => self.extents(&array, value.span),
@@ -441,6 +416,11 @@ impl Body<'_, '_> {
         };
         if items.len() != count {
             return self.count_mismatch(value.span, items.len(), &names);
+        }
+        let is_array =
+            |item: &Operand| matches!(item, Operand::Tile(_) | Operand::Value(Expr { ty: Type::Local(_), .. }));
+        if items.iter().any(is_array) && !self.is_exchange(&names, &items) {
+            return self.assign_arrays(&names, items, (value.span, span));
         }
         let mut assignments = Vec::new();
         for ((name, at), item) in names.iter().zip(items) {
@@ -518,6 +498,7 @@ impl Body<'_, '_> {
             .label(value.span, format!("this is `{found}`"))
             .label(place.span, format!("this is `{wanted}`"));
         diagnostic = self.label_origin(diagnostic, value, value.span);
+        diagnostic = self.suggest_element(diagnostic, value.ty, value.span, place.ty);
         if let ExprKind::And(_) | ExprKind::Or(_) = value.kind {
             // In Python these give one of their operands.
             diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
@@ -627,94 +608,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
-        let (types, kind) = match value {
-            None => (Vec::new(), StmtKind::Return(Vec::new())),
-            Some(value) if matches!(value.kind, ast::ExprKind::None) => (Vec::new(), StmtKind::Return(Vec::new())),
-            // `return f(x)` where `f` returns nothing.
-            Some(value) if self.is_print(value) => {
-                self.expression_statement(value, span, out)?;
-                (Vec::new(), StmtKind::Return(Vec::new()))
-            }
-            Some(value) => match self.expr(value)? {
-                Operand::Results(call, types) if types.is_empty() => {
-                    out.push(Stmt { kind: StmtKind::Call(call), span });
-                    (types, StmtKind::Return(Vec::new()))
-                }
-                Operand::Tuple(items) => {
-                    let mut exprs = Vec::new();
-                    for (n, item) in items.into_iter().enumerate() {
-                        if matches!(item, Operand::Tuple(_)) {
-                            return Err(self.nested_result(value, n));
-                        }
-                        exprs.push(self.materialize(item, value.span)?);
-                    }
-                    (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
-                }
-                Operand::Results(call, types) if types.len() > 1 => (types, StmtKind::ReturnCall(call)),
-                operand => {
-                    // A part of a tile is given as a tile of its own.
-                    let part = if self.is_view(&operand) { self.tile_elements(&operand) } else { None };
-                    let operand = match part {
-                        Some(elements) => Operand::Tile(self.kept(elements, span)?),
-                        None => operand,
-                    };
-                    let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
-                    let expr = match known {
-                        Some(ty) => self.coerce(operand, ty, value.span)?,
-                        None => self.materialize(operand, value.span)?,
-                    };
-                    (vec![expr.ty], StmtKind::Return(vec![expr]))
-                }
-            },
-        };
-        if self.kernel && !types.is_empty() {
-            return Err(self.report(
-                Diagnostic::new(Code::E0312, "kernels do not return values")
-                    .label(span, "returned here")
-                    .help("write the result to an array parameter"),
-            ));
-        }
-        if let (StmtKind::Return(values), [Type::Local(ty)]) = (&kind, types.as_slice())
-            && let [array] = values.as_slice()
-        {
-            return self.return_local(array.clone(), *ty, span, out);
-        }
-        if types.iter().any(|ty| matches!(ty, Type::Local(_))) {
-            return Err(self.report(
-                Diagnostic::new(Code::E0316, "a local array is returned alone or not at all")
-                    .label(span, "returned here among other values")
-                    .help("pass the array in as an argument: the function can fill it"),
-            ));
-        }
-        match &self.results {
-            None => self.results = Some((types, span)),
-            Some((first, place)) if *first != types => {
-                let show = |types: &[Type]| match types {
-                    [] => "nothing".to_string(),
-                    all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
-                };
-                let (old, new, place) = (show(first), show(&types), *place);
-                let mut diagnostic = Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
-                    .label(span, format!("here {new}"))
-                    .label(place, format!("here {old}"))
-                    .note("a function returns the same types everywhere");
-                if let (&[Type::Scalar(a)], &[Type::Scalar(b)]) = (first.as_slice(), types.as_slice()) {
-                    let (at, to) = if left_moves(a, b) { (place, b) } else { (span, a) };
-                    let text = self.c.sources.text(at);
-                    let value = text.strip_prefix("return").unwrap_or(text).trim();
-                    diagnostic = diagnostic.help(format!("convert it: `return {}({value})`", cast_name(to)));
-                }
-                return Err(self.report(diagnostic));
-            }
-            Some(_) => {}
-        }
-        out.push(Stmt { kind, span });
-        Ok(())
-    }
-
     /// Whether an expression is a call of `print` or `printf`, under whatever name.
-    fn is_print(&mut self, expr: &ast::Expr) -> bool {
+    pub(super) fn is_print(&mut self, expr: &ast::Expr) -> bool {
         let ast::ExprKind::Call { callee, .. } = &expr.kind else { return false };
         let is_name = match &callee.kind {
             ast::ExprKind::Name(name) => match self.scope.get(name) {
@@ -729,7 +624,7 @@ impl Body<'_, '_> {
         is_name && is_builtin(self.expr(callee))
     }
 
-    fn expression_statement(&mut self, expr: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+    pub(super) fn expression_statement(&mut self, expr: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         if matches!(expr.kind, ast::ExprKind::Str(_)) {
             return Ok(());
         }
@@ -746,12 +641,10 @@ impl Body<'_, '_> {
         let operand = self.expr(expr);
         self.dropped = None;
         let kind = match operand? {
-            Operand::Results(call, _) => StmtKind::Call(call),
-            Operand::LocalResult(call, ty) => {
-                let id = self.new_local("", ty, span);
-                self.call_with_local(call, id, span, out);
-                return Ok(());
+            Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
+                return self.results_of(call, &types, span).map(|_| ());
             }
+            Operand::Results(call, _) => StmtKind::Call(call),
             Operand::Value(Expr { kind: ExprKind::Call(call), .. }) => StmtKind::Call(call),
             Operand::Value(value) => StmtKind::Expr(value),
             // Functions of elements may have effects.
@@ -780,6 +673,19 @@ impl Body<'_, '_> {
             }
         }
     }
+}
+
+/// A computed message of `assert`, as the source has it; of one f-string what is between the quotes.
+fn as_written(text: &str) -> String {
+    let inner = |text: &str| {
+        let quoted = text.strip_prefix(['f', 'F'])?;
+        let quotes = ["\"\"\"", "\'\'\'", "\"", "\'"];
+        quotes.iter().find_map(|quote| {
+            let inner = quoted.strip_prefix(quote)?.strip_suffix(quote)?;
+            (!inner.contains(quote)).then(|| inner.to_string())
+        })
+    };
+    inner(text).unwrap_or_else(|| text.to_string())
 }
 
 /// An element of an array, or of a row of one, that has so many dimensions: `x[i]` with one is `x[i, j]`.

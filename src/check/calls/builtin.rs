@@ -383,6 +383,7 @@ impl Body<'_, '_> {
                     format!("`{name}` on an array of `{wanted}` takes `{wanted}`, not `{found}`"),
                 )
                 .label(given.span, format!("this is `{found}`"));
+                diagnostic = self.suggest_element(diagnostic, value.ty, given.span, element);
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
                     diagnostic = self.suggest_cast(diagnostic, given.span, to, "it", Applicability::Machine);
                 }
@@ -544,15 +545,6 @@ impl Body<'_, '_> {
             }
         }
         Ok(self.print_of(pieces, "\n", &mut lets, &mut values))
-    }
-
-    /// Refuses a message of `assert` that is not one text.
-    pub fn computed_message(&mut self, place: Span) -> Reported {
-        self.report(
-            Diagnostic::new(Code::E0308, "the message of `assert` is a string literal")
-                .label(place, "computed when the program runs")
-                .help("write what does not change, `\"i is out of range\"`; `wp.printf` before it writes numbers"),
-        )
     }
 
     fn prints_too_much(&mut self, name: &str, span: Span) -> Res<StmtKind> {

@@ -341,21 +341,18 @@ impl Body<'_, '_> {
         let function = &self.c.functions[callee];
         self.by_block |= function.by_block;
         self.by_lane |= function.by_lane;
-        let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
+        let returned = function.returned();
         let call = Call { callee, args: values, by_ref, test, span };
-        if let Some(array @ Type::Local(LocalArrayType { block: true, .. })) = out {
-            return self.tile_of_call(call, array, span);
-        }
-        if let Some(array) = out {
-            return Ok(Operand::LocalResult(call, array));
-        }
-        Ok(match results.as_slice() {
-            [ty] => {
+        Ok(match returned.as_slice() {
+            [ty] if !matches!(ty, Type::Local(_)) => {
                 let result = Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span);
                 Operand::Value(self.wrap(lost, result))
             }
             _ if !lost.is_empty() => return Err(self.unkept(&definition, &signature, span)),
-            _ => Operand::Results(call, results),
+            types if types.iter().any(|ty| matches!(ty, Type::Local(LocalArrayType { block: true, .. }))) => {
+                self.results_of(call, types, span)?
+            }
+            _ => Operand::Results(call, returned),
         })
     }
 

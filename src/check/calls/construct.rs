@@ -126,12 +126,10 @@ impl Body<'_, '_> {
             Type::Array(_) if scalar == Scalar::Bool => Ok(Operand::Value(self.truth(Operand::Value(value), span)?)),
             ty => {
                 let shown = self.show(ty);
-                self.error(
-                    Code::E0301,
-                    given[0].span,
-                    format!("`{shown}` cannot become `{}`", scalar.name()),
-                    format!("this is `{shown}`"),
-                )
+                let message = format!("`{shown}` cannot become `{}`", scalar.name());
+                let diagnostic =
+                    Diagnostic::new(Code::E0301, message).label(given[0].span, format!("this is `{shown}`"));
+                Err(self.report(self.suggest_element(diagnostic, ty, given[0].span, scalar.into())))
             }
         }
     }

@@ -17,8 +17,9 @@ impl Body<'_, '_> {
     pub fn gradient_of(&mut self, primal: FnId, args: Vec<Expr>, span: Span) -> Res<Operand> {
         let function = &self.c.functions[primal];
         let (name, results) = (function.source_name.clone(), function.results.clone());
-        if results.is_empty() {
-            let what = if function.out.is_some() { "an array" } else { "nothing" };
+        let array = !function.arrays.is_empty();
+        if results.is_empty() || array {
+            let what = if array { "an array" } else { "nothing" };
             return self.error(
                 Code::E0625,
                 span,
@@ -171,7 +172,7 @@ impl Checker<'_> {
             results,
             accumulators: Vec::new(),
             by_ref: Vec::new(),
-            out: None,
+            arrays: Vec::new(),
             derivative: Derivative::Body,
             body: Vec::new(),
             named: Default::default(),

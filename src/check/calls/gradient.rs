@@ -470,7 +470,7 @@ impl<'a> Body<'_, 'a> {
             results: Vec::new(),
             accumulators,
             by_ref: Vec::new(),
-            out: None,
+            arrays: Vec::new(),
             derivative: Derivative::Body,
             body: statements,
             named,

@@ -116,7 +116,7 @@ impl Checker<'_> {
             results,
             accumulators: Vec::new(),
             by_ref: Vec::new(),
-            out: None,
+            arrays: Vec::new(),
             derivative: Derivative::Body,
             body: Vec::new(),
             named: Default::default(),

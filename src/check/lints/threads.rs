@@ -56,7 +56,7 @@ impl Threads {
             ExprKind::Local(id) => self.locals[*id],
             // Old values differ by the order of the threads; memory of a thread is its own.
             ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => Coordinates::ALL,
-            ExprKind::Load { array, .. } if matches!(array.ty, Type::Local(_)) => Coordinates::ALL,
+            ExprKind::Load { array, .. } if is_of_thread(array.ty) => Coordinates::ALL,
             _ => {
                 let mut mask = Coordinates::NONE;
                 visit::children(expr, &mut |child| mask |= self.mask(child));
@@ -72,7 +72,10 @@ impl Threads {
             ExprKind::Let { local, value, .. } => assigned.push((*local, self.mask(value))),
             ExprKind::Call(call) => {
                 let mask = call.args.iter().fold(Coordinates::NONE, |mask, arg| mask | self.mask(arg));
-                assigned.extend(visit::by_ref_locals(call).map(|local| (local, mask)));
+                assigned.extend(visit::by_ref_locals(call).chain(tiles_of(call)).map(|local| (local, mask)));
+            }
+            ExprKind::Atomic { place, .. } | ExprKind::AtomicCas { place, .. } => {
+                assigned.extend(tile_of(place).map(|local| (local, Coordinates::ALL)));
             }
             _ => {}
         });
@@ -83,7 +86,7 @@ impl Threads {
 
     fn call(&mut self, call: &Call, targets: &[Option<LocalId>], control: Coordinates) {
         let mask = call.args.iter().fold(control, |mask, arg| mask | self.mask(arg));
-        for local in targets.iter().copied().flatten().chain(visit::by_ref_locals(call)) {
+        for local in targets.iter().copied().flatten().chain(visit::by_ref_locals(call)).chain(tiles_of(call)) {
             self.grow(local, mask);
         }
     }
@@ -102,6 +105,14 @@ impl Threads {
                         let mask = self.mask(value) | steps | now;
                         self.grow(id, mask);
                     }
+                    // A tile has what its elements are set to, wherever that is.
+                    if let (Root::Element { index, .. }, Some(tile)) = (&place.root, tile_of(place)) {
+                        let mask = index.iter().fold(self.mask(value) | now, |mask, index| mask | self.mask(index));
+                        self.grow(tile, mask);
+                    }
+                }
+                StmtKind::AtomicUpdate { place, .. } => {
+                    tile_of(place).into_iter().for_each(|tile| self.grow(tile, Coordinates::ALL));
                 }
                 StmtKind::AssignMany(pairs) => {
                     for (id, value) in pairs {
@@ -145,6 +156,32 @@ impl Threads {
         }
         control.nested = outer;
     }
+}
+
+/// Whether the elements of an array are those of one thread, and not of a block.
+fn is_of_thread(ty: Type) -> bool {
+    matches!(ty, Type::Local(array) if !array.block)
+}
+
+/// The tile of which a place is an element.
+fn tile_of(place: &Place) -> Option<LocalId> {
+    match &place.root {
+        Root::Element { array, .. } => tile(array),
+        _ => None,
+    }
+}
+
+fn tile(array: &Expr) -> Option<LocalId> {
+    match (&array.kind, array.ty) {
+        (ExprKind::Local(id), Type::Local(array)) if array.block => Some(*id),
+        (ExprKind::View { array, .. }, _) => tile(array),
+        _ => None,
+    }
+}
+
+/// The tiles that a call gets: it may change them.
+fn tiles_of(call: &Call) -> impl Iterator<Item = LocalId> + '_ {
+    call.args.iter().filter_map(tile)
 }
 
 /// Which coordinates decide whether a statement is reached.

@@ -103,13 +103,18 @@ impl Body<'_, '_> {
         }))
     }
 
-    /// A required argument that is a tile in a variable, or a part of one.
-    pub(super) fn tile_place(&mut self, args: &Arguments, param: &str) -> Res<Expr> {
+    /// A required argument that is changed: a tile in a variable, a part of one, or another view.
+    pub(super) fn changed(&mut self, args: &Arguments, param: &str) -> Res<Operand> {
         let elements = self.tile_argument(args, param)?;
+        if elements.repeats {
+            let message = format!("`{}` changes `{param}`, which has elements several times", args.name);
+            return self.error(Code::E0407, elements.span, message, "repeated by `wp.tile_broadcast`");
+        }
         match args.get(param).map(|given| &given.operand) {
             Some(Operand::Value(place)) if matches!(place.kind, ExprKind::Local(_) | ExprKind::View { .. }) => {
-                Ok(place.clone())
+                Ok(Operand::Value(place.clone()))
             }
+            _ if elements.is_view => Ok(Operand::Tile(elements)),
             _ => self.error(
                 Code::E0407,
                 elements.span,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::elements::{Elements, set, tile_type};
 use crate::check::body::{Binding, Body};
-use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt};
 use crate::check::types::value::{Operand, Res, cast_to};
 use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
@@ -61,6 +61,87 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Whether `a, b = b, a` gives variables of one type to each other: then no element moves. Views would show others.
+    pub fn is_exchange(&self, names: &[(&str, Span)], items: &[Operand]) -> bool {
+        let target = |name: &str| match self.scope.get(name) {
+            Some(Binding::Local(id)) => Some(*id),
+            _ => None,
+        };
+        let source = |item: &Operand| match item {
+            Operand::Value(Expr { kind: ExprKind::Local(id), .. }) => Some(*id),
+            _ => None,
+        };
+        let targets: Option<Vec<LocalId>> = names.iter().map(|(name, _)| target(name)).collect();
+        let sources: Option<Vec<LocalId>> = items.iter().map(source).collect();
+        let (Some(mut targets), Some(mut sources)) = (targets, sources) else { return false };
+        let same = targets.iter().zip(&sources).all(|(to, from)| self.locals[*to].ty == self.locals[*from].ty);
+        let viewed = targets.iter().any(|&id| !self.views_of(id).is_empty());
+        targets.sort();
+        sources.sort();
+        targets.dedup();
+        same && !viewed && targets == sources
+    }
+
+    /// `a, b = array, value`, with tiles or local arrays among what is assigned: all values are computed before the first name gets its own.
+    pub fn assign_arrays(
+        &mut self,
+        names: &[(&str, Span)],
+        items: Vec<Operand>,
+        (value, span): (Span, Span),
+    ) -> Res<()> {
+        let targets = names.iter().filter_map(|(name, _)| match self.scope.get(*name) {
+            Some(Binding::Local(id)) => Some(*id),
+            _ => None,
+        });
+        let targets: Vec<LocalId> = targets.collect();
+        let mut values = Vec::new();
+        for item in items {
+            values.push(match self.tile_elements(&item) {
+                Some(elements) if elements.is_view && !targets.iter().any(|&id| elements.reads(id)) => match item {
+                    Operand::Value(view) => Operand::Value(self.frozen_view(view)),
+                    view => view,
+                },
+                Some(elements) if self.unnamed(&item).is_none() => Operand::Tile(self.kept(elements, value)?),
+                Some(_) => item,
+                None => {
+                    let item = self.materialize(item, value)?;
+                    let mut before = Vec::new();
+                    let item = match item.ty {
+                        Type::Local(_) if self.is_local_view(&item) => self.freeze_view(item, &mut before),
+                        Type::Local(_) => self.copied_array(item, span, &mut before),
+                        _ => self.hidden(item),
+                    };
+                    self.pending.append(&mut before);
+                    Operand::Value(item)
+                }
+            });
+        }
+        for (&(name, at), item) in names.iter().zip(values) {
+            if self.is_view(&item) {
+                self.name_view(name, item);
+            } else if self.is_tile(&item) {
+                self.assign_tile(name, at, &item, value, span)?;
+            } else {
+                let item = self.materialize(item, value)?;
+                let mut assigned = Vec::new();
+                if let Type::Local(_) = item.ty {
+                    self.assign_array(name, item, (at, span), &mut assigned)?;
+                } else {
+                    let id = self.assigned_local(name, item.ty, at, value)?;
+                    assigned.push(self.assign_local(id, item, span));
+                }
+                self.pending.append(&mut assigned);
+            }
+        }
+        Ok(())
+    }
+
+    /// A name for a part of a local array, whose indices are variables.
+    pub fn name_view(&mut self, name: &str, view: Operand) {
+        self.view_depths.insert(name.to_string(), self.depth);
+        self.scope.insert(name.to_string(), Binding::Alias(view));
+    }
+
     /// Refuses a new value for a view that was named outside of this branch or loop: the name would stand for the view on one
     /// way, and for another tile on the other.
     fn same_in_all_ways(&mut self, name: &str, span: Span) -> Res<()> {
@@ -86,6 +167,16 @@ impl Body<'_, '_> {
 
     /// Refuses a new value for a variable that a view names: the view is of the old one.
     fn no_view_of(&mut self, id: LocalId, name: &str, span: Span) -> Res<()> {
+        let Some(view) = self.views_of(id).first().map(|view| view.to_string()) else { return Ok(()) };
+        Err(self.report(
+            Diagnostic::new(Code::E0302, format!("`{name}` gets a new value while `{view}` is a view of it"))
+                .label(span, "the view would show the new elements")
+                .help("use another name for the new tile"),
+        ))
+    }
+
+    /// The names of the views of a variable.
+    fn views_of(&self, id: LocalId) -> Vec<&String> {
         let views = |operand: &Operand| match operand {
             Operand::Tile(elements) => elements.reads(id),
             Operand::Value(view) => {
@@ -102,17 +193,15 @@ impl Body<'_, '_> {
             .map(|(name, _)| name)
             .collect();
         names.sort();
-        let Some(view) = names.first().map(|view| view.to_string()) else { return Ok(()) };
-        Err(self.report(
-            Diagnostic::new(Code::E0302, format!("`{name}` gets a new value while `{view}` is a view of it"))
-                .label(span, "the view would show the new elements")
-                .help("use another name for the new tile"),
-        ))
+        names
     }
 
     /// `target = tile`, where the target is a part of a tile; false for every other target.
-    pub fn assign_tile_part(&mut self, target: &ast::Expr, value: &Operand, span: Span) -> Res<bool> {
+    pub fn assign_tile_part(&mut self, target: &ast::Expr, value: &Operand, at: Span, span: Span) -> Res<bool> {
         let Some(place) = self.tile_target(target)? else { return Ok(false) };
+        if !self.is_tile(value) {
+            return Err(self.number_for_tile(&place, value, at, target.span));
+        }
         self.assign_place(place, value.clone(), span)?;
         Ok(true)
     }
@@ -201,13 +290,20 @@ impl Body<'_, '_> {
         Ok(self.is_tile(&operand).then_some(operand))
     }
 
-    /// What a function gives that returns a tile: it fills a variable of the caller's.
-    pub fn tile_of_call(&mut self, mut call: Call, ty: Type, span: Span) -> Res<Operand> {
-        let id = self.new_local("", ty, span);
-        call.args.push(Expr::new(ExprKind::Local(id), ty, span));
-        self.filled.insert(id, id);
-        self.pending.push(Stmt { kind: StmtKind::Call(call), span });
-        self.result(id, span).map(Operand::Tile)
+    /// What a call gives, computed before the current statement: a value, or a tuple of several.
+    pub fn results_of(&mut self, call: Call, types: &[Type], span: Span) -> Res<Operand> {
+        let ids: Vec<LocalId> = types.iter().map(|&ty| self.new_local("", ty, span)).collect();
+        let mut stmts = Vec::new();
+        self.call_into(call, &ids, span, &mut stmts);
+        self.pending.append(&mut stmts);
+        let mut results = Vec::new();
+        for (&id, &ty) in ids.iter().zip(types) {
+            results.push(match ty {
+                Type::Local(LocalArrayType { block: true, .. }) => Operand::Tile(self.result(id, span)?),
+                _ => Operand::Value(Expr::new(ExprKind::Local(id), ty, span)),
+            });
+        }
+        Ok(if results.len() == 1 { results.remove(0) } else { Operand::Tuple(results) })
     }
 
     /// Whether an operand is a part of a variable, which is assigned as another name for it.

@@ -35,7 +35,7 @@ impl Body<'_, '_> {
             let message = format!("`{name}` takes two dimensions or more, not {}", shape_text(&tile.ty));
             return self.error(Code::E0319, tile.span, message, "give it a first dimension of 1");
         }
-        let place = self.changed(&args, "inout", &tile)?;
+        let place = self.changed(&args, "inout")?;
         let n = extents[extents.len() - 1];
         let lines = [extents.iter().product::<u32>() / n, n];
         let mut tiles = Vec::new();

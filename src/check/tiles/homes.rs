@@ -68,7 +68,7 @@ impl Home<'_> {
         match &stmt.kind {
             StmtKind::For { variable, .. } => self.filled.get(variable) == Some(&self.id),
             // By a call, or by each thread of a block an element.
-            StmtKind::Call(_) => self.filled.get(&self.id) == Some(&self.id),
+            StmtKind::Call(_) | StmtKind::AssignCall { .. } => self.filled.get(&self.id) == Some(&self.id),
             StmtKind::Assign(Place { root: Root::Element { array, .. }, .. }, _) => {
                 matches!(array.kind, ExprKind::Local(id) if id == self.id)
                     && self.filled.get(&self.id) == Some(&self.id)

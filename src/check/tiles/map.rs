@@ -291,14 +291,14 @@ impl Body<'_, '_> {
     /// `dest = alpha * src + dest`
     pub(super) fn tile_axpy(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_axpy", &["alpha", "src", "dest"], 3, given, span)?;
-        let (source, place) = (self.tile_argument(&args, "src")?, self.tile_place(&args, "dest")?);
+        let (source, place) = (self.tile_argument(&args, "src")?, self.changed(&args, "dest")?);
         let dest = self.tile_argument(&args, "dest")?;
         let Some(alpha) = args.get("alpha") else { return Err(Reported) };
         let spans = (span, alpha.span, source.span);
         let at = dest.span;
         let scaled = self.tile_binary(BinaryOp::Mul, alpha.operand.clone(), Operand::Tile(source), spans)?;
         let sum = self.tile_binary(BinaryOp::Add, scaled, Operand::Tile(dest), (span, span, at))?;
-        self.assign_part(place, sum, span)?;
+        self.assign_place(place, sum, span)?;
         Ok(Operand::Tuple(Vec::new()))
     }
 

@@ -31,7 +31,7 @@ impl Body<'_, '_> {
         let args = self.arguments_of("tile_matmul", params, if in_place { 3 } else { 2 }, given, span)?;
         let (a, b) = (self.tile_argument(&args, "a")?, self.tile_argument(&args, "b")?);
         let (out, place) = match in_place {
-            true => (Some(self.tile_argument(&args, "out")?), Some(self.tile_place(&args, "out")?)),
+            true => (Some(self.tile_argument(&args, "out")?), Some(self.changed(&args, "out")?)),
             false => (None, None),
         };
         let scalar = self.float_of(out.as_ref().unwrap_or(&a))?;
@@ -70,7 +70,7 @@ impl Body<'_, '_> {
         };
         let old = out.map(|out| (out, beta));
         let sum = self.scaled(product, alpha, old, scalar, span)?;
-        self.assign_part(place, Operand::Tile(sum), span)?;
+        self.assign_place(place, Operand::Tile(sum), span)?;
         Ok(Operand::Tuple(Vec::new()))
     }
 

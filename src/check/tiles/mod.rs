@@ -35,8 +35,10 @@
 //! | `warp` | what threads of a warp tell each other |
 //! | `stack` | stacks of a block |
 //! | `assign` | variables of tiles |
+//! | `advice` | what is said where a number stands for a tile, or a tile for a number |
 //! | `homes` | where the arrays of variables stand |
 
+mod advice;
 mod arguments;
 mod assign;
 mod construct;

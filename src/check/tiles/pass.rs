@@ -6,7 +6,7 @@ use super::elements::{Elements, variable};
 use super::lanes::constant_index;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
-use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, Stmt, StmtKind};
+use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, StmtKind};
 use crate::check::types::value::{Number, Operand, Reported, Res};
 use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
@@ -33,10 +33,7 @@ impl Body<'_, '_> {
             let operand = match std::mem::replace(&mut arg.operand, Operand::Tuple(Vec::new())) {
                 // Its indices are evaluated once.
                 Operand::Value(view) if self.is_local_view(&view) && self.is_tile(&Operand::Value(view.clone())) => {
-                    let mut before = Vec::new();
-                    let view = self.freeze_view(view, &mut before);
-                    self.pending.append(&mut before);
-                    Operand::Value(view)
+                    Operand::Value(self.frozen_view(view))
                 }
                 other => other,
             };
@@ -57,11 +54,9 @@ impl Body<'_, '_> {
     /// What a call gives that got copies: what it changed of them is changed in the views.
     pub(in crate::check) fn take_back(&mut self, result: Operand, lent: Vec<Lent>, span: Span) -> Res<Operand> {
         let call = match &result {
-            Operand::Value(Expr { kind: ExprKind::Call(call), .. })
-            | Operand::Results(call, _)
-            | Operand::LocalResult(call, _) => Some(call.clone()),
+            Operand::Value(Expr { kind: ExprKind::Call(call), .. }) | Operand::Results(call, _) => Some(call.clone()),
             _ => self.pending.last().and_then(|stmt| match &stmt.kind {
-                StmtKind::Call(call) => Some(call.clone()),
+                StmtKind::Call(call) | StmtKind::AssignCall { call, .. } => Some(call.clone()),
                 _ => None,
             }),
         };
@@ -109,20 +104,7 @@ impl Body<'_, '_> {
         }
         let result = match result {
             Operand::Value(value) => Operand::Value(self.hidden(value)),
-            Operand::Results(call, types) if types.is_empty() => {
-                self.pending.push(Stmt { kind: StmtKind::Call(call), span });
-                Operand::Tuple(Vec::new())
-            }
-            Operand::Results(call, types) => {
-                let ids: Vec<LocalId> = types.iter().map(|&ty| self.new_local("", ty, span)).collect();
-                let targets = ids.iter().copied().map(Some).collect();
-                self.pending.push(Stmt { kind: StmtKind::AssignCall { targets, call }, span });
-                Operand::Tuple(ids.iter().zip(types).map(|(&id, ty)| Operand::Value(variable(id, ty, span))).collect())
-            }
-            Operand::LocalResult(..) => {
-                let message = "a function that returns a local array changes a view of a tile";
-                return self.error(Code::E0407, span, message, "copy the view to a variable first");
-            }
+            Operand::Results(call, types) => self.results_of(call, &types, span)?,
             other => other,
         };
         for Lent { copy, view } in lent {

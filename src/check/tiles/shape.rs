@@ -180,7 +180,7 @@ impl Body<'_, '_> {
 
     pub(super) fn tile_assign(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_assign", &["dst", "src", "offset"], 2, given, span)?;
-        let place = self.tile_place(&args, "dst")?;
+        let place = self.changed(&args, "dst")?;
         let (dst, src) = (self.tile_argument(&args, "dst")?, self.tile_argument(&args, "src")?);
         let (whole, part) = (dst.ty.extents().to_vec(), src.ty.extents().to_vec());
         if whole.len() != part.len() {
@@ -190,7 +190,7 @@ impl Body<'_, '_> {
         let zero = Given { name: None, operand: Operand::Tuple(zeros(whole.len())), span };
         let offset = self.part_offset(args.get("offset").unwrap_or(&zero), &whole, &part, span)?;
         if whole == part {
-            self.assign_part(place, Operand::Tile(src), span)?;
+            self.assign_place(place, Operand::Tile(src), span)?;
             return Ok(Operand::Tuple(Vec::new()));
         }
         // As a view, whose elements are written one by one.

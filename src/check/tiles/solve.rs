@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Arguments, shape_text};
+use super::arguments::shape_text;
 use super::elements::{Elements, arithmetic, compare};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
@@ -60,15 +60,6 @@ impl Body<'_, '_> {
         self.kept(tile.clone(), span)?.result.ok_or(Reported)
     }
 
-    /// A place that an argument names, to be changed.
-    pub(super) fn changed(&mut self, args: &Arguments, param: &str, tile: &Elements) -> Res<Operand> {
-        match args.get(param).map(|given| &given.operand) {
-            Some(Operand::Tile(view)) if view.is_view => Ok(Operand::Tile(view.clone())),
-            _ if tile.is_view => Ok(Operand::Tile(tile.clone())),
-            _ => self.tile_place(args, param).map(Operand::Value),
-        }
-    }
-
     /// Sorts `keys` upward, and `values` with them; equal keys stay in order.
     pub(super) fn tile_sort(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_sort", &["keys", "values"], 2, given, span)?;
@@ -82,7 +73,7 @@ impl Body<'_, '_> {
             let shown = self.show(keys.element());
             return self.error(Code::E0401, keys.span, "keys are numbers", format!("a tile of `{shown}`"));
         }
-        let (to_keys, to_values) = (self.changed(&args, "keys", &keys)?, self.changed(&args, "values", &values)?);
+        let (to_keys, to_values) = (self.changed(&args, "keys")?, self.changed(&args, "values")?);
         let mut tiles = vec![self.copied(&keys, span)?, self.copied(&values, span)?];
         for tile in [&keys, &values] {
             let (id, _) = self.scratch(tile.ty.element, tile.ty.extents(), span);
@@ -136,7 +127,7 @@ impl Body<'_, '_> {
         let a = self.tile_argument(&args, "A")?;
         let n = self.square(name, &a)?;
         let triangle = self.triangle_argument(args.get("fill_mode"))?;
-        let place = if in_place { Some(self.changed(&args, "A", &a)?) } else { None };
+        let place = if in_place { Some(self.changed(&args, "A")?) } else { None };
         let element = a.ty.element;
         let a = if triangle == Triangle::Upper { self.transposed(a, span) } else { a };
         let a = self.copied(&a, span)?;
@@ -176,7 +167,7 @@ impl Body<'_, '_> {
             let message = format!("`{name}` takes one type, not `{a}` and `{b}`");
             return self.error(Code::E0401, right.span, message, format!("a tile of `{b}`"));
         }
-        let place = if in_place { Some(self.changed(&args, "y", &right)?) } else { None };
+        let place = if in_place { Some(self.changed(&args, "y")?) } else { None };
         let shape = right.ty.extents().to_vec();
         let lone = shape.len() == 1;
         let right = match lone {

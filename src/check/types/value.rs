@@ -26,12 +26,10 @@ pub enum Operand {
     Tuple(Vec<Operand>),
     /// A dict of Python, where Python computes.
     Dict(Rc<crate::check::body::python_value::Dict>),
-    /// A call with no result or with several.
+    /// A call with no result, with several, or with a local array: the arrays it fills are still to be added to its arguments.
     Results(Call, Vec<Type>),
     /// A stack of a block of threads.
     Stack(crate::check::tiles::Stack),
-    /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.
-    LocalResult(Call, Type),
     /// A tile that is not kept anywhere yet.
     Tile(crate::check::tiles::Elements),
     /// `slice(0, 4)`

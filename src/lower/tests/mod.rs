@@ -73,7 +73,7 @@ impl Fun {
                 results: results.to_vec(),
                 accumulators: Vec::new(),
                 by_ref: Vec::new(),
-                out: None,
+                arrays: Vec::new(),
                 derivative: Default::default(),
                 body: Vec::new(),
                 span: at(),

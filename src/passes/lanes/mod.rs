@@ -16,9 +16,11 @@
 //! - An update of an element is done by each thread as a whole ([`updates`]).
 //! - What a later loop needs of an earlier one is kept in an array with an element for each thread, but for indices, which
 //!   are computed again.
+//! - The block's part of a thread's coordinate is the same for all ([`coordinate`]).
 //!
 //! Tile operations stand between two [`Check::Together`]: nothing in them differs, and they stand under no condition that does.
 
+mod coordinate;
 mod form;
 mod run;
 mod split;
@@ -305,6 +307,7 @@ impl Seeds {
         }
         let entry = function.entry;
         function.blocks[entry].insts.splice(0..0, firsts);
+        coordinate::divide(function, &mut seeds, lanes);
         seeds
     }
 

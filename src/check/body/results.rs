@@ -1,0 +1,174 @@
+//! Results of functions: what is returned, and where a caller puts it.
+
+use crate::check::body::{Binding, Body};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
+use crate::check::types::advice::left_moves;
+use crate::check::types::value::{Operand, Res, cast_name};
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::Type;
+
+impl Body<'_, '_> {
+    pub(super) fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let (types, kind) = match value {
+            None => (Vec::new(), StmtKind::Return(Vec::new())),
+            Some(value) if matches!(value.kind, ast::ExprKind::None) => (Vec::new(), StmtKind::Return(Vec::new())),
+            // `return f(x)` where `f` returns nothing.
+            Some(value) if self.is_print(value) => {
+                self.expression_statement(value, span, out)?;
+                (Vec::new(), StmtKind::Return(Vec::new()))
+            }
+            Some(value) => match self.returned(value, span)? {
+                Operand::Results(call, types) if types.is_empty() => {
+                    out.push(Stmt { kind: StmtKind::Call(call), span });
+                    (types, StmtKind::Return(Vec::new()))
+                }
+                Operand::Tuple(items) => {
+                    let mut exprs = Vec::new();
+                    for (n, item) in items.into_iter().enumerate() {
+                        if matches!(item, Operand::Tuple(_)) {
+                            return Err(self.nested_result(value, n));
+                        }
+                        exprs.push(self.returned_value(item, None, value.span)?);
+                    }
+                    (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
+                }
+                Operand::Results(call, types) => (types, StmtKind::ReturnCall(call)),
+                operand => {
+                    let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
+                    let expr = self.returned_value(operand, known, value.span)?;
+                    (vec![expr.ty], StmtKind::Return(vec![expr]))
+                }
+            },
+        };
+        if self.kernel && !types.is_empty() {
+            return Err(self.report(
+                Diagnostic::new(Code::E0312, "kernels do not return values")
+                    .label(span, "returned here")
+                    .help("write the result to an array parameter"),
+            ));
+        }
+        match &self.results {
+            None => self.results = Some((types, span)),
+            Some((first, place)) if *first != types => {
+                let show = |types: &[Type]| match types {
+                    [] => "nothing".to_string(),
+                    all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
+                };
+                let (old, new, place) = (show(first), show(&types), *place);
+                let mut diagnostic = Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
+                    .label(span, format!("here {new}"))
+                    .label(place, format!("here {old}"))
+                    .note("a function returns the same types everywhere");
+                if let (&[Type::Scalar(a)], &[Type::Scalar(b)]) = (first.as_slice(), types.as_slice()) {
+                    let (at, to) = if left_moves(a, b) { (place, b) } else { (span, a) };
+                    let text = self.c.sources.text(at);
+                    let value = text.strip_prefix("return").unwrap_or(text).trim();
+                    diagnostic = diagnostic.help(format!("convert it: `return {}({value})`", cast_name(to)));
+                }
+                return Err(self.report(diagnostic));
+            }
+            Some(_) => {}
+        }
+        let kind = match kind {
+            StmtKind::Return(values) => StmtKind::Return(self.return_arrays(values, span, out)?),
+            kind => kind,
+        };
+        out.push(Stmt { kind, span });
+        Ok(())
+    }
+
+    /// What is returned. Local arrays that come of a call are in variables first, as their elements go on to the caller's.
+    fn returned(&mut self, value: &ast::Expr, span: Span) -> Res<Operand> {
+        match self.expr(value)? {
+            Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
+                self.results_of(call, &types, span)
+            }
+            operand => Ok(operand),
+        }
+    }
+
+    /// One value of those that are returned.
+    fn returned_value(&mut self, operand: Operand, known: Option<Type>, span: Span) -> Res<Expr> {
+        // A part of a tile is given as a tile of its own.
+        let part = if self.is_view(&operand) { self.tile_elements(&operand) } else { None };
+        let operand = match part {
+            Some(elements) => Operand::Tile(self.kept(elements, span)?),
+            None => operand,
+        };
+        match known {
+            Some(ty) => self.coerce(operand, ty, span),
+            None => self.materialize(operand, span),
+        }
+    }
+
+    /// A call whose results go to these variables, one for each. Local arrays are made here and filled by the callee, so
+    /// theirs are no arguments of the call.
+    pub fn call_into(&mut self, mut call: Call, ids: &[LocalId], span: Span, out: &mut Vec<Stmt>) {
+        let mut targets = Vec::new();
+        for &id in ids {
+            let ty = self.locals[id].ty;
+            let Type::Local(array) = ty else {
+                targets.push(Some(id));
+                continue;
+            };
+            if array.block {
+                // Where the array of a tile stands is decided later.
+                self.filled.insert(id, id);
+            } else {
+                out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
+            }
+            call.args.push(Expr::new(ExprKind::Local(id), ty, span));
+        }
+        let kind = if targets.is_empty() { StmtKind::Call(call) } else { StmtKind::AssignCall { targets, call } };
+        out.push(Stmt { kind, span });
+    }
+
+    /// `x, y = f()`, where none of the results is a tile.
+    pub(super) fn assign_results(
+        &mut self,
+        names: &[(&str, Span)],
+        call: Call,
+        types: &[Type],
+        (value, span): (Span, Span),
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let (mut ids, mut behind) = (Vec::new(), Vec::new());
+        for (&(name, at), &ty) in names.iter().zip(types) {
+            let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
+            // The call may read the array that the name stands for.
+            if known && matches!(ty, Type::Local(_)) {
+                let made = self.new_local("", ty, value);
+                behind.push((name, at, Expr::new(ExprKind::Local(made), ty, value)));
+                ids.push(made);
+            } else {
+                let id = self.assigned_local(name, ty, at, value)?;
+                if self.depth == 0 && matches!(ty, Type::Local(_)) {
+                    self.own_arrays.insert(id);
+                }
+                ids.push(id);
+            }
+        }
+        self.call_into(call, &ids, span, out);
+        for (name, at, array) in behind {
+            self.assign_array(name, array, (at, span), out)?;
+        }
+        Ok(())
+    }
+
+    /// Assigns the results of a call to new variables.
+    pub(super) fn unpack_call(
+        &mut self,
+        name: &str,
+        call: Call,
+        types: &[Type],
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<Operand> {
+        let ids: Vec<LocalId> =
+            types.iter().enumerate().map(|(k, &ty)| self.new_local(&format!("{name}_{k}"), ty, span)).collect();
+        self.call_into(call, &ids, span, out);
+        ids.into_iter().map(|id| self.local_operand(id, span)).collect()
+    }
+}
