@@ -30,6 +30,7 @@ CASES = {
     "fft_of_8_lines": ([256], {"a": (2048, 64, 2), "b": (2048, 64, 2)}),
     "fft_float64": ([128], {"a": (128, 1024, 2), "b": (128, 1024, 2)}),
     "fft_of_1000": ([16], {"a": (16, 1000, 2), "b": (16, 1000, 2)}),
+    **{f"systems_of_{n}": ([count], {"a": (count, n, n), "b": (count, n), "x": (count, n)}) for n, count in [(6, 4096), (16, 1024), (32, 512)]},
 }
 
 
@@ -118,6 +119,8 @@ def main():
         if is_transform(kernel):
             lines, n, _ = CASES[kernel][1]["a"]
             rate = f"{own / lines * 1e3:.2f} us a line of {n}"
+        elif kernel.startswith("systems"):
+            rate = f"{own / CASES[kernel][0][0] * 1e3:.2f} us a system"
         else:
             rate = f"{flops * (1 + options.gradient) / own / 1e6:.0f} GFLOP/s" if kernel == "gemm" else f"{bytes_read / own / 1e6:.1f} GB/s read"
         other = warp.get(kernel)

@@ -73,3 +73,27 @@ def fft_of_1000(a: wp.array2d(dtype=wp.vec2), b: wp.array2d(dtype=wp.vec2)):
     t = wp.tile_load(a, shape=(1, 1000), offset=(i, 0))
     wp.tile_fft(t)
     wp.tile_store(b, t, offset=(i, 0))
+
+
+# Random numbers from 0 to 1, of which one triangle counts, and a diagonal that outweighs them.
+
+
+@wp.kernel
+def systems_of_6(a: wp.array3d(dtype=float), b: wp.array2d(dtype=float), x: wp.array2d(dtype=float)):
+    i = wp.tid()
+    m = wp.tile_diag_add(wp.tile_load(a[i], shape=(6, 6)), wp.tile_full(shape=6, value=6.0, dtype=float))
+    wp.tile_store(x[i], wp.tile_cholesky_solve(wp.tile_cholesky(m), wp.tile_load(b[i], shape=6)))
+
+
+@wp.kernel
+def systems_of_16(a: wp.array3d(dtype=float), b: wp.array2d(dtype=float), x: wp.array2d(dtype=float)):
+    i = wp.tid()
+    m = wp.tile_diag_add(wp.tile_load(a[i], shape=(16, 16)), wp.tile_full(shape=16, value=16.0, dtype=float))
+    wp.tile_store(x[i], wp.tile_cholesky_solve(wp.tile_cholesky(m), wp.tile_load(b[i], shape=16)))
+
+
+@wp.kernel
+def systems_of_32(a: wp.array3d(dtype=float), b: wp.array2d(dtype=float), x: wp.array2d(dtype=float)):
+    i = wp.tid()
+    m = wp.tile_diag_add(wp.tile_load(a[i], shape=(32, 32)), wp.tile_full(shape=32, value=32.0, dtype=float))
+    wp.tile_store(x[i], wp.tile_cholesky_solve(wp.tile_cholesky(m), wp.tile_load(b[i], shape=32)))

@@ -515,8 +515,10 @@ impl<'c, 'a> Body<'c, 'a> {
                 let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);
                 self.error(Code::E0313, span, message, "no value comes out of this call")
             }
-            Operand::Results(_, types) if types.len() == 1 => {
-                self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
+            // An array is in a variable first.
+            Operand::Results(call, types) if types.len() == 1 => {
+                let result = self.results_of(call, &types, span)?;
+                self.materialize(result, span)
             }
             Operand::Results(_, types) => self.error(
                 Code::E0313,

@@ -317,12 +317,21 @@ impl Body<'_, '_> {
         out.splice(at..at, pending);
     }
 
-    /// Refuses tile operations in an expression that runs again, or perhaps not at all: they come before its statement.
+    /// Refuses tile operations, and calls that return local arrays, in an expression that runs again, or perhaps not at all: they come before
+    /// its statement.
     pub fn nothing_pending(&mut self, before: usize, span: Span) -> Res<()> {
         if self.pending.len() == before {
             return Ok(());
         }
         self.pending.truncate(before);
+        if !self.by_block {
+            let message = "a call that returns a local array stands where it may not run, or more than once";
+            return Err(self.report(
+                Diagnostic::new(Code::E0316, message)
+                    .label(span, "its array is made before the statement")
+                    .help("assign it to a variable before, in a statement of its own"),
+            ));
+        }
         Err(self.report(
             Diagnostic::new(Code::E0320, "a tile operation stands where it may not run, or more than once")
                 .label(span, "all threads of a block do a tile operation together, once")

@@ -56,7 +56,8 @@ mod warps;
 
 use std::borrow::Cow;
 
-use super::{inline, pipelines};
+use super::block_alone::in_chains;
+use super::{dead_stores, inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
@@ -89,8 +90,9 @@ pub fn shared<'m>(module: &'m Module, kernels: &[FuncId], tensor: Tensor) -> Res
     }
     let effects = effects(module);
     let mut changed = module.clone();
+    let summed = in_chains(module, &wanted);
     for id in wanted {
-        changed.functions[id] = kernel(module, id, &effects, tensor)?;
+        changed.functions[id] = kernel(&summed, id, &effects, tensor)?;
     }
     Ok(Cow::Owned(changed))
 }
@@ -202,6 +204,10 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     }
     fold_known(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
+    // Zeros that a thread's next store overwrites, where loops were joined.
+    if dead_stores::run_tiles(&mut function, effects) {
+        pipelines::clean(&mut function, &module.structs, effects);
+    }
     Ok(function)
 }
 
