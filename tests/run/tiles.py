@@ -378,6 +378,26 @@ def by_rule(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2
     product_of(a, b, c)
 
 
+@wp.kernel
+def exchanged(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    # Who has which elements depends on numbers.
+    i = wp.tid()
+    a = wp.tile_load(x, shape=6, offset=i * 6)
+    b = a * 0.5
+    c = a + b
+    if n > 1:
+        a, b = b, a
+    for k in range(n):
+        b, c, a = c, a, b
+    v = a[0:3]
+    copied = v
+    copied[0] = 7.0
+    wp.tile_store(out, a, offset=i * 24)
+    wp.tile_store(out, b, offset=i * 24 + 6)
+    wp.tile_store(out, c, offset=i * 24 + 12)
+    wp.tile_store(out, copied, offset=i * 24 + 18)
+
+
 def cases():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(5, 9)).astype(np.float32)
@@ -421,6 +441,20 @@ def cases():
             if k % 2 == 1:
                 now = now * np.float32(3.0) - now
         yield tiled("carried", 4, dict(x=x, out=np.zeros(20), n=n), dict(out=now + before), id=f"carried_{n}")
+
+    x = rng.normal(size=12).astype(np.float32)
+    for n in (0, 1, 2, 4):
+        a = x.reshape(2, 6)
+        b = a * np.float32(0.5)
+        c = a + b
+        if n > 1:
+            a, b = b, a
+        for k in range(n):
+            b, c, a = c, a, b
+        copied = a[:, :3].copy()
+        copied[:, 0] = 7.0
+        expect = np.concatenate([a, b, c, copied, np.zeros((2, 3), np.float32)], axis=1).reshape(-1)
+        yield tiled("exchanged", 2, dict(x=x, out=np.zeros(48), n=n), dict(out=expect), id=f"exchanged_{n}")
 
     x = np.array([[3, -1, 4, 1], [5, 9, -2, 6], [9, 3, 5, -2]], dtype=np.int32)
     flat = x.reshape(-1)

@@ -41,6 +41,8 @@ pub(crate) enum Binding {
     Local(LocalId),
     /// Known at compile time: a function, a type, a tuple of variables.
     Alias(Operand),
+    /// A view of a tile or local array that a branch or loop named: behind it, the name may stand for another one, or for nothing.
+    Left,
     /// Assigned from something that had an error: uses are not reported again.
     Broken,
 }
@@ -83,8 +85,8 @@ pub(crate) struct Body<'c, 'a> {
     pub depth: u32,
     /// How many loops around it are unrolled.
     pub unrolled: u32,
-    /// How many branches and loops are around what names a view of a tile, by the view's name.
-    pub view_depths: HashMap<String, u32>,
+    /// The names that are known where each branch and loop around the current statement begins.
+    pub outside: Vec<HashSet<String>>,
     /// The places of the tiles of whose elements something is computed: what is said of an element is said there.
     pub of_tiles: Vec<Span>,
     /// The local arrays that a first look at the body found to be returned.
@@ -128,7 +130,7 @@ impl<'c, 'a> Body<'c, 'a> {
             known: Known::new(),
             depth: 0,
             unrolled: 0,
-            view_depths: HashMap::new(),
+            outside: Vec::new(),
             of_tiles: Vec::new(),
             arrays: Vec::new(),
             own_arrays: HashSet::new(),
@@ -364,6 +366,13 @@ impl<'c, 'a> Body<'c, 'a> {
                 }
                 return Ok(operand);
             }
+            Some(Binding::Left) => {
+                let diagnostic =
+                    Diagnostic::new(Code::E0302, format!("`{name}` is a view that a branch or loop named"))
+                        .label(span, "which one, is not known here")
+                        .help("make a tile before, and copy into it there: `wp.tile_assign(t, ...)`");
+                return Err(self.report(diagnostic));
+            }
             Some(Binding::Broken) => {
                 self.failed = true;
                 return Err(Reported);
@@ -448,7 +457,11 @@ impl<'c, 'a> Body<'c, 'a> {
         if !self.c.may_suggest() {
             return None;
         }
-        let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
+        let known = self
+            .scope
+            .iter()
+            .filter(|(_, binding)| !matches!(binding, Binding::Broken | Binding::Left))
+            .map(|(name, _)| name);
         let names = known.chain(self.c.visible_names()).map(String::as_str);
         crate::check::names::suggest::nearest(name, names.chain(["return", "break", "continue", "pass"]))
     }

@@ -108,9 +108,9 @@ impl Body<'_, '_> {
                         let condition = self.truth(operand, condition.span);
                         self.depth += 1;
                         let before = self.known.clone();
-                        let then = self.block(then);
+                        let then = self.branch(then);
                         let after_then = std::mem::replace(&mut self.known, before);
-                        let otherwise = self.block(otherwise);
+                        let otherwise = self.branch(otherwise);
                         self.join_known(&after_then);
                         self.depth -= 1;
                         push(StmtKind::If { condition: condition?, then, otherwise });
@@ -199,12 +199,30 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Statements that may not run, or more than once. What they name views of tiles or local arrays stands for these no longer than that.
+    fn branch(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
+        let known = |(name, binding): (&String, &Binding)| match binding {
+            Binding::Left => None,
+            _ => Some(name.clone()),
+        };
+        self.outside.push(self.scope.iter().filter_map(known).collect());
+        let checked = self.block(statements);
+        let outside = self.outside.pop().unwrap_or_default();
+        let named = |(name, binding): (&String, &Binding)| match binding {
+            Binding::Alias(operand) if self.is_part(operand) && !outside.contains(name) => Some(name.clone()),
+            _ => None,
+        };
+        let left: Vec<String> = self.scope.iter().filter_map(named).collect();
+        left.into_iter().for_each(|name| _ = self.scope.insert(name, Binding::Left));
+        checked
+    }
+
     /// The body of a loop whose iterations are not known one by one; what it assigns is forgotten already.
     pub fn loop_body(&mut self, body: &[ast::Stmt]) -> Vec<Stmt> {
         self.loop_depth += 1;
         self.depth += 1;
         let before = self.known.clone();
-        let body = self.block(body);
+        let body = self.branch(body);
         self.join_known(&before);
         self.depth -= 1;
         self.loop_depth -= 1;
@@ -271,7 +289,13 @@ impl Body<'_, '_> {
     }
 
     fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
-        let operand = self.expr(value)?;
+        let mut operand = self.expr(value)?;
+        // A name of a view gives its elements, as in Warp; what is no name gives the view.
+        if let (ast::ExprKind::Name(_), Some(elements)) = (&value.kind, self.tile_elements(&operand))
+            && elements.is_view
+        {
+            operand = Operand::Tile(self.kept(elements, span)?);
+        }
         if let (Operand::Function(FunctionName::Builtin(word)), false) = (&operand, self.is_library())
             && word == "tid"
         {
@@ -289,8 +313,7 @@ impl Body<'_, '_> {
         let operand = match operand {
             Operand::Value(view) if self.is_local_view(&view) => {
                 let frozen = self.freeze_view(view, out);
-                self.name_view(name, Operand::Value(frozen));
-                return Ok(());
+                return self.name_view(name, Operand::Value(frozen), span);
             }
             Operand::Value(_) | Operand::Const(_) => operand,
             Operand::Results(call, types) if types.len() == 1 => {

@@ -18,9 +18,7 @@ impl Body<'_, '_> {
     pub fn assign_tile(&mut self, name: &str, at: Span, operand: &Operand, value: Span, span: Span) -> Res<()> {
         let Some(elements) = self.tile_elements(operand) else { return Ok(()) };
         if elements.is_view {
-            self.view_depths.insert(name.to_string(), self.depth);
-            self.scope.insert(name.to_string(), Binding::Alias(Operand::Tile(elements)));
-            return Ok(());
+            return self.name_view(name, Operand::Tile(elements), span);
         }
         let ty = Type::Local(elements.ty);
         self.same_in_all_ways(name, span)?;
@@ -61,7 +59,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether `a, b = b, a` gives variables of one type to each other: then no element moves. Views would show others.
+    /// Whether `a, b = b, a` gives variables of one type to each other: then no element moves. Views would show others, and in a branch or
+    /// loop the threads of a block would not know whose elements of a tile they touch.
     pub fn is_exchange(&self, names: &[(&str, Span)], items: &[Operand]) -> bool {
         let target = |name: &str| match self.scope.get(name) {
             Some(Binding::Local(id)) => Some(*id),
@@ -79,7 +78,9 @@ impl Body<'_, '_> {
         targets.sort();
         sources.sort();
         targets.dedup();
-        same && !viewed && targets == sources
+        let chosen = self.depth > 0
+            && targets.iter().any(|&id| matches!(self.locals[id].ty, Type::Local(LocalArrayType { block: true, .. })));
+        same && !viewed && !chosen && targets == sources
     }
 
     /// `a, b = array, value`, with tiles or local arrays among what is assigned: all values are computed before the first name gets its own.
@@ -118,7 +119,7 @@ impl Body<'_, '_> {
         }
         for (&(name, at), item) in names.iter().zip(values) {
             if self.is_view(&item) {
-                self.name_view(name, item);
+                self.name_view(name, item, span)?;
             } else if self.is_tile(&item) {
                 self.assign_tile(name, at, &item, value, span)?;
             } else {
@@ -136,17 +137,34 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// A name for a part of a local array, whose indices are variables.
-    pub fn name_view(&mut self, name: &str, view: Operand) {
-        self.view_depths.insert(name.to_string(), self.depth);
+    /// Whether a name that stands for it names a part of a tile or of a local array.
+    pub fn is_part(&self, operand: &Operand) -> bool {
+        self.is_tile(operand) || self.is_view(operand)
+    }
+
+    /// A name for a part of a tile, or of a local array, whose indices are variables.
+    pub fn name_view(&mut self, name: &str, view: Operand, span: Span) -> Res<()> {
+        if self.is_known_outside(name) {
+            return Err(self.report(
+                Diagnostic::new(Code::E0302, format!("`{name}` cannot become a view here"))
+                    .label(span, "in a branch or loop")
+                    .help(format!("use another name, or copy the elements: `wp.tile_assign({name}, ...)`")),
+            ));
+        }
         self.scope.insert(name.to_string(), Binding::Alias(view));
+        Ok(())
+    }
+
+    /// Whether a name is known where the branch or loop begins that the current statement stands in.
+    fn is_known_outside(&self, name: &str) -> bool {
+        self.outside.last().is_some_and(|names| names.contains(name))
     }
 
     /// Refuses a new value for a view that was named outside of this branch or loop: the name would stand for the view on one
     /// way, and for another tile on the other.
     fn same_in_all_ways(&mut self, name: &str, span: Span) -> Res<()> {
         let is_view = matches!(self.scope.get(name), Some(Binding::Alias(operand)) if self.is_tile(operand));
-        if !is_view || self.view_depths.get(name).is_none_or(|&depth| depth >= self.depth) {
+        if !is_view || !self.is_known_outside(name) {
             return Ok(());
         }
         Err(self.report(

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use crate::analysis::uses;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, InstId, Module, Op, Phase, ValueId, Values};
+use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, InstId, Module, Op, Phase, ValueDef, ValueId, Values};
 use crate::passes::block_threads::products::{Counted, counted, each, reverse};
 use crate::passes::copy::Copier;
 use crate::passes::loops::has_loop;
@@ -87,16 +87,38 @@ fn nest(function: &Function, uses: &IdVec<ValueId, u32>, id: InstId) -> Option<N
     }
     let Op::Yield(next) = &function.insts[*block.insts.last()?].op else { return None };
     let sum = |(&before, &after): (&ValueId, &ValueId)| {
-        let fits = match function.def(after)?.op {
-            Op::Binary(BinaryOp::Add, a, b) => a == before || b == before,
-            Op::Binary(BinaryOp::Sub, a, _) => a == before,
-            _ => false,
-        };
         let Type::Scalar(scalar) = function.ty(after) else { return None };
-        (fits && scalar.is_float() && uses[before] == 1 && uses[after] == 1).then_some(scalar)
+        // All that is done with it is to add to it, in some ways through the turn.
+        let read = additions(function, uses, before, after)?;
+        (scalar.is_float() && before != after && uses[before] == read).then_some(scalar)
     };
     let sums = block.params[1..].iter().zip(next).map(sum).collect::<Option<Vec<_>>>()?;
     Some(Nest { levels, chains, sums })
+}
+
+/// How often `before` is read on the way to `after`, which is that and terms, or that alone in some branches. None: it is something else.
+fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, after: ValueId) -> Option<u32> {
+    if after == before {
+        return Some(1);
+    }
+    let ValueDef::Result(inst, n) = function.values[after].def else { return None };
+    if uses[after] != 1 {
+        return None;
+    }
+    match &function.insts[inst].op {
+        Op::Binary(BinaryOp::Add, a, b) => {
+            additions(function, uses, before, *a).or_else(|| additions(function, uses, before, *b))
+        }
+        Op::Binary(BinaryOp::Sub, a, _) => additions(function, uses, before, *a),
+        Op::If { then, otherwise, .. } => {
+            let given = |block: BlockId| match &function.terminator(block)?.op {
+                Op::Yield(values) => additions(function, uses, before, *values.get(n as usize)?),
+                _ => None,
+            };
+            Some(given(*then)? + given(*otherwise)?)
+        }
+        _ => None,
+    }
 }
 
 /// A loop of reverse code through all elements, from the last one on. Those that go forward are the source's, which says in what order they add.

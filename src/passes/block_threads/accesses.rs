@@ -330,24 +330,26 @@ impl Region<'_> {
             && (first.constant - second.constant).unsigned_abs() >= u128::from(*trips)
     }
 
-    /// Whether the variable is a digit of both: they are sums of the same terms, of which the larger ones count in steps that the variable with all smaller ones
+    /// Whether the variable is a digit of both: of their terms, the larger ones count in steps that the variable with all smaller ones, the same in both,
     /// does not reach, and the smaller ones together do not reach its own step. Of `32 * row + 8 * k + n`, with 4 of `k` and 8 of `n`, all are digits; the constants may
     /// differ, as a part of the steps (`.. + 32 * 5`) or of what is smaller (`.. + 5`, if `n` has 3 values only).
     fn is_digit(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
         let (sum, other) = (Sum::of(self.function, i), Sum::of(self.function, j));
         let (Some(&times), Some(&trips)) = (sum.terms.get(&variable), self.counts.get(&variable)) else { return false };
-        if sum.terms != other.terms {
+        if other.terms.get(&variable) != Some(&times) {
             return false;
         }
         let step = times.abs();
         let (mut smaller, mut larger) = (0i128, 0i128);
-        for (term, times) in &sum.terms {
-            if *term == variable || !self.inside.contains(term) {
+        for term in sum.terms.keys().chain(other.terms.keys().filter(|term| !sum.terms.contains_key(term))) {
+            let [a, b] = [&sum, &other].map(|sum| sum.terms.get(term).copied().unwrap_or(0));
+            if *term == variable || a == b && !self.inside.contains(term) {
                 continue;
             }
             match self.counts.get(term) {
-                Some(&trips) if times.abs() < step => smaller += times.abs() * (i128::from(trips) - 1).max(0),
-                _ => larger = greatest_divisor(larger, times.abs()),
+                Some(&trips) if a == b && a.abs() < step => smaller += a.abs() * (i128::from(trips) - 1).max(0),
+                // Larger digits need not be those of the other sum.
+                _ => larger = greatest_divisor(greatest_divisor(larger, a.abs()), b.abs()),
             }
         }
         let distance = (sum.constant - other.constant).abs();

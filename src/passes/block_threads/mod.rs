@@ -238,6 +238,19 @@ fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function,
         return Err(Refused { kernel: id, why, span });
     }
     pipelines::small_tiles(&mut function, &module.structs, effects);
+    // Which threads touch the same element would not be known.
+    let mut chosen = None;
+    function.walk(function.entry, &mut |_, inst| {
+        let blocks = inst.op.blocks();
+        let params = blocks.iter().flat_map(|&block| &function.blocks[block].params);
+        let chooses = matches!(inst.op, Op::Select { .. }) || !blocks.is_empty();
+        if chooses && inst.results.iter().chain(params).any(|&value| function.ty(value).is_tile()) {
+            chosen = Some(inst.span);
+        }
+    });
+    if let Some(span) = chosen {
+        return Err(Refused { kernel: id, why: "a branch or loop chooses between tiles".to_string(), span });
+    }
     if products::part(&mut function) {
         pipelines::clean(&mut function, &module.structs, effects);
     }
