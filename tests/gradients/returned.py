@@ -111,3 +111,26 @@ def of_threads(x: wp.array(dtype=float), out: wp.array(dtype=float)):
     b[0] += s * c[1, 1]
     r = arrays(b, 2.0)
     out[i] = b[0] * b[1] + r[1] + r[0][1]
+
+
+@wp.func
+def powers_of(x: float):
+    a = wp.zeros(shape=3, dtype=float)
+    a[0] = x
+    a[1] = x * x
+    a[2] = x * a[1]
+    return a
+
+
+@wp.func
+def weighed(a: wp.array(dtype=float)):
+    return a[0] + 0.5 * a[1] * a[2]
+
+
+@wp.kernel
+def passed_on(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    s = weighed(powers_of(x[i])) + powers_of(x[i])[2]
+    for j in range(2):
+        s += weighed(powers_of(0.5 * s))
+    out[i] = s

@@ -89,6 +89,16 @@ impl Body<'_, '_> {
         }
     }
 
+    /// An argument of a call: a local array that another call returns is in a variable first.
+    pub fn passed(&mut self, value: &ast::Expr) -> Res<Operand> {
+        match self.expr(value)? {
+            Operand::Results(call, types) if matches!(types[..], [Type::Local(_)]) => {
+                self.results_of(call, &types, value.span)
+            }
+            operand => Ok(operand),
+        }
+    }
+
     /// One value of those that are returned.
     fn returned_value(&mut self, operand: Operand, known: Option<Type>, span: Span) -> Res<Expr> {
         // A part of a tile is given as a tile of its own.

@@ -127,7 +127,7 @@ impl Body<'_, '_> {
                 failed = true;
                 continue;
             }
-            match self.expr(&arg.value) {
+            match self.passed(&arg.value) {
                 Ok(operand) => {
                     given.push(Given {
                         name: arg.name.as_ref().map(|n| n.text.clone()),

@@ -203,7 +203,11 @@ fn carried(rows: u32, columns: u32, step: i32, add: &str) -> String {
 #[test]
 fn sums_that_reverse_code_carries_have_chains() {
     let added = "%f: float32 = add %d, %e\n";
-    for add in [added, "%f: float32 = add %e, %d\n", "%f: float32 = sub %d, %e\n"] {
+    // In some turns nothing is added, or in two steps.
+    let test =
+        "%g: bool = lt %e, %two\n%f: float32 = if %g {\n%h: float32 = add %d, %e\nyield %h\n} else {\nyield %d\n}\n";
+    let steps = "%g: float32 = add %d, %e\n%f: float32 = sub %g, %two\n";
+    for add in [added, "%f: float32 = add %e, %d\n", "%f: float32 = sub %d, %e\n", test, steps] {
         let text = carried(4, 64, -1, add);
         assert!(!text.contains("carry"), "{text}");
         // Two loops in that over the rows, and five that halve the chains.
@@ -221,6 +225,10 @@ fn sums_that_reverse_code_carries_have_chains() {
         carried(4, 64, -1, "%f: float32 = add %d, %d\n"),
         carried(4, 64, -1, "%f: float32 = add %d, %e\nstore %t[%0, %0], %f\n"),
         carried(4, 64, -1, "%f: float32 = add %d, %e\nstore %t[%0, %0], %d\n"),
+        carried(4, 64, -1, &test.replace("yield %d", "yield %e")),
+        carried(4, 64, -1, &test.replace("lt %e", "lt %d")),
+        carried(4, 64, -1, &test.replace("yield %h", "store %t[%0, %0], %h\nyield %h")),
+        carried(4, 64, -1, &steps.replace("sub %g, %two", "sub %g, %g")),
     ] {
         assert!(other.contains("carry"), "{other}");
     }

@@ -101,6 +101,30 @@ fn digits_of_an_index_are_dealt_out() {
     }
 }
 
+/// As the adjoint of the greatest of each column, each iteration updates an element of a row that it finds, or of the first.
+#[test]
+fn columns_of_rows_that_are_found_are_dealt_out() {
+    let text = |row: u32, other: &str| {
+        form_of(
+            64,
+            &format!(
+                "{LOAD}%4: int32 = const 4\n%row: int32 = const {row}\n\
+                 for %q: int32 = %0 to %row step %1 {{\n\
+                 %found: int32 = for %p: int32 = %0 to %4 step %1 carry %at: int32 = %0 {{\n\
+                 %r: int32 = mul %p, %row\n%a: int32 = add %q, %r\n%w: float32 = load %t[%a]\n%l: float32 = load %t[%q]\n\
+                 %g: bool = gt %w, %l\n%row_of: int32 = select %g, %p, %at\nyield %row_of\n}}\n\
+                 %d: int32 = mul %found, %row\n%c: int32 = add %q, %d\n%e: float32 = load %t[%q]\nstore %u[%c], %e\n\
+                 store %u[{other}], %e\n}}\n{TURNED}"
+            ),
+        )
+    };
+    let alone = |text: &str| text.contains("if ");
+    let found = text(16, "%q");
+    assert!(!alone(&found), "{found}");
+    // Of a column that is not its own.
+    assert!(alone(&text(16, "%found")));
+}
+
 #[test]
 fn sums_are_those_of_every_thread() {
     let sum = "%z: float32 = zero\n%s: float32 = for %j: int32 = %0 to %8 step %1 carry %a: float32 = %z {\n\
