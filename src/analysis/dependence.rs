@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::alias::location;
+use super::holders;
 use super::ranges::Ranges;
 use crate::ids::IdMap;
 use crate::ir::*;
@@ -68,11 +69,7 @@ struct Case(Option<InstId>);
 
 impl<'a> Dependences<'a> {
     pub fn of(function: &'a Function, ranges: &'a Ranges) -> Dependences<'a> {
-        let mut holders = vec![None; function.blocks.len()];
-        function.walk(function.entry, &mut |id, inst| {
-            inst.op.blocks().iter().for_each(|block| holders[block.0 as usize] = Some(id));
-        });
-        Dependences { function, ranges, holders, at: positions(function) }
+        Dependences { function, ranges, holders: holders(function), at: positions(function) }
     }
 
     /// Whether `later` may touch, after `first`, the element that `first` touches. Both access one array, which is made in the block

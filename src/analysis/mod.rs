@@ -44,7 +44,18 @@ pub mod value_numbering;
 pub mod written;
 
 use crate::ids::IdVec;
-use crate::ir::{Function, ValueId};
+use crate::ir::{Function, InstId, ValueId};
+
+/// The instruction that holds each block.
+pub fn holders(function: &Function) -> Vec<Option<InstId>> {
+    let mut holders = vec![None; function.blocks.len()];
+    function.walk(function.entry, &mut |id, inst| {
+        for block in inst.op.blocks() {
+            holders[block.0 as usize] = Some(id);
+        }
+    });
+    holders
+}
 
 /// How many operands read each value (`yield` and the like included).
 pub fn uses(function: &Function) -> IdVec<ValueId, u32> {

@@ -24,6 +24,7 @@
 //! | [`unread_stores`] | removes stores to tiles that nothing reads afterwards |
 //! | [`unroll`] | makes straight code of short loops |
 //! | [`lanes`] | goes in loops through the threads of a block that have values of their own |
+//! | [`reverse_sums`] | gives chains to the sums that reverse code carries through tiles |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
 //!
@@ -48,6 +49,7 @@ pub mod local_arrays;
 pub mod loops;
 pub mod pipelines;
 mod rebuild;
+pub mod reverse_sums;
 pub mod rewrite;
 pub mod same_arrays;
 mod select;

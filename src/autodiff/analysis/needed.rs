@@ -6,17 +6,6 @@ use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
-/// The instruction that holds each block.
-pub fn holders(function: &Function) -> Vec<Option<InstId>> {
-    let mut holders = vec![None; function.blocks.len()];
-    function.walk(function.entry, &mut |id, inst| {
-        for block in inst.op.blocks() {
-            holders[block.0 as usize] = Some(id);
-        }
-    });
-    holders
-}
-
 /// All values that computing `roots` takes, themselves included, on the way not looking behind those that are `given`. The results
 /// of `leaves` are not computed again: they take only the value given there, if any. A tile takes all that fills it.
 pub fn closure(

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 
 use super::fills::Fills;
-use super::needed::holders;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
+use crate::analysis::holders;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;

@@ -25,7 +25,7 @@ use crate::codegen::shadow;
 use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
-use crate::passes::block_alone;
+use crate::passes::{block_alone, reverse_sums};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
 /// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
@@ -96,7 +96,7 @@ pub(super) fn compile<'ctx>(
     let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
     let mut sites = Sites::of(module, options.checked);
-    let summed = block_alone::in_chains(module, kernels);
+    let summed = reverse_sums::in_chains(module, kernels);
     let blocks = match options.opt {
         Opt::Full => block_alone::alone(&summed, kernels),
         Opt::Lean | Opt::None => Cow::Borrowed(&*summed),

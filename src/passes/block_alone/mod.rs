@@ -13,17 +13,14 @@
 //! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
 //!
 //! Each element is computed as before, in the same order: results stay the same, bit for bit. What adds up in reverse code has an
-//! order of its own before ([`sums`]), in the interpreter too.
+//! order of its own before ([`reverse_sums`](super::reverse_sums)), in every form of a kernel.
 
 mod jam;
 mod reversed;
 mod rows;
 mod spread;
-mod sums;
 mod triangles;
 mod unloaded;
-
-pub use sums::in_chains;
 
 use std::borrow::Cow;
 

@@ -180,60 +180,6 @@ fn what_goes_to_many_elements_goes_to_neighbours_first() {
     }
 }
 
-/// The form of a sum that a backward entry carries through `rows` times `columns` numbers by `step`, each added by `add`.
-fn carried(rows: u32, columns: u32, step: i32, add: &str) -> String {
-    let range = |count: u32| if step < 0 { (i64::from(count) - 1, -1) } else { (0, i64::from(count)) };
-    let ([first_row, end_row], [first, end]) = ([range(rows).0, range(rows).1], [range(columns).0, range(columns).1]);
-    let text = format!(
-        "kernel @k(%x: array2d(dtype=float32), %adj_x: array2d(dtype=float32)) rank 1 by_block backward {{\n\
-         %0: int32 = const 0\n%first_row: int32 = const {first_row}\n%end_row: int32 = const {end_row}\n\
-         %step: int32 = const {step}\n%two: float32 = const 2.0\n%t: tile(float32, {rows}, {columns}) = local_array\n\
-         %s: float32 = for %r: int32 = %first_row to %end_row step %step carry %a: float32 = %two {{\n\
-         %first: int32 = const {first}\n%end: int32 = const {end}\n\
-         %b: float32 = for %c: int32 = %first to %end step %step carry %d: float32 = %a {{\n\
-         %e: float32 = load %x[%r, %c]\n{add}yield %f\n}}\nyield %b\n}}\nstore %adj_x[%0, %0], %s\nreturn\n}}\n"
-    );
-    let module = parse(&text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(verify(&module), Ok(()));
-    let made = in_chains(&module, &[module.find("k").expect("a kernel")]).into_owned();
-    assert_eq!(verify(&made), Ok(()), "{}", print(&made));
-    print(&made)
-}
-
-#[test]
-fn sums_that_reverse_code_carries_have_chains() {
-    let added = "%f: float32 = add %d, %e\n";
-    // In some turns nothing is added, or in two steps.
-    let test =
-        "%g: bool = lt %e, %two\n%f: float32 = if %g {\n%h: float32 = add %d, %e\nyield %h\n} else {\nyield %d\n}\n";
-    let steps = "%g: float32 = add %d, %e\n%f: float32 = sub %g, %two\n";
-    for add in [added, "%f: float32 = add %e, %d\n", "%f: float32 = sub %d, %e\n", test, steps] {
-        let text = carried(4, 64, -1, add);
-        assert!(!text.contains("carry"), "{text}");
-        // Two loops in that over the rows, and five that halve the chains.
-        assert_eq!((text.matches("for ").count(), text.matches("tile(float32, 32)").count()), (8, 1), "{text}");
-    }
-    assert!(carried(8, 24, -1, added).contains("tile(float32, 8)"));
-    for other in [
-        // As the source has it; few elements; rows without chains.
-        carried(4, 64, 1, added),
-        carried(4, 8, -1, added),
-        carried(4, 65, -1, added),
-        // No sums, or sums that something else looks at.
-        carried(4, 64, -1, "%f: float32 = mul %d, %e\n"),
-        carried(4, 64, -1, "%f: float32 = sub %e, %d\n"),
-        carried(4, 64, -1, "%f: float32 = add %d, %d\n"),
-        carried(4, 64, -1, "%f: float32 = add %d, %e\nstore %t[%0, %0], %f\n"),
-        carried(4, 64, -1, "%f: float32 = add %d, %e\nstore %t[%0, %0], %d\n"),
-        carried(4, 64, -1, &test.replace("yield %d", "yield %e")),
-        carried(4, 64, -1, &test.replace("lt %e", "lt %d")),
-        carried(4, 64, -1, &test.replace("yield %h", "store %t[%0, %0], %h\nyield %h")),
-        carried(4, 64, -1, &steps.replace("sub %g, %two", "sub %g, %g")),
-    ] {
-        assert!(other.contains("carry"), "{other}");
-    }
-}
-
 /// Sums in a tile, whose inner loop goes over `range`.
 fn sums_of_rows(rows: u32, range: &str) -> String {
     form(&format!(

@@ -8,7 +8,7 @@ use crate::passes::copy::Copier;
 use crate::passes::rebuild::Rebuild;
 use crate::passes::unroll::leaves;
 
-/// The most instructions that a nest becomes: a factor of 12 x 12 elements has 1,600. Written out, factors of 4 x 4 elements take 0.44
+/// The most instructions that a nest becomes: about 1,500 of a factor of 12 x 12 elements. Written out, factors of 4 x 4 elements take 0.44
 /// of the time that loops take, and of 12 x 12 0.64; of 16 x 16 they take longer (Intel Xeon, family 6, model 167).
 const MOST_INSTRUCTIONS: usize = 2000;
 

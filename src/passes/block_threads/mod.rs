@@ -56,7 +56,7 @@ mod warps;
 
 use std::borrow::Cow;
 
-use super::block_alone::in_chains;
+use super::reverse_sums::in_chains;
 use super::{dead_stores, inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;

@@ -2,7 +2,7 @@
 
 use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind};
 use crate::ir::{Access, FuncId, Module, interp};
-use crate::passes::block_alone::in_chains;
+use crate::passes::reverse_sums::in_chains;
 use crate::run::Result;
 use crate::source::Span;
 
