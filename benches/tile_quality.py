@@ -4,7 +4,8 @@
     python3 benches/tile_quality.py [--kc target/release/kc] [--arch sm_75,sm_80,sm_90,sm_120]
 
 The kernels are `kernels/tiles_gpu.py` and `kernels/tiles_gpu.cu`; those by hand have dense arrays and a block for each task, as "dense" has. NVRTC compiles the text by hand and ptxas assembles both; they are
-found as the tests find them (`benches/ptx_quality.py`).
+found as the tests find them (`benches/ptx_quality.py`). A warp is given registers 256 at a time (CUDA C++ Programming Guide, *Compute Capabilities*), so that a thread holds
+a multiple of 8 of them, which "held" counts.
 """
 
 import argparse
@@ -54,6 +55,10 @@ def ptx(kc, arch, promises):
         return (pathlib.Path(folder) / "tiles_gpu.ptx").read_text()
 
 
+def held(registers):
+    return -(-registers // 8) * 8
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kc", default="target/release/kc")
@@ -61,8 +66,8 @@ def main():
     options = parser.parse_args()
     ptxas, nvrtc = tool("KC_PTXAS", "bin/ptxas"), Nvrtc(tool("KC_NVRTC", "lib/libnvrtc.so.13"))
     text = (HERE / "tiles_gpu.cu").read_text()
-    print("| kernel | GPU | registers: kc | dense | by hand | dense / by hand | shared bytes: kc | by hand | | instructions: kc | dense | by hand |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| kernel | GPU | registers: kc | dense | by hand | dense / by hand | held / by hand | shared bytes: kc | by hand | | instructions: kc | dense | by hand |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for arch in options.arch.split(","):
         own, dense = (assemble(ptxas, ptx(options.kc, arch, promises), arch) for promises in ([], DENSE))
         hand = assemble(ptxas, nvrtc_ptx(nvrtc, text, arch, []), arch)
@@ -70,7 +75,7 @@ def main():
             entry = f"{kernel}_cuda_kernel_forward"
             (r, s, spilled, n), (dr, _, dspilled, dn), (hr, hs, hspilled, hn) = own[entry], dense[entry], hand[kernel]
             spills = f" ({spilled}, {dspilled} B spilled, by hand {hspilled})" if spilled or dspilled or hspilled else ""
-            print(f"| {kernel} | {arch} | {r}{spills} | {dr} | {hr} | {dr / hr:.2f} | {s} | {hs} | {s / hs:.2f} | {n} | {dn} | {hn} |")
+            print(f"| {kernel} | {arch} | {r}{spills} | {dr} | {hr} | {dr / hr:.2f} | {held(dr) / held(hr):.2f} | {s} | {hs} | {s / hs:.2f} | {n} | {dn} | {hn} |")
 
 
 if __name__ == "__main__":

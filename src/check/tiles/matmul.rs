@@ -6,12 +6,12 @@ use super::arguments::shape_text;
 use super::elements::{Elements, arithmetic, compare, load, set, tile_type, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
-use crate::check::tree::{Expr, ExprKind, Stmt};
+use crate::check::tree::{Expr, ExprKind, LocalId, Stmt};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinaryOp, CompareOp, UnaryOp, Unit};
 use crate::source::Span;
-use crate::types::{Element, Scalar, Type};
+use crate::types::{Element, LocalArrayType, Scalar, Type};
 
 /// A product that allows a GPU less than `float32`, and has it; `span` is where.
 pub fn precision_kept(span: Span, why: &str) -> Diagnostic {
@@ -61,6 +61,16 @@ impl Body<'_, '_> {
         // Half floats are summed in float32 and rounded once.
         let wide = if scalar.size() < 4 { Scalar::F32 } else { scalar };
         let (a, b) = (self.cheap(a, span)?, self.cheap(b, span)?);
+        if alpha.is_none()
+            && beta.is_none()
+            && let Some(Operand::Value(Expr { kind: ExprKind::Local(tile), .. })) = place
+            && wide == scalar
+            && ![&a, &b].iter().any(|factor| factor.reads(tile))
+        {
+            let stmts = self.add_products(tile, [a, b], [m, k, n], tf32, span)?;
+            self.all_together(stmts, span);
+            return Ok(Operand::Tuple(Vec::new()));
+        }
         let product = self.product([a, b], [m, k, n], wide, tf32, span)?;
         let Some(place) = place else {
             if alpha.is_none() && wide == scalar {
@@ -98,24 +108,46 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The products and sums themselves, in a variable: for each element a chain of `fma` over the inner index, upward.
-    /// `tf32`: instructions may round the factors.
+    /// The products and sums themselves, in a variable that begins with zeros.
     fn product(
         &mut self,
-        [a, b]: [Elements; 2],
-        [m, k, n]: [u32; 3],
+        factors: [Elements; 2],
+        size: [u32; 3],
         scalar: Scalar,
         tf32: bool,
         span: Span,
     ) -> Res<Elements> {
+        let [m, _, n] = size;
+        let (id, _) = self.scratch(Element::Scalar(scalar), &[m, n], span);
+        let stmts = self.add_products(id, factors, size, tf32, span)?;
+        self.fills(id, &stmts);
+        self.pending.extend(stmts);
+        self.result(id, span)
+    }
+
+    /// Adds the products to the elements of a variable: for each a chain of `fma` over the inner index, upward, that begins with the element.
+    /// `tf32`: instructions may round the factors.
+    fn add_products(
+        &mut self,
+        sums: LocalId,
+        [a, b]: [Elements; 2],
+        [m, k, n]: [u32; 3],
+        tf32: bool,
+        span: Span,
+    ) -> Res<Vec<Stmt>> {
+        let ty = self.locals[sums].ty;
+        let result = variable(sums, ty, span);
+        let scalar = match ty {
+            Type::Local(LocalArrayType { element: Element::Scalar(scalar), .. }) => scalar,
+            _ => return self.error(Code::E0401, span, "products are added to floats", "no tile of numbers"),
+        };
         let marked = |factor: Expr| match tf32 {
             true => Expr::new(ExprKind::Unary(UnaryOp::Tf32, Box::new(factor)), scalar.into(), span),
             false => factor,
         };
-        let (id, result) = self.scratch(Element::Scalar(scalar), &[m, n], span);
         let factor = self.new_local("", Type::Scalar(scalar), span);
         // Along a row last: what is added to lies side by side.
-        let stmts = self.over_named(&[m, k], &["row", "k"], span, |this, index| {
+        self.over_named(&[m, k], &["row", "k"], span, |this, index| {
             let [i, l] = index else { return Ok(Vec::new()) };
             let left = marked(cast_to((a.at)(this, &[i.clone(), l.clone()], false)?, scalar));
             let mut stmts: Vec<Stmt> = vec![this.assign_local(factor, left, span)];
@@ -128,11 +160,7 @@ impl Body<'_, '_> {
                 Ok(vec![set(result.clone(), &at, Expr::new(fma, scalar.into(), span), span)])
             })?);
             Ok(stmts)
-        })?;
-        // It begins with the zeros of a new variable.
-        self.fills(id, &stmts);
-        self.pending.extend(stmts);
-        self.result(id, span)
+        })
     }
 
     /// `alpha * product + beta * old` in the type `scalar`; a factor that is None is 1.

@@ -78,17 +78,17 @@ fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {
     found
 }
 
-/// Whether a block reads memory that the threads of a block share, and no other.
-fn reads_only_tiles(function: &Function, block: BlockId) -> bool {
-    let (mut tiles, mut others) = (false, false);
+/// How often a block reads memory that the threads of a block share; 0 if it reads other memory too.
+fn reads_of_tiles(function: &Function, block: BlockId) -> u32 {
+    let (mut tiles, mut others) = (0, false);
     function.walk(block, &mut |_, inst| {
         if let Some(access) = inst.op.access() {
             let is_tile = matches!(function.ty(access.array), Type::Local(ty) if ty.block);
-            tiles |= is_tile;
+            tiles += u32::from(is_tile);
             others |= !is_tile;
         }
     });
-    tiles && !others
+    if others { 0 } else { tiles }
 }
 
 /// Where `break` and `continue` of a loop go.
@@ -361,11 +361,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return Some(SUMMED_TURNS);
         }
         let small = || self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE);
-        let turns = match dealt {
-            true => !has_code_of_its_own(function, body),
-            false => (open || reads_only_tiles(function, body)) && small(),
-        };
-        turns.then_some(UNROLLED_TURNS)
+        if dealt {
+            return (!has_code_of_its_own(function, body)).then_some(UNROLLED_TURNS);
+        }
+        let reads = reads_of_tiles(function, body);
+        ((open || reads > 0) && small()).then(|| if reads >= 4 { 2 } else { UNROLLED_TURNS })
     }
 
     /// The number of instructions of a block with those of its callees; None where it does more than compute and read, or

@@ -268,6 +268,36 @@ fn what_a_loop_adds_up_is_in_registers() {
 }
 
 #[test]
+fn a_product_adds_to_the_registers_that_it_begins_with() {
+    let text = "kernel @k(%x: array2d(dtype=float32), %y: array2d(dtype=float32)) rank 1 by_block {\n\
+                %0: int32 = const 0\n%1: int32 = const 1\n%32: int32 = const 32\n%e: int32 = extent %x, 0\n\
+                %c: tile(float32, 32, 32) = local_array\n%f: tile(float32, 32, 32) = local_array\n\
+                for %n: int32 = %0 to %e step %1 {\n\
+                for %g: int32 = %0 to %32 step %1 {\nfor %h: int32 = %0 to %32 step %1 {\n\
+                %m: float32 = load %x[%n, %h]\nstore %f[%g, %h], %m\n}\n}\n\
+                for %i: int32 = %0 to %32 step %1 {\nfor %k: int32 = %0 to %32 step %1 {\n%a: float32 = load %f[%i, %k]\n\
+                for %j: int32 = %0 to %32 step %1 {\n%b: float32 = load %f[%k, %j]\n\
+                %s: float32 = load %c[%i, %j]\n%t: float32 = fma %a, %b, %s\nstore %c[%i, %j], %t\n}\n}\n}\n}\n\
+                for %q: int32 = %0 to %32 step %1 {\nfor %l: int32 = %0 to %32 step %1 {\n\
+                %z: float32 = load %c[%q, %l]\nstore %y[%q, %l], %z\n}\n}\nreturn\n}\n";
+    let arrays = |text: &str| (tiles(text), text.matches("= local_array").count());
+    let kept = made(text);
+    assert_eq!(arrays(&kept), (1, 1), "{kept}");
+    // One that begins with zeros, and is added then, has others.
+    let apart = text
+        .replacen("%n: int32 = %0 to %e step %1 {\n", "%n: int32 = %0 to %e step %1 {\n%d: tile(float32, 32, 32) = local_array\n", 1)
+        .replacen("load %c[%i, %j]\n", "load %d[%i, %j]\n", 1)
+        .replacen(
+            "store %c[%i, %j], %t\n}\n}\n}\n",
+            "store %d[%i, %j], %t\n}\n}\n}\nfor %o: int32 = %0 to %32 step %1 {\nfor %p: int32 = %0 to %32 step %1 {\n\
+             %v: float32 = load %d[%o, %p]\n%w: float32 = load %c[%o, %p]\n%u: float32 = add %v, %w\nstore %c[%o, %p], %u\n}\n}\n",
+            1,
+        );
+    let kept = made(&apart);
+    assert_eq!(arrays(&kept), (1, 2), "{kept}");
+}
+
+#[test]
 fn a_loop_around_elements_goes_inside() {
     // Each column is summed by a thread of its own, in a register.
     let sum = "for %q: int32 = %0 to %8 step %1 {\nfor %j: int32 = %0 to %8 step %1 {\n%v: float32 = load %x[%q]\n\

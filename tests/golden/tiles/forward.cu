@@ -165,17 +165,12 @@ extern "C" __global__ void gemm_cuda_kernel_forward(
                     int patch = element / 4;
                     int patch_column = patch % 16 * 2;
                     int patch_row = patch / 16 * 2;
-                    float sums[4] = {};
                     for (int k_3 = 0; k_3 < 16; ++k_3) {
                         #pragma unroll
                         for (int k_4 = 0; k_4 < 4; ++k_4) {
-                            sums[k_4] = fmaf(x[patch_row + k_4 / 2][k_3], y[k_3][patch_column + k_4 % 2],
-                                    sums[k_4]);
+                            acc[k_4] = fmaf(x[patch_row + k_4 / 2][k_3], y[k_3][patch_column + k_4 % 2],
+                                    acc[k_4]);
                         }
-                    }
-                    #pragma unroll
-                    for (int k_3 = 0; k_3 < 4; ++k_3) {
-                        acc[k_3] += sums[k_3];
                     }
                 }
             }

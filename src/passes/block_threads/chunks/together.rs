@@ -36,6 +36,14 @@ struct Sums {
     behind: Vec<InstId>,
 }
 
+/// Where the sums of all elements of a thread are.
+struct Place {
+    array: ValueId,
+    scalar: Scalar,
+    /// It is the registers that the sums begin with and are put back to, and nothing else touches them meanwhile.
+    own: bool,
+}
+
 impl Sums {
     fn of(function: &Function, inst: &Inst) -> Option<Sums> {
         let Op::For { start, end, step, ref init, body: elements } = inst.op else { return None };
@@ -77,32 +85,18 @@ impl Sums {
     fn together(self, b: &mut Builder, id: InstId) {
         b.span = b.function.insts[id].span;
         let block = b.block();
-        let sums: Vec<(ValueId, Scalar)> = self
-            .first
-            .iter()
-            .zip(&self.results)
-            .filter_map(|(&first, &result)| {
-                let scalar = b.ty(first).as_scalar()?;
-                let shape = [self.count, 1, 1, 1];
-                let ty = LocalArrayType { element: Element::Scalar(scalar), shape, ndim: 1, block: false };
-                let sums = b.one(Op::LocalArray, Type::Local(ty));
-                b.function.values[sums].name = b.function.values[result].name.clone();
-                if b.function.values[sums].name.is_none() {
-                    b.name(sums, "sums");
-                }
-                Some((sums, scalar))
-            })
-            .collect();
+        let sums: Vec<Place> =
+            self.first.iter().zip(&self.results).filter_map(|(&first, &result)| self.place(b, first, result)).collect();
         let zero = |b: &Builder, &v: &ValueId| {
             let is_zero = b.function.def(v).is_some_and(|inst| matches!(inst.op, Op::Zero));
             is_zero || b.function.as_const(v).is_some_and(|c| c.bits == 0)
         };
         // Arrays are made of zeros.
-        if !self.first.iter().all(|first| zero(b, first)) {
+        if !sums.iter().zip(&self.first).all(|(place, first)| place.own || zero(b, first)) {
             self.each(b, |copier, b, e| {
-                for (&(sums, _), &first) in sums.iter().zip(&self.first) {
+                for (place, &first) in sums.iter().zip(&self.first).filter(|(place, _)| !place.own) {
                     let value = copier.value(first);
-                    b.effect(Op::Store { access: Access::element(sums, &[e]), value });
+                    b.effect(Op::Store { access: Access::element(place.array, &[e]), value });
                 }
             });
         }
@@ -118,29 +112,34 @@ impl Sums {
         b.switch_to(turn);
         self.each(b, |copier, b, e| {
             copier.map(params[0], k);
-            for (&(sums, scalar), &param) in sums.iter().zip(&params[1..]) {
-                let sum = b.one(Op::Load(Access::element(sums, &[e])), Type::Scalar(scalar));
+            for (place, &param) in sums.iter().zip(&params[1..]) {
+                let sum = place.read(b, e);
                 copier.map(param, sum);
             }
             let Op::Yield(values) = copier.insts(b, self.body) else { return };
-            for (&(sums, _), &value) in sums.iter().zip(&values) {
-                b.effect(Op::Store { access: Access::element(sums, &[e]), value });
+            for (place, &value) in sums.iter().zip(&values) {
+                b.effect(Op::Store { access: Access::element(place.array, &[e]), value });
             }
         });
         b.yield_(&[]);
         b.switch_to(block);
         let [start, end, step] = bounds;
         b.effect(Op::For { start, end, step, init: Values::new(), body: turn });
-        // What is left of the loop takes the sums from their arrays.
+        // What is left of the loop takes the sums from their arrays; those that are where they belong are not put there.
+        let is_put = |b: &Builder, id: InstId| match &b.function.insts[id].op {
+            Op::Store { access, .. } => sums.iter().any(|place| place.own && place.array == access.array),
+            _ => false,
+        };
+        let behind: Vec<InstId> = self.behind.iter().copied().filter(|&id| !is_put(b, id)).collect();
+        if !behind.iter().any(|&id| matches!(b.function.insts[id].op, Op::Store { .. })) {
+            return;
+        }
         let e = b.params(self.elements)[0];
         b.function.blocks[self.elements].insts.clear();
         b.switch_to(self.elements);
         self.before.iter().for_each(|&id| b.append(id));
-        let read: Vec<ValueId> = sums
-            .iter()
-            .map(|&(sums, scalar)| b.one(Op::Load(Access::element(sums, &[e])), Type::Scalar(scalar)))
-            .collect();
-        for &id in &self.behind {
+        let read: Vec<ValueId> = sums.iter().map(|place| place.read(b, e)).collect();
+        for id in behind {
             b.function.insts[id].op.for_each_operand_mut(|v| {
                 *v = self.results.iter().zip(&read).find(|&(result, _)| result == v).map_or(*v, |(_, &read)| read);
             });
@@ -148,6 +147,43 @@ impl Sums {
         }
         b.switch_to(block);
         b.append(id);
+    }
+
+    /// Where a sum is taken; `first` is what it begins with.
+    fn place(&self, b: &mut Builder, first: ValueId, result: ValueId) -> Option<Place> {
+        let scalar = b.ty(first).as_scalar()?;
+        if let Some(array) = self.registers_of(&b.function, first, result) {
+            return Some(Place { array, scalar, own: true });
+        }
+        let shape = [self.count, 1, 1, 1];
+        let ty = LocalArrayType { element: Element::Scalar(scalar), shape, ndim: 1, block: false };
+        let array = b.one(Op::LocalArray, Type::Local(ty));
+        b.function.values[array].name = b.function.values[result].name.clone();
+        if b.function.values[array].name.is_none() {
+            b.name(array, "sums");
+        }
+        Some(Place { array, scalar, own: false })
+    }
+
+    /// The registers that a sum begins with and is put back to, if nothing else in the loop touches them: the sum can be taken there.
+    fn registers_of(&self, function: &Function, first: ValueId, result: ValueId) -> Option<ValueId> {
+        let e = *function.blocks[self.elements].params.first()?;
+        let loads = function.def(first).map(|inst| &inst.op);
+        let Some(Op::Load(from)) = loads.filter(|op| op.access().is_some_and(|access| access.indices[..] == [e]))
+        else {
+            return None;
+        };
+        let is_array = matches!(function.def(from.array).map(|inst| &inst.op), Some(Op::LocalArray));
+        let (mut touches, mut uses, mut puts) = (0, 0, false);
+        function.walk(self.elements, &mut |_, inst| {
+            inst.op.for_each_operand(|v| {
+                touches += usize::from(v == from.array);
+                uses += usize::from(v == first);
+            });
+            puts |= matches!(&inst.op, Op::Store { access, value } if access == from && *value == result);
+        });
+        // What it began with is gone then.
+        (is_array && puts && touches == 2 && uses == 1).then_some(from.array)
     }
 
     /// `for e in range(count): ...`, with what each element needs copied.
@@ -162,5 +198,11 @@ impl Sums {
         b.switch_to(outside);
         let [start, end, step] = [0, self.count.into(), 1].map(|n| b.int(Scalar::I32, n));
         b.effect(Op::For { start, end, step, init: Values::new(), body: block });
+    }
+}
+
+impl Place {
+    fn read(&self, b: &mut Builder, e: ValueId) -> ValueId {
+        b.one(Op::Load(Access::element(self.array, &[e])), Type::Scalar(self.scalar))
     }
 }
