@@ -252,7 +252,7 @@ impl Generator {
         let n = self.random.below(self.tiles.len());
         let t = self.tiles[n].clone();
         let place = self.place(&t);
-        match self.random.below(18) {
+        match self.random.below(20) {
             0 if depth == 0 && self.names < 9 => vec![self.new_tile()],
             1 if depth == 0 && self.names < 9 => self.new_view().into_iter().collect(),
             2..=4 if !t.fixed => {
@@ -311,6 +311,7 @@ impl Generator {
                 self.note("atomic");
                 vec![line(&format!("wp.tile_atomic_add(c1, {e}, offset={})", self.random.below(190) as i32 - 4))]
             }
+            17 | 18 => self.swept(&t),
             _ => {
                 let s = self.scalar(self.scalar, 2);
                 vec![line(&format!("q = damp_{}({s})", self.seed))]
@@ -346,6 +347,53 @@ impl Generator {
             1 => format!("{}[{}] += {e}", t.name, slices.join(", ")),
             _ => format!("wp.tile_assign({}, {e}, offset={})", t.name, text(&from)),
         })]
+    }
+
+    /// A loop goes over elements in another loop, and where it begins and ends may depend on that: the elements are of other threads each time.
+    fn swept(&mut self, t: &Tile) -> Vec<Stmt> {
+        let Some((&last, rows)) = t.shape.split_last().filter(|(_, rows)| rows.len() < 2) else { return Vec::new() };
+        self.note("swept");
+        let (k, j) = (format!("k{}", self.names), format!("j{}", self.names));
+        self.names += 1;
+        let bounds = self.random.pick(&[
+            "0, N",
+            "K % N, N",
+            "K // 2 % N, N",
+            "wp.min(K, N - 1), N",
+            "K % N, N, 2",
+            "N - 1 - K % N, -1, -1",
+            "N - 1, K % N - 1, -1",
+            "m % N, N",
+            "0, K % N + 1",
+        ]);
+        let bounds = bounds.replace('N', &last.to_string()).replace('K', &k);
+        let (here, there) = match rows {
+            &[rows] => {
+                let other = self.random.pick(&["R - 1 - K % R", "(K + 1) % R", "K % R"]);
+                let other = other.replace('R', &rows.to_string()).replace('K', &k);
+                (format!("{}[{k} % {rows}, {j}]", t.name), format!("{}[{other}, {j}]", t.name))
+            }
+            _ => {
+                let other = self.random.pick(&["J", "J", "(J + K) % N", "N - 1 - J"]);
+                let other = other.replace('N', &last.to_string()).replace('J', &j).replace('K', &k);
+                (format!("{}[{j}]", t.name), format!("{}[{other}]", t.name))
+            }
+        };
+        let literal = if t.scalar.is_float() { format!("{}(0.25)", name(t.scalar)) } else { self.literal(t.scalar) };
+        let statement = match self.random.below(3) {
+            0 => format!("{here} += {there} * {literal}"),
+            1 => format!("{here} = {there} * {literal} + {here}"),
+            _ => format!("{here} = {here} * {literal} + {}({j})", name(t.scalar)),
+        };
+        let inner = Stmt {
+            before: None,
+            parts: vec![Part::new(&format!("for {j} in range({bounds}):"), Vec::new(), vec![line(&statement)])],
+        };
+        let turns = if self.random.one_in(2) { "m".to_string() } else { (1 + self.random.below(4)).to_string() };
+        vec![Stmt {
+            before: None,
+            parts: vec![Part::new(&format!("for {k} in range({turns}):"), Vec::new(), vec![inner])],
+        }]
     }
 
     fn product(&mut self, t: &Tile) -> Vec<Stmt> {

@@ -39,12 +39,18 @@ pub(in crate::passes) struct Touch {
     pub indices: Option<Values>,
 }
 
-/// Whose memory `array` is. An array of adjoints that is chosen counts as the given one: both stand for the same.
+/// The array, or the given one where an array of adjoints is chosen: both stand for the same.
+pub(in crate::passes) fn given(function: &Function, array: ValueId) -> ValueId {
+    match function.def(array).map(|inst| &inst.op) {
+        Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => given(function, then),
+        _ => array,
+    }
+}
+
+/// Whose memory `array` is.
 pub(in crate::passes) fn memory(function: &Function, array: ValueId) -> Memory {
+    let array = given(function, array);
     let found = match function.def(array).map(|inst| &inst.op) {
-        Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => {
-            return memory(function, then);
-        }
         Some(&Op::View(inner, _)) => return memory(function, inner),
         _ => root(function, array),
     };

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use super::accesses::{Kind, Memory, Touch, all_touches, touches};
+use super::accesses::{Kind, Memory, Touch, all_touches, defined_in, touches};
 use super::deal::{Owner, Share};
 use crate::analysis::effects::EffectTable;
-use crate::ids::IdMap;
-use crate::ir::{BlockId, Function, Inst, InstId, Op};
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
 
 /// The instructions that a barrier has to stand before.
 fn needed(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) -> BTreeSet<InstId> {
@@ -23,6 +23,7 @@ fn needed(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Sha
         after.extend(jumps.returned);
         // Of the caller's arrays, another block may have the elements in any case.
         after.retain(|access| matches!(access.memory, Memory::Block(_)));
+        let after = anew(after, |_| true);
         if search.found.len() == found && after.is_subset(&before) {
             break;
         }
@@ -95,6 +96,15 @@ impl Access {
 
 /// The accesses since the last barrier.
 type State = BTreeSet<Access>;
+
+/// The accesses as they are known once values have been computed again: who has an element that was dealt out from such a value on, nobody knows.
+fn anew(state: State, computed: impl Fn(ValueId) -> bool) -> State {
+    let forget = |access: Access| match &access.by {
+        By::Owner(Owner { start: Some(start), .. }) if computed(*start) => Access { by: By::Any, ..access },
+        _ => access,
+    };
+    state.into_iter().map(forget).collect()
+}
 
 /// What holds where control leaves a block before its end.
 #[derive(Default)]
@@ -185,6 +195,7 @@ impl Search<'_> {
             };
             let mut again = self.block(body, tested.clone(), &mut inner);
             again.extend(inner.continued);
+            let again = self.around(again, body, condition);
             jumps.returned.extend(inner.returned);
             if again.is_subset(&start) && self.found.len() == found {
                 let mut after = tested;
@@ -193,6 +204,16 @@ impl Search<'_> {
             }
             start.extend(again);
         }
+    }
+
+    /// The accesses of an iteration of a loop as they are known in the next one.
+    fn around(&self, state: State, body: BlockId, condition: Option<BlockId>) -> State {
+        if !state.iter().any(|access| matches!(access.by, By::Owner(Owner { start: Some(_), .. }))) {
+            return state;
+        }
+        let blocks = [Some(body), condition].into_iter().flatten();
+        let inside: IdSet<ValueId> = blocks.flat_map(|block| defined_in(self.function, block)).collect();
+        anew(state, |value| inside.contains(&value))
     }
 
     fn step(&mut self, id: InstId, mut state: State) -> State {

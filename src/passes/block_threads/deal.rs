@@ -1,9 +1,10 @@
 //! Carries plans out: loops become loops of each thread, and effects stand under `if lane == 0`.
 
-use super::accesses::{Memory, Touch, memory};
+use super::accesses::{self, Memory, Sum, Touch, memory};
 use super::fill::{Fill, fills};
 use super::plan::{Nest, Plan};
 use super::products::{Copied, Found};
+use crate::analysis::alias::{Root, location};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
@@ -443,16 +444,21 @@ pub(super) fn unflatten(b: &mut Builder, number: ValueId, extents: &[u64]) -> Ve
 }
 
 impl Dealt {
-    /// Which thread has an element that is accessed in an iteration, as far as it is known: the dimensions of the array by which
+    /// Which thread has an element that is accessed in an iteration, as far as it is known: the dimensions of the memory by which
     /// it is dealt out, and how.
     pub fn owner(&self, function: &Function, touch: &Touch) -> Option<Owner> {
-        let indices = touch.indices.as_ref()?;
-        let sums: Vec<_> = indices.iter().map(|&i| super::accesses::Sum::of(function, i)).collect();
+        // Views of other rows have the same dimensions; those that begin anywhere have others.
+        let place = location(function, accesses::given(function, touch.array), touch.indices.as_ref()?);
+        if place.root == Root::Unknown {
+            return None;
+        }
+        let sums: Vec<Option<Sum>> = place.index.iter().map(|at| at.map(|at| Sum::of(function, at))).collect();
         let mut dims = Vec::new();
         for &(index, _) in &self.indices {
-            let alone = |sum: &super::accesses::Sum| sum.terms.len() == 1 && sum.terms.get(&index) == Some(&1);
-            let dim = sums.iter().position(alone)?;
-            dims.push((dim, sums[dim].constant));
+            let alone = |sum: &Sum| sum.terms.len() == 1 && sum.terms.get(&index) == Some(&1);
+            let (dim, sum) =
+                sums.iter().enumerate().find_map(|(dim, sum)| Some((dim, sum.as_ref().filter(|s| alone(s))?)))?;
+            dims.push((dim, sum.constant));
         }
         let known = self.start.and_then(|start| function.as_const(start)).and_then(|c| c.as_int());
         if let (Some(start), [(_, offset)]) = (known, &mut dims[..]) {
@@ -469,7 +475,8 @@ impl Dealt {
 pub(super) struct Owner {
     dims: Vec<(usize, i128)>,
     extents: Vec<Option<u64>>,
-    start: Option<ValueId>,
+    /// The first index, where it is no constant: the owner is another one where this has another value.
+    pub start: Option<ValueId>,
     step: i128,
     run: u64,
 }

@@ -61,6 +61,40 @@ fn elements_of_other_threads_are_waited_for() {
 }
 
 #[test]
+fn elements_have_other_threads_where_a_loop_begins_elsewhere() {
+    // `for i in range(8): for j in range(FROM, 8): t[j] += t[j]`
+    let sweep = |before: &str, from: &str| {
+        format!(
+            "{LOAD}{before}for %n: int32 = %0 to %8 step %1 {{\nfor %j: int32 = {from} to %8 step %1 {{\n\
+             %w: float32 = load %t[%j]\n%s: float32 = add %w, %w\nstore %t[%j], %s\n}}\n}}\n"
+        )
+    };
+    let same = barriers(&form(&sweep("", "%0")));
+    let later = barriers(&form(&sweep("", "%n")));
+    assert_eq!((same, later), (0, 2), "one in front of the loop, one in it");
+    // A value that does not change in the loop says the same each time, but tiles of the block's next task may be others.
+    let value = "%e: int32 = extent %x, 0\n";
+    let text = form(&sweep(value, "%e"));
+    let inside = text.split("for %n").nth(1).map_or(0, barriers);
+    assert_eq!(inside, 0, "{text}");
+}
+
+#[test]
+fn views_are_of_the_memory_that_they_are_of() {
+    // `p = z[0]; p[j] = ...; ... = z[j, 0]`: what thread `j` reads is of the thread that has it only where it is `z[0, j]`.
+    let count = |from: &str| {
+        barriers(&made(&format!(
+            "kernel @k(%z: array2d(dtype=float32)) rank 1 by_block {{\n%0: int32 = const 0\n%1: int32 = const 1\n%8: int32 = const 8\n\
+             %t: tile(float32, 8) = local_array\n%p: array(dtype=float32) = view %z[%0]\n\
+             for %i: int32 = %0 to %8 step %1 {{\n%v: float32 = cast %i\nstore %p[%i], %v\n}}\n\
+             for %j: int32 = %0 to %8 step %1 {{\n%w: float32 = load {from}\nstore %t[%j], %w\n}}\n\
+             for %k: int32 = %0 to %8 step %1 {{\n%q: float32 = load %t[%k]\n%h: float32 = add %q, %q\nstore %t[%k], %h\n}}\nreturn\n}}\n"
+        )))
+    };
+    assert_eq!((count("%z[%0, %j]"), count("%p[%j]"), count("%z[%j, %0]")), (0, 0, 1));
+}
+
+#[test]
 fn what_depends_on_the_element_before_is_for_one_thread() {
     let running =
         "for %j: int32 = %1 to %8 step %1 {\n%k: int32 = sub %j, %1\n%w: float32 = load %t[%k]\nstore %t[%j], %w\n}\n";
