@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Less than a warp, a warp, more than two.
 const BLOCKS: [u32; 3] = [7, 32, 70];
 
-/// The launches that `tests/run/tiles.py` and a folder with `sources` state, as launch files.
+/// The launches of tiles that `tests/run` and a folder with `sources` state, as launch files.
 fn prepared(sources: &Path, folder: &Path) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(root.join(".env-test/bin/python"))
@@ -55,7 +55,7 @@ fn blocks_of_any_size_give_the_bits_of_the_host() {
     for made in [&sources, &cases] {
         std::fs::create_dir(made).expect("the folder is writable");
     }
-    for name in ["tiles.py", "fourier.py"] {
+    for name in ["tiles.py", "tiles_in_order.py", "fourier.py"] {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run").join(name);
         std::fs::copy(tests, sources.join(name)).expect("the program is there");
     }

@@ -6,7 +6,7 @@ use super::affine::LoopRange;
 use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
-use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
+use crate::ir::{Access, BlockId, CompareOp, Function, Inst, Op, ValueId};
 use crate::passes::block_threads::{goes_around_registers, registers_by};
 use crate::passes::loops::has_loop;
 use crate::types::{Scalar, Type};
@@ -76,6 +76,27 @@ fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {
     let mut found = false;
     function.walk(block, &mut |_, inst| found |= matches!(inst.op, Op::For { .. } | Op::While { .. } | Op::Call(..)));
     found
+}
+
+/// Whether one thread changes tiles in a loop's body for which no thread waits there: LLVM would keep what it changes in a register, which
+/// all threads would load before the loop.
+fn is_of_one_thread(function: &Function, body: BlockId) -> bool {
+    let is_tile = |array: ValueId| matches!(function.ty(array), Type::Local(ty) if ty.block);
+    let of_one = |condition: ValueId| match function.def(condition).map(|inst| &inst.op) {
+        Some(&Op::Compare(CompareOp::Eq, a, _)) => function.def(a).is_some_and(|inst| matches!(inst.op, Op::Lane)),
+        _ => false,
+    };
+    let (mut changes, mut waits) = (false, false);
+    function.walk(body, &mut |_, inst| match inst.op {
+        Op::Barrier => waits = true,
+        Op::If { condition, then, .. } if function.by_block && of_one(condition) => {
+            function.walk(then, &mut |_, inst| {
+                changes |= inst.op.properties().writes && inst.op.access().is_some_and(|access| is_tile(access.array))
+            });
+        }
+        _ => {}
+    });
+    changes && !waits
 }
 
 /// How often a block reads memory that the threads of a block share; 0 if it reads other memory too.
@@ -338,6 +359,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
             } else if let Some(turns) = turns {
                 ll.unroll(latch, turns);
+            } else if self.target.is_gpu() && is_of_one_thread(frame.function, body) {
+                ll.keep_inside(latch);
             } else if self.target.is_gpu() && frame.function.by_block && has_loop(frame.function, body) {
                 // A triangle of loops written out in full has as many as the cube of its side, and barriers among them.
                 ll.keep_rolled(latch);
@@ -447,7 +470,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ended = self.block(frame, body, false);
         let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return };
         if let End::Yield(values) = ended {
+            let latch = ll.current_block();
             next.jump(ll, &values);
+            if self.target.is_gpu() && is_of_one_thread(function, body) {
+                ll.keep_inside(latch);
+            }
         }
         let values = exit.enter(ll);
         self.bind(frame, &inst.results, values);

@@ -358,6 +358,10 @@ impl<'ctx> Llvm<'ctx> {
     pub fn keep_rolled(&self, latch: Block<'ctx>) {
         self.set_loop_property(latch, "llvm.loop.unroll.disable", None);
     }
+    /// Says that nothing is moved out of the loop which the branch at the end of `latch` closes.
+    pub fn keep_inside(&self, latch: Block<'ctx>) {
+        self.set_loop_property(latch, "llvm.licm.disable", None);
+    }
     /// Says that the loop which the branch at the end of `latch` closes ends, so that it goes away if it does nothing.
     pub fn ends(&self, latch: Block<'ctx>) {
         self.set_loop_property(latch, "llvm.loop.mustprogress", None);
