@@ -106,6 +106,8 @@ fn each_version_is_of_its_level() {
     }
     assert!(uses(".x86-64-v4", "%zmm") && uses(".x86-64-v3", "%ymm") && uses(".x86-64-v2", "%xmm"));
     assert!(!uses(".x86-64-v3", "%zmm") && !uses(".x86-64-v3", "%k1") && !uses(".x86-64-v2", "%ymm"));
+    // AVX-512 multiplies by a power of two in one instruction, as an exponential does at its end.
+    assert!(uses(".x86-64-v4", "vscalef") && !uses(".x86-64-v3", "vscalef"));
     // What is not of a version runs anywhere.
     for (name, code) in functions.iter().filter(|(name, _)| !name.contains(".x86-64-v")) {
         assert!(!code.contains("%ymm") && !code.contains("%zmm"), "{name}:\n{code}");

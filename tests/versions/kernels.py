@@ -17,7 +17,7 @@ def blend(place: Place, x: wp.array(dtype=wp.float32), h: wp.array(dtype=wp.floa
     for k in range(i % 5):
         s += x[place.at[i]] * place.scale + float(k)
     if i % 3 == 0:
-        s += wp.sin(x[i]) + wp.length(p[i])
+        s += wp.sin(x[i]) * wp.exp(-wp.abs(x[i])) + wp.length(p[i])
     y[i] = s / (1.0 + float(h[i]) * float(h[i]))
 
 

@@ -107,21 +107,21 @@ pub(super) fn compile<'ctx>(
     let mut called = Vec::new();
     for cpu in options.cpu.versions() {
         let bodies = lane_bodies(&mut module, kernels, options.opt, cpu);
-        let has_half = Machine::host_has_half(cpu);
+        let floats = Machine::host_floats(cpu);
         let mut entries =
             Entries { kernels, bodies, options, called: Vec::new(), rows: HashMap::new(), made: HashMap::new() };
         for alone in [false, true] {
             if !kernels.iter().any(|&kernel| entries.wants(&module, kernel, alone)) {
                 continue;
             }
-            let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), has_half, names);
+            let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), floats, names);
             state.sites = std::mem::take(&mut sites);
             state.library = library.map(|_| Library::new(&module, false, target(alone)));
             entries.define(&mut state, alone);
             sites = state.sites;
         }
         entries.define_choices(&module, &ll);
-        called.extend(entries.called.into_iter().map(|(function, alone)| (function, alone, has_half)));
+        called.extend(entries.called.into_iter().map(|(function, alone)| (function, alone, floats)));
         if let (Cpu::Auto, Cpu::Named(processor)) = (options.cpu, cpu) {
             versions.close(&ll, processor);
         }
@@ -130,7 +130,7 @@ pub(super) fn compile<'ctx>(
         versions.define_entries(&ll);
     }
     let mut objects = Vec::new();
-    for ((id, declared, fingerprint), alone, has_half) in called {
+    for ((id, declared, fingerprint), alone, floats) in called {
         ll.rename(declared, &symbol(fingerprint));
         if library.is_none_or(|there| there.contains(&fingerprint)) {
             continue;
@@ -138,7 +138,7 @@ pub(super) fn compile<'ctx>(
         let context = Context::create();
         let ll = Llvm::new(&context, "kc", "", names);
         machine.prepare(&ll);
-        let made = ModuleState::new(&module, &shadows, &ll, target(alone), has_half, names).library_function(id);
+        let made = ModuleState::new(&module, &shadows, &ll, target(alone), floats, names).library_function(id);
         ll.rename(made, &symbol(fingerprint));
         optimise(&machine, &ll, options.opt)?;
         objects.push((fingerprint, machine.emit(&ll, false)?));

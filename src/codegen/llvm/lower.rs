@@ -19,7 +19,7 @@ use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
 use super::lanes::{Copies, Lanes};
 use super::library::Library;
-use super::ops::Ops;
+use super::ops::{Floats, Ops};
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdMap, IdSet};
@@ -114,10 +114,10 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         shadows: &'a Shadows,
         ll: &'a Llvm<'ctx>,
         target: Target,
-        has_half: bool,
+        floats: Floats,
         names: bool,
     ) -> ModuleState<'a, 'ctx> {
-        let ops = Ops { ll, has_half, is_host: matches!(target, Target::Host { .. }) };
+        let ops = Ops { ll, floats, is_host: matches!(target, Target::Host { .. }) };
         ModuleState {
             ir,
             ll,
@@ -640,7 +640,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         };
         let known: SmallVec<[Argument; 4]> = args.iter().map(argument).collect();
         let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
-        let values = if let Some(made) = self.state.library_call(callee) {
+        let values = if let Some(scaled) = self.scaled(callee, &args) {
+            vec![smallvec![scaled]]
+        } else if let Some(made) = self.state.library_call(callee) {
             let flat: Scalars = args.into_iter().flatten().collect();
             match &self.ir.functions[callee].results[..] {
                 [one] if flatten::leaf_count(one.ty, &self.ir.structs) == 1 => {
@@ -656,6 +658,16 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         for (&result, scalars) in results.iter().zip(values) {
             self.define(frame, result, scalars);
         }
+    }
+
+    /// What the library's multiplication by a power of two gives, where the target has an instruction for it. (Its result is the same: of the
+    /// library's two multiplications only the second one rounds.)
+    fn scaled(&self, callee: FuncId, args: &[Scalars<'ctx>]) -> Option<Val<'ctx>> {
+        let function = &self.ir.functions[callee];
+        let is_scale = function.library && matches!(&*function.source_name, "_scale_f32" | "_scale_f64");
+        let (true, [x, n]) = (is_scale && self.ops.floats.scale, args) else { return None };
+        let (x, n) = self.ll.pair(*x.first()?, *n.first()?);
+        Some(self.ll.intrinsic("llvm.ldexp", &[self.ll.ty(x), self.ll.ty(n)], &[x, n]))
     }
 
     fn call_function(&mut self, callee: FuncId, args: Vec<Scalars<'ctx>>) -> Vec<Scalars<'ctx>> {

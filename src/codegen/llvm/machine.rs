@@ -11,6 +11,7 @@ use inkwell::targets::{
 };
 
 use super::builder::Llvm;
+use super::ops::Floats;
 use super::processor::{self, Costs, Isa, Processor};
 use super::{CodegenError, Cpu, Opt};
 use crate::memo::lock;
@@ -202,13 +203,16 @@ impl Machine {
         }
     }
 
-    /// Whether the host converts between half and float in hardware.
-    pub fn host_has_half(cpu: Cpu) -> bool {
-        match cpu {
+    /// What the host does with floats in hardware.
+    pub fn host_floats(cpu: Cpu) -> Floats {
+        // AVX-512 scales (`vscalefps`), for vectors of any width.
+        let scale = Machine::host_vector_bits(cpu) == 512;
+        let half = match cpu {
             Cpu::Native => Isa::OWN == Isa::Aarch64 || Native::of().has("+f16c"),
             Cpu::Named(processor) => processor.has_half,
             Cpu::Auto => false,
-        }
+        };
+        Floats { half, scale }
     }
 
     /// Whether this machine is known to run code for a processor: for its own, and for the levels of x86-64 that it has.

@@ -18,6 +18,7 @@ use super::join_ir::join_ir;
 use super::library::{Kind, Library, Part, Parts};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::ops::Floats;
 use super::param_names::name_parameters;
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
@@ -210,8 +211,14 @@ impl Ready<'_> {
     ) -> Result<Compiled<'ctx>, CodegenError> {
         let mut machine = Machine::nvptx(options.arch, options.opt)?;
         let ll = empty_module(context, &machine, options, names);
-        let mut state =
-            ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx { checked: options.checked }, true, names);
+        let mut state = ModuleState::new(
+            &self.module,
+            &self.shadows,
+            &ll,
+            Target::Nvptx { checked: options.checked },
+            Floats::NVPTX,
+            names,
+        );
         if options.fmad {
             state.as_written = rounding::as_written(&self.module);
         }
@@ -252,7 +259,7 @@ impl Ready<'_> {
                 &self.shadows,
                 &ll,
                 Target::Nvptx { checked: options.checked },
-                true,
+                Floats::NVPTX,
                 names,
             );
             state.library_function(id);

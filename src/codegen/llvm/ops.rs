@@ -11,12 +11,24 @@ use super::builder::{FloatPredicate, IntPredicate, Llvm, Ty, Val};
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::types::Scalar;
 
+/// What a target does with floats itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Floats {
+    /// It converts between `half` and `float`.
+    pub half: bool,
+    /// It multiplies a float by a power of two that an integer names, with one rounding.
+    pub scale: bool,
+}
+
+impl Floats {
+    pub const NVPTX: Floats = Floats { half: true, scale: false };
+}
+
 /// Builds scalar operations.
 #[derive(Clone, Copy)]
 pub struct Ops<'a, 'ctx> {
     pub ll: &'a Llvm<'ctx>,
-    /// The target converts between `half` and `float` itself.
-    pub has_half: bool,
+    pub floats: Floats,
     pub is_host: bool,
 }
 
@@ -39,7 +51,7 @@ impl<'ctx> Ops<'_, 'ctx> {
         match s {
             Scalar::F32 => self.ll.f32(),
             Scalar::F64 => self.ll.f64(),
-            Scalar::F16 if self.has_half => self.ll.half(),
+            Scalar::F16 if self.floats.half => self.ll.half(),
             _ => self.ll.int_ty(s.size() * 8),
         }
     }
@@ -68,7 +80,7 @@ impl<'ctx> Ops<'_, 'ctx> {
     pub fn decode(&self, s: Scalar, raw: Val<'ctx>) -> Val<'ctx> {
         match s {
             Scalar::Bool => self.ll.icmp(IntPredicate::NE, raw, self.ll.int(self.ll.i8(), 0)),
-            Scalar::F16 if self.has_half => self.ll.fpext(raw, self.ll.f32()),
+            Scalar::F16 if self.floats.half => self.ll.fpext(raw, self.ll.f32()),
             Scalar::F16 | Scalar::BF16 => self.from_bits(s, raw),
             _ => raw,
         }
@@ -79,7 +91,7 @@ impl<'ctx> Ops<'_, 'ctx> {
         match s {
             Scalar::Bool => self.ll.zext(value, self.ll.i8()),
             // Exact: the value is one of float16.
-            Scalar::F16 if self.has_half => self.ll.fptrunc(value, self.ll.half()),
+            Scalar::F16 if self.floats.half => self.ll.fptrunc(value, self.ll.half()),
             Scalar::F16 | Scalar::BF16 => self.to_bits(s, value),
             _ => value,
         }
@@ -91,7 +103,7 @@ impl<'ctx> Ops<'_, 'ctx> {
         let i16 = ll.int_ty(16);
         match s {
             Scalar::Bool => ll.zext(value, ll.i8()),
-            Scalar::F16 if self.has_half => ll.bitcast(ll.fptrunc(value, ll.half()), i16),
+            Scalar::F16 if self.floats.half => ll.bitcast(ll.fptrunc(value, ll.half()), i16),
             Scalar::F16 => {
                 let c = |v: u32| ll.const_i32(v as i32);
                 let bits = ll.bitcast(value, ll.i32());
@@ -118,7 +130,7 @@ impl<'ctx> Ops<'_, 'ctx> {
         let ll = self.ll;
         match s {
             Scalar::Bool => ll.icmp(IntPredicate::NE, bits, ll.int(ll.i8(), 0)),
-            Scalar::F16 if self.has_half => ll.fpext(ll.bitcast(bits, ll.half()), ll.f32()),
+            Scalar::F16 if self.floats.half => ll.fpext(ll.bitcast(bits, ll.half()), ll.f32()),
             Scalar::F16 => {
                 let c = |v: u32| ll.const_i32(v as i32);
                 let bits = ll.zext(bits, ll.i32());
@@ -147,7 +159,7 @@ impl<'ctx> Ops<'_, 'ctx> {
         let ll = self.ll;
         let c = |v: u32| ll.const_i32(v as i32);
         match s {
-            Scalar::F16 if self.has_half => ll.fpext(ll.fptrunc(value, ll.half()), ll.f32()),
+            Scalar::F16 if self.floats.half => ll.fpext(ll.fptrunc(value, ll.half()), ll.f32()),
             Scalar::F16 => {
                 let bits = ll.bitcast(value, ll.i32());
                 let sign = ll.and(bits, c(0x8000_0000));
