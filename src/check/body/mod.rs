@@ -499,10 +499,18 @@ impl<'c, 'a> Body<'c, 'a> {
                 {
                     let (low, high) = crate::check::types::value::int_range(scalar);
                     if !(low..=high).contains(&value) && constant.scalar.is_none() {
+                        // Constants of hashes and masks: what counts of them is their bits.
+                        let help = match u32::try_from(value) {
+                            Ok(bits) => format!(
+                                "the same bits are `{}`; or give it another type: `wp.uint32({value})`, `wp.int64({value})`",
+                                bits as i32
+                            ),
+                            Err(_) => format!("give it a wider type: `wp.int64({value})`"),
+                        };
                         return Err(self.report(
                             Diagnostic::new(Code::E0503, format!("{value} does not fit in `int32`"))
                                 .label(span, "an integer literal is `int32`")
-                                .help(format!("give it a wider type: `wp.int64({value})`")),
+                                .help(help),
                         ));
                     }
                 }

@@ -170,7 +170,7 @@ impl Body<'_, '_> {
         let mut diagnostic = self.mismatch(symbol, (l.ty, at_left), (r.ty, at_right));
         diagnostic = self.label_origin(diagnostic, l, at_left);
         diagnostic = self.label_origin(diagnostic, r, at_right);
-        if let Some(advice) = op.and_then(|op| self.operand_advice(op, l.ty, r.ty)) {
+        if let Some(advice) = op.and_then(|op| self.operand_advice(op, (l.ty, at_left), (r.ty, at_right))) {
             diagnostic = diagnostic.help(advice);
         } else if let (Type::Scalar(a), Type::Scalar(b)) = (l.ty, r.ty)
             && a != b

@@ -85,14 +85,27 @@ impl Body<'_, '_> {
     }
 
     /// What to write instead of an operator that its operands do not have.
-    pub fn operand_advice(&self, op: BinaryOp, l: Type, r: Type) -> Option<String> {
+    pub fn operand_advice(
+        &self,
+        op: BinaryOp,
+        (l, at_left): (Type, Span),
+        (r, at_right): (Type, Span),
+    ) -> Option<String> {
         let int = |ty: Type| ty.as_scalar().is_some_and(Scalar::is_int);
+        let name = |at: Span| {
+            let text = self.c.sources.text(at);
+            let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+            if plain { text.to_string() } else { "x".to_string() }
+        };
         Some(match (op, l, r) {
             (BinaryOp::Add | BinaryOp::Sub, Type::Array(_), r) if int(r) => {
-                "an array is no pointer: `x[i]` is its element `i`, and `x[i:]` what begins there".into()
+                let x = name(at_left);
+                format!("an array is no pointer: `{x}[i]` is its element `i`, and `{x}[i:]` what begins there")
             }
-            (_, Type::Array(_), _) | (_, _, Type::Array(_)) => {
-                "a kernel computes with elements: write `x[i]` with the index of the thread".into()
+            (_, Type::Array(array), _) | (_, _, Type::Array(array)) => {
+                let x = name(if matches!(l, Type::Array(_)) { at_left } else { at_right });
+                let index = ["i", "j", "k", "l"][..usize::from(array.ndim).clamp(1, 4)].join(", ");
+                format!("a kernel computes with elements: write `{x}[{index}]` with the index of the thread")
             }
             (BinaryOp::BitXor, Type::Scalar(s), _) if s.is_float() => {
                 "a power is `a ** 2.0`; `^` is exclusive or, for integers".into()
