@@ -258,3 +258,51 @@ fn dimensions_that_a_kernel_does_not_ask_for_repeat_its_threads() {
     assert!(said.contains("min 4") && said.contains("max 4"), "{said}");
     assert_clean(&log);
 }
+
+const GRIDS: &str = "
+import warp as wp
+
+@wp.kernel
+def scale(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * 2.0
+
+@wp.kernel
+def total(x: wp.array(dtype=float), sum: wp.array(dtype=float)):
+    wp.atomic_add(sum, 0, x[wp.tid() % 100])
+
+@wp.kernel
+def tiles(x: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.tile_store(x, wp.tile_load(x, shape=32, offset=i * 32) * 2.0, offset=i * 32)
+";
+
+/// Grids cover the launch, in blocks of 256 threads where nobody says how many; one whose blocks add up what they bring to one place has no more
+/// threads than the device holds (132 multiprocessors of 2,048); and a block works on the tiles of one task.
+#[test]
+fn grids_are_those_that_the_kernels_want() {
+    let (standin, folder) = (StandIn::shared(), tempfile::tempdir().expect("a folder"));
+    let program = folder.path().join("grids.py");
+    std::fs::write(&program, GRIDS).expect("a file");
+    standin.add(&program);
+    let launch = |kernel: &str, dim: &str, flags: &[&str]| {
+        let log = folder.path().join("log");
+        let _ = std::fs::remove_file(&log);
+        let mut kc = standin.command(KC, &log);
+        kc.arg("run").arg(&program).args(["-k", kernel, "--dim", dim, "--device", "cuda"]).args(flags);
+        done(&mut kc);
+        let text = std::fs::read_to_string(log).expect("the stand-in reports");
+        let of = |name: &str| -> u64 {
+            let line = text.lines().find(|line| line.starts_with("launches=1 ")).expect("one launch");
+            let from = line.split_once(&format!(" {name}=")).expect(name).1;
+            from.split(' ').next().and_then(|number| number.parse().ok()).expect(name)
+        };
+        (of("grid"), of("block"))
+    };
+    assert_eq!(launch("scale", "1000", &["--arg", "x=ones:1000"]), (4, 256));
+    assert_eq!(launch("scale", "1000", &["--block-dim", "64", "--arg", "x=ones:1000"]), (16, 64));
+    let sums = ["--arg", "x=ones:100", "--arg", "sum=zeros:1"];
+    assert_eq!(launch("total", "1000", &sums), (4, 256));
+    assert_eq!(launch("total", "1000000", &sums), (132 * 2048 / 256, 256));
+    assert_eq!(launch("tiles", "3x64", &["--block-dim", "64", "--arg", "x=ones:96"]), (3, 64));
+}

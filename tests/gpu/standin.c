@@ -26,7 +26,7 @@
 typedef int Result;
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700, ASSERT = 710 };
 
-static struct { long contexts, modules, events, blocks, launches; uint64_t bytes, peak, stream, shared; } live;
+static struct { long contexts, modules, events, blocks, launches; uint64_t bytes, peak, stream, shared, grid, block; } live;
 static Result broken; /* An error of a kernel stays: every later call returns it (manual: "sticky" errors). */
 
 static Result enter(const char *name) {
@@ -41,8 +41,9 @@ __attribute__((destructor)) static void report(void) {
     const char *path = getenv("STANDIN_LOG");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file) return;
-    fprintf(file, "launches=%ld peak=%llu stream=%llu shared=%llu left: contexts=%ld modules=%ld events=%ld blocks=%ld\n", live.launches,
-            (unsigned long long)live.peak, (unsigned long long)live.stream, (unsigned long long)live.shared, live.contexts, live.modules, live.events, live.blocks);
+    fprintf(file, "launches=%ld peak=%llu stream=%llu shared=%llu grid=%llu block=%llu left: contexts=%ld modules=%ld events=%ld blocks=%ld\n", live.launches,
+            (unsigned long long)live.peak, (unsigned long long)live.stream, (unsigned long long)live.shared,
+            (unsigned long long)live.grid, (unsigned long long)live.block, live.contexts, live.modules, live.events, live.blocks);
     fclose(file);
 }
 
@@ -200,6 +201,7 @@ Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsign
     if (shared > 48 << 10 && shared > f->asked) return INVALID_VALUE;
     live.launches++;
     live.shared = shared;
+    live.grid = (uint64_t)gx * gy * gz, live.block = (uint64_t)bx * by * bz;
     live.stream = (uint64_t)stream;
     if (!f->host) return SUCCESS;
     /* The parameters after the launch as one C struct, as host entries take them. */
