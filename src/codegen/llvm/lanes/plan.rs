@@ -14,6 +14,7 @@ use super::privatization::MIN_GROUPS;
 use super::refused::Refused;
 use super::registers::vectors_at_once;
 use crate::analysis::alias::{Root, accessed, root};
+use crate::analysis::order::{updates_meet, walk_loops};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::analysis::strides::Strides;
 use crate::analysis::uniformity::Uniformity;
@@ -134,7 +135,8 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
     let differences = Differences { strides: Strides::along(&function, &uniformity, last), uniformity, last };
     let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
     let (alone, private) = (private(Sharing::Never), private(Sharing::SameType));
-    if depends_on_order(&function, &alone) {
+    let apart = |access: &Access| alone.contains(&function, access.array);
+    if depends_on_order(&function, &alone) || updates_meet(&function, &apart) {
         return Err(Refused::Order);
     }
     if local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
@@ -446,18 +448,6 @@ fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
     });
     sums.retain(|root| matches!(root, Root::Param(..)) && !others.contains(root) && !others.contains(&Root::Unknown));
     sums
-}
-
-/// Visits the instructions of a block and of those in it; those in loops have weight 2.
-fn walk_loops(function: &Function, block: BlockId, weight: u32, visit: &mut impl FnMut(&Inst, u32)) {
-    for &id in &function.blocks[block].insts {
-        let inst = &function.insts[id];
-        visit(inst, weight);
-        let weight = if matches!(inst.op, Op::For { .. } | Op::While { .. }) { 2 } else { weight };
-        for nested in inst.op.blocks() {
-            walk_loops(function, nested, weight, visit);
-        }
-    }
 }
 
 /// The bytes of the local arrays of one thread.
