@@ -109,9 +109,12 @@ fn behind(function: &Function, (value, fields): &Place) -> Option<(Place, Option
             Some(((*parts.get(*first as usize)?, rest.to_vec()), None))
         }
         Op::Insert(whole, steps, part) => {
-            let steps = path(steps)?;
-            match fields.strip_prefix(&steps[..]) {
-                Some(rest) => Some(((*part, rest.to_vec()), None)),
+            // A component that is chosen is of a vector or matrix, which has no arrays.
+            let fixed: Vec<u32> =
+                steps.iter().map_while(|step| if let Step::At(n) = step { Some(*n) } else { None }).collect();
+            match fields.strip_prefix(&fixed[..]) {
+                Some(rest) if fixed.len() == steps.len() => Some(((*part, rest.to_vec()), None)),
+                Some(_) => None,
                 None => Some(((*whole, fields.clone()), None)),
             }
         }

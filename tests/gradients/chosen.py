@@ -335,3 +335,20 @@ def chosen_struct(p: Pair, q: Pair, n: int, out: wp.array(dtype=float)):
         else:
             r = p
     out[i] = s
+
+
+@wp.struct
+class Beside:
+    v: wp.vec3
+    values: wp.array(dtype=float)
+
+
+@wp.kernel
+def component_beside(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int):
+    """An array in a struct of which a loop sets a component of another field: it stays the same array."""
+    i = wp.tid()
+    s = Beside()
+    s.values = x
+    for q in range(n):
+        s.v[q % 3] += x[i] * float(q)
+    y[i] = s.values[i] * s.v[1]
