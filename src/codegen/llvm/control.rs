@@ -68,8 +68,10 @@ pub const HOST_UNROLLED_TURNS: u32 = 8;
 const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
-/// How many iterations of a loop that sums what is in registers the device does at once.
+/// How many iterations of a loop that sums what is in registers, or reads tiles so often in each, the device does at once: their loads are under
+/// way together anyway.
 const SUMMED_TURNS: u32 = 2;
+const MANY_READS: u32 = 4;
 
 /// Whether a block has loops or calls in it.
 fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {
@@ -388,7 +390,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return (!has_code_of_its_own(function, body)).then_some(UNROLLED_TURNS);
         }
         let reads = reads_of_tiles(function, body);
-        ((open || reads > 0) && small()).then(|| if reads >= 4 { 2 } else { UNROLLED_TURNS })
+        let turns = if reads >= MANY_READS { SUMMED_TURNS } else { UNROLLED_TURNS };
+        ((open || reads > 0) && small()).then_some(turns)
     }
 
     /// The number of instructions of a block with those of its callees; None where it does more than compute and read, or
