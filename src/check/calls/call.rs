@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::native::is_barrier;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
 use crate::check::host::nest::{Unknown, Why};
@@ -332,6 +333,9 @@ impl Body<'_, '_> {
                 return Err(Reported);
             }
         };
+        if self.c.functions[callee].native.as_deref().is_some_and(is_barrier) && values.is_empty() {
+            return self.sync(&[], span);
+        }
         for place in &by_ref {
             if let crate::check::tree::Root::Local(id) = place.root {
                 self.known.remove(&id);

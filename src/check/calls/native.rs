@@ -18,6 +18,16 @@ const SNIPPET: (usize, &str) = (0, "snippet");
 const ADJOINT: (usize, &str) = (1, "adj_snippet");
 const REPLAY: (usize, &str) = (2, "replay_snippet");
 
+/// Whether all that a text does is to wait for the threads of the block, on a GPU alone perhaps: `wp.sync()`, as Warp's kernels have it.
+pub fn is_barrier(text: &str) -> bool {
+    let is_frame = |line: &&str| {
+        !line.is_empty()
+            && !line.starts_with("//")
+            && !matches!(*line, "#if defined(__CUDA_ARCH__)" | "#ifdef __CUDA_ARCH__" | "#endif" | "#else")
+    };
+    text.lines().map(str::trim).filter(is_frame).eq(["__syncthreads();"])
+}
+
 impl Checker<'_> {
     /// The instance of a native function for these arguments. Err: its text or its result is nothing that kc can know.
     pub fn native_function(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Res<Function> {

@@ -44,7 +44,7 @@ impl Body<'_, '_> {
     }
 
     /// `sync()`: what threads did before is seen by all behind it.
-    pub(super) fn sync(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+    pub(in crate::check) fn sync(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         self.arguments_of("sync", &[], 0, given, span)?;
         self.by_lane = true;
         self.meet(span);

@@ -1,4 +1,4 @@
-//! Which library functions does lean code call instead of holding them, and where do their texts come from?
+//! Which library functions does lean code call instead of holding them, where do their texts come from, and which one does hardware do?
 //!
 //! `log` is the same in every program that uses it. Code that is to be made quickly ([`super::Opt::Lean`]) calls the larger
 //! of the functions that compute and do nothing else. Each is compiled once, for all programs of a compiler, and its text
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::CodegenError;
-use super::builder::{Attribute, AttributeLoc, Func, Ty};
+use super::builder::{Attribute, AttributeLoc, Func, Ty, Val};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use crate::ir::fingerprint::Fingerprints;
@@ -215,5 +215,17 @@ impl Parts {
         let size = made.ptx.len() + made.ir.as_ref().map_or(0, String::len);
         self.kept.keep(key, made.clone(), size);
         Ok(made)
+    }
+}
+
+impl<'ctx> Lower<'_, '_, 'ctx> {
+    /// What the library's multiplication by a power of two gives, where the target has an instruction for it. (Its result is the same: of the
+    /// library's two multiplications only the second one rounds.)
+    pub fn scaled(&self, callee: FuncId, args: &[Scalars<'ctx>]) -> Option<Val<'ctx>> {
+        let function = &self.ir.functions[callee];
+        let is_scale = function.library && matches!(&*function.source_name, "_scale_f32" | "_scale_f64");
+        let (true, [x, n]) = (is_scale && self.ops.floats.scale, args) else { return None };
+        let (x, n) = self.ll.pair(*x.first()?, *n.first()?);
+        Some(self.ll.intrinsic("llvm.ldexp", &[self.ll.ty(x), self.ll.ty(n)], &[x, n]))
     }
 }

@@ -660,16 +660,6 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         }
     }
 
-    /// What the library's multiplication by a power of two gives, where the target has an instruction for it. (Its result is the same: of the
-    /// library's two multiplications only the second one rounds.)
-    fn scaled(&self, callee: FuncId, args: &[Scalars<'ctx>]) -> Option<Val<'ctx>> {
-        let function = &self.ir.functions[callee];
-        let is_scale = function.library && matches!(&*function.source_name, "_scale_f32" | "_scale_f64");
-        let (true, [x, n]) = (is_scale && self.ops.floats.scale, args) else { return None };
-        let (x, n) = self.ll.pair(*x.first()?, *n.first()?);
-        Some(self.ll.intrinsic("llvm.ldexp", &[self.ll.ty(x), self.ll.ty(n)], &[x, n]))
-    }
-
     fn call_function(&mut self, callee: FuncId, args: Vec<Scalars<'ctx>>) -> Vec<Scalars<'ctx>> {
         let made = self.state.declare_called(callee);
         let t = self.thread;
