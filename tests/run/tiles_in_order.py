@@ -60,6 +60,21 @@ def by_one(x: wp.array(dtype=float), out: wp.array2d(dtype=float), n: int):
     wp.tile_store(out[2 * i], u)
 
 
+@wp.kernel
+def by_its_number(x: wp.array(dtype=float), out: wp.array2d(dtype=float)):
+    h = wp.tid()
+    t = wp.tile_load(x, shape=8)
+    # Of the iterations that threads share one changes the element.
+    for j in range(3):
+        if h == j:
+            t[5] += x[j]
+    for i in range(3):
+        for j in range(4):
+            if j == i + h:
+                t[6] = t[6] * 0.5 + x[j]
+    wp.tile_store(out[h], t)
+
+
 def cases():
     def tiled(kernel, dim, args, expect, **more):
         return case(kernel, dim, args, expect, block_dim=1, **more)
@@ -89,3 +104,11 @@ def cases():
     out[2, 6] = out[4, 6] = 0.125 + 4 * 0.25
     out[4, 9] = 0.125 + 4 * 0.125
     yield tiled("by_one", 3, dict(x=x, out=np.zeros((6, 28)), n=4), dict(out=out))
+    x = rng.integers(-8, 9, size=8).astype(np.float32)
+    out = np.tile(x.astype(np.float64), (5, 1))
+    for h in range(5):
+        out[h, 5] += x[h] if h < 3 else 0.0
+        for i in range(3):
+            if i + h < 4:
+                out[h, 6] = out[h, 6] * 0.5 + x[i + h]
+    yield tiled("by_its_number", 5, dict(x=x, out=np.zeros((5, 8))), dict(out=out))

@@ -6,7 +6,8 @@ use super::affine::LoopRange;
 use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
-use crate::ir::{Access, BlockId, CompareOp, Function, Inst, Op, ValueId};
+use crate::ids::IdSet;
+use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
 use crate::passes::block_threads::{goes_around_registers, registers_by};
 use crate::passes::loops::has_loop;
 use crate::types::{Scalar, Type};
@@ -80,25 +81,36 @@ fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {
     found
 }
 
-/// Whether one thread changes tiles in a loop's body for which no thread waits there: LLVM would keep what it changes in a register, which
-/// all threads would load before the loop.
-fn is_of_one_thread(function: &Function, body: BlockId) -> bool {
-    let is_tile = |array: ValueId| matches!(function.ty(array), Type::Local(ty) if ty.block);
-    let of_one = |condition: ValueId| match function.def(condition).map(|inst| &inst.op) {
-        Some(&Op::Compare(CompareOp::Eq, a, _)) => function.def(a).is_some_and(|inst| matches!(inst.op, Op::Lane)),
-        _ => false,
-    };
-    let (mut changes, mut waits) = (false, false);
-    function.walk(body, &mut |_, inst| match inst.op {
-        Op::Barrier => waits = true,
-        Op::If { condition, then, .. } if function.by_block && of_one(condition) => {
-            function.walk(then, &mut |_, inst| {
-                changes |= inst.op.properties().writes && inst.op.access().is_some_and(|access| is_tile(access.array))
+/// Whether a branch in a loop's body changes an element of a tile that is the same in all iterations, and no thread waits for others there: LLVM
+/// would keep the element in a register, which all threads would load before the loop.
+fn changes_one_element(function: &Function, body: BlockId) -> bool {
+    let (mut changed, mut waits) = (Vec::new(), false);
+    function.walk(body, &mut |_, inst| {
+        // What waits was inlined.
+        waits |= inst.op.properties().synchronises && !matches!(inst.op, Op::Call(..));
+        for &nested in inst.op.blocks().iter().filter(|_| matches!(inst.op, Op::If { .. })) {
+            function.walk(nested, &mut |_, inst| {
+                if let Some(access) = inst.op.access()
+                    && inst.op.properties().writes
+                    && matches!(function.ty(access.array), Type::Local(ty) if ty.block)
+                {
+                    changed.push(access.indices.clone());
+                }
             });
         }
-        _ => {}
     });
-    changes && !waits
+    if waits || changed.is_empty() {
+        return false;
+    }
+    // What counters, memory and the like make another value in each iteration.
+    let mut varies: IdSet<ValueId> = function.blocks[body].params.iter().copied().collect();
+    function.walk(body, &mut |_, inst| {
+        inst.op.blocks().iter().for_each(|&nested| varies.extend(function.blocks[nested].params.iter().copied()));
+        let mut of_these = !inst.op.properties().is_value();
+        inst.op.for_each_operand(|v| of_these |= varies.contains(&v));
+        varies.extend(inst.results.iter().copied().filter(|_| of_these));
+    });
+    changed.iter().any(|indices| !indices.iter().any(|index| varies.contains(index)))
 }
 
 /// How often a block reads memory that the threads of a block share; 0 if it reads other memory too.
@@ -359,10 +371,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 ll.unroll(latch, count);
             } else if !inside.is_empty() {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
+            } else if self.target.is_gpu() && frame.function.by_block && changes_one_element(frame.function, body) {
+                ll.keep_inside(latch);
             } else if let Some(turns) = turns {
                 ll.unroll(latch, turns);
-            } else if self.target.is_gpu() && is_of_one_thread(frame.function, body) {
-                ll.keep_inside(latch);
             } else if self.target.is_gpu() && frame.function.by_block && has_loop(frame.function, body) {
                 // A triangle of loops written out in full has as many as the cube of its side, and barriers among them.
                 ll.keep_rolled(latch);
@@ -475,7 +487,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if let End::Yield(values) = ended {
             let latch = ll.current_block();
             next.jump(ll, &values);
-            if self.target.is_gpu() && is_of_one_thread(function, body) {
+            if self.target.is_gpu() && function.by_block && changes_one_element(function, body) {
                 ll.keep_inside(latch);
             }
         }
