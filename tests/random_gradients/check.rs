@@ -104,7 +104,10 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
     let tangents = launch.random_floats(0xD1F);
     let Some((values, along)) = launch.forward_mode(&program, &tangents)? else { return Ok(None) };
     if !same_bits(&values, &gradient.values) {
-        return Err("forward mode computes other values than the kernel".to_string());
+        return Err(format!(
+            "forward mode computes other values than the kernel: {}",
+            first_difference(&values, &gradient.values)
+        ));
     }
     let (reverse, size) = dot(&gradient.adjoints, &tangents);
     let (ahead, terms) = dot(&along, &launch.seeds);
@@ -451,4 +454,14 @@ fn distance(a: &Floats, b: &Floats) -> f64 {
 fn same_bits(a: &Floats, b: &Floats) -> bool {
     let bits = |floats: &Floats| -> Vec<u64> { floats.iter().flatten().map(|x| x.to_bits()).collect() };
     bits(a) == bits(b)
+}
+
+/// Where numbers first differ in their bits: the argument, the element, and both.
+fn first_difference(a: &Floats, b: &Floats) -> String {
+    for (n, (a, b)) in a.iter().zip(b).enumerate() {
+        if let Some(k) = (0..a.len().min(b.len())).find(|&k| a[k].to_bits() != b[k].to_bits()) {
+            return format!("number {k} of argument {n}, {:e} and {:e}", a[k], b[k]);
+        }
+    }
+    "none".to_string()
 }

@@ -142,6 +142,29 @@ def shuffled(v, way, by, block):
     return v[n - lane + np.where(there, thread, lane)]
 
 
+@wp.kernel
+def halves(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float)):
+    # A row is summed up by halves: what threads read there no thread sets.
+    i = wp.tid()
+    lane = wp.lane()
+    s = wp.zeros(shape=64, dtype=float, storage="shared")
+    g = wp.zeros(shape=64, dtype=float, storage="shared")
+    s[lane] = x[i] * x[i]
+    g[lane] = x[i]
+    wp.sync()
+    d = int(32)
+    while d > 0:
+        if lane < d:
+            s[lane] += s[lane + d]
+        if d > lane and x[i] > -100.0:
+            g[lane] = wp.max(g[lane], g[lane + d])
+        wp.sync()
+        d = d // 2
+    if lane == 0:
+        y[i // wp.block_dim()] = s[0]
+    z[i] = g[0]
+
+
 def cases():
     rng = np.random.default_rng(7)
 
@@ -238,4 +261,10 @@ def cases():
     yield case(
         "by_blocks", [3, 32], {"x": x, "y": np.zeros(3), "y.grad": up, "x.grad": np.zeros((3, 32))},
         {"y": (x * x).sum(1), "x.grad": 2 * x * up[:, None]}, block_dim=32, rtol=2e-5, atol=2e-5,
+    )
+    x = rng.normal(size=192).astype(np.float32)
+    rows, up = x.reshape(3, 64).astype(np.float64), np.array([1.0, -2.0, 0.5])
+    yield case(
+        "halves", 192, {"x": x, "y": np.zeros(3), "z": np.zeros(192), "y.grad": up, "x.grad": np.zeros(192)},
+        {"y": (rows * rows).sum(1), "z": np.repeat(rows.max(1), 64), "x.grad": (2 * rows * up[:, None]).ravel()}, block_dim=64, rtol=2e-5, atol=2e-5,
     )

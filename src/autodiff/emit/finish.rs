@@ -106,7 +106,8 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let numbers = double(&mut function);
     repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
     clean(&mut function, &module.structs, effects);
-    if start_without_zero(&mut function) {
+    // What an augmented forward entry computes is what the forward entry does, with the signs of its zeros.
+    if function.phase == Phase::Backward && start_without_zero(&mut function) {
         clean(&mut function, &module.structs, effects);
     }
     forget_calls(&mut function);

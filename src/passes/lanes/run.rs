@@ -6,8 +6,8 @@
 
 use crate::analysis::effects::EffectTable;
 use crate::ir::properties::Io;
-use crate::ir::{Function, InstId, Op};
-use crate::passes::block_threads::accesses::{Kind, Memory, Touch, touches};
+use crate::ir::{Function, InstId, Op, ValueId};
+use crate::passes::block_threads::accesses::{Kind, Known, Memory, Touch, guards_in, touches};
 
 /// What an instruction touches, with all that is in it.
 pub(super) struct Reach {
@@ -44,13 +44,35 @@ impl Reach {
         self
     }
 
-    /// Whether it reads a tile that it also sets: what is read is what all threads have set by then. `but`: it may read
-    /// elements that it sets itself, as updates do.
-    pub(super) fn rereads(&self, function: &Function, but: bool) -> bool {
+    /// Whether it reads a tile that it also sets: what is read is what all threads have set by then. Of elements that are `apart` it
+    /// does not matter.
+    pub(super) fn rereads(&self, apart: &dyn Fn(&Touch, &Touch) -> bool) -> bool {
         let is_tile = |touch: &&Touch| matches!(touch.memory, Memory::Block(_));
         self.touches.iter().filter(is_tile).filter(|touch| touch.kind != Kind::Read).any(|write| {
             let mut others = self.touches.iter().filter(|other| other.memory == write.memory);
-            others.any(|other| other.kind == Kind::Read && !(but && same_element(function, write, other)))
+            others.any(|other| other.kind == Kind::Read && !apart(write, other))
+        })
+    }
+
+    /// The same of an instruction that some threads come to: they may read elements that they set themselves, as updates do, and those that
+    /// no thread sets there.
+    pub(super) fn rereads_of_others(&self, id: InstId, known: &Known<'_>) -> bool {
+        let function = known.function;
+        let guards = guards_in(function, id);
+        self.rereads(&|write, read| {
+            same_element(function, write, read) || {
+                let (Some(conditions), Some(set), Some(seen)) = (guards.get(&write.at), &write.indices, &read.indices)
+                else {
+                    return false;
+                };
+                // Both stand under them.
+                let both: Vec<ValueId> = conditions
+                    .iter()
+                    .copied()
+                    .filter(|c| guards.get(&read.at).is_some_and(|of| of.contains(c)))
+                    .collect();
+                write.array == read.array && set.iter().zip(seen).any(|(&i, &j)| known.are_parted(&both, i, j))
+            }
         })
     }
 }

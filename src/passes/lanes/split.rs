@@ -12,7 +12,7 @@ use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Lanes, Op, Results,
     ValueDef, ValueId, Values,
 };
-use crate::passes::block_threads::accesses::defined_in;
+use crate::passes::block_threads::accesses::{Known, defined_in};
 use crate::passes::copy::Copier;
 use crate::source::Span;
 use crate::types::{I32, LocalArrayType, Scalar, Type};
@@ -134,11 +134,11 @@ impl Split<'_> {
         };
         let reach = Reach::of(self.f(), self.effects, id);
         if differs {
-            self.expect_no_tiles(&inst, &reach);
+            self.expect_no_tiles(id, &inst, &reach);
             return Class::Each;
         }
         let same = inst.results.iter().any(|&result| self.uses[result] > 0 && !self.varying.value(result));
-        if same || reach.rereads(self.f(), false) || inst.op.blocks().iter().any(|&block| self.does_once(block)) {
+        if same || reach.rereads(&|_, _| false) || inst.op.blocks().iter().any(|&block| self.does_once(block)) {
             return Class::Both;
         }
         Class::Each
@@ -161,7 +161,7 @@ impl Split<'_> {
     }
 
     /// Refuses tile operations under a condition on which threads differ.
-    fn expect_no_tiles(&mut self, inst: &Inst, reach: &Reach) {
+    fn expect_no_tiles(&mut self, id: InstId, inst: &Inst, reach: &Reach) {
         let mut found = None;
         for &block in inst.op.blocks().iter() {
             self.f().walk(block, &mut |_, inner| {
@@ -177,14 +177,37 @@ impl Split<'_> {
                 (inst.span, "threads differ in whether, or how often, they come to it".to_string()),
             ];
             self.refuse_together(Cause::Way, "a tile operation stands where only some threads of a block come", labels);
-        } else if reach.rereads(self.f(), true) {
-            let labels = vec![(inst.span, "only some threads come here, and nothing says when they do".to_string())];
-            self.refuse_together(
-                Cause::Way,
-                "threads read elements of a tile that others set in the same place",
-                labels,
-            );
+        } else if self.rereads_of_others(id, reach) {
+            let mut labels =
+                vec![(inst.span, "only some threads come here, and nothing says when they do".to_string())];
+            labels.extend(self.seeds.span.map(|span| (span, "each thread has its own".to_string())));
+            let message = "threads read elements of a tile that others set in the same place".to_string();
+            let help = "read them into a variable before, and set them behind a `wp.sync()`";
+            self.refuse(Refused { cause: Cause::Way, message, labels, help });
         }
+    }
+
+    /// Whether threads read elements of a tile that others set in the same instruction.
+    fn rereads_of_others(&self, id: InstId, reach: &Reach) -> bool {
+        let mut inside: IdSet<ValueId> = IdSet::default();
+        self.f().insts[id].op.blocks().iter().for_each(|&block| inside.extend(defined_in(self.f(), block)));
+        let fixed = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
+        let natural = |v: ValueId| self.seeds.lane == Some(v) || self.seeds.coordinate == Some(v);
+        // What counts as different in each thread, be it the same, is what it is.
+        let plain = |v: ValueId| match self.f().def(v).map(|inst| &inst.op) {
+            Some(&Op::Select { condition, then, otherwise }) => match self.seeds.tests.get(&condition) {
+                Some(&holds) => {
+                    if holds {
+                        then
+                    } else {
+                        otherwise
+                    }
+                }
+                None => v,
+            },
+            _ => v,
+        };
+        reach.rereads_of_others(id, &Known { function: self.f(), fixed: &fixed, natural: &natural, plain: &plain })
     }
 
     /// The first instructions, `kept`, stay where they are.
