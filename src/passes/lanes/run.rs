@@ -7,7 +7,8 @@
 use crate::analysis::effects::EffectTable;
 use crate::ir::properties::Io;
 use crate::ir::{Function, InstId, Op, ValueId};
-use crate::passes::block_threads::accesses::{Kind, Known, Memory, Touch, guards_in, touches};
+use crate::passes::block_threads::accesses::{Kind, Memory, Touch, touches};
+use crate::passes::block_threads::parted::{Known, guards_in};
 
 /// What an instruction touches, with all that is in it.
 pub(super) struct Reach {

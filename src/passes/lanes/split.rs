@@ -12,7 +12,8 @@ use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Lanes, Op, Results,
     ValueDef, ValueId, Values,
 };
-use crate::passes::block_threads::accesses::{Known, defined_in};
+use crate::passes::block_threads::accesses::defined_in;
+use crate::passes::block_threads::parted::Known;
 use crate::passes::copy::Copier;
 use crate::source::Span;
 use crate::types::{I32, LocalArrayType, Scalar, Type};
