@@ -464,3 +464,59 @@ fn messages_of_assert_are_said_as_written() {
         }
     }
 }
+
+const BITS: &str = "
+import warp as wp
+
+
+@wp.kernel
+def logs(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float)):
+    i = wp.tid()
+    w = wp.zeros(shape=4, dtype=float)
+    a = x[i]
+    z[i] = a * w[i % 4] + w[1]
+    y[i] = wp.sin(y[i]) * a
+    y[i] = wp.sin(y[i])
+
+
+@wp.kernel
+def twice(t: wp.array(dtype=int), y: wp.array(dtype=int)):
+    i = wp.tid()
+    a = wp.atomic_max(t, i // 3, i + 1000)
+    b = wp.atomic_max(t, i, 100 + 30 * i)
+    y[i] = a * 10000 + b
+
+
+@wp.kernel
+def often(c: wp.array(dtype=int), y: wp.array(dtype=int)):
+    i = wp.tid()
+    for k in range(3):
+        y[i] = y[i] * 7 + wp.atomic_add(c, 0, 1)
+";
+
+/// With a gradient or without, a kernel leaves the same bits: `-1.5 * 0.0 + 0.0` is no negative zero.
+#[test]
+fn a_gradient_leaves_the_zeros_of_the_kernel() {
+    let folder = Folder::new();
+    folder.write("b.py", BITS.as_bytes());
+    for (device, flag) in [("interp", ""), ("interp", " --gradient"), ("host", ""), ("host", " --gradient")] {
+        let line = "run b.py -k logs --dim 2 --arg x=full:-1.5:2 --arg y=ones:2 --arg z=ones:2 --npy z=z.npy";
+        folder.ok(&format!("{line} --device {device}{flag}"));
+        let bits: Vec<u32> = folder.floats("z.npy").into_iter().map(f32::to_bits).collect();
+        assert_eq!(bits, [0, 0], "{device}{flag}");
+    }
+}
+
+/// On one core threads come to several atomic updates of an array in their order, as the interpreter's do.
+#[test]
+fn atomic_updates_that_meet_are_in_the_order_of_threads() {
+    let folder = Folder::new();
+    folder.write("b.py", BITS.as_bytes());
+    for line in ["-k twice --arg t=full:3:100", "-k often --arg c=zeros:1"] {
+        let left = |device: &str| {
+            folder.ok(&format!("run b.py {line} --dim 100 --arg y=zeros:100 --npy y=y.npy --device {device}"));
+            folder.array("y.npy").1
+        };
+        assert_eq!(left("host --threads 1"), left("interp"), "{line}");
+    }
+}

@@ -33,6 +33,10 @@ pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
 /// all of them are sums, say, whose old values nobody uses; nor at a single one, to which threads may come in their order at the same time.
 /// Accesses that are `apart` are of elements that no other thread has.
 pub fn updates_meet(function: &Function, apart: &dyn Fn(&Access) -> bool) -> bool {
+    if !function.has(|inst| inst.op.properties().atomic) {
+        return false;
+    }
+    let uses = super::uses(function);
     // By array, and by element where all are known: a minimum in one and a maximum in another do not meet.
     let mut arrays: BTreeMap<Root, BTreeMap<Option<Vec<i128>>, Updates>> = BTreeMap::new();
     walk_loops(function, function.entry, 1, &mut |inst, times| {
@@ -47,7 +51,7 @@ pub fn updates_meet(function: &Function, apart: &dyn Fn(&Access) -> bool) -> boo
         if own.atomic {
             of_element.times += times;
             of_element.kinds.insert(Kind::of(&inst.op));
-            of_element.is_used |= inst.results.iter().any(|&old| is_used(function, old));
+            of_element.is_used |= inst.results.iter().any(|&old| uses[old] > 0);
         }
     });
     arrays.into_values().any(|elements| match elements.contains_key(&None) {

@@ -23,7 +23,7 @@ pub fn is_barrier(text: &str) -> bool {
     let is_frame = |line: &&str| {
         !line.is_empty()
             && !line.starts_with("//")
-            && !matches!(*line, "#if defined(__CUDA_ARCH__)" | "#ifdef __CUDA_ARCH__" | "#endif" | "#else")
+            && !matches!(*line, "#if defined(__CUDA_ARCH__)" | "#ifdef __CUDA_ARCH__" | "#endif")
     };
     text.lines().map(str::trim).filter(is_frame).eq(["__syncthreads();"])
 }

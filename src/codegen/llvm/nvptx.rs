@@ -211,14 +211,7 @@ impl Ready<'_> {
     ) -> Result<Compiled<'ctx>, CodegenError> {
         let mut machine = Machine::nvptx(options.arch, options.opt)?;
         let ll = empty_module(context, &machine, options, names);
-        let mut state = ModuleState::new(
-            &self.module,
-            &self.shadows,
-            &ll,
-            Target::Nvptx { checked: options.checked },
-            Floats::NVPTX,
-            names,
-        );
+        let mut state = self.state(&ll, options, names);
         if options.fmad {
             state.as_written = rounding::as_written(&self.module);
         }
@@ -241,6 +234,12 @@ impl Ready<'_> {
         Ok(Compiled { ll, machine, library })
     }
 
+    /// What is known while code is made for a GPU.
+    fn state<'s, 'ctx>(&'s self, ll: &'s Llvm<'ctx>, options: &PtxOptions, names: bool) -> ModuleState<'s, 'ctx> {
+        let target = Target::Nvptx { checked: options.checked };
+        ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names)
+    }
+
     /// The texts of a library function that kernels call.
     fn library_part(
         &self,
@@ -254,15 +253,7 @@ impl Ready<'_> {
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
             let ll = empty_module(&context, machine, options, names);
-            let mut state = ModuleState::new(
-                &self.module,
-                &self.shadows,
-                &ll,
-                Target::Nvptx { checked: options.checked },
-                Floats::NVPTX,
-                names,
-            );
-            state.library_function(id);
+            self.state(&ll, options, names).library_function(id);
             machine.optimise(&ll, LEAN)?;
             let ir = names.then(|| ll.print());
             // Callers in other modules see the alignments that the ABI gives to results, not those of internal functions.
