@@ -26,6 +26,12 @@ def total(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
         for k in range(200):
             s = s * 0.5 + 1.0
         y[i, j] = s
+
+@wp.kernel
+def elements(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), m: wp.array(dtype=wp.mat33), s: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    m[i] = wp.identity(n=3, dtype=float) * float(i)
+    wp.atomic_add(s, i, wp.vec3(float(i), 1.0, 2.0))
 ";
 
 const SECTORS: &str = "memory_l2_theoretical_sectors_global";
@@ -85,6 +91,26 @@ fn neighbours_take_what_they_need_and_columns_eight_times_it() {
     assert_eq!(advice.len(), 1, "{advice:?}");
     assert_eq!((&advice[0]["line"], &advice[0]["metric"]), (&json!(12), &json!(PER_STORE)));
     assert!(advice[0]["message"].as_str().expect("words").contains("32.0 sectors per request, ideal 4.0"));
+}
+
+#[test]
+fn threads_store_elements_by_rows() {
+    let dtype = |class: &str, shape: Value| json!({"class": class, "scalar": "float32", "shape": shape});
+    let elements = |name: &str, dtype: Value| json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 1, "shape": [256], "fill": 0});
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), SOURCE).expect("a source");
+    let arguments =
+        [array("x"), array("y"), elements("m", dtype("mat", json!([3, 3]))), elements("s", dtype("vec", json!([3])))];
+    let launch = json!({"format": 1, "id": "k", "source": "k.py", "kernel": "elements", "dim": [256], "block_dim": 128, "args": arguments});
+    std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+    let (text, status) = kc(folder.path(), &["profile", "case.json", "--json"]);
+    assert_eq!(status, Some(0), "{text}");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let kernel = &all["kernels"][0];
+    // 32 floats side by side are 4 sectors; elements of 36 bytes apart, each store would reach 32.
+    assert_eq!(kernel["metrics"][PER_STORE]["value"], 4);
+    // 8 warps, 9 stores and 3 additions each.
+    assert_eq!(kernel["metrics"][SECTORS]["value"], 8 * (9 + 3) * 4);
 }
 
 #[test]
@@ -330,9 +356,9 @@ fn kernels_without_a_launch_file() {
     };
     assert_eq!(accesses, [row(11, 13, "load", 4.0, false), row(12, 5, "store", 32.0, true)]);
     let (text, status) = kc(folder.path(), &["profile", "k.py"]);
-    assert!(status == Some(0) && text.matches("_cuda_kernel_forward").count() == 3, "{text}");
+    assert!(status == Some(0) && text.matches("_cuda_kernel_forward").count() == 4, "{text}");
     let (text, status) = kc(folder.path(), &["profile", "k.py", "--no-run", "--block-dim", "1024", "--arch", "sm_86"]);
-    assert!(status == Some(0) && text.matches("occupancy on sm_86: 32 of 48 warps").count() == 3, "{text}");
+    assert!(status == Some(0) && text.matches("occupancy on sm_86: 32 of 48 warps").count() == 4, "{text}");
     // A kernel with tiles computes once for each block of its launch.
     let tiles = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    \
                  t = wp.tile_load(x[i], shape=64)\n    wp.tile_store(y, wp.tile_sum(t * t), offset=i)\n";
@@ -361,5 +387,5 @@ fn kernels_without_a_launch_file() {
         assert!(ended == Some(status) && text.contains(&format!("error[{code}")), "{args:?}: {text}");
     }
     let (text, _) = kc(folder.path(), &["profile", "b.py", "--no-run"]);
-    assert_eq!(text.matches("occupancy on").count(), 2, "{text}");
+    assert_eq!(text.matches("occupancy on").count(), 3, "{text}");
 }

@@ -56,7 +56,8 @@ pub struct Row {
 const COUNTED: u64 = 2048;
 const PIECES: u64 = 32;
 
-/// With so many operations no more threads are looked at.
+/// With so many operations no more threads are looked at: a block of a product of matrices has them alone, and each takes the interpreter
+/// some 20 ns.
 const ENOUGH_OPERATIONS: u64 = 1 << 22;
 
 impl Row {
@@ -153,8 +154,13 @@ unsafe fn count_operations(module: &Module, entry: FuncId, bounds: &LaunchBounds
     let start = |piece: u64| (u128::from(bounds.size) * u128::from(piece) / u128::from(PIECES)) as u64;
     let most = COUNTED.min(bounds.size);
     let (mut counted, mut from, mut next) = (0, 0, 1);
-    while counted < most && outcome.operations.unwrap_or(0) < ENOUGH_OPERATIONS {
-        for piece in 0..PIECES {
+    let is_enough = |outcome: &interp::Outcome| outcome.operations.unwrap_or(0) >= ENOUGH_OPERATIONS;
+    while counted < most && !is_enough(&outcome) {
+        // The first, that in the middle, those in the middle of both halves, and so on.
+        for piece in (0..PIECES).map(|n| n.reverse_bits() >> (u64::BITS - PIECES.ilog2())) {
+            if is_enough(&outcome) {
+                break;
+            }
             let end = start(piece + 1);
             let (first, last) = ((start(piece) + from).min(end), (start(piece) + from + next).min(end));
             // SAFETY: the caller's promise.

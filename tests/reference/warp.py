@@ -11,7 +11,8 @@ _SCALARS = {
 _LETTERS = {"h": "float16", "f": "float32", "d": "float64", "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16",
             "i": "int32", "ui": "uint32", "l": "int64", "ul": "uint64", "": "float32"}
 _COMPOSITES = {"vec2": ("vec", [2]), "vec3": ("vec", [3]), "vec4": ("vec", [4]), "mat22": ("mat", [2, 2]),
-               "mat33": ("mat", [3, 3]), "mat44": ("mat", [4, 4]), "quat": ("quat", [4]), "transform": ("transform", [7])}
+               "mat33": ("mat", [3, 3]), "mat44": ("mat", [4, 4]), "quat": ("quat", [4]), "transform": ("transform", [7]),
+               "spatial_vector": ("vec", [6])}
 
 
 class Type:

@@ -7,6 +7,7 @@
 
 use super::builder::{AtomicRMWBinOp, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars};
+use super::rows::Rows;
 use super::warp::Same;
 use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
 use crate::types::{Scalar, Type};
@@ -14,6 +15,9 @@ use crate::types::{Scalar, Type};
 /// Where a module has more atomics than this that the host does by loops of compare-and-swap, the others are calls of one function: 500 of
 /// them in a row took LLVM's register allocation a second.
 const INLINE_SWAPS: u32 = 32;
+
+/// Threads of a warp add elements of so many numbers by rows.
+const LEAST_ADDED: u32 = 3;
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn atomic(
@@ -30,6 +34,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let operands = frame.get(value).clone();
         if let Some(same) = self.same_in_warp(frame, op, access, inst) {
             return self.update_of_warp(frame, op, access, inst, same, &operands);
+        }
+        if let Some(rows) = self.rows_of_sums(frame, op, access, inst) {
+            return self.sum_by_rows(frame, op, access, inst, rows, &operands);
         }
         self.update(frame, access, inst, |lower, s, pointer, local, k| {
             let operand = operands[k];
@@ -125,6 +132,37 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));
             let places: Vec<_> = operands.iter().enumerate().map(|(k, operand)| (at(k), *operand)).collect();
             lower.atomic_of_warp(op, s, same, &places);
+            Scalars::new()
+        });
+        operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()
+    }
+
+    /// How the threads of a warp add elements that nobody asks for the old values of, if they do it together.
+    fn rows_of_sums(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Rows> {
+        let &result = inst.results.first()?;
+        let adds = matches!(op, AtomicOp::Add | AtomicOp::Sub);
+        let rows = self.rows(frame, access, frame.ty(result), LEAST_ADDED).filter(|_| adds)?;
+        (crate::analysis::uses(frame.function)[result] == 0).then_some(rows)
+    }
+
+    fn sum_by_rows(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        op: AtomicOp,
+        access: &Access,
+        inst: &Inst,
+        rows: Rows,
+        operands: &Scalars<'ctx>,
+    ) -> Scalars<'ctx> {
+        let place = self.place(frame, access, inst.span);
+        // A composite of no components stands for "no results".
+        self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
+            let part = lower.part(frame, place, &access.path);
+            if let Some(s) = part.ty.scalar_part() {
+                lower.by_rows(rows, part.pointer, operands, |lower, at, number| {
+                    lower.atomic_scalar(op, s, at, number);
+                });
+            }
             Scalars::new()
         });
         operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()

@@ -105,6 +105,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub as_written: IdSet<FuncId>,
     /// Atomics so far that are loops of compare-and-swap on the host.
     pub swaps: u32,
+    /// Threads of a warp bring elements to memory together.
+    pub rows: bool,
     contract: bool,
 }
 
@@ -134,6 +136,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             locations: None,
             as_written: IdSet::default(),
             swaps: 0,
+            rows: false,
             contract: ll.contract.get(),
         }
     }

@@ -74,6 +74,9 @@ pub struct Part<'ctx> {
 /// The widest access to memory, in bytes.
 pub(super) const MAX_ALIGN: u32 = 16;
 
+/// Threads of a warp store elements of so many numbers by rows: caches bring those of three together.
+const LEAST_STORED: u32 = 5;
+
 /// The greatest power of two that divides both, where `align` is one.
 fn common(align: u32, offset: u32) -> u32 {
     if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) }
@@ -474,13 +477,22 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             lower.when(part.exists, |lower| {
                 let differs = lower.is_to_be_cleared(frame, access, value);
                 lower.when(differs, |lower| {
-                    lower.store_value(part.pointer, part.ty, part.align, frame.get(value));
+                    lower.store_part(frame, access, &part, frame.get(value));
                     Scalars::new()
                 });
                 Scalars::new()
             });
             Scalars::new()
         });
+    }
+
+    fn store_part(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, part: &Part<'ctx>, scalars: &Scalars<'ctx>) {
+        match (self.rows(frame, access, part.ty, LEAST_STORED), part.ty.scalar_part()) {
+            (Some(rows), Some(s)) => self.by_rows(rows, part.pointer, scalars, |lower, at, number| {
+                lower.ll.store(lower.ops.encode(s, number), at, s.size());
+            }),
+            _ => self.store_value(part.pointer, part.ty, part.align, scalars),
+        }
     }
 
     /// Where a GPU's thread sets to zero what it has just read, as gradients do with what they use up: whether it is something else than

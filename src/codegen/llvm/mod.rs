@@ -55,6 +55,7 @@ mod print_format;
 mod processor;
 mod report;
 mod results;
+mod rows;
 mod tensor;
 mod vector;
 mod versions;

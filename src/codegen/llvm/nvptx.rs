@@ -237,7 +237,9 @@ impl Ready<'_> {
     /// What is known while code is made for a GPU.
     fn state<'s, 'ctx>(&'s self, ll: &'s Llvm<'ctx>, options: &PtxOptions, names: bool) -> ModuleState<'s, 'ctx> {
         let target = Target::Nvptx { checked: options.checked };
-        ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names)
+        let mut state = ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names);
+        state.rows = options.opt == Opt::Full;
+        state
     }
 
     /// The texts of a library function that kernels call.

@@ -185,7 +185,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Values of 64 bits go in two halves.
-    fn shuffle(&self, ask: Ask, s: Scalar, members: Val<'ctx>, value: Val<'ctx>, by: Val<'ctx>) -> Val<'ctx> {
+    pub(super) fn shuffle(
+        &self,
+        ask: Ask,
+        s: Scalar,
+        members: Val<'ctx>,
+        value: Val<'ctx>,
+        by: Val<'ctx>,
+    ) -> Val<'ctx> {
         let ll = self.ll;
         let (of_float, of_int, bound) = match ask {
             Ask::Up => ("llvm.nvvm.shfl.sync.up.f32", "llvm.nvvm.shfl.sync.up.i32", FIRST_LANE),

@@ -76,6 +76,9 @@ pub use tensor::{Tensor, TensorCores};
 /// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
 pub const MOST_BYTES: u64 = 48 << 10;
 
+/// What a block can ask for on each architecture since `sm_80` (the same place says 99 KB for the least of them).
+const MORE_BYTES: u64 = 96 << 10;
+
 /// Why a kernel with tiles has no form for the threads of a block.
 #[derive(Clone, Debug)]
 pub struct Refused {
@@ -198,7 +201,11 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     }
     triangle::take(&mut function, effects, &shared.shares);
     slots::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
-    rows::spread(&mut function, &module.structs, &shared.shares, MOST_BYTES);
+    if threads.is_none() {
+        chunks::share(&mut function, &mut shared.shares);
+    }
+    let more = rows::total(&function, &module.structs) > MOST_BYTES && tensor.arch >= 80;
+    rows::spread(&mut function, &module.structs, &shared.shares, if more { MORE_BYTES } else { MOST_BYTES });
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
         own::straighten(&mut function, &shared.shares, threads);

@@ -21,34 +21,45 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
             factors.extend(arrays.iter().skip(1).take(2).filter(|&v| function.ty(*v).is_tile()));
         }
     });
-    lengthen_all(function, structs, factors, most);
+    lengthen_all(function, structs, factors, most, |size| BANKS / size);
 }
 
-/// The same for tiles in whose columns the threads of a block go downward, each thread in a row of its own.
+/// The same for tiles in whose columns the threads of a block go downward, each thread in a row of its own, or in a few.
 pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &IdMap<InstId, Share>, most: u64) {
-    let mut read = Vec::new();
+    let (mut read, mut read_in_parts) = (Vec::new(), Vec::new());
     for (&id, share) in shares {
         let (Share::Dealt(dealt), Op::For { body, .. }) = (share, &function.insts[id].op) else { continue };
-        // Threads that follow each other differ in this one.
-        let Some(&(lane, _)) = dealt.indices.last().filter(|_| dealt.run == 1) else { continue };
-        let times = |index: ValueId| Sum::of(function, index).terms.get(&lane).copied().unwrap_or(0);
+        // Threads that follow each other differ in these.
+        let Some(&(last, _)) = dealt.indices.last() else { continue };
+        let lanes: Vec<ValueId> = Sum::of(function, last).terms.into_keys().collect();
+        let goes_down = |row: ValueId, column: ValueId| {
+            let [row, column] = [row, column].map(|index| Sum::of(function, index).terms);
+            lanes.iter().any(|lane| row.get(lane).is_some_and(|n| n.abs() == 1) && !column.contains_key(lane))
+        };
         function.walk(*body, &mut |_, inst| {
             if let Op::Load(access) = &inst.op
                 && access.path.is_empty()
                 && matches!(function.ty(access.array), Type::Local(ty) if ty.block && ty.ndim == 2)
                 && let &[row, column] = &access.indices[..]
-                && times(row).abs() == 1
-                && times(column) == 0
+                && goes_down(row, column)
             {
-                read.push(access.array);
+                if dealt.run == 1 { &mut read } else { &mut read_in_parts }.push(access.array);
             }
         });
     }
-    lengthen_all(function, structs, read, most);
+    lengthen_all(function, structs, read_in_parts, most, |_| 1);
+    lengthen_all(function, structs, read, most, |size| BANKS / size);
 }
 
-/// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes.
-fn lengthen_all(function: &mut Function, structs: &StructTable, mut tiles: Vec<ValueId>, most: u64) {
+/// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes: by so many elements
+/// of a size.
+fn lengthen_all(
+    function: &mut Function,
+    structs: &StructTable,
+    mut tiles: Vec<ValueId>,
+    most: u64,
+    by: impl Fn(u32) -> u32,
+) {
     tiles.sort_unstable();
     tiles.dedup();
     if tiles.is_empty() {
@@ -64,7 +75,7 @@ fn lengthen_all(function: &mut Function, structs: &StructTable, mut tiles: Vec<V
         if row % (2 * BANKS) != 0 {
             continue;
         }
-        ty.shape[last] += BANKS / size;
+        ty.shape[last] += by(size);
         let longer = Type::Local(ty);
         let with = total - bytes(function.ty(tile), structs) + bytes(longer, structs);
         if with <= most {

@@ -5,10 +5,14 @@
 //! | file | question |
 //! |---|---|
 //! | `again` | may work be done more than once? |
+//! | `factors` | which loops read for one element what others need, too? |
 //! | `together` | which elements of a thread are summed together? |
 
 mod again;
+mod factors;
 mod together;
+
+pub(super) use self::factors::share;
 
 use self::again::Work;
 use super::accesses::{Memory, Sum, Touch, all_touches, touches};
@@ -41,7 +45,7 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
             found.carry_out(function, shares);
         }
     }
-    together::sum(function);
+    together::sum(function, &IdMap::default());
 }
 
 /// The instructions that become of a loop whose iterations are code of their own. Patches of products have some 600; the loop around all of a
@@ -153,9 +157,12 @@ impl Chunked {
         b.effect(Op::For { start: zero, end, step, init: Values::new(), body });
         behind.into_iter().for_each(|id| b.append(id));
         *function = b.finish();
-        let registers = Registers { tile, ty, registers, count, mine };
+        let part = Part { ty, count, mine, registers: Some((tile, registers)) };
         let found = loops.into_iter().map(|id| (id, ())).collect();
-        replace_each(function, found, |b, id, ()| registers.each(b, shares, id));
+        replace_each(function, found, |b, id, ()| {
+            part.each(b, shares, id);
+            b.append(id);
+        });
     }
 }
 
@@ -292,22 +299,23 @@ fn only_clears(function: &Function, id: InstId) -> bool {
     })
 }
 
-/// How the loops over a tile's elements are done with registers.
-struct Registers {
-    tile: ValueId,
+/// The elements of a tile that one thread has at a time: a [`patch`], or those of a range.
+struct Part {
     ty: LocalArrayType,
-    registers: ValueId,
     count: u64,
-    /// The number of the first element that a thread has this time.
+    /// The number of the first one.
     mine: ValueId,
+    /// The tile, and the registers that are in its place.
+    registers: Option<(ValueId, ValueId)>,
 }
 
-impl Registers {
+impl Part {
+    /// Makes a loop that deals out elements one over those of this part alone.
     fn each(&self, b: &mut Builder, shares: &mut IdMap<InstId, Share>, id: InstId) {
         let (Op::For { end, body, .. }, Some(Share::Dealt(dealt))) =
             (b.function.insts[id].op.clone(), shares.get_mut(&id))
         else {
-            return b.append(id);
+            return;
         };
         b.span = b.function.insts[id].span;
         dealt.run = self.count;
@@ -318,38 +326,13 @@ impl Registers {
         let outside = b.switch_to(otherwise);
         b.yield_(&[]);
         let mut same: IdMap<ValueId, ValueId> = IdMap::default();
-        if let Some([rows, columns]) = patch(self.ty, self.count) {
-            // `if mine < end: for k in range(count): ...`, and within a patch all but the last indices are the same.
+        if let Some(patch) = patch(self.ty, self.count) {
             b.switch_to(then);
-            let mut extents: Vec<u64> = self.ty.extents().iter().map(|&extent| extent.into()).collect();
-            let last = extents.len() - 1;
-            extents[last] /= columns;
-            if rows > 1 {
-                extents[last - 1] /= rows;
-            }
-            let count = b.int(Scalar::I32, self.count.into());
-            let number = b.binary(BinaryOp::Div, self.mine, count);
-            b.name(number, "patch");
-            let mut index = unflatten(b, number, &extents);
-            let around = self.range(b, block);
-            for (at, size) in [(last, columns), (last.saturating_sub(1), rows)] {
-                if size > 1 {
-                    let size = b.int(Scalar::I32, size.into());
-                    index[at] = b.binary(BinaryOp::Mul, index[at], size);
-                    b.name(index[at], if at == last { "patch_column" } else { "patch_row" });
-                }
-            }
-            b.switch_to(block);
-            let columns = b.int(Scalar::I32, columns.into());
-            let column = b.binary(BinaryOp::Rem, k, columns);
-            index[last] = b.binary(BinaryOp::Add, index[last], column);
-            if rows > 1 {
-                let row = b.binary(BinaryOp::Div, k, columns);
-                index[last - 1] = b.binary(BinaryOp::Add, index[last - 1], row);
-            }
-            same.extend(dealt.indices.iter().map(|&(index, _)| index).zip(index));
+            same = self.patched(b, dealt, patch, block);
             // Nothing but the indices is computed from the number.
             same.entry(old).or_insert(self.mine);
+            let around = self.range(b, block);
+            b.switch_to(block);
             insts.into_iter().for_each(|id| b.append(id));
             b.switch_to(then);
             b.effect(around);
@@ -379,12 +362,50 @@ impl Registers {
             let op = &mut b.function.insts[id].op;
             op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
             if let Op::Load(access) | Op::Store { access, .. } = op
-                && access.array == self.tile
+                && let Some((tile, registers)) = self.registers
+                && access.array == tile
             {
-                *access = Access::element(self.registers, &[k]);
+                *access = Access::element(registers, &[k]);
             }
         }
-        b.append(id);
+    }
+
+    /// The indices of the elements of a patch, whose numbers `block` takes: all but the last two are the same for all of them. What is so
+    /// comes to where the builder is.
+    fn patched(
+        &self,
+        b: &mut Builder,
+        dealt: &Dealt,
+        [rows, columns]: [u64; 2],
+        block: BlockId,
+    ) -> IdMap<ValueId, ValueId> {
+        let mut extents: Vec<u64> = self.ty.extents().iter().map(|&extent| extent.into()).collect();
+        let last = extents.len() - 1;
+        extents[last] /= columns;
+        if rows > 1 {
+            extents[last - 1] /= rows;
+        }
+        let count = b.int(Scalar::I32, self.count.into());
+        let number = b.binary(BinaryOp::Div, self.mine, count);
+        b.name(number, "patch");
+        let mut index = unflatten(b, number, &extents);
+        for (at, size) in [(last, columns), (last.saturating_sub(1), rows)] {
+            if size > 1 {
+                let size = b.int(Scalar::I32, size.into());
+                index[at] = b.binary(BinaryOp::Mul, index[at], size);
+                b.name(index[at], if at == last { "patch_column" } else { "patch_row" });
+            }
+        }
+        let (k, outside) = (b.params(block)[0], b.switch_to(block));
+        let columns = b.int(Scalar::I32, columns.into());
+        let column = b.binary(BinaryOp::Rem, k, columns);
+        index[last] = b.binary(BinaryOp::Add, index[last], column);
+        if rows > 1 {
+            let row = b.binary(BinaryOp::Div, k, columns);
+            index[last - 1] = b.binary(BinaryOp::Add, index[last - 1], row);
+        }
+        b.switch_to(outside);
+        dealt.indices.iter().map(|&(index, _)| index).zip(index).collect()
     }
 
     /// `for k in range(count): ...`

@@ -9,11 +9,11 @@ use crate::passes::copy::Copier;
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
-/// Takes the sums of elements in registers together.
-pub(super) fn sum(function: &mut Function) {
+/// Takes the sums of elements in registers together, and those in the bodies of some other loops, by the number of their elements.
+pub(super) fn sum(function: &mut Function, others: &IdMap<BlockId, u32>) {
     let mut found = IdMap::default();
     function.walk(function.entry, &mut |id, inst| {
-        if let Some(sums) = Sums::of(function, inst) {
+        if let Some(sums) = Sums::of(function, inst, others) {
             found.insert(id, sums);
         }
     });
@@ -45,9 +45,10 @@ struct Place {
 }
 
 impl Sums {
-    fn of(function: &Function, inst: &Inst) -> Option<Sums> {
+    fn of(function: &Function, inst: &Inst, others: &IdMap<BlockId, u32>) -> Option<Sums> {
         let Op::For { start, end, step, ref init, body: elements } = inst.op else { return None };
-        let count = registers_by(function, [start, end, step], elements).filter(|_| init.is_empty())?;
+        let other = || others.get(&elements).copied();
+        let count = registers_by(function, [start, end, step], elements).or_else(other).filter(|_| init.is_empty())?;
         let insts = &function.blocks[elements].insts;
         let at = insts.iter().position(|&id| matches!(function.insts[id].op, Op::For { .. }))?;
         let (before, behind) = (insts[..at].to_vec(), insts[at + 1..].to_vec());
