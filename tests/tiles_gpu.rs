@@ -1,6 +1,9 @@
 //! Kernels with tiles as code of the threads of a block: the simulator, which looks for races, divergent barriers and memory that
 //! nobody has set, gives the bits of host and interpreter for blocks of any size.
 
+#[path = "common/parts.rs"]
+mod parts;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,13 +41,14 @@ fn in_blocks(launch: &Path, threads: u32) -> PathBuf {
 #[track_caller]
 fn verify(launches: &[PathBuf]) {
     assert!(!launches.is_empty());
-    let output = Command::new(env!("CARGO_BIN_EXE_kc"))
-        .args(["verify", "--devices", "host,interp,sim"])
-        .args(launches)
-        .output()
-        .expect("kc starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let said = parts::each(launches, |part| {
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        let output = kc.args(["verify", "--devices", "host,interp,sim"]).args(part).output().expect("kc starts");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+        said
+    });
+    let said = said.concat();
     assert_eq!(said.lines().filter(|line| line.ends_with(", sim")).count(), launches.len(), "{said}");
 }
 

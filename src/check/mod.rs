@@ -105,6 +105,8 @@ pub fn check(
         unresolved: Vec::new(),
         quiet: 0,
         quiet_failures: HashSet::new(),
+        computing: 0,
+        own_names: Vec::new(),
         custom_written: Vec::new(),
         structs: IdVec::new(),
         constants: ConstantNames::default(),
@@ -301,6 +303,10 @@ pub(crate) struct Checker<'a> {
     quiet: u32,
     /// Module constants that failed in quiet evaluations.
     quiet_failures: HashSet<(ScopeId, String)>,
+    /// Expressions that Python computes where they stand, one within the other.
+    pub computing: u32,
+    /// The constants that are computed just now.
+    pub own_names: Vec<String>,
     custom_written: Vec<calls::gradient::CustomWritten>,
     pub structs: StructTable,
     constants: ConstantNames,

@@ -8,14 +8,19 @@
 //!
 //! Else each element waits for the one before, and on a GPU one thread does them all. In which order such a sum is taken is ours to say, since
 //! no source does: the host, the interpreter and code of the threads of a block follow this one, with the same bits.
+//!
+//! The threads of a block compute all `x(e)` first, each some of them, where a thread would go through those of a chain one after the other.
 
 use std::borrow::Cow;
 
 use crate::analysis::uses;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, InstId, Module, Op, Phase, ValueDef, ValueId, Values};
+use crate::ir::{
+    Access, BinaryOp, BlockId, Const, FuncId, Function, InstId, Module, Op, Phase, ValueDef, ValueId, Values,
+};
 use crate::passes::block_threads::products::{Counted, counted, each, reverse};
+use crate::passes::block_threads::total;
 use crate::passes::copy::Copier;
 use crate::passes::loops::has_loop;
 use crate::passes::rebuild::Rebuild;
@@ -34,17 +39,32 @@ struct Nest {
     chains: u32,
     /// The types of the numbers to which the innermost loop adds a term in each turn.
     sums: Vec<Scalar>,
+    /// No turn adds more than one term to a sum.
+    one_term: bool,
+}
+
+/// Where the terms of chains are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Terms {
+    /// Where they are added.
+    There,
+    /// Before, in tiles, as long as all tiles of a kernel take so many bytes at most.
+    Before(u64),
 }
 
 /// The module with such sums of these kernels in chains.
-pub fn in_chains<'m>(module: &'m Module, kernels: &[FuncId]) -> Cow<'m, Module> {
+pub fn in_chains<'m>(module: &'m Module, kernels: &[FuncId], terms: Terms) -> Cow<'m, Module> {
     let mut changed = Cow::Borrowed(module);
     for &id in kernels {
         let function = &module.functions[id];
         if function.by_block && function.phase == Phase::Backward {
             let found = nests(function);
             if !found.is_empty() {
-                Pass::run(&mut changed.to_mut().functions[id], found);
+                let room = match terms {
+                    Terms::There => 0,
+                    Terms::Before(most) => most.saturating_sub(total(function, &module.structs)),
+                };
+                Pass::run(&mut changed.to_mut().functions[id], found, room);
             }
         }
     }
@@ -86,36 +106,42 @@ fn nest(function: &Function, uses: &IdVec<ValueId, u32>, id: InstId) -> Option<N
         return None;
     }
     let Op::Yield(next) = &function.insts[*block.insts.last()?].op else { return None };
+    let mut one_term = true;
     let sum = |(&before, &after): (&ValueId, &ValueId)| {
         let Type::Scalar(scalar) = function.ty(after) else { return None };
         // All that is done with it is to add to it, in some ways through the turn.
-        let read = additions(function, uses, before, after)?;
+        let [read, terms] = additions(function, uses, before, after)?;
+        one_term &= terms <= 1;
         (scalar.is_float() && before != after && uses[before] == read).then_some(scalar)
     };
     let sums = block.params[1..].iter().zip(next).map(sum).collect::<Option<Vec<_>>>()?;
-    Some(Nest { levels, chains, sums })
+    Some(Nest { levels, chains, sums, one_term })
 }
 
-/// How often `before` is read on the way to `after`, which is that and terms, or that alone in some branches. None: it is something else.
-fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, after: ValueId) -> Option<u32> {
+/// How often `before` is read on the way to `after`, which is that and terms, or that alone in some branches, and how many terms there are at
+/// most. None: it is something else.
+fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, after: ValueId) -> Option<[u32; 2]> {
     if after == before {
-        return Some(1);
+        return Some([1, 0]);
     }
+    let one_more = |[read, terms]: [u32; 2]| [read, terms + 1];
     let ValueDef::Result(inst, n) = function.values[after].def else { return None };
     if uses[after] != 1 {
         return None;
     }
     match &function.insts[inst].op {
         Op::Binary(BinaryOp::Add, a, b) => {
-            additions(function, uses, before, *a).or_else(|| additions(function, uses, before, *b))
+            let found = additions(function, uses, before, *a).or_else(|| additions(function, uses, before, *b));
+            found.map(one_more)
         }
-        Op::Binary(BinaryOp::Sub, a, _) => additions(function, uses, before, *a),
+        Op::Binary(BinaryOp::Sub, a, _) => additions(function, uses, before, *a).map(one_more),
         Op::If { then, otherwise, .. } => {
             let given = |block: BlockId| match &function.terminator(block)?.op {
                 Op::Yield(values) => additions(function, uses, before, *values.get(n as usize)?),
                 _ => None,
             };
-            Some(given(*then)? + given(*otherwise)?)
+            let ([read, terms], [more, others]) = (given(*then)?, given(*otherwise)?);
+            Some([read + more, terms.max(others)])
         }
         _ => None,
     }
@@ -140,12 +166,14 @@ fn same_sums(function: &Function, block: BlockId) -> Option<InstId> {
 struct Pass {
     rebuild: Rebuild,
     found: IdMap<InstId, Nest>,
+    /// The bytes that tiles of terms may take.
+    room: u64,
 }
 
 impl Pass {
-    fn run(function: &mut Function, found: IdMap<InstId, Nest>) {
+    fn run(function: &mut Function, found: IdMap<InstId, Nest>, room: u64) {
         let entry = function.entry;
-        let mut pass = Pass { rebuild: Rebuild::start(function), found };
+        let mut pass = Pass { rebuild: Rebuild::start(function), found, room };
         pass.block(entry);
         pass.rebuild.finish(function);
     }
@@ -163,7 +191,11 @@ impl Pass {
             // What is inside may use what has been replaced before.
             self.update(nest.levels[0].body);
             let results = self.rebuild.b.function.insts[id].results.clone();
-            let sums = nest.emit(&mut self.rebuild.b, &init);
+            let before = nest.one_term && nest.bytes() <= self.room;
+            if before {
+                self.room -= nest.bytes();
+            }
+            let sums = nest.emit(&mut self.rebuild.b, &init, before);
             results.iter().zip(sums).for_each(|(&old, new)| self.rebuild.replace(old, new));
         }
         self.rebuild.b.switch_to(outside);
@@ -178,15 +210,32 @@ impl Pass {
 }
 
 impl Nest {
-    /// The sums, with what was there before.
-    fn emit(&self, b: &mut Builder, init: &Values) -> Vec<ValueId> {
-        let shape = [self.chains, 1, 1, 1];
-        let tile = |b: &mut Builder, scalar: Scalar| {
-            let ty = LocalArrayType { element: Element::Scalar(scalar), shape, ndim: 1, block: true };
+    /// What tiles of all terms take.
+    fn bytes(&self) -> u64 {
+        let elements: u64 = self.levels.iter().map(|level| u64::from(level.trips)).product();
+        self.sums.iter().map(|scalar| elements * u64::from(scalar.size())).sum()
+    }
+
+    /// A tile for each sum.
+    fn tiles(&self, b: &mut Builder, extents: &[u32]) -> Vec<ValueId> {
+        let mut shape = [1; 4];
+        shape.iter_mut().zip(extents).for_each(|(extent, &given)| *extent = given);
+        let tile = |&scalar: &Scalar| {
+            let ty = LocalArrayType { element: Element::Scalar(scalar), shape, ndim: extents.len() as u8, block: true };
             b.one(Op::LocalArray, Type::Local(ty))
         };
-        let arrays: Vec<ValueId> = self.sums.iter().map(|&scalar| tile(b, scalar)).collect();
-        self.level(b, 0, &arrays, &mut Copier::within());
+        self.sums.iter().map(tile).collect()
+    }
+
+    /// The sums, with what was there before. `terms_before`: terms come before the chains.
+    fn emit(&self, b: &mut Builder, init: &Values, terms_before: bool) -> Vec<ValueId> {
+        let terms = terms_before.then(|| self.terms(b));
+        let arrays = self.tiles(b, &[self.chains]);
+        let (mut copier, mut at) = (Copier::within(), Vec::new());
+        match &terms {
+            None => self.level(b, &mut at, &mut copier, &mut |b, copier, _, n| self.element(b, &arrays, copier, n)),
+            Some(terms) => self.level(b, &mut at, &mut copier, &mut |b, _, at, n| self.add(b, &arrays, terms, at, n)),
+        }
         let zero = b.int(Scalar::I32, 0);
         let whole = |b: &mut Builder, (&array, &scalar): (&ValueId, &Scalar)| {
             let mut half = self.chains / 2;
@@ -208,17 +257,72 @@ impl Nest {
         init.iter().zip(pairs).map(|(&before, sum)| b.binary(BinaryOp::Add, before, sum)).collect()
     }
 
-    /// The loops from one on, within what `copier` has copied.
-    fn level(&self, b: &mut Builder, depth: usize, arrays: &[ValueId], copier: &mut Copier<'static>) {
+    /// Tiles with all terms: what a turn makes of the number to which nothing but a term is added, as it were.
+    fn terms(&self, b: &mut Builder) -> Vec<ValueId> {
+        let extents: Vec<u32> = self.levels.iter().map(|level| level.trips).collect();
+        let terms = self.tiles(b, &extents);
+        self.nest(b, 0, &mut Copier::within(), &mut Vec::new(), &mut |b, copier, at| {
+            let row = self.levels[self.levels.len() - 1];
+            for (&scalar, param) in self.sums.iter().zip(b.function.blocks[row.body].params[1..].to_vec()) {
+                // `-0.0 + x` is `x`, whatever it is, and `s + -0.0` is `s`.
+                let none = b.constant(Const::new(scalar, 1 << (8 * scalar.size() - 1)));
+                copier.map(param, none);
+            }
+            if let Op::Yield(next) = copier.insts(b, row.body) {
+                for (&array, value) in terms.iter().zip(next) {
+                    b.effect(Op::Store { access: Access::element(array, at), value });
+                }
+            }
+        });
+        terms
+    }
+
+    /// Loops through all elements, with what `copier` needs of those around, and the indices of one.
+    fn nest(
+        &self,
+        b: &mut Builder,
+        depth: usize,
+        copier: &mut Copier<'static>,
+        at: &mut Vec<ValueId>,
+        body: &mut dyn FnMut(&mut Builder, &mut Copier<'static>, &[ValueId]),
+    ) {
+        let Some(&level) = self.levels.get(depth) else { return body(b, copier, at) };
+        each(b, level, &[], |b, n, _| {
+            self.enter(b, level, n, depth, copier);
+            at.push(n);
+            self.nest(b, depth + 1, copier, at, body);
+            at.pop();
+            Vec::new()
+        });
+    }
+
+    /// Within a loop: its variable, and constants for the loops inside.
+    fn enter(&self, b: &mut Builder, level: Counted, n: ValueId, depth: usize, copier: &mut Copier<'static>) {
+        let block = &b.function.blocks[level.body];
+        copier.map(block.params[0], n);
+        if depth + 1 < self.levels.len() {
+            let constants =
+                block.insts.clone().into_iter().filter(|&id| matches!(b.function.insts[id].op, Op::Const(_)));
+            constants.collect::<Vec<_>>().into_iter().for_each(|id| copier.inst(b, id));
+        }
+    }
+
+    /// The loops from one on, in chains, within what `copier` has copied: `body` has the indices of an element, and the number of its chain.
+    fn level(
+        &self,
+        b: &mut Builder,
+        at: &mut Vec<ValueId>,
+        copier: &mut Copier<'static>,
+        body: &mut dyn FnMut(&mut Builder, &mut Copier<'static>, &[ValueId], ValueId),
+    ) {
+        let depth = at.len();
         let level = self.levels[depth];
         if depth + 1 < self.levels.len() {
             each(b, level, &[], |b, n, _| {
-                let outer = &b.function.blocks[level.body];
-                copier.map(outer.params[0], n);
-                let constants =
-                    outer.insts.clone().into_iter().filter(|&id| matches!(b.function.insts[id].op, Op::Const(_)));
-                constants.collect::<Vec<_>>().into_iter().for_each(|id| copier.inst(b, id));
-                self.level(b, depth + 1, arrays, copier);
+                self.enter(b, level, n, depth, copier);
+                at.push(n);
+                self.level(b, at, copier, body);
+                at.pop();
                 Vec::new()
             });
             return;
@@ -229,24 +333,20 @@ impl Nest {
                 let many = b.int(Scalar::I32, self.chains.into());
                 let first = b.binary(BinaryOp::Mul, row, many);
                 let element = b.binary(BinaryOp::Add, first, n);
-                self.element(b, level.body, element, n, arrays, copier);
+                self.enter(b, level, element, depth, copier);
+                at.push(element);
+                body(b, copier, at, n);
+                at.pop();
                 Vec::new()
             });
             Vec::new()
         });
     }
 
-    fn element(
-        &self,
-        b: &mut Builder,
-        body: BlockId,
-        element: ValueId,
-        n: ValueId,
-        arrays: &[ValueId],
-        copier: &mut Copier<'static>,
-    ) {
+    /// Adds to chain `n` what a turn adds.
+    fn element(&self, b: &mut Builder, arrays: &[ValueId], copier: &mut Copier<'static>, n: ValueId) {
+        let body = self.levels[self.levels.len() - 1].body;
         let params = b.function.blocks[body].params.clone();
-        copier.map(params[0], element);
         for ((&array, &scalar), &param) in arrays.iter().zip(&self.sums).zip(&params[1..]) {
             let before = chain(b, array, n, scalar);
             copier.map(param, before);
@@ -255,6 +355,16 @@ impl Nest {
             for (&array, value) in arrays.iter().zip(next) {
                 b.effect(Op::Store { access: Access::element(array, &[n]), value });
             }
+        }
+    }
+
+    /// Adds to chain `n` the terms of an element.
+    fn add(&self, b: &mut Builder, arrays: &[ValueId], terms: &[ValueId], at: &[ValueId], n: ValueId) {
+        for ((&array, &terms), &scalar) in arrays.iter().zip(terms).zip(&self.sums) {
+            let before = chain(b, array, n, scalar);
+            let term = b.one(Op::Load(Access::element(terms, at)), Type::Scalar(scalar));
+            let value = b.binary(BinaryOp::Add, before, term);
+            b.effect(Op::Store { access: Access::element(array, &[n]), value });
         }
     }
 }
@@ -272,6 +382,10 @@ mod tests {
 
     /// The form of a sum that a backward entry carries through `rows` times `columns` numbers by `step`, each added by `add`.
     fn carried(rows: u32, columns: u32, step: i32, add: &str) -> String {
+        carried_by(rows, columns, step, add, Terms::There)
+    }
+
+    fn carried_by(rows: u32, columns: u32, step: i32, add: &str, terms: Terms) -> String {
         let range = |count: u32| if step < 0 { (i64::from(count) - 1, -1) } else { (0, i64::from(count)) };
         let ([first_row, end_row], [first, end]) =
             ([range(rows).0, range(rows).1], [range(columns).0, range(columns).1]);
@@ -286,7 +400,7 @@ mod tests {
         );
         let module = parse(&text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(verify(&module), Ok(()));
-        let made = in_chains(&module, &[module.find("k").expect("a kernel")]).into_owned();
+        let made = in_chains(&module, &[module.find("k").expect("a kernel")], terms).into_owned();
         assert_eq!(verify(&made), Ok(()), "{}", print(&made));
         print(&made)
     }

@@ -109,5 +109,11 @@ pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::resu
         (Some(name), _) => (Code::E0905, format!("{shown} has no kernel `{name}`; it has {}", super::list(&names))),
         (None, _) => (Code::E1003, format!("{shown} has several kernels, name one: {}", super::list(&names))),
     };
-    Err(vec![Diagnostic::new(code, message)])
+    // Kernels that are checked and not compiled have no entries.
+    let left = |d: &&Diagnostic| matches!(d.code, Code::W0504 | Code::W0505 | Code::W0506);
+    let mut error = Diagnostic::new(code, message);
+    for found in program.diagnostics.iter().filter(left).take(3) {
+        error = error.note(format!("{} ({})", found.message, found.code.name()));
+    }
+    Err(vec![error])
 }

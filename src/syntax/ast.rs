@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::changes::Change;
 use crate::source::{FileId, Span};
 
 /// A name and where it stands.
@@ -17,6 +18,8 @@ pub struct Name {
 pub struct Parsed {
     pub file: FileId,
     pub items: Vec<Item>,
+    /// What host code changes of what it names.
+    pub changes: Vec<Change>,
 }
 
 #[derive(Clone, Debug)]

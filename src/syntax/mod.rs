@@ -14,6 +14,7 @@
 pub mod ast;
 mod block;
 mod builder;
+mod changes;
 mod fault;
 mod item;
 mod layout;
@@ -23,6 +24,7 @@ mod region;
 mod token;
 pub mod visit;
 
+pub use changes::{Change, Changed};
 pub use item::is_composite_word;
 
 use std::ops::Range;
@@ -34,8 +36,9 @@ use crate::source::FileId;
 /// that does not concern kc is skipped.
 pub fn parse(file: FileId, text: &str, diagnostics: &mut Diagnostics) -> ast::Parsed {
     let layout = layout::layout(text, token::lex(text));
-    let items = item::items(line::LineReader::new(file, text, &layout, diagnostics));
-    ast::Parsed { file, items }
+    let lines = line::LineReader::new(file, text, &layout, diagnostics);
+    let changes = changes::changes(&lines);
+    ast::Parsed { file, items: item::items(lines), changes }
 }
 
 /// A comment.

@@ -396,6 +396,28 @@ fn formatted_length(bytes: &[u8], quote: &[u8], depth: u32) -> Option<usize> {
 }
 
 impl Tok {
+    /// `=`, `+=` and the like.
+    pub fn assigns(self) -> bool {
+        use Tok::*;
+        matches!(
+            self,
+            Assign
+                | PlusAssign
+                | MinusAssign
+                | StarAssign
+                | SlashAssign
+                | DoubleSlashAssign
+                | PercentAssign
+                | DoubleStarAssign
+                | AtAssign
+                | AmperAssign
+                | BarAssign
+                | CaretAssign
+                | ShiftLeftAssign
+                | ShiftRightAssign
+        )
+    }
+
     /// Whether the token opens a bracket; its closing token.
     pub fn closing(self) -> Option<Tok> {
         Some(match self {

@@ -551,7 +551,8 @@ fn compare(case: &mut Case, folder: &Path, extent: Extent) -> Result<Outcome, St
         let numbers = start.iter().zip(&along);
         launches.value(&numbers.map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect()).collect())
     };
-    let Some(middle) = moved(0.0)? else { return Err("the forward launches alone are refused".to_string()) };
+    // Reads that nothing uses count as meetings where the program runs as it is written; gradients leave them out.
+    let Some(middle) = moved(0.0)? else { return Ok(Outcome::Refused("E1108".to_string())) };
     let mut right = Right { error: 0.0, stores: 0, unrolled: false, host: false, differences: false };
     let (mut kink, mut seen) = (false, Vec::new());
     for h in [1e-4, 1e-5, 1e-6, 1e-7] {

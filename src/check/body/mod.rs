@@ -157,7 +157,10 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
         body.scope = scope;
         body.locals = locals;
-        let value = body.expr(expr)?;
+        body.c.computing += u32::from(!library);
+        let value = body.expr(expr);
+        body.c.computing -= u32::from(!library);
+        let value = value?;
         let value = crate::check::body::known::closed(value).ok_or_else(|| c.constant_too_large(expr.span))?;
         c.charge(&value, expr.span)?;
         Ok(value)

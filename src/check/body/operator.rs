@@ -608,7 +608,7 @@ fn host_arithmetic(op: BinaryOp, a: Number, b: Number) -> Result<Option<Number>,
         BinaryOp::Sub => x - y,
         BinaryOp::Mul => x * y,
         BinaryOp::Div => x / y,
-        BinaryOp::FloorDiv => (x / y).floor(),
+        BinaryOp::FloorDiv => floor_quotient(x, y),
         BinaryOp::Mod => {
             let r = x % y;
             if r != 0.0 && (r < 0.0) != (y < 0.0) { r + y } else { r }
@@ -627,6 +627,18 @@ fn host_arithmetic(op: BinaryOp, a: Number, b: Number) -> Result<Option<Number>,
         _ => return Ok(None),
     };
     Ok(Some(Number::Float(result)))
+}
+
+/// `x // y` of Python: of the quotient without its remainder, so that `1.0 // 0.1` is 9, though `1.0 / 0.1` is 10.
+fn floor_quotient(x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    let below = rest != 0.0 && (rest < 0.0) != (y < 0.0);
+    let quotient = (x - rest) / y - f64::from(u8::from(below));
+    if quotient == 0.0 {
+        return 0.0_f64.copysign(x / y);
+    }
+    let whole = quotient.floor();
+    if quotient - whole > 0.5 { whole + 1.0 } else { whole }
 }
 
 /// Of a vector or matrix of floats and a number of another type: the type that the number should have, and where it stands.

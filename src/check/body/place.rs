@@ -1,6 +1,7 @@
 //! Parts of values, array elements, and what can be assigned.
 
 use crate::check::body::Body;
+use crate::check::host::nest::{Unknown, Why};
 use crate::check::names::scope::{EnumClass, Global, ScopeId};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
@@ -348,6 +349,10 @@ impl Body<'_, '_> {
 
     fn enum_member(&mut self, class: &EnumClass, name: &ast::Name, span: Span) -> Res<Operand> {
         if let Some(expr) = class.members.get(&name.text) {
+            if let Some(place) = self.c.member_changed(class.scope, &class.name, &name.text) {
+                let unknown = Unknown { name: format!("{}.{}", class.name, name.text), place, why: Why::Changed };
+                return Err(self.c.need_unknown(&unknown));
+            }
             return self.c.within(class.scope, |c| c.constant(expr, false));
         }
         if self.c.within(class.scope, |c| c.names().contains_key(&name.text))

@@ -231,6 +231,10 @@ impl Body<'_, '_> {
             ("pow", [base, exponent]) => {
                 self.binary(ast::BinaryOp::Pow, base.clone(), exponent.clone(), span, span, span)
             }
+            ("abs", [x]) => match whole(x) {
+                Some(value) => Ok(Operand::Const(Constant::untyped(Number::Int(value.checked_abs()?)))),
+                None => Ok(Operand::Const(Constant::untyped(Number::Float(untyped(x)?.abs())))),
+            },
             // To even where two are as near, unlike `wp.round`.
             ("round", [x]) => self.integer(untyped(x)?.round_ties_even(), span),
             ("int", [x @ Operand::Const(Constant { scalar: None, .. })]) => match whole(x) {

@@ -245,8 +245,14 @@ impl Body<'_, '_> {
                 continue;
             }
             let fit = self.fit(definition, &signature, given);
+            // Of functions that take the same the last one is left.
+            let anew = |b: &Fit| {
+                let patterns =
+                    |signature: &Signature| signature.params.iter().map(|p| p.pattern.clone()).collect::<Vec<_>>();
+                patterns(&b.signature) == patterns(&signature)
+            };
             if let Some(fit) = fit
-                && best.as_ref().is_none_or(|b| fit.cost < b.cost)
+                && best.as_ref().is_none_or(|b| fit.cost < b.cost || anew(b))
             {
                 best = Some(fit);
             }

@@ -17,6 +17,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::limits::{MAX_HOST_CALLS, MAX_HOST_ITERATIONS, MAX_SCOPES};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, RegionKind};
+use crate::syntax::{Change, Changed};
 
 /// A host function that holds kernels or calls such a function.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub(crate) enum Why {
     Parameter(String),
     /// Bound more than once.
     Rebound,
+    /// Host code changes it elsewhere.
+    Changed,
     /// Bound in a loop whose values are not known, or used behind it.
     Loop,
     /// The value is none of our constants; the text says why, if there is more to say.
@@ -272,6 +275,13 @@ impl Checker<'_> {
         let outer = std::mem::replace(&mut self.conditional, false);
         self.within(scope, |c| c.collect_scope(&maker.items));
         self.conditional = outer;
+        // Targets of loops that are not read hide names outside.
+        let file = self.module_of(maker.scope);
+        let own = |change: &&Change| change.owner.as_ref() == Some(&maker.name.text) && change.what == Changed::Name;
+        for Change { name, .. } in self.scopes[file].changes.iter().filter(own).cloned().collect::<Vec<_>>() {
+            let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Loop };
+            self.scopes[scope].names.entry(name.text).or_insert(Global::Unknown(unknown));
+        }
         Some(scope)
     }
 
@@ -475,6 +485,7 @@ impl Unknown {
         match &self.why {
             Why::Parameter(function) => format!("`{name}` is an argument of `{function}`"),
             Why::Rebound => format!("`{name}` is bound more than once"),
+            Why::Changed => format!("the program changes `{name}` here"),
             Why::Loop => format!("`{name}` changes in a Python loop"),
             Why::Computed(None) => format!("`{name}` is computed by Python"),
             Why::Computed(Some(reason)) => format!("`{name}` is computed by Python: {reason}"),

@@ -17,14 +17,18 @@ impl Checker<'_> {
         if self.quiet > 0 && module && self.quiet_failures.contains(&(scope, name.to_string())) {
             return Err(Reported);
         }
+        if let Some(place) = self.changed(scope, name, &value) {
+            return Err(self.need_unknown(&Unknown { name: name.to_string(), place, why: Why::Changed }));
+        }
         // `N = N if N > 0 else 16` means the binding before.
         let earlier = self.scopes[scope].earlier.get_mut(name).and_then(Vec::pop);
         self.scopes[scope].names.insert(name.to_string(), earlier.clone().unwrap_or(Global::Evaluating));
+        self.own_names.push(name.to_string());
         let needed = std::mem::take(&mut self.unknown);
         let (result, after) = if module {
             let known = self.diagnostics.len();
             let result = self.nested(used, |c| c.within(scope, |c| c.constant(&value, false)));
-            if result.is_err() && self.unknown.is_empty() {
+            if result.is_err() {
                 self.leave_to_python(known, name, value.span);
             }
             self.diagnostics.blame(known, used, "needed here");
@@ -45,6 +49,7 @@ impl Checker<'_> {
             (result, Global::Unknown(quiet.cause(name, value.span)))
         };
         self.unknown = needed;
+        self.own_names.pop();
         let after = match &result {
             Ok(operand) => Global::Value(operand.clone()),
             Err(Reported) => after,

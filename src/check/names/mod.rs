@@ -1,5 +1,6 @@
 //! What do the names of a file mean, and what did someone mean who wrote a name that is not there?
 
+mod bindings;
 mod cascade;
 mod constants;
 pub(super) mod foreign;

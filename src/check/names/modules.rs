@@ -151,7 +151,9 @@ impl Checker<'_> {
         let conditional = std::mem::replace(&mut self.conditional, false);
         let written = std::mem::take(&mut self.custom_written);
         self.quietly(|c| {
+            c.scopes[scope].changes.clone_from(&parsed.changes);
             c.within(scope, |c| c.collect_scope(&parsed.items));
+            c.note_aliases(scope);
             c.check_gradient_targets();
         });
         self.custom_written = written;

@@ -13,6 +13,7 @@ use crate::diag::{Applicability, Code, Diagnostic, Spelling};
 use crate::library::Library;
 use crate::limits::MAX_SCOPES;
 use crate::source::Span;
+use crate::syntax::Change;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
 use crate::syntax::is_composite_word;
 use crate::types::{Field, StructDef, StructId, Type};
@@ -30,7 +31,7 @@ pub(crate) struct Scope {
     /// The host function or class.
     pub name: Option<String>,
     /// Of a class: functions inside do not see its names.
-    is_class: bool,
+    pub(super) is_class: bool,
     pub names: HashMap<String, Global>,
     /// For which values it was made, as the end of a name: `_float32`.
     pub tag: String,
@@ -44,6 +45,12 @@ pub(crate) struct Scope {
     pub methods: HashMap<String, ScopeId>,
     /// What names meant before they were bound anew by their own value.
     pub(super) earlier: HashMap<String, Vec<Global>>,
+    /// Of a file: what its host code changes.
+    pub changes: Vec<Change>,
+    /// Of a file: names with several values, and where the last one stands.
+    pub(super) rebound: HashMap<String, Span>,
+    /// Where names are imported.
+    pub(super) imported: HashMap<String, Span>,
 }
 
 /// An enumeration.
@@ -117,6 +124,9 @@ impl Scope {
             open: false,
             methods: HashMap::new(),
             earlier: HashMap::new(),
+            changes: Vec::new(),
+            rebound: HashMap::new(),
+            imported: HashMap::new(),
         }
     }
 }
@@ -126,7 +136,9 @@ impl Checker<'_> {
     pub fn collect(&mut self, parsed: &Parsed) {
         let module = self.scopes.push(Scope::new(None, None, false));
         self.open_main(parsed);
+        self.scopes[module].changes.clone_from(&parsed.changes);
         self.within(module, |c| c.collect_scope(&parsed.items));
+        self.note_aliases(module);
         self.expand_makers();
         if let Some(place) = self.limit {
             let message =
@@ -193,44 +205,6 @@ impl Checker<'_> {
     /// The names of the current scope.
     pub fn names(&self) -> &HashMap<String, Global> {
         &self.scopes[self.scope].names
-    }
-
-    /// Binds a name in the current scope. At module level the last binding holds. In host functions and blocks, where
-    /// the order of events is not known, a name with several values has none that is known.
-    pub fn bind(&mut self, name: &str, global: Global) {
-        use Global::{Constant, Host, Member, Module, Value};
-        let certain = self.scopes[self.scope].parent.is_none() && !self.conditional;
-        if let (Some(old @ (Constant(_) | Value(_) | Global::Unknown(_))), Constant(new)) =
-            (self.names().get(name), &global)
-            && certain
-            && self.sources.text(new.span).contains(name)
-        {
-            let old = old.clone();
-            self.scopes[self.scope].earlier.entry(name.to_string()).or_default().push(old);
-        }
-        let global = match (self.names().get(name), global) {
-            // `except ImportError: np = None`
-            (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.conditional => old.clone(),
-            (Some(Constant(old)), Constant(new)) if self.sources.text(old.span) == self.sources.text(new.span) => {
-                Constant(new)
-            }
-            (Some(Constant(_) | Value(_) | Global::Unknown(_)), Constant(value)) if !certain => {
-                Global::Unknown(Unknown { name: name.to_string(), place: value.span, why: Why::Rebound })
-            }
-            (Some(Global::Functions(_) | Global::Struct(_)), Host(place)) if self.conditional => {
-                Global::Unknown(Unknown { name: name.to_string(), place, why: Why::Rebound })
-            }
-            // `A = S`: what the name means now, whatever it is bound to later.
-            (_, Constant(value)) => match &value.kind {
-                ExprKind::Name(other) => match self.names().get(other) {
-                    Some(made @ Global::Struct(_)) => made.clone(),
-                    _ => Constant(value),
-                },
-                _ => Constant(value),
-            },
-            (_, new) => new,
-        };
-        self.scopes[self.scope].names.insert(name.to_string(), global);
     }
 
     /// What a name means in the current scope, and which scope binds it.
@@ -323,6 +297,7 @@ impl Checker<'_> {
             let name = imported.alias.as_ref().unwrap_or(&imported.name);
             let global = Global::Member { module: module.clone(), name: imported.name.text.clone() };
             self.bind(&name.text, global);
+            self.scopes[self.scope].imported.insert(name.text.clone(), name.span);
         }
     }
 
@@ -345,6 +320,14 @@ impl Checker<'_> {
                 // There is no body to look at.
                 if !native && self.in_main() {
                     self.definitions.push(definition.clone());
+                }
+                let here = self.scopes[self.scope].names.get(&name);
+                let alike = |other: &Arc<Definition>| self.takes_alike(&other.ast, function);
+                // Which of two that take the same is the function, the condition says.
+                if self.conditional && matches!(here, Some(Global::Functions(others)) if others.iter().any(alike)) {
+                    let unknown = Unknown { name: name.clone(), place: function.name.span, why: Why::Rebound };
+                    self.bind(&name, Global::Unknown(unknown));
+                    return;
                 }
                 match self.scopes[self.scope].names.get_mut(&name) {
                     Some(Global::Functions(overloads)) => overloads.push(definition),
@@ -421,6 +404,11 @@ impl Checker<'_> {
             let global = match self.in_main() {
                 true => self.struct_of(class),
                 false => Global::ForeignStruct(Rc::new(class.clone())),
+            };
+            let is_there = matches!(self.names().get(&name), Some(Global::Struct(_) | Global::ForeignStruct(_)));
+            let global = match self.conditional && is_there {
+                true => Global::Unknown(Unknown { name: name.clone(), place: class.name.span, why: Why::Rebound }),
+                false => global,
             };
             self.bind(&name, global);
         } else if let ([base], true) = (class.bases.as_slice(), class.members.is_empty())
@@ -579,6 +567,16 @@ impl Checker<'_> {
     pub fn global(&mut self, name: &str, span: Span) -> Option<Res<Operand>> {
         let (scope, global) = self.lookup(name)?;
         let global = global.clone();
+        // What Python computes where a definition stands has the value of that time; kernels have the last one.
+        if let (Global::Constant(_) | Global::Value(_), true) = (&global, self.computing > 0)
+            && let Some(&last) = self.scopes[scope].rebound.get(name)
+            && last.file == span.file
+            && span.start < last.start
+            && !self.own_names.iter().any(|own| own == name)
+        {
+            let unknown = Unknown { name: name.to_string(), place: last, why: Why::Rebound };
+            return Some(Err(self.need_unknown(&unknown)));
+        }
         Some(match global {
             Global::Module(path) => Ok(Operand::Module(path)),
             Global::Member { module, name } => self.member_of(&module, &name, true, span),

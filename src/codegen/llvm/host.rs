@@ -96,7 +96,7 @@ pub(super) fn compile<'ctx>(
     let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
     let mut sites = Sites::of(module, options.checked);
-    let summed = reverse_sums::in_chains(module, kernels);
+    let summed = reverse_sums::in_chains(module, kernels, reverse_sums::Terms::There);
     let blocks = match options.opt {
         Opt::Full => block_alone::alone(&summed, kernels),
         Opt::Lean | Opt::None => Cow::Borrowed(&*summed),

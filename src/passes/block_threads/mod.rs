@@ -58,7 +58,7 @@ mod warps;
 
 use std::borrow::Cow;
 
-use super::reverse_sums::in_chains;
+use super::reverse_sums::{Terms, in_chains};
 use super::{dead_stores, inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
@@ -71,6 +71,7 @@ use crate::source::Span;
 use crate::types::{Scalar, Type};
 
 pub use chunks::{goes_around_registers, registers_by};
+pub(in crate::passes) use rows::total;
 pub use tensor::{Tensor, TensorCores};
 
 /// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -95,7 +96,7 @@ pub fn shared<'m>(module: &'m Module, kernels: &[FuncId], tensor: Tensor) -> Res
     }
     let effects = effects(module);
     let mut changed = module.clone();
-    let summed = in_chains(module, &wanted);
+    let summed = in_chains(module, &wanted, Terms::Before(MOST_BYTES));
     for id in wanted {
         changed.functions[id] = kernel(&summed, id, &effects, tensor)?;
     }

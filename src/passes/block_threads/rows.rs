@@ -47,6 +47,14 @@ pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &Id
             }
         });
     }
+    // The instructions for matrices, and copies, take 16 bytes of a row at once.
+    let mut whole: IdSet<ValueId> = IdSet::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if matches!(inst.op, Op::Product(..) | Op::Copy(..)) {
+            inst.op.for_each_operand(|v| _ = whole.insert(v));
+        }
+    });
+    read_in_parts.retain(|tile| !whole.contains(tile));
     lengthen_all(function, structs, read_in_parts, most, |_| 1);
     lengthen_all(function, structs, read, most, |size| BANKS / size);
 }
@@ -91,13 +99,17 @@ pub(super) fn bytes(ty: Type, structs: &StructTable) -> u64 {
 }
 
 /// The bytes of all tiles that something uses.
-pub(super) fn total(function: &Function, structs: &StructTable) -> u64 {
+pub(in crate::passes) fn total(function: &Function, structs: &StructTable) -> u64 {
     let (mut tiles, mut used): (Vec<ValueId>, IdSet<ValueId>) = Default::default();
     function.walk(function.entry, &mut |_, inst| {
-        tiles.extend(inst.results.first().filter(|_| matches!(inst.op, Op::SharedArray)));
+        tiles.extend(inst.results.first().filter(|_| matches!(inst.op, Op::SharedArray | Op::LocalArray)));
         inst.op.for_each_operand(|v| _ = used.insert(v));
     });
-    tiles.iter().filter(|&tile| used.contains(tile)).map(|&tile| bytes(function.ty(tile), structs)).sum()
+    tiles
+        .iter()
+        .filter(|&tile| used.contains(tile) && function.ty(*tile).is_tile())
+        .map(|&tile| bytes(function.ty(tile), structs))
+        .sum()
 }
 
 /// The arrays in which an index may count from the end, or that something else than an access knows: their rows stay.

@@ -2,7 +2,7 @@
 
 use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind};
 use crate::ir::{Access, FuncId, Module, interp};
-use crate::passes::reverse_sums::in_chains;
+use crate::passes::reverse_sums::{Terms, in_chains};
 use crate::run::Result;
 use crate::source::Span;
 
@@ -24,7 +24,7 @@ impl Device for Interp {
     }
 
     fn prepare(&self, module: &Module, kernel: FuncId, _: &How) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(interp::Program::new(&in_chains(module, &[kernel]), kernel)))
+        Ok(Box::new(interp::Program::new(&in_chains(module, &[kernel], Terms::There), kernel)))
     }
 
     fn is_reference(&self) -> bool {

@@ -72,7 +72,9 @@ impl Product {
             let Op::Store { access, .. } = &function.insts[id].op else { continue };
             let is_set =
                 |id: &InstId| matches!(&function.insts[*id].op, Op::Store { access: later, .. } if later == access);
-            let mut is_read = false;
+            // Arrays of the caller's may be the same by other names.
+            let is_tile = matches!(function.ty(access.array), Type::Local(ty) if ty.block);
+            let mut is_read = !is_tile;
             function.walk(body, &mut |_, inst| {
                 is_read |= matches!(&inst.op, Op::Load(from) if from.array == access.array);
             });
