@@ -68,16 +68,15 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
         text: text(token).to_string(),
         span: Span { file: lines.file, start: token.start, end: token.end },
     };
+    // All of the file; around a line are those of these numbers.
     let mut frames: Vec<Frame> = Vec::new();
-    // With the numbers of the frames around.
-    let mut found: Vec<(Name, Changed, Vec<usize>)> = Vec::new();
-    let mut closed: Vec<Frame> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
+    let mut found: Vec<(Name, Changed, Vec<usize>)> = Vec::new();
     let mut ours = false;
     for line in &lines.layout.lines {
         let tokens = lines.tokens(line);
         let kind = |at: usize| tokens.get(at).map(|token| token.kind);
-        while open.last().is_some_and(|&at| closed[at].column >= line.column) {
+        while open.last().is_some_and(|&at| frames[at].column >= line.column) {
             open.pop();
         }
         if kind(0) == Some(Tok::At) {
@@ -85,7 +84,7 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
             ours |= path.filter(|t| t.kind == Tok::Name).last().is_some_and(|last| OURS.contains(&text(last)));
             continue;
         }
-        let skipped = open.last().is_some_and(|&at| closed[at].skipped);
+        let skipped = open.last().is_some_and(|&at| frames[at].skipped);
         let def = match (kind(0), kind(1)) {
             (Some(Tok::Def), _) => Some(1),
             (Some(Tok::Async), Some(Tok::Def)) => Some(2),
@@ -96,8 +95,8 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
             let params = tokens.iter().skip(2).filter(|token| token.kind == Tok::Name && function.is_some());
             let own = params.map(|token| text(token).to_string()).collect();
             let skipped = skipped || ours;
-            closed.push(Frame { column: line.column, function, own, outer: HashSet::new(), skipped });
-            open.push(closed.len() - 1);
+            frames.push(Frame { column: line.column, function, own, outer: HashSet::new(), skipped });
+            open.push(frames.len() - 1);
             ours = false;
             continue;
         }
@@ -111,18 +110,18 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
         if let Some(at) = loops.filter(|&at| at == 0 || kind(0) == Some(Tok::Async)) {
             for token in tokens[at..].iter().take_while(|t| t.kind != Tok::In).filter(|t| t.kind == Tok::Name) {
                 found.push((name(token), Changed::Name, around()));
-                own(&mut closed, &open, text(token));
+                own(&mut frames, &open, text(token));
             }
         }
         for pair in tokens.windows(2) {
             match (pair[0].kind, pair[1].kind) {
                 (Tok::As, Tok::Name) if kind(0) == Some(Tok::With) => {
                     found.push((name(&pair[1]), Changed::Name, around()));
-                    own(&mut closed, &open, text(&pair[1]));
+                    own(&mut frames, &open, text(&pair[1]));
                 }
                 (Tok::Name, Tok::Walrus) => {
                     found.push((name(&pair[0]), Changed::Name, around()));
-                    own(&mut closed, &open, text(&pair[0]));
+                    own(&mut frames, &open, text(&pair[0]));
                 }
                 _ => {}
             }
@@ -131,7 +130,7 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
             Some(Tok::Global | Tok::Nonlocal) => {
                 for token in tokens[1..].iter().filter(|token| token.kind == Tok::Name) {
                     if let Some(&at) = open.last() {
-                        closed[at].outer.insert(text(token).to_string());
+                        frames[at].outer.insert(text(token).to_string());
                     }
                     found.push((name(token), Changed::Name, around()));
                 }
@@ -176,7 +175,7 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
                         let targets = tokens.iter().take_while(|token| !token.kind.assigns());
                         targets
                             .filter(|token| token.kind == Tok::Name)
-                            .for_each(|token| own(&mut closed, &open, text(token)));
+                            .for_each(|token| own(&mut frames, &open, text(token)));
                     }
                     _ => {}
                 }
@@ -184,7 +183,6 @@ pub(super) fn changes(lines: &LineReader<'_>) -> Vec<Change> {
             _ => {}
         }
     }
-    frames.append(&mut closed);
     let owner = |name: &Name, around: &[usize]| {
         let frames = around.iter().rev().map(|&at| &frames[at]).filter(|frame| frame.function.is_some());
         let mut own = frames.filter(|frame| frame.own.contains(&name.text) && !frame.outer.contains(&name.text));
