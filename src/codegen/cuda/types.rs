@@ -145,7 +145,7 @@ pub fn identifier(name: &str) -> String {
     text
 }
 
-/// Keywords of C and C++20, and the types, variables, macros and operators that CUDA predefines.
+/// Keywords of C and C++20, the types, variables, macros and operators that CUDA predefines, and the macros of the C headers that nvcc includes.
 pub fn is_reserved(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -163,6 +163,13 @@ pub fn is_reserved(name: &str) -> bool {
         "static_assert", "static_cast", "struct", "switch", "template", "this", "threadIdx", "thread_local", "throw",
         "true", "try", "typedef", "typeid", "typename", "uint16", "uint32", "uint64", "uint8", "union", "unix",
         "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "wrap", "xor", "xor_eq",
+        "BUFSIZ", "CHAR_BIT", "CHAR_MAX", "CHAR_MIN", "CLOCKS_PER_SEC", "EOF", "EXIT_FAILURE", "EXIT_SUCCESS",
+        "FILENAME_MAX", "FOPEN_MAX", "FP_INFINITE", "FP_NAN", "FP_NORMAL", "FP_SUBNORMAL", "FP_ZERO", "HUGE_VAL",
+        "HUGE_VALF", "INT_MAX", "INT_MIN", "LLONG_MAX", "LLONG_MIN", "LONG_MAX", "LONG_MIN", "L_tmpnam", "MAXFLOAT",
+        "MB_CUR_MAX", "M_1_PI", "M_2_PI", "M_2_SQRTPI", "M_E", "M_LN10", "M_LN2", "M_LOG10E", "M_LOG2E", "M_PI",
+        "M_PI_2", "M_PI_4", "M_SQRT1_2", "M_SQRT2", "PATH_MAX", "RAND_MAX", "SCHAR_MAX", "SCHAR_MIN", "SEEK_CUR",
+        "SEEK_END", "SEEK_SET", "SHRT_MAX", "SHRT_MIN", "SIZE_MAX", "TMP_MAX", "UCHAR_MAX", "UINT_MAX", "ULLONG_MAX",
+        "ULONG_MAX", "USHRT_MAX", "errno", "stderr", "stdin", "stdout",
     ];
     type Names = HashSet<&'static str, BuildHasherDefault<IdHasher>>;
     static SET: LazyLock<Names> = LazyLock::new(|| NAMES.iter().copied().collect());
@@ -181,7 +188,7 @@ pub fn is_cuda_function(name: &str) -> bool {
         "malloc", "max", "memcpy", "memset", "min", "modf", "nan", "nearbyint", "nextafter", "norm", "norm3d",
         "norm4d", "normcdf", "normcdfinv", "pow", "rcbrt", "remainder", "remquo", "rhypot", "rint", "rnorm",
         "round", "rsqrt", "scalbln", "scalbn", "select", "signbit", "sin", "sincos", "sincospi", "sinh", "sinpi",
-        "sqrt", "tan", "tanh", "tgamma", "time", "trunc", "y0", "y1", "yn",
+        "sqrt", "std", "tan", "tanh", "tgamma", "time", "trunc", "va_list", "y0", "y1", "yn",
     ];
     debug_assert!(NAMES.is_sorted());
     let stem = name.strip_suffix('f').unwrap_or(name);
@@ -251,6 +258,8 @@ mod tests {
             ("θ̈", "thetau0308"),
             ("变量", "u53d8u91cf"),
             ("À÷ÿ", "Au00f7y"),
+            ("EOF", "EOF_"),
+            ("M_PI", "M_PI_"),
         ]);
         for (name, expected) in table {
             assert_eq!(identifier(name), expected);
