@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::ast::Name;
 use super::line::LineReader;
+use super::region::OURS;
 use super::token::{Tok, Token};
 use crate::source::Span;
 
@@ -25,9 +26,6 @@ const CHANGING: &[&str] = &[
     "discard",
     "fill",
 ];
-
-/// The last words of decorators of code that is not the host's.
-const OURS: &[&str] = &["kernel", "func", "func_grad", "func_replay", "func_native"];
 
 /// A change of what a name means, or of what it names.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -144,7 +144,7 @@ impl<'t> Island<'_, 't> {
             }
             (Some(Tok::Import | Tok::From), _) => self.imports(header, out),
             (Some(Tok::Name), Some(Tok::Assign | Tok::Colon)) if header == self.first => self.constants(header, out),
-            (Some(Tok::Name), Some(second)) if header == self.first && is_augmented(second) => {
+            (Some(Tok::Name), Some(second)) if header == self.first && second.augments() => {
                 self.changed_constant(header, out);
             }
             (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen | Tok::LeftBracket)) if header == self.first => {
@@ -559,26 +559,6 @@ fn item_of(value: &Expr, n: usize) -> Expr {
             Expr { kind, span: value.span }
         }
     }
-}
-
-fn is_augmented(kind: Tok) -> bool {
-    use Tok::*;
-    matches!(
-        kind,
-        PlusAssign
-            | MinusAssign
-            | StarAssign
-            | SlashAssign
-            | DoubleSlashAssign
-            | PercentAssign
-            | DoubleStarAssign
-            | AtAssign
-            | AmperAssign
-            | BarAssign
-            | CaretAssign
-            | ShiftLeftAssign
-            | ShiftRightAssign
-    )
 }
 
 /// Takes the docstring out of a body.

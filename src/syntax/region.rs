@@ -15,7 +15,7 @@ use super::token::{Tok, Token};
 use crate::source::Span;
 
 /// Decorators that make a nested definition one of ours.
-const OURS: &[&str] = &["kernel", "func", "func_grad", "func_replay", "func_native", "struct"];
+pub(super) const OURS: &[&str] = &["kernel", "func", "func_grad", "func_replay", "func_native", "struct"];
 
 /// Words in the header of a kernel that leave a type open.
 const OPEN: &[&str] = &["Any", "Scalar", "Float", "Int"];

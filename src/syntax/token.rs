@@ -398,11 +398,15 @@ fn formatted_length(bytes: &[u8], quote: &[u8], depth: u32) -> Option<usize> {
 impl Tok {
     /// `=`, `+=` and the like.
     pub fn assigns(self) -> bool {
+        self == Tok::Assign || self.augments()
+    }
+
+    /// `+=` and the like.
+    pub fn augments(self) -> bool {
         use Tok::*;
         matches!(
             self,
-            Assign
-                | PlusAssign
+            PlusAssign
                 | MinusAssign
                 | StarAssign
                 | SlashAssign

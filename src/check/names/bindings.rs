@@ -93,7 +93,8 @@ impl Checker<'_> {
         let mut more: Vec<Change> = Vec::new();
         for change in changes.iter().filter(|change| change.owner.is_none() && change.what != Changed::Name) {
             let mut name = &change.name.text;
-            for _ in 0..names.len() {
+            // Names of each other end, too.
+            for _ in 0..names.len().min(64) {
                 let Some(Global::Constant(ast::Expr { kind: ExprKind::Name(other), .. })) = names.get(name) else {
                     break;
                 };
