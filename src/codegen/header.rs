@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::blocks;
+use super::cuda::{identifier, struct_name};
 use super::privatization::{Apart, ArrayArgument, Role, privatized};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
@@ -62,7 +63,7 @@ pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[Sit
             (0..fields.len() as u32).map(|n| Layout::step_offset(Type::Struct(id), n, &module.structs)).collect();
         let layout = Layout::of(Type::Struct(id), &module.structs);
         out.push('\n');
-        out.push_str(&struct_text(&identifier(&def.name), &fields, &offsets, layout, &module.structs));
+        out.push_str(&struct_text(&struct_name(&def.name), &fields, &offsets, layout, &module.structs));
     }
     for &id in kernels {
         out.push('\n');
@@ -300,7 +301,7 @@ fn field_text(name: &str, ty: Type, structs: &StructTable) -> String {
         Type::Quat(s) => format!("{} {name}[4]; /* x, y, z, w */", scalar(s)),
         Type::Transform(s) => format!("{} {name}[7]; /* position, then rotation x, y, z, w */", scalar(s)),
         Type::Vec(n, s) => format!("{} {name}[{n}];{}", scalar(s), note(s)),
-        Type::Struct(id) => format!("{} {name};", identifier(&structs[id].name)),
+        Type::Struct(id) => format!("{} {name};", struct_name(&structs[id].name)),
         Type::Array(_) => format!("kc_array {name}; /* {} */", ty.display(structs).replace("*/", "* /")),
         Type::Local(_) => format!("uint8_t {name}[{ARRAY_DESCRIPTOR_SIZE}];"),
     }
@@ -330,7 +331,3 @@ fn scalar(s: Scalar) -> &'static str {
     }
 }
 
-/// A C and C++ identifier.
-fn identifier(name: &str) -> String {
-    super::cuda::identifier(name)
-}

@@ -132,13 +132,11 @@ impl Job<'_> {
     fn precision(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) {
         let (Artefact::Ptx(arch) | Artefact::Llvm(arch)) = self.artefact else { return };
         let tensor = Tensor { cores: self.options.tensor_cores, arch: arch.number };
-        for &kernel in kernels {
-            for (span, why) in block_threads::precision_kept(self.module, kernel, tensor) {
-                let kept = precision_kept(span, &why);
-                let same = |other: &Diagnostic| (other.code, other.span()) == (kept.code, kept.span());
-                if !diagnostics.iter().any(same) {
-                    diagnostics.push(kept);
-                }
+        for (span, why) in block_threads::precision_kept(self.module, kernels, tensor) {
+            let kept = precision_kept(span, &why);
+            let same = |other: &Diagnostic| (other.code, other.span()) == (kept.code, kept.span());
+            if !diagnostics.iter().any(same) {
+                diagnostics.push(kept);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::helpers::Helper;
 use super::literal::literal;
 use super::prelude::Prelude;
 use super::tree::Expr;
-use super::types::{identifier, is_cuda_function, is_reserved, is_type_name, type_name};
+use super::types::{identifier, is_cuda_function, is_reserved, is_type_name, struct_name, type_name};
 use crate::ids::IdSet;
 use crate::ir::{Const, ConstantId, Function, Inst, Module, Op, ValueId};
 use crate::types::{Scalar, Type};
@@ -31,8 +31,9 @@ impl Constants {
         if module.constants.is_empty() {
             return found;
         }
-        let functions = module.functions.values().map(|function| function.source_name.as_str());
-        let of_source: HashSet<&str> = functions.chain(module.structs.values().map(|s| s.name.as_str())).collect();
+        let functions = module.functions.values().map(|function| function.source_name.clone());
+        let of_source: HashSet<String> =
+            functions.chain(module.structs.values().map(|s| struct_name(&s.name))).collect();
         let taken = |name: &str| {
             of_source.contains(name)
                 || is_reserved(name)

@@ -56,7 +56,7 @@ pub use plain::{Argument, Entry};
 use prelude::Prelude;
 pub use remarks::{Comment, Remarked, Remarks};
 use survey::{Order, Summary, Survey};
-pub use types::identifier;
+pub use types::{identifier, struct_name};
 
 /// How kernels take their launch and their arrays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -298,6 +298,7 @@ impl TextContext<'_> {
 /// own, gets its name in the module.
 fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTreeMap<FuncId, String> {
     let composite_ops = composite_operations(order, survey);
+    let structs: BTreeSet<String> = module.structs.values().map(|s| struct_name(&s.name)).collect();
     let mut signatures = BTreeSet::new();
     let mut names = BTreeMap::new();
     for &id in order {
@@ -308,7 +309,7 @@ fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTr
         if plain.len() > 1 {
             params.extend(plain);
         }
-        let is_type = |name: &str| types::is_type_name(name) || module.structs.values().any(|s| s.name == name);
+        let is_type = |name: &str| types::is_type_name(name) || structs.contains(name);
         let is_helper = |name: &str| {
             Helper::is_name(name)
                 || composite_ops.contains(name)
@@ -336,7 +337,8 @@ fn plain_names(
 ) -> BTreeMap<FuncId, String> {
     let devices = functions.iter().filter(|(id, _)| !module.functions[**id].is_kernel());
     let mut taken: BTreeSet<&str> = devices.map(|(_, name)| name.as_str()).collect();
-    taken.extend(module.structs.values().map(|s| s.name.as_str()));
+    let structs: Vec<String> = module.structs.values().map(|s| struct_name(&s.name)).collect();
+    taken.extend(structs.iter().map(String::as_str));
     let mut names: BTreeMap<FuncId, String> = BTreeMap::new();
     for &id in kernels.iter().filter(|id| plain.contains_key(id)) {
         let function = &module.functions[id];

@@ -111,8 +111,8 @@ fn derived_name(
     let named = |v: &ValueId| name_of(function, *v);
     let word = match &inst.op {
         Op::Load(access) if access.path.is_empty() => element_name(function, access),
-        Op::Load(Access { array, path, .. }) => part_name(function, shared, named(array).unwrap_or("element"), path),
-        Op::Extract(base, path) => part_name(function, shared, named(base).unwrap_or("part"), path),
+        Op::Load(Access { array, path, .. }) => part_name(named(array).unwrap_or("element"), path),
+        Op::Extract(base, path) => part_name(named(base).unwrap_or("part"), path),
         Op::Call(callee, _) if result_name(shared, *callee, n).is_some() => result_name(shared, *callee, n)?,
         Op::Call(callee, args) => {
             let name = &shared.module.functions[*callee].source_name;
@@ -198,11 +198,10 @@ fn short(ty: Type, structs: &StructTable) -> String {
     type_name(ty, structs).chars().filter(|c| c.is_ascii_alphanumeric()).collect()
 }
 
-fn part_name(function: &Function, shared: &TextContext<'_>, base: &str, path: &crate::ir::Path) -> String {
+fn part_name(base: &str, path: &crate::ir::Path) -> String {
     use crate::ir::Step;
     match path.as_slice() {
         [Step::At(n)] if *n < 4 => {
-            let _ = (function, shared);
             format!("{base}_{}", super::types::component(*n))
         }
         _ => format!("{base}_part"),

@@ -39,7 +39,7 @@ pub fn type_name(ty: Type, structs: &StructTable) -> String {
 pub fn write_type(out: &mut String, ty: Type, structs: &StructTable) {
     let (stem, scalar) = match ty {
         Type::Scalar(s) => return out.push_str(scalar_name(s)),
-        Type::Struct(id) => return out.push_str(&identifier(&structs[id].name)),
+        Type::Struct(id) => return out.push_str(&struct_name(&structs[id].name)),
         Type::Local(local) => return write_type(out, local.element.into(), structs),
         Type::Array(array) => {
             out.push_str("array");
@@ -143,6 +143,25 @@ pub fn identifier(name: &str) -> String {
         text.push('_');
     }
     text
+}
+
+/// The C++ name of a user's struct: no name of a type that the text or CUDA defines, nor of a function of CUDA's, which would hide it.
+pub fn struct_name(name: &str) -> String {
+    let mut text = identifier(name);
+    while is_type_name(&text) || is_cuda_type(&text) || is_cuda_function(&text) {
+        text.push('_');
+    }
+    text
+}
+
+/// Vectors of CUDA (`float4`, `ulonglong2`; CUDA C++ Programming Guide, "Built-in Vector Types"), and types of C headers that it includes.
+fn is_cuda_type(name: &str) -> bool {
+    const NUMBERS: [&str; 12] = [
+        "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double",
+    ];
+    const OTHERS: [&str; 10] =
+        ["half", "half2", "lconv", "timespec", "timeval", "tm", "uint", "ulong", "ushort", "wint_t"];
+    name.strip_suffix(['1', '2', '3', '4']).is_some_and(|stem| NUMBERS.contains(&stem)) || OTHERS.contains(&name)
 }
 
 /// Keywords of C and C++20, the types, variables, macros and operators that CUDA predefines, and the macros of the C headers that nvcc includes.

@@ -139,21 +139,29 @@ pub fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<Multipli
     whole(module, kernel, &effects(module)).map_or_else(|_| Vec::new(), |function| multiplied(&function, tensor))
 }
 
-/// The products of a kernel that are computed in `float32` though the program allows less, and why, but for those whose sizes have no
+/// The products of kernels that are computed in `float32` though the program allows less, and why, but for those whose sizes have no
 /// instruction: of these the checker knows.
-pub fn precision_kept(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<(Span, String)> {
-    let is_marked = |inst: &Inst| matches!(inst.op, Op::Unary(UnaryOp::Tf32, _));
-    let any = || module.functions.values().any(|function| function.has(is_marked));
-    // Of a gradient that is as it is: its products have other sizes, and what it logs stands among them.
-    let asked = module.functions[kernel].phase == Phase::Forward && tensor.cores != TensorCores::Off && any();
-    if !asked {
+pub fn precision_kept(module: &Module, kernels: &[FuncId], tensor: Tensor) -> Vec<(Span, String)> {
+    let any = || module.functions.values().any(|function| function.has(asks_for_tf32));
+    if tensor.cores == TensorCores::Off || !any() {
         return Vec::new();
     }
-    let Ok(function) = whole(module, kernel, &effects(module)) else { return Vec::new() };
-    let made = multiplied(&function, tensor);
+    let effects = effects(module);
+    // Of a gradient that is as it is: its products have other sizes, and what it logs stands among them.
+    let forward = kernels.iter().filter(|&&kernel| module.functions[kernel].phase == Phase::Forward);
+    let whole = forward.filter_map(|&kernel| whole(module, kernel, &effects).ok());
+    whole.flat_map(|function| precision_kept_in(&function, tensor)).collect()
+}
+
+fn asks_for_tf32(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Unary(UnaryOp::Tf32, _))
+}
+
+fn precision_kept_in(function: &Function, tensor: Tensor) -> Vec<(Span, String)> {
+    let made = multiplied(function, tensor);
     let mut marked: Vec<Span> = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
-        if is_marked(inst) && !marked.contains(&inst.span) {
+        if asks_for_tf32(inst) && !marked.contains(&inst.span) {
             marked.push(inst.span);
         }
     });
