@@ -330,4 +330,3 @@ fn scalar(s: Scalar) -> &'static str {
         Scalar::F64 => "double",
     }
 }
-

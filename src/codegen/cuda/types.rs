@@ -157,7 +157,18 @@ pub fn struct_name(name: &str) -> String {
 /// Vectors of CUDA (`float4`, `ulonglong2`; CUDA C++ Programming Guide, "Built-in Vector Types"), and types of C headers that it includes.
 fn is_cuda_type(name: &str) -> bool {
     const NUMBERS: [&str; 12] = [
-        "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double",
+        "char",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "float",
+        "double",
     ];
     const OTHERS: [&str; 10] =
         ["half", "half2", "lconv", "timespec", "timeval", "tm", "uint", "ulong", "ushort", "wint_t"];
