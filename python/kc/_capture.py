@@ -13,13 +13,15 @@ import enum
 import functools
 import math
 import os
-import re
 import sys
 import time
 import types
 import typing
 
 from ._errors import CompileError, SourceError
+from ._signature import (
+    alike, annotation_of, array_word, defaults_of, evaluated, is_array, is_literal, parameters, slots, unquote, unquoted,
+)
 
 _ALIAS = "_kc_warp"
 #: When this program began, a little before: files have times of their own.
@@ -42,37 +44,41 @@ class Source:
             and node.name == code.co_name
             and code.co_firstlineno in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))
         ]
-        names = [argument.arg for argument in found[0].args.args] if found else None
+        names = [argument.arg for argument in (*found[0].args.posonlyargs, *found[0].args.args)] if found else None
         if names != list(code.co_varnames[: code.co_argcount]):
             raise _no_source(function, "it is not where Python says: the file was changed since it was loaded")
         self.node = found[0]
         #: What tells overloads apart.
-        self.parameters = [argument.annotation and ast.dump(argument.annotation) for argument in self.node.args.args]
+        self.parameters = [argument.annotation and ast.dump(argument.annotation) for argument in parameters(self.node)]
         #: Whether a parameter may have any type.
-        self.is_generic = any(_names_any(argument.annotation) for argument in self.node.args.args)
-        self.uses = _Uses()
-        self.uses.function(self.node)
-        self.around = self._around(namespace(function))
+        self.is_generic = any(_names_any(argument.annotation) for argument in parameters(self.node))
+        #: Annotations and defaults are of the scope around, and what they use is apart from what the body uses.
+        self.slots = slots(self.node)
+        self.uses, self.outside = _Uses(), _Uses()
+        self.uses.body(self.node)
+        for _, _, tree in self.slots:
+            self.outside.visit(unquoted(tree))
+        self.around = self._around(function)
 
-    def _around(self, names) -> dict:
-        """Names of annotations and defaults that are local where the function is decorated: no cell holds them."""
-        missing = self.uses.outside - set(names) - set(dir(builtins))
+    def _around(self, function) -> dict:
+        """Names of annotations and defaults that are local where the function is defined, or decorated: no cell holds them."""
+        names = set(self.outside.names) - set(function.__code__.co_freevars)
         frame = sys._getframe(1)
         while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "kc":
             frame = frame.f_back
-        if frame is not None and missing:
-            return {name: frame.f_locals[name] for name in missing if name in frame.f_locals}
-        return {}
+        if frame is None:
+            return {}
+        if function.__code__ not in frame.f_code.co_consts:
+            names -= {*function.__globals__, *dir(builtins)}
+        return {name: frame.f_locals[name] for name in names if name in frame.f_locals}
 
+    def names_outside(self, function) -> dict:
+        """What names of annotations and defaults mean."""
+        return {**namespace(function), **self.around}
 
-def unquoted(annotation):
-    """The annotation that a text stands for."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            return ast.parse(annotation.value, mode="eval").body
-        except SyntaxError:
-            pass
-    return annotation
+    def annotation(self, function, name, tree):
+        """What an annotation stands for, as Python took it."""
+        return annotation_of(function, name, tree, self.names_outside(function))
 
 
 def _names_any(annotation) -> bool:
@@ -196,19 +202,23 @@ class Program:
         uses, inside = {}, ""
         for role, function in sorted(group, key=lambda member: member[1]._kc_source.node.lineno):
             source = function._kc_source
-            names = {**source.around, **namespace(function)}
-            types = self.types if source is self.source else {}
-            lines, aliases = self._lines(source, names, types, imports, _name_of_language(source, names))
+            inside_names, types = namespace(function), self.types if source is self.source else {}
+            names = {**source.around, **inside_names}
+            own = next((name for name in (*source.uses.names, *source.outside.names) if _is_language(names.get(name))), _ALIAS)
+            lines, left = self._lines(source, function, names, types, imports, own)
+            if own != _ALIAS:
+                self._use(uses, own, names[own], {}, function)
             indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
             head = [f"{indent}@{_ALIAS}.{role}"]
             if indent and indent != inside:
                 head.insert(0, "if True:")
             inside = indent
             text += [""] * (source.node.lineno - 1 - len(head) - len(text)) + head + lines
-            for name, parts in source.uses.names.items():
-                own = name == source.node.name and name not in function.__code__.co_freevars
-                if name in names and not (own or name in aliases or getattr(_target(names[name]), "_kc_group", None) is group):
-                    self._use(uses, name, names[name], parts, function)
+            for known, used in ((inside_names, source.uses), (names, left)):
+                for name, parts in used.names.items():
+                    own = name == source.node.name and name not in function.__code__.co_freevars
+                    if name in known and not (own or getattr(_target(known[name]), "_kc_group", None) is group):
+                        self._use(uses, name, known[name], parts, function)
         for name, (value, parts, function) in uses.items():
             self._bind(name, value, parts, imports, values, function)
         if values:
@@ -231,41 +241,66 @@ class Program:
             into, other = left.pop()
             left += [(into.setdefault(part, {}), below) for part, below in other.items()]
 
-    def _lines(self, source: Source, names, types, imports, own):
-        """The lines of a function from `def` on, and the names in its annotations that gave way."""
+    def _lines(self, source: Source, function, names, types, imports, own):
+        """The lines of a function from `def` on, and what its annotations and defaults use that stay as they are."""
         node = source.node
         first, last = node.lineno, node.end_lineno
         lines = [line.rstrip("\r\n") for line in source.lines[first - 1 : last]]
-        _unquote(node, lines, first)
-        aliases = self._aliases(node, names, types, lines, first, imports, own)
-        if node.end_col_offset is not None:
-            lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
-        return lines, aliases
-
-    def _aliases(self, node, names, types, lines, first, imports, own) -> set:
-        """Names that stand for array types give way to the types in annotations: kc has no names for these. So do annotations
-        of generic kernels, to the types that they have. ``own`` is how the text calls the kernel language's module.
-        """
-        found = set()
-        annotated = [argument for argument in ast.walk(node.args) if getattr(argument, "annotation", None) is not None]
+        unquote(node, lines, first)
+        lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+        left = _Uses()
         # From the end: what stands before stays where it is.
-        for argument in sorted(annotated, key=lambda a: (a.annotation.lineno, a.annotation.col_offset), reverse=True):
-            annotation = argument.annotation
-            kind = types.get(argument.arg)
-            if kind is None:
-                if not isinstance(annotation, ast.Name) or not _is_array(names.get(annotation.id)):
-                    continue
-                kind = names[annotation.id]
-                found.add(annotation.id)
-            text = self._type(kind, imports).replace("wp.", f"{own}.")
-            start, end = annotation.lineno - first, annotation.end_lineno - first
-            before = lines[start].encode()[: annotation.col_offset].decode()
-            after = lines[end].encode()[annotation.end_col_offset :].decode()
+        for kind, name, tree in sorted(source.slots, key=lambda slot: (slot[2].lineno, slot[2].col_offset), reverse=True):
+            if kind == "default":
+                text = self._default(source, function, name, tree, names)
+            elif name in types:
+                text = self._type(types[name], imports)
+            else:
+                text = self._annotation(source, function, name, tree, names, imports)
+            if text is None:
+                left.visit(unquoted(tree))
+                continue
+            text = text.replace(f"{_ALIAS}.", f"{own}.")
+            start, end = tree.lineno - first, tree.end_lineno - first
+            before = lines[start].encode()[: tree.col_offset].decode()
+            after = lines[end].encode()[tree.end_col_offset :].decode()
             lines[start : end + 1] = [before + text + after] + [""] * (end - start)
-        return found
+        return lines, left
+
+    def _annotation(self, source, function, name, tree, names, imports):
+        """The type in an annotation's place where the text does not say it: its names mean something else by now, or stand for array
+        types, for which kc has no names. None: it does.
+        """
+        try:
+            kind = source.annotation(function, name, tree)
+        except Exception:
+            # kc says what is wrong with it.
+            return None
+        if not (isinstance(unquoted(tree), ast.Name) and is_array(kind)):
+            try:
+                if alike(kind, evaluated(tree, names)):
+                    return None
+            except Exception:
+                pass
+        return self._type(kind, imports)
+
+    def _default(self, source, function, name, tree, names):
+        """The value in a default's place; None: the text says it."""
+        value = defaults_of(function)[name]
+        if is_literal(tree):
+            return None
+        text = literal(value)
+        if text is None:
+            try:
+                known = alike(value, evaluated(tree, names))
+            except Exception:
+                known = False
+            if not known:
+                raise _unknown(f"the default of `{name}`", value, function)
+        return text
 
     def _values(self, values) -> str:
-        return "\n".join(["import warp as wp", *(f"{name} = {text}" for name, text in values)]) + "\n"
+        return "\n".join([f"import warp as {_ALIAS}", *(f"{name} = {text}" for name, text in values)]) + "\n"
 
     # Names
 
@@ -293,7 +328,7 @@ class Program:
         if target is not None:
             imports.append(f"from {self._file_of(target)} import {_name_of(target)} as {name}")
             return
-        word = getattr(value, "_kc_word", None) or _array_word(value)
+        word = getattr(value, "_kc_word", None) or array_word(value)
         if isinstance(word, str):
             imports.append(f"from warp import {word} as {name}")
             return
@@ -309,12 +344,7 @@ class Program:
         if parts and not isinstance(value, types.FunctionType):
             self._space(name, value, parts, imports, function)
             return
-        what = f"`{name}` is a value of type `{kind.__name__}`, which kernels do not know (in `{function.__qualname__}`)"
-        advice = "make it a function of the kernel language, with @kc.func" if callable(value) else "pass it to the kernel as an argument"
-        raise CompileError(
-            f"error[E0502]: {what}\n  = help: {advice}", code="E0502", message=what,
-            filename=function.__code__.co_filename, lineno=function.__code__.co_firstlineno,
-        )
+        raise _unknown(f"`{name}`", value, function)
 
     def _space(self, name, value, parts, imports, function):
         """A module, a class or an object whose attributes are used: a file that holds these."""
@@ -354,42 +384,36 @@ class Program:
             lines.append(f"    {field}: {self._type(kind, imports)}")
         if len(lines) == 3:
             lines.append("    pass")
-        return "\n".join(lines + ["import warp as wp"] + imports) + "\n"
+        return "\n".join(lines + imports) + "\n"
 
     def _type(self, kind, imports) -> str:
         """The text of a field's type."""
         text = literal(kind)
         if text is not None:
             return text
-        if _is_array(kind):
-            return f"wp.array(dtype={self._type(kind.dtype, imports)}, ndim={kind.ndim})"
+        if is_array(kind):
+            return f"{_ALIAS}.array(dtype={self._type(kind.dtype, imports)}, ndim={kind.ndim})"
         target = _target(kind)
         if isinstance(target, type):
-            imports.append(f"from {self._file_of(target)} import {target.__name__}")
-            return target.__name__
+            # The module's name is one of a kind, other than the struct's.
+            module = self._file_of(target)
+            imports.append(f"from {module} import {target.__name__} as {module}")
+            return module
         raise CompileError(f"error[E0310]: {kind!r} is no type of the kernel language", code="E0310")
 
 
-def _name_of_language(source, names) -> str:
-    """The program's own name for the module of the kernel language, where a function uses one."""
-    return next((name for name in source.uses.names if _is_language(names.get(name))), _ALIAS)
+def _unknown(what, value, function) -> CompileError:
+    """The error for a value that a function takes from around it."""
+    what = f"{what} is a value of type `{type(value).__name__}`, which kernels do not know (in `{function.__qualname__}`)"
+    advice = "make it a function of the kernel language, with @kc.func" if callable(value) else "pass it to the kernel as an argument"
+    return CompileError(
+        f"error[E0502]: {what}\n  = help: {advice}", code="E0502", message=what,
+        filename=function.__code__.co_filename, lineno=function.__code__.co_firstlineno,
+    )
 
 
 def _is_language(value) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__ in ("kc", "kc.warp", "warp")
-
-
-def _array_word(value):
-    """The word for a class or function that makes array types, of kc or Warp: annotations may call it by another name."""
-    if not isinstance(value, (type, types.FunctionType)) or value.__module__.split(".")[0] not in ("kc", "warp"):
-        return None
-    return value.__name__ if re.fullmatch(r"(indexed)?array([1-4]d)?", value.__name__) else None
-
-
-def _is_array(value) -> bool:
-    kind = type(value)
-    ours = kind.__module__ == "kc._types" and kind.__name__ == "ArrayType"
-    return ours or kind.__module__.split(".")[0] == "warp" and kind.__name__ in ("array", "_ArrayAnnotation")
 
 
 def _name_of(target) -> str:
@@ -451,17 +475,18 @@ def literal(value):
         if isinstance(number, bool):
             return repr(number)
         text = _float(number) if isinstance(number, float) else repr(number)
-        return f"wp.{kind.__name__.rstrip('_')}({text})"
+        return f"{_ALIAS}.{kind.__name__.rstrip('_')}({text})"
     source = getattr(value, "_source", None)
     if isinstance(source, str):
+        source = source.replace("wp.", f"{_ALIAS}.")
         if isinstance(value, type):
             return source
         numbers = ", ".join(_float(float(x)) if "float" in value._scalar.__name__ else repr(x) for x in value.ravel().tolist())
         return f"{source}({numbers})"
     if isinstance(value, type) and value.__module__ == "numpy" and value.__name__ in _NUMBERS:
-        return f"wp.{value.__name__.rstrip('_')}"
+        return f"{_ALIAS}.{value.__name__.rstrip('_')}"
     if kind.__name__ == "Scalar" and kind.__module__ == "kc._types":
-        return "bool" if value.__name__ == "bool" else f"wp.{value.__name__}"
+        return "bool" if value.__name__ == "bool" else f"{_ALIAS}.{value.__name__}"
     if isinstance(value, type) and value.__module__.startswith("warp."):
         return _warp_type(value)
     return None
@@ -475,22 +500,22 @@ _NUMBERS = (
 def _warp_type(value):
     scalar = getattr(value, "_wp_scalar_type_", None)
     if scalar is None:
-        return f"wp.{value.__name__}" if value.__name__ in _NUMBERS or value.__name__ == "bfloat16" else None
+        return f"{_ALIAS}.{value.__name__}" if value.__name__ in _NUMBERS or value.__name__ == "bfloat16" else None
     if getattr(value, "_wp_generic_type_str_", "") in ("quat_t", "transform_t"):
         return None
     shape = value._shape_
     name = getattr(scalar, "__name__", "float32")
     name = {"float": "float32", "int": "int32"}.get(name, name)
     if len(shape) == 1:
-        return f"wp.types.vector(length={shape[0]}, dtype=wp.{name})"
-    return f"wp.types.matrix(shape={tuple(shape)}, dtype=wp.{name})"
+        return f"{_ALIAS}.types.vector(length={shape[0]}, dtype={_ALIAS}.{name})"
+    return f"{_ALIAS}.types.matrix(shape={tuple(shape)}, dtype={_ALIAS}.{name})"
 
 
 def _float(x: float) -> str:
     if math.isnan(x):
-        return "wp.nan"
+        return f"{_ALIAS}.nan"
     if math.isinf(x):
-        return "wp.inf" if x > 0 else "-wp.inf"
+        return f"{_ALIAS}.inf" if x > 0 else f"-{_ALIAS}.inf"
     return repr(x)
 
 
@@ -500,40 +525,14 @@ class _Uses(ast.NodeVisitor):
     def __init__(self):
         self.names = {}
         self.local = set()
-        #: Those of annotations and defaults.
-        self.outside = set()
-        self.annotating = False
 
-    def function(self, node):
-        arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        self.local = {argument.arg for argument in every}
+    def body(self, node):
+        self.local = {argument.arg for argument in parameters(node)}
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
                 self.local.add(inner.id)
-        outside = self.local
-        self.annotating = True
-        # Annotations and defaults are of the scope around.
-        self.local = set()
-        for argument in every:
-            if argument.annotation is not None:
-                self.visit(argument.annotation)
-        for default in [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]:
-            self.visit(default)
-        if node.returns is not None:
-            self.visit(node.returns)
-        self.annotating = False
-        self.local, self.outside = outside, set(self.names)
         for statement in node.body:
             self.visit(statement)
-
-    def visit_Constant(self, node):
-        # An annotation as text.
-        if isinstance(node.value, str) and self.annotating:
-            try:
-                self.visit(ast.parse(node.value, mode="eval").body)
-            except SyntaxError:
-                pass
 
     def visit_Name(self, node):
         if node.id not in self.local:
@@ -550,19 +549,3 @@ class _Uses(ast.NodeVisitor):
                 at = at.setdefault(part, {})
         else:
             self.visit(base)
-
-
-def _unquote(node, lines, first):
-    """Takes the quotes from annotations that are texts, and leaves the columns."""
-    annotations = [argument.annotation for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
-    for annotation in [*annotations, node.returns]:
-        if not (isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)):
-            continue
-        if annotation.lineno != annotation.end_lineno:
-            continue
-        at = annotation.lineno - first
-        line = lines[at].encode()
-        start, end = annotation.col_offset, annotation.end_col_offset
-        text = annotation.value.encode()
-        if len(text) + 2 == end - start:
-            lines[at] = (line[:start] + b" " + text + b" " + line[end:]).decode()

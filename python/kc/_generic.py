@@ -9,37 +9,40 @@ import numpy as np
 
 from ._arguments import as_numpy, refuse
 from ._array import array
-from ._capture import unquoted
 from ._errors import CompileError
 from ._kernel import Kernel
+from ._signature import is_array, parameters
 from ._types import ArrayType, Composite, Family, Pattern, Scalar, Struct, matrix, numpy_layout, scalar_of, vector
 
 
 class Generic(Kernel):
     """A generic kernel. A call takes the kernel of the types of its arguments; ``kc.overload(k, types)`` gives that of given types."""
 
-    def __new__(cls, source, names, make, defaults, name, origin):
+    def __new__(cls, source, function, make, defaults, name, origin):
         return super().__new__(cls, lambda: cls._untyped(name), name)
 
-    def __init__(self, source, names, make, defaults, name, origin):
+    def __init__(self, source, function, make, defaults, name, origin):
         super().__init__(None, name, origin)
         self._defaults, self._make, self._made = defaults, make, {}
         #: Its parameters: generic ones by their annotations, others with None.
-        self._wanted = {argument.arg: self._annotation(argument.annotation, names) for argument in source.node.args.args}
+        self._wanted = {argument.arg: self._annotation(source, function, argument) for argument in parameters(source.node)}
 
     @staticmethod
     def _untyped(name):
         text = f"kernel `{name}` is generic: it has code for the types of a call's arguments\n  = help: kc.overload({name}, types) is the kernel of given types"
         raise CompileError(f"error[W0504]: {text}", code="W0504", message=text.splitlines()[0])
 
-    def _annotation(self, annotation, names):
-        if annotation is None:
+    def _annotation(self, source, function, argument):
+        if argument.annotation is None:
             return None
-        code = compile(ast.fix_missing_locations(ast.Expression(unquoted(annotation))), "<annotation>", "eval")
         try:
-            kind = eval(code, names)
+            kind = source.annotation(function, argument.arg, argument.annotation)
         except Exception as error:
-            raise TypeError(f"kernel `{self.__name__}`: the annotation `{ast.unparse(annotation)}` has no value: {error}") from None
+            text = ast.unparse(argument.annotation)
+            raise TypeError(f"kernel `{self.__name__}`: the annotation `{text}` has no value: {error}") from None
+        if is_array(kind):
+            # Warp's, too.
+            kind = ArrayType(kind.dtype, kind.ndim)
         return kind if _is_pattern(kind.dtype if isinstance(kind, ArrayType) else kind) else None
 
     def _of(self, types) -> Kernel:

@@ -229,11 +229,9 @@ def kernel(function=None, **options):
         raise TypeError(f"@kc.kernel goes before a function, not a {type(function).__name__}")
     from ._capture import Program, Source
 
-    source = Source(function)
-    arguments = source.node.args
-    count = len(function.__defaults__ or ())
-    names = [argument.arg for argument in arguments.args]
-    defaults = {**dict(zip(names[len(names) - count :], function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
+    from ._signature import defaults_of
+
+    source, defaults = Source(function), defaults_of(function)
 
     def load(types=()):
         program = Program(source, function, _role(options), types)
@@ -245,7 +243,6 @@ def kernel(function=None, **options):
 
     origin = ("module", function.__module__, function.__qualname__)
     if source.is_generic:
-        from ._capture import namespace
         from ._generic import Generic
 
         def make(types):
@@ -253,7 +250,7 @@ def kernel(function=None, **options):
             instance._kc_kernel = function
             return instance
 
-        made = Generic(source, {**source.around, **namespace(function)}, make, defaults, function.__name__, origin)
+        made = Generic(source, function, make, defaults, function.__name__, origin)
     else:
         made = Kernel(load, function.__name__, origin)
     functools.update_wrapper(made, function)

@@ -19,6 +19,8 @@ import warp as wp
 from warp._src import codegen, context
 from warp._src import types as warp_types
 
+from ._signature import defaults_of, is_literal
+
 _PLAIN = {int: "wp.int32", float: "wp.float32", bool: "wp.bool"}
 #: Turns of a loop that is written out for its static expressions.
 _WRITTEN_OUT = 256
@@ -199,8 +201,19 @@ class _Text:
                 value = value.value if isinstance(value, ast.Constant) else names.static(value)
                 if stored.count(name) == 1 and name not in kinds and type(value) in (int, float, bool):
                     names.values[name] = value
+        self.evaluate_defaults(tree, adj.func)
         tree = names.visit(tree)
         return f"{decorator}\n{ast.unparse(ast.fix_missing_locations(tree))}"
+
+
+    def evaluate_defaults(self, tree, function):
+        """Defaults are what Python took them for when the function was defined."""
+        values = defaults_of(function)
+        positional = [*tree.args.posonlyargs, *tree.args.args]
+        for arguments, defaults in ((positional[len(positional) - len(tree.args.defaults) :], tree.args.defaults), (tree.args.kwonlyargs, tree.args.kw_defaults)):
+            for k, argument in enumerate(arguments):
+                if defaults[k] is not None and not is_literal(defaults[k]):
+                    defaults[k] = ast.Constant(values[argument.arg])
 
 
 class _Names(ast.NodeTransformer):

@@ -273,3 +273,30 @@ def test_the_ledger_of_warps_own_tests(tmp_path):
         facts = ledger["files"][name]
         assert sum(outcome == "ok" for outcome in with_kc["tests"].values()) == facts["kc"], with_kc
         assert sum(kernel["launches"] for kernel in with_kc["report"]) == facts["launches"]["kc"]
+
+
+DEFAULTS = """
+import kc, warp as wp
+kc.accelerate()
+S, N = 2.0, 100.0
+@wp.func
+def g(x: float, s: float = S):
+    return x * s
+S = 3.0
+def make(N):
+    @wp.func
+    def f(x: float, s: float = N):
+        return x * s + g(x)
+    @wp.kernel
+    def k(o: wp.array(dtype=float)):
+        o[0] = f(1.0)
+    return k
+o = wp.zeros(1, dtype=float, device="cpu")
+wp.launch(make(5.0), dim=1, inputs=[o], device="cpu")
+print(o.numpy()[0], kc.report()["by_kc"])
+"""
+
+
+def test_defaults_are_those_of_the_definition(tmp_path):
+    (tmp_path / "defaults.py").write_text(DEFAULTS)
+    assert python("defaults.py", cwd=tmp_path).stdout.split()[-2:] == ["7.0", "1"]
