@@ -57,6 +57,7 @@ mod select;
 mod select_tests;
 pub mod single_exit;
 pub mod sink;
+pub mod test_inside;
 #[cfg(test)]
 mod tests;
 pub mod turn;

@@ -22,7 +22,7 @@
 
 use super::{
     adjacent, chosen_arrays, dce, dead_stores, forward_loads, inline, join_stores, local_arrays, rewrite, select,
-    single_exit, sink, turn, unread_stores, unroll, zero_sums,
+    single_exit, sink, test_inside, turn, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
@@ -86,11 +86,12 @@ pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTab
     }
 }
 
-/// Brings a function into the form that can be differentiated: one exit per region, one store of what both branches end with, no accesses of arrays that were chosen, small
+/// Brings a function into the form that can be differentiated: no condition of a loop that writes, one exit per region, one store of what both branches end with, no accesses of arrays that were chosen, small
 /// local arrays as values, no load of
 /// an element that the thread itself has just stored. With `sinking`, what only one side of a choice needs moves under a
 /// branch.
 pub fn reversible(function: &mut Function, structs: &StructTable, effects: &EffectTable, sinking: bool) {
+    test_inside::run(function, effects);
     single_exit::run(function);
     clean(function, structs, effects);
     // Each level of branches is looked at from its end.

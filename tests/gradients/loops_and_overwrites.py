@@ -321,3 +321,21 @@ def search_down(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
             u = wp.max(u, x[int(q) % 6] * x[i])
         total += m * m + none * u
     out[i] = total
+
+
+@wp.func
+def squared(a: wp.array(dtype=float), i: int):
+    a[i] = a[i] * a[i]
+    return a[i] > 0.001
+
+
+@wp.kernel
+def shrinks(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    """A condition that writes, beside one that does not."""
+    i = wp.tid()
+    out[i] = 0.9 * x[i] / (1.0 + x[i] * x[i])
+    k = int(0)
+    while k < n and squared(out, i):
+        out[i] = out[i] + 0.01 * x[i]
+        k += 1
+    out[i] = out[i] * float(k)

@@ -56,6 +56,35 @@ def narrow_choice(x: wp.array(dtype=wp.bool), out: wp.array(dtype=int)):
         out[i] = 1
 
 
+TINY = 1e-46
+BIG = 16777217.0
+
+
+@wp.kernel
+def literals(a: wp.array(dtype=wp.uint8), out: wp.array(dtype=int), digits: wp.array(dtype=wp.float64)):
+    """Literals beside small integers are int32, and float32 beside each other; conversions take all digits."""
+    x = a[0]
+    if x < 256:
+        out[0] = 1
+    if x == 456:
+        out[1] = 1
+    if x > -1:
+        out[2] = 1
+    if wp.int8(100) < 200:
+        out[3] = 1
+    if TINY > 0.0 or TINY:
+        out[4] = 1
+    if BIG == 16777216.0:
+        out[5] = 1
+    out[6] = int(2.9999999999)
+    if not TINY and not wp.bool(1e-46):
+        out[7] = 1
+    w = 0.1
+    for k in range(2):
+        digits[k] = wp.float64(w)
+    digits[2] = wp.float64(w)
+
+
 def cases():
     edge = np.array([0, 1, -1, 2, -7, 7, 2**31 - 1, -(2**31), 12345, -12345], dtype=np.int32)
     a, b = (m.ravel().astype(np.int32) for m in np.meshgrid(edge, edge[edge != 0]))
@@ -89,3 +118,6 @@ def cases():
 
     x = np.array([True, False, True])
     yield case("narrow_choice", 3, dict(x=x, out=np.zeros(3, np.int32)), dict(out=x.astype(np.int32)))
+
+    args = dict(a=np.array([200], np.uint8), out=np.zeros(8, np.int32), digits=np.zeros(3))
+    yield case("literals", 1, args, dict(out=[1, 0, 1, 1, 0, 1, 3, 1], digits=[0.1] * 3), rtol=1e-15)

@@ -7,10 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::ForwardFacts;
+use super::needed::closure;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays_among};
 use crate::diag::{Code, Diagnostic};
+use crate::ids::IdMap;
 use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;
@@ -89,6 +91,30 @@ impl Elements {
     }
 }
 
+/// Whether a value depends on elements of this array, itself or by way of memory that the kernel writes.
+fn comes_from(function: &Function, facts: &ForwardFacts, value: ValueId, array: Root) -> bool {
+    if !facts.activity.is_active(value) {
+        return false;
+    }
+    let from = closure(function, &facts.holders, &facts.fills, [value], &|_| false, &IdMap::default());
+    let roots: Vec<Root> = function
+        .insts
+        .values()
+        .filter(|inst| inst.results.iter().any(|result| from.contains(result)))
+        .filter_map(|inst| match &inst.op {
+            Op::Load(access) if facts.activity.any_result(inst) => Some(root(function, access.array)),
+            _ => None,
+        })
+        .collect();
+    let mut written = false;
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } = &inst.op {
+            written |= roots.contains(&root(function, access.array));
+        }
+    });
+    roots.contains(&array) || written
+}
+
 /// The findings about a kernel in normal form: warnings that name an assumption, and errors; and the stores that are taken to
 /// be made by different threads to different elements.
 pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) -> (Vec<Diagnostic>, Vec<Span>) {
@@ -112,6 +138,10 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         let uses = &mut arrays.entry(root(function, array)).or_insert_with(|| (array, Uses::default())).1;
         match (kind, &inst.op) {
             (Some(AtomicOp::Min | AtomicOp::Max), Op::Atomic { value, .. }) => {
+                // An extreme of what its own array held takes an earlier extreme's place, as a store does.
+                if comes_from(function, facts, *value, root(function, array)) {
+                    uses.stored(inst.span, turn, function, array, indices);
+                }
                 if facts.activity.is_active(*value) {
                     uses.active_update.get_or_insert(inst.span);
                 }

@@ -179,7 +179,7 @@ impl Body<'_, '_> {
             match value {
                 Ok(Operand::Const(c)) if values.is_empty() => {
                     // A constant that decides ends the expression: what follows is not looked at.
-                    if c.number.is_true() == (op == BoolOp::Or) {
+                    if self.meant(&c).is_true() == (op == BoolOp::Or) {
                         return Ok(Operand::Const(Constant::untyped(Number::Bool(op == BoolOp::Or))));
                     }
                     constants.push(c);
@@ -212,7 +212,7 @@ impl Body<'_, '_> {
         expr: &ast::Expr,
     ) -> Res<Operand> {
         let condition = match self.expr(condition)? {
-            Operand::Const(c) => return self.expr(if c.number.is_true() { then } else { otherwise }),
+            Operand::Const(c) => return self.expr(if self.meant(&c).is_true() { then } else { otherwise }),
             operand => match self.python_truth(&operand) {
                 Some(holds) => return self.expr(if holds { then } else { otherwise }),
                 None => self.truth(operand, condition.span)?,

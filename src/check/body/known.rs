@@ -14,6 +14,7 @@ use crate::check::types::value::{Constant, Number, Operand, Res};
 use crate::diag::Code;
 use crate::limits::MAX_CONSTANT_PARTS;
 use crate::syntax::{ast, visit};
+use crate::types::Scalar;
 
 /// The literal that each variable holds, where that is known.
 pub(crate) type Known = HashMap<LocalId, Constant>;
@@ -25,6 +26,11 @@ impl Body<'_, '_> {
             ExprKind::Local(id) => self.known.get(&id).copied(),
             _ => None,
         }
+    }
+
+    /// The number of a constant where it stands: Python and the library compute with all its digits, kernels do not.
+    pub fn meant(&self, constant: &Constant) -> Number {
+        if self.is_host() || self.is_library() { constant.number } else { constant.in_kernel() }
     }
 
     /// The number of an expression that is known at compile time.
@@ -104,7 +110,8 @@ pub(crate) fn assigned(statements: &[ast::Stmt]) -> HashSet<&str> {
     names
 }
 
-/// The names that statements may assign. A call may change any variable it is given, so its arguments count too.
+/// The names that statements may assign. A call may change any variable it is given, so its arguments count too; but a conversion
+/// changes none.
 fn assigned_names<'a>(statements: &'a [ast::Stmt], names: &mut HashSet<&'a str>) {
     visit::each_statement(statements, &mut |stmt| {
         for target in visit::targets(stmt) {
@@ -117,7 +124,9 @@ fn assigned_names<'a>(statements: &'a [ast::Stmt], names: &mut HashSet<&'a str>)
 /// The names that stand alone as arguments of calls somewhere in an expression.
 fn call_names<'a>(expr: &'a ast::Expr, names: &mut HashSet<&'a str>) {
     visit::walk(expr, &mut |part| {
-        if let ast::ExprKind::Call { args, .. } = &part.kind {
+        if let ast::ExprKind::Call { callee, args } = &part.kind
+            && !converts(callee)
+        {
             for arg in args {
                 if let ast::ExprKind::Name(name) = &arg.value.kind {
                     names.insert(name);
@@ -125,6 +134,16 @@ fn call_names<'a>(expr: &'a ast::Expr, names: &mut HashSet<&'a str>) {
             }
         }
     });
+}
+
+/// Whether what is called is a scalar type: `float`, `wp.float64`.
+fn converts(callee: &ast::Expr) -> bool {
+    let name = match &callee.kind {
+        ast::ExprKind::Name(name) => name,
+        ast::ExprKind::Attribute { name, .. } => &name.text,
+        _ => return false,
+    };
+    matches!(name.as_str(), "int" | "float") || Scalar::from_name(name).is_some()
 }
 
 /// A constant without the variables of the place where it was computed: each use of one is replaced by its value, which

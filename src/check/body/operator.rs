@@ -273,7 +273,9 @@ impl Body<'_, '_> {
                 },
                 (UnaryOp::Neg, Number::Float(v)) => Some(Number::Float(-v)),
                 (UnaryOp::Pos, Number::Int(_) | Number::Float(_)) => Some(c.number),
-                (UnaryOp::Not, n) => return Ok(Operand::Const(Constant::untyped(Number::Bool(!n.is_true())))),
+                (UnaryOp::Not, _) => {
+                    return Ok(Operand::Const(Constant::untyped(Number::Bool(!self.meant(&c).is_true()))));
+                }
                 (UnaryOp::Invert, Number::Int(v)) if c.scalar.is_none_or(Scalar::is_signed_int) => {
                     Some(Number::Int(!v))
                 }
@@ -448,8 +450,9 @@ impl Body<'_, '_> {
             return Ok(Operand::Const(Constant::untyped(Number::Bool(equal == (op == CompareOp::Eq)))));
         }
         if let (Operand::Const(a), Operand::Const(b)) = (&left, &right) {
-            let ordering = match (a.number, b.number) {
-                (Number::Float(_), _) | (_, Number::Float(_)) => a.number.as_f64().partial_cmp(&b.number.as_f64()),
+            let (one, other) = (self.meant(a), self.meant(b));
+            let ordering = match (one, other) {
+                (Number::Float(_), _) | (_, Number::Float(_)) => one.as_f64().partial_cmp(&other.as_f64()),
                 _ => a.as_int().partial_cmp(&b.as_int()),
             };
             let holds = match (ir, ordering) {
@@ -464,8 +467,10 @@ impl Body<'_, '_> {
             };
             return Ok(Operand::Const(Constant::untyped(Number::Bool(holds))));
         }
-        // A literal compares as the other side's type where that changes nothing, such as `x > 0`.
-        let adapt = |c: &Constant, v: &Expr| v.ty.as_scalar().filter(|&s| c.adapts_to(s));
+        // A literal compares as the other side's type where that changes nothing, such as `x > 0`; beside integers of less than 32 bits
+        // others are `int32`, as in C.
+        let adapt =
+            |c: &Constant, v: &Expr| v.ty.as_scalar().filter(|&s| c.adapts_to(s) && (s.size() >= 4 || c.fits(s)));
         let (l, r) = match (left, right) {
             (Operand::Const(c), Operand::Value(v)) if let Some(s) = adapt(&c, &v) => (c.expr_as(s, at_left), v),
             (Operand::Value(v), Operand::Const(c)) if let Some(s) = adapt(&c, &v) => (v, c.expr_as(s, at_right)),

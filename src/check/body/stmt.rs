@@ -101,7 +101,7 @@ impl Body<'_, '_> {
                 match self.expr(condition) {
                     // Of a compile-time condition, only the live branch is checked.
                     Ok(Operand::Const(c)) => {
-                        let live = if c.number.is_true() { then } else { otherwise };
+                        let live = if self.meant(&c).is_true() { then } else { otherwise };
                         out.extend(self.block(live));
                     }
                     Ok(operand) => {

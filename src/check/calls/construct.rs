@@ -117,6 +117,8 @@ impl Body<'_, '_> {
                 let scalar = (!matches!(scalar, Scalar::I32 | Scalar::F32 | Scalar::Bool)).then_some(scalar);
                 return Ok(Operand::Const(Constant { number, scalar }));
             }
+            // Digits beyond those of a literal are for wider types.
+            let number = if scalar.is_float() || c.scalar.is_some() { number } else { c.in_kernel() };
             return Ok(Operand::Value(Constant { number, scalar: None }.expr_as(scalar, span)));
         }
         let value = self.materialize(operand.clone(), given[0].span)?;

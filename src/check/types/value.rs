@@ -203,6 +203,20 @@ impl Constant {
         self.expr_as(self.scalar(), span)
     }
 
+    /// The number as kernels have it: a literal of a float is `float32` there.
+    pub fn in_kernel(self) -> Number {
+        match (self.number, self.scalar) {
+            (Number::Float(value), None) => Number::Float(f64::from(value as f32)),
+            (number, _) => number,
+        }
+    }
+
+    /// Whether an integer is one of those of a type; of floats, all are.
+    pub fn fits(self, scalar: Scalar) -> bool {
+        let (low, high) = if scalar.is_int() { int_range(scalar) } else { (i128::MIN, i128::MAX) };
+        self.as_int().is_none_or(|value| (low..=high).contains(&value))
+    }
+
     /// A literal without a type can take this one without changing its meaning.
     pub fn adapts_to(self, scalar: Scalar) -> bool {
         self.scalar.is_none()
