@@ -29,7 +29,10 @@ def jvp(kernel, dim, arguments, named, tangents) -> dict:
     kernel, dim, values = kernel._arguments(dim, *arguments, **named)
     arguments, seeds, made = Arguments(kernel, values), dict(tangents), {}
     slots = [slot for slot in arguments.slots if slot.floats]
+    started = {}
     for slot in slots:
+        if slot.name in seeds and (other := started.setdefault(slot.first, slot.name)) != slot.name:
+            raise refuse("E1010", f"`{other}` and `{slot.name}` are one array, with two tangents")
         if slot.first not in made and (slot.name in seeds or slot.writes):
             made[slot.first] = np.zeros(slot.array.shape, slot.array.dtype)
         if slot.name in seeds:

@@ -284,6 +284,7 @@ fn same_memory(kind: &Kind<'_>, element: Type, layout: Layout, structs: &StructT
     let mut wanted = Vec::new();
     numbers(element, 0, structs, &mut wanted)
         && kind.parts().is_some_and(|(size, parts)| size == layout.size as usize && parts == wanted)
+        && kind.is_named_as(element, structs)
 }
 
 /// Offset and type of each number. False: there are arrays in it.

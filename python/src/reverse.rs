@@ -122,12 +122,19 @@ impl<'py> Run<'py> {
     fn seed(&mut self, ready: &Ready, launch: &Launch, grads: &Bound<'py, PyDict>) -> PyResult<()> {
         let (py, name) = (grads.py(), ready.kernel.name());
         let mut known = Vec::new();
+        let mut started: Vec<(usize, &String)> = Vec::new();
         for (n, gradient) in self.gradients.iter().enumerate() {
             let Some(gradient) = gradient else { continue };
             let array = &launch.arguments.part(ready, n).name;
             known.push(array);
             let Some(value) = grads.get_item(array)? else { continue };
             self.seeded = true;
+            let first = launch.arguments.arrays[n].first;
+            if let Some((_, other)) = started.iter().find(|(array, _)| *array == first) {
+                let text = format!("`{other}` and `{array}` are one array, with two gradients");
+                return Err(Refused::new("E1010", text).raise(py));
+            }
+            started.push((first, array));
             if !put_number(gradient, &value, false) {
                 static FILL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
                 FILL.import(py, "kc._derivative", "fill")?.call1((array, gradient, value))?;

@@ -1,7 +1,7 @@
 //! Where does an object have its numbers? Arrays of NumPy and of kc are read in place; other libraries tell by DLPack, by the
 //! buffer protocol or by `__array_interface__`.
 
-use kc::types::Scalar;
+use kc::types::{Scalar, StructTable, Type};
 use numpy::npyffi::{NPY_ARRAY_WRITEABLE, PyArray_Descr, PyArrayObject};
 use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
@@ -185,6 +185,14 @@ impl Kind<'_> {
         }
     }
 
+    /// Whether the fields of a structured element are called as those of this type.
+    pub fn is_named_as(&self, ty: Type, structs: &StructTable) -> bool {
+        match self {
+            Kind::Scalar(_) => true,
+            Kind::Other(descr) => descr.cast::<PyArrayDescr>().is_ok_and(|descr| is_named_as(descr, ty, structs)),
+        }
+    }
+
     /// The numbers of a structured element: offset and type of each, in order. None: it holds something else.
     pub fn parts(&self) -> Option<(usize, Vec<(usize, Scalar)>)> {
         match self {
@@ -197,6 +205,17 @@ impl Kind<'_> {
             }
         }
     }
+}
+
+/// Whether the fields are called as those of a struct, which are found by name everywhere else. Those of vectors have any names.
+fn is_named_as(descr: &Bound<'_, PyArrayDescr>, ty: Type, structs: &StructTable) -> bool {
+    use numpy::PyArrayDescrMethods;
+    let (Type::Struct(id), Some(names)) = (ty, descr.names()) else { return true };
+    let fields = &structs[id].fields;
+    names.len() == fields.len()
+        && names.iter().zip(fields).all(|(name, field)| {
+            *name == field.name && descr.get_field(name).is_ok_and(|(of, _)| is_named_as(&of, field.ty, structs))
+        })
 }
 
 fn collect(descr: &Bound<'_, PyArrayDescr>, at: usize, parts: &mut Vec<(usize, Scalar)>) -> Option<()> {

@@ -141,6 +141,11 @@ def test_structs():
         Scene(gravty=1)
     with pytest.raises(kc.ArgumentError, match="no field `gravity`"):
         fall(1, {"bodies": bodies}, 1.0)
+    own = Body.numpy_dtype()
+    layout = {"formats": [own[name] for name in own.names], "offsets": [own.fields[name][1] for name in own.names]}
+    renamed = np.zeros(4, {"names": [f"{name}_" for name in own.names], **layout, "itemsize": own.itemsize})
+    with pytest.raises(kc.ArgumentError, match="E1005"):
+        fall(1, {"bodies": renamed, "gravity": (0, 0, 0)}, 1.0)
     packed = np.zeros(4, [("flag", "i1"), ("position", "f4", 3), ("mass", "f8")])
     with pytest.raises(kc.ArgumentError, match="found elements of"):
         fall(1, {"bodies": packed, "gravity": (0, 0, 0)}, 1.0)

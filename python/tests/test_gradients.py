@@ -166,6 +166,11 @@ def test_one_array_has_one_gradient():
     wide = np.arange(8, dtype=np.float32)
     found = square.grad(4, wide[::2], wide[1::2], grads={"y": 1.0})
     assert found["x"].tolist() == [0, 4, 8, 12] and wide[1::2].tolist() == [0, 4, 16, 36]
+    for one, two in [(1.0, 5.0), (1.0, 0.0)]:
+        with pytest.raises(kc.ArgumentError, match="E1010.*`x` and `y` are one array, with two gradients"):
+            square.grad(3, x, x, grads={"x": one, "y": two})
+        with pytest.raises(kc.ArgumentError, match="E1010.*`x` and `y` are one array, with two tangents"):
+            square.jvp(3, x, x, tangents={"x": one, "y": two})
     spread = np.broadcast_to(np.float32(3), (4,))
     assert square.grad(4, spread, np.zeros(4, np.float32), grads={"y": 1.0})["x"].tolist() == [6] * 4
 

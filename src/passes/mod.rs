@@ -11,6 +11,7 @@
 //! | [`same_arrays`] | gives two parameters that are one array one name |
 //! | [`select()`] | removes functions that no kernel calls, and kernels that nobody wants |
 //! | [`inline`] | replaces calls by the code they run |
+//! | [`test_inside`] | moves conditions of loops that write to memory into the loops |
 //! | [`single_exit`] | removes `break`, `continue` and early `return` |
 //! | [`chosen_arrays`] | makes branches between known arrays of an access of one that was chosen |
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
