@@ -20,6 +20,7 @@ pub mod facts;
 mod host;
 pub mod lints;
 mod names;
+mod options;
 mod tiles;
 pub mod tree;
 mod types;

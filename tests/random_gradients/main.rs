@@ -18,16 +18,16 @@ use generate::Kernel;
 use rayon::prelude::*;
 
 /// Kernels of one run.
-const COUNT: u64 = 500;
+const COUNT: u64 = 200;
 
 /// The same of tiles.
-const TILES: u64 = 40;
+const TILES: u64 = 20;
 
 /// Host code is compared for one kernel in so many.
 const HOST: u64 = 5;
 
 /// The same of launches whose threads meet.
-const THREADS: u64 = 150;
+const THREADS: u64 = 80;
 
 /// The simulator runs one launch of threads that meet in so many.
 const SIM: u64 = 5;

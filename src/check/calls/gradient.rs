@@ -608,6 +608,7 @@ impl<'a> Body<'_, 'a> {
 impl Checker<'_> {
     /// A kernel is differentiated unless it, or the file, says `enable_backward=False`.
     pub fn kernel_derivative(&mut self, definition: &Definition) -> Derivative {
+        self.kernel_options(definition);
         let keyword = definition.ast.decorators.iter().find_map(|decorator| match &decorator.expr.kind {
             Ast::Call { args, .. } => {
                 args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "enable_backward"))

@@ -200,11 +200,13 @@ impl Main<'_> {
             self.line(line);
         }
         for function in references(draft) {
-            let value = |name: &String| match draft.role(name).filter(|role| role.is_array()) {
-                Some(role) if self.is_expected(&role.name) => self.expected(name),
-                Some(role) if role.content().0 == "zeros" => zeros(role),
-                Some(_) => self.host(name),
-                None => name.clone(),
+            let value = |name: &String| match draft.role(name) {
+                // Warp's vectors do not compute with NumPy's arrays.
+                Some(role) if !role.is_array() && role.ty.starts_with("vec") => format!("np.array({name})"),
+                Some(role) if role.is_array() && self.is_expected(&role.name) => self.expected(name),
+                Some(role) if role.is_array() && role.content().0 == "zeros" => zeros(role),
+                Some(role) if role.is_array() => self.host(name),
+                _ => name.clone(),
             };
             let args: Vec<String> = function.params.iter().map(value).collect();
             self.line(format!("{}({})", function.name, args.join(", ")));
