@@ -31,12 +31,14 @@ def jvp(kernel, dim, arguments, named, tangents) -> dict:
     slots = [slot for slot in arguments.slots if slot.floats]
     started = {}
     for slot in slots:
-        if slot.name in seeds and (other := started.setdefault(slot.first, slot.name)) != slot.name:
-            raise refuse("E1010", f"`{other}` and `{slot.name}` are one array, with two tangents")
         if slot.first not in made and (slot.name in seeds or slot.writes):
             made[slot.first] = np.zeros(slot.array.shape, slot.array.dtype)
         if slot.name in seeds:
+            other = started.setdefault(slot.first, slot.name)
+            before = made[slot.first].copy()
             fill(slot.name, made[slot.first], seeds.pop(slot.name))
+            if other != slot.name and not np.array_equal(before, made[slot.first], equal_nan=True):
+                raise refuse("E1010", f"`{other}` and `{slot.name}` are one array, with two tangents")
     along = {slot.name: made.get(slot.first) for slot in slots}
     along = [_tangent(name, kind, along, seeds) for name, kind in parameters_of(kernel)]
     if seeds:
