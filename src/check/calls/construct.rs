@@ -118,7 +118,7 @@ impl Body<'_, '_> {
                 return Ok(Operand::Const(Constant { number, scalar }));
             }
             // Digits beyond those of a literal are for wider types.
-            let number = if scalar.is_float() || c.scalar.is_some() { number } else { c.in_kernel() };
+            let number = if scalar.is_float() || c.scalar.is_some() { number } else { self.meant(c) };
             return Ok(Operand::Value(Constant { number, scalar: None }.expr_as(scalar, span)));
         }
         let value = self.materialize(operand.clone(), given[0].span)?;
