@@ -17,7 +17,10 @@ def call(name, arguments):
     out = zeros(1, dtype)
     kernel._launch(1, *arguments, out)
     found = out.numpy()[0]
-    return dtype(*found.ravel()) if isinstance(dtype, type) and issubclass(dtype, _types.Composite) else found.item()
+    if isinstance(dtype, type):
+        return dtype(*found.ravel())
+    # A number of Python stands for one of its type alone.
+    return found.item() if dtype.__name__ in ("bool", "int32", "float32") else dtype(found)
 
 
 def _kind(name, value):
@@ -64,7 +67,7 @@ def _kernel(name, kinds):
 def _results(kinds):
     """What a function of such values may give: their own types first."""
     scalars = [kind._scalar if isinstance(kind, type) else kind for kind in kinds] or [_types.scalar_of(float)]
-    found = [*kinds, *scalars, _types.scalar_of(bool), _types.scalar_of(int)]
+    found = [*kinds, *scalars, *map(_types.scalar_of, (bool, int, float))]
     for scalar in dict.fromkeys([*scalars, _types.scalar_of(float), _types.scalar_of(int)]):
         for n in (2, 3, 4, 6):
             found += [_types.vector(n, scalar), _types.matrix((n, n), scalar)]

@@ -1,6 +1,6 @@
 """The types of the kernel language, as Python names them, and values of them.
 
-Numbers are NumPy's, vectors and matrices are small NumPy arrays with the arithmetic of kernels.
+Numbers are NumPy's, vectors and matrices are small NumPy arrays, all with the operators of kernels (`_operators.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import functools
 from typing import Any
 
 import numpy as np
+
+from . import _operators
 
 
 class Scalar:
@@ -28,7 +30,21 @@ class Scalar:
         return np.dtype("bool" if self.__name__ == "bool" else self.__name__)
 
     def __call__(self, value=0):
-        return self.numpy_dtype.type(value)
+        return self._number(value)
+
+    @functools.cached_property
+    def _number(self):
+        """NumPy's class of numbers, with the operators of kernels."""
+        base = self.numpy_dtype.type
+        if self.__name__ in ("bool", "bfloat16"):
+            return base
+        body = {
+            "__module__": "kc", "_scalar": self, "_source": f"wp.{self.__name__}", **_operators.methods(_operators.OF_NUMBERS, _made),
+            "__neg__": lambda number: self(base.__neg__(number)), "__pos__": lambda number: number,
+            "__abs__": lambda number: self(base.__abs__(number)), "__reduce__": lambda number: (self, (number.item(),)),
+            "__copy__": lambda number: number, "__deepcopy__": lambda number, memo: number,
+        }
+        return type(self.__name__, (base,), body)
 
     def __repr__(self):
         return f"kc.{self.__name__}"
@@ -75,18 +91,39 @@ class Composite(np.ndarray):
             data[...] = given.reshape(cls._shape)
         return data.view(cls)
 
-    def __array_finalize__(self, source):
-        pass
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        symbol = _operators.of_number(ufunc, method, inputs)
+        if symbol in ("==", "!="):
+            # A value is no number.
+            return symbol == "!="
+        if symbol:
+            found = _operators.result(symbol, *inputs)
+            return found if found is NotImplemented else _made(*found)
+        return getattr(ufunc, method)(*_operators.plain(inputs), **_operators.plain(options))
 
-    def __array_wrap__(self, result, context=None, return_scalar=False):
-        # A result of another shape or type is an array as any other.
-        if result.shape == self._shape and result.dtype == self.dtype:
-            return result.view(type(self))
-        return result[()] if result.shape == () else np.asarray(result)
+    def __array_function__(self, function, types, arguments, options):
+        return function(*_operators.plain(arguments), **_operators.plain(options))
 
     def __getitem__(self, key):
+        """A number, or a vector or matrix of its own."""
         item = super().__getitem__(key)
-        return np.asarray(item) if isinstance(item, np.ndarray) else item
+        if not isinstance(item, np.ndarray):
+            return item
+        keys = key if isinstance(key, tuple) else (key,)
+        item = np.array(item)
+        if not item.size or not all(isinstance(key, (int, slice, np.integer)) for key in keys):
+            return item
+        return _made("vec" if item.ndim == 1 else "mat", item)
+
+    def __setitem__(self, key, value):
+        # NumPy asks the method above for what it sets.
+        np.asarray(self)[key] = value
+
+    def __neg__(self):
+        return _made(self._key[0], np.negative(np.asarray(self)))
+
+    def __pos__(self):
+        return _made(self._key[0], np.array(self))
 
     def __repr__(self):
         return f"{self._text}({', '.join(str(x) for x in np.asarray(self).ravel().tolist())})"
@@ -95,7 +132,8 @@ class Composite(np.ndarray):
         return _composite_value, (type(self)._key, np.asarray(self).tolist())
 
     def __bool__(self):
-        return bool(np.asarray(self).any())
+        # As of any object: `given or otherwise` asks whether there is one.
+        return True
 
     def __eq__(self, other):
         try:
@@ -109,22 +147,25 @@ class Composite(np.ndarray):
 
     __hash__ = None
 
-    x = property(lambda self: self.flat[0], lambda self, v: self.__setitem__(0, v))
-    y = property(lambda self: self.flat[1], lambda self, v: self.__setitem__(1, v))
-    z = property(lambda self: self.flat[2], lambda self, v: self.__setitem__(2, v))
-    w = property(lambda self: self.flat[3], lambda self, v: self.__setitem__(3, v))
+
+    def __getattr__(self, name):
+        return self[self._component(name)]
+
+    def __setattr__(self, name, value):
+        if name in _COMPONENTS:
+            self[self._component(name)] = value
+        else:
+            super().__setattr__(name, value)
+
+    @classmethod
+    def _component(cls, name):
+        n = _COMPONENTS.find(name) if len(name) == 1 else -1
+        if n < 0 or len(cls._shape) > 1 or n >= cls._shape[0]:
+            raise AttributeError(f"kc.{cls._text} has no attribute {name!r}")
+        return n
 
 
-class _Matrix(Composite):
-    def __mul__(self, other):
-        other = np.asarray(other)
-        if other.ndim:
-            return self.__matmul__(other)
-        return super().__mul__(other)
-
-    def __matmul__(self, other):
-        result = np.asarray(self) @ np.asarray(other)
-        return result.view(type(self)) if result.shape == self._shape else result
+_COMPONENTS = "xyzw"
 
 
 class _Transform(Composite):
@@ -157,13 +198,25 @@ class _Transform(Composite):
     q = property(lambda self: self._part("quat", slice(3, 7)), lambda self, v: self._set_part("q", slice(3, 7), v))
 
 
+def _made(kind, numbers):
+    """A value of kernels of numbers that NumPy has computed; None: they are an array as any other."""
+    if kind is None:
+        return numbers
+    scalar = _scalar(numbers.dtype.name)
+    return scalar(numbers) if kind == "number" else numbers.view(_composite(kind, numbers.shape, scalar.__name__))
+
+
+for _name, _method in _operators.methods(_operators.ALL, _made).items():
+    setattr(Composite, _name, _method)
+
+
 def _composite_value(key, values):
     return _composite(*key)(values)
 
 
 @functools.cache
 def _composite(kind: str, shape: tuple, scalar: str):
-    base = _Matrix if len(shape) == 2 else _Transform if kind == "transform" else Composite
+    base = _Transform if kind == "transform" else Composite
     letter = {name: suffix for suffix, name in _SUFFIXES.items()}.get(scalar)
     if kind == "vec":
         short = 2 <= shape[0] <= 4 and letter
