@@ -28,10 +28,10 @@ class array(_native.Array):
                 if known.dtype == np.float64:
                     known = known.astype(np.float32)
                 elif known.dtype == np.int64:
-                    known = known.astype(np.int32)
+                    known = converted(known, np.dtype(np.int32))
             dtype = known.dtype if known.dtype.names else _types.scalar_of(known.dtype)
         layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
-        made = np.array(data if known is None else known, dtype=layout.base, copy=True if copy else None)
+        made = converted(data if known is None else known, layout.base, copy)
         inner = layout.shape
         if inner and made.shape[made.ndim - len(inner) :] != inner:
             raise ValueError(f"elements of {dtype.__name__} have the shape {inner}, and the data {made.shape}")
@@ -105,7 +105,11 @@ class array(_native.Array):
         return made
 
     def __setitem__(self, key, value):
-        self.numpy()[key] = value.numpy() if isinstance(value, array) else value
+        self.numpy()[key] = self._fitting(value)
+
+    def _fitting(self, value):
+        """What elements are set to: of whole numbers only what fits."""
+        return converted(value.numpy() if isinstance(value, array) else value, self.numpy().dtype, only_integers=True)
 
     def __iter__(self):
         return (self[n] for n in range(len(self)))
@@ -116,11 +120,11 @@ class array(_native.Array):
 
     def fill_(self, value):
         """Sets all elements to one value."""
-        self.numpy()[...] = value
+        self.numpy()[...] = self._fitting(value)
 
     def assign(self, source):
         """Copies the elements of another array."""
-        self.numpy()[...] = source.numpy() if isinstance(source, array) else source
+        self.numpy()[...] = self._fitting(source)
 
     @property
     def __array_interface__(self):
@@ -160,6 +164,23 @@ class OfRank:
 
     def __repr__(self):
         return f"<kc.{self.__name__}>"
+
+
+def converted(values, dtype, copy=False, only_integers=False):
+    """A NumPy array of a type of numbers: integers that it cannot hold are an ``OverflowError``, where NumPy would wrap them."""
+    import numpy as np
+
+    if dtype.kind in "iu":
+        values = np.asarray(values)
+        if only_integers and values.dtype.kind == "f":
+            raise TypeError(f"numbers of {values.dtype} are no {dtype.name}: round them, with `.astype(numpy.{dtype.name})`")
+        if values.size and values.dtype != dtype and values.dtype.kind in "iuf":
+            # As numbers of Python, which compare exactly.
+            range, low, high = np.iinfo(dtype), values.min().item(), values.max().item()
+            if not (range.min <= low and high <= range.max):
+                wrong = high if range.min <= low else low
+                raise OverflowError(f"{wrong} does not fit {dtype.name}, which has {range.min} to {range.max}")
+    return np.array(values, dtype=dtype, copy=True if copy else None)
 
 
 def _wrap(made, dtype, requires_grad, cls=array):

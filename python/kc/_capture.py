@@ -324,6 +324,8 @@ class Program:
             else:
                 values.append((name, text))
             return
+        if _is_function_of_warp(value) and getattr(value, "native_snippet", None) is not None:
+            raise _unknown(f"`{name}`, in C++,", value, function)
         target = _target(value)
         if target is not None:
             imports.append(f"from {self._file_of(target)} import {_name_of(target)} as {name}")
@@ -372,9 +374,11 @@ class Program:
         if isinstance(target, type):
             text, shown = self._struct(target), f"<struct {target.__name__}>"
         else:
-            if getattr(target, "_kc_source", None) is None:
-                target._kc_source = Source(target)
-            text, shown = self._functions(getattr(target, "_kc_group", [("func", target)])), target._kc_source.filename
+            group = getattr(target, "_kc_group", [("func", target)])
+            for _, function in group:
+                if getattr(function, "_kc_source", None) is None:
+                    function._kc_source = Source(function)
+            text, shown = self._functions(group), target._kc_source.filename
         self.given.append((path, shown, text))
         return module
 
@@ -432,12 +436,28 @@ def _target(value):
     if isinstance(value, type) and hasattr(value, "_kc_class"):
         return value
     # Warp's own objects.
-    inner = getattr(value, "func", None)
-    if type(value).__name__ == "Function" and isinstance(inner, types.FunctionType):
-        return inner
+    if _is_function_of_warp(value):
+        return _grouped(value)
     if type(value).__name__ == "Struct" and isinstance(getattr(value, "cls", None), type):
         return value.cls
     return None
+
+
+def _is_function_of_warp(value) -> bool:
+    return type(value).__name__ == "Function" and isinstance(getattr(value, "func", None), types.FunctionType)
+
+
+def _grouped(function):
+    """The Python function of one of Warp, with its overloads and their rules of derivatives, as `Func` has them."""
+    overloads = {id(one.func): one for name in ("user_overloads", "user_templates") for one in getattr(function, name, {}).values()}
+    group = function.func.__dict__.setdefault("_kc_group", [])
+    group.clear()
+    for one in overloads.values() if id(function.func) in overloads else (function,):
+        one.func._kc_group = group
+        rules = [("func_grad", getattr(one, "custom_grad_func", None)), ("func_replay", getattr(one, "custom_replay_func", None))]
+        name = one.func.__name__
+        group += [("func", one.func), *((f"{role}({name})", rule.func) for role, rule in rules if rule is not None)]
+    return function.func
 
 
 def _fields_of(cls) -> dict:

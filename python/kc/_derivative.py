@@ -16,6 +16,8 @@ def by_value(found) -> dict:
 
 def fill(name, gradient, given):
     """Sets a gradient, or a tangent, to what the caller gave for it."""
+    if given is None:
+        raise refuse("E1005", f"what is given for `{name}` is None", "leave it out: what is not given is zero")
     array = as_numpy(given) if hasattr(given, "shape") else np.asarray(given, gradient.dtype)
     if array is None or array.shape not in ((), gradient.shape):
         shape = getattr(array, "shape", None)

@@ -81,6 +81,14 @@ class Kernel(_native.Kernel):
     def __reduce__(self):
         if self._origin is None:
             raise TypeError(f"kernel `{self.__name__}` cannot be pickled: it is in no module under its name")
+        if self._origin[0] == "module":
+            try:
+                found = _unpickled(*self._origin)
+            except (ImportError, AttributeError):
+                found = None
+            if found is not self:
+                what = "is not there" if found is None else "is another object by now"
+                raise TypeError(f"kernel `{self.__name__}` cannot be pickled: `{'.'.join(self._origin[1:])}` {what}")
         return _unpickled, self._origin
 
 

@@ -18,7 +18,7 @@ use crate::adjoint::{Run, has_floats};
 use crate::arguments::held;
 use crate::derivative::{Gradients, Launch};
 use crate::kernel::{self, Called, Kernel};
-use crate::memory::{Place, apart, copy, digest, zeros_like};
+use crate::memory::{Place, apart, copy, digest, is_same, zeros_like};
 
 type Array = Py<PyUntypedArray>;
 
@@ -54,6 +54,8 @@ struct Version {
     digest: u128,
     /// Whether a derivative reads it.
     read: bool,
+    /// Whether a step has written to it, as this array or before as the same one.
+    written: bool,
     /// A copy, once the array has other contents.
     saved: Option<Array>,
 }
@@ -91,11 +93,24 @@ pub fn wrong(py: Python<'_>, text: &str, advice: Option<&str>) -> PyErr {
 impl Version {
     fn new(py: Python<'_>, array: &Array, place: Place) -> Version {
         let digest = digest(py, array.bind(py));
-        Version { array: array.clone_ref(py), place, digest, read: false, saved: None }
+        Version { array: array.clone_ref(py), place, digest, read: false, written: false, saved: None }
     }
 
     fn is_unchanged(&self, py: Python<'_>) -> bool {
         self.digest == digest(py, self.array.bind(py))
+    }
+
+    /// Whether one of two arrays that share memory has gradients, and the other one is written to and has none: stores of
+    /// integers leave no trace in a derivative.
+    fn is_cut(&self, py: Python<'_>, place: &Place, written: bool) -> bool {
+        if !self.written && !written || is_same(py, &self.place.dtype, &place.dtype) {
+            return false;
+        }
+        match (has_floats(self.place.dtype.bind(py)), has_floats(place.dtype.bind(py))) {
+            (true, false) => written,
+            (false, true) => self.written,
+            _ => false,
+        }
     }
 }
 
@@ -247,7 +262,7 @@ impl Tape {
         let mut step = Recorded { launch, contents };
         let meeting = {
             let arrays = step.launch.arguments.arrays.iter();
-            Tape::edit(slf)?.expect(py, arrays.map(|given| &given.place), ready.kernel.name())?
+            Tape::edit(slf)?.expect(py, arrays.map(|given| (&given.place, given.written)), ready.kernel.name())?
         };
         step.launch.look(py, ready)?;
         let changed = {
@@ -264,7 +279,8 @@ impl Tape {
         }
         let Recorded { launch, contents } = &mut step;
         launch.arguments.freeze(py)?;
-        tape.after(py, changed, launch.arguments.arrays.iter().map(|given| (&given.array, &given.place)));
+        let used = launch.arguments.arrays.iter().map(|given| (&given.array, &given.place, given.written));
+        tape.after(py, changed, used);
         for (n, given) in launch.arguments.arrays.iter().enumerate() {
             let is_kept = matches!(contents[given.first], Contents::Kept(_));
             let is_read = launch.gradient.records() || launch.gradient.reads(&launch.arguments.part(ready, n).path);
@@ -281,10 +297,21 @@ impl Tape {
     }
 
     /// What a step uses must be as the steps before left it. Gives the versions that share memory with it.
-    fn expect<'p>(&self, py: Python<'_>, wanted: impl Iterator<Item = &'p Place>, what: &str) -> PyResult<Vec<usize>> {
+    fn expect<'p>(
+        &self,
+        py: Python<'_>,
+        wanted: impl Iterator<Item = (&'p Place, bool)>,
+        what: &str,
+    ) -> PyResult<Vec<usize>> {
         let mut found = Vec::new();
-        for place in wanted {
+        for (place, written) in wanted {
             for version in self.meeting(place) {
+                if self.versions[version].is_cut(py, place, written) {
+                    let text = format!(
+                        "memory of floats is written to as other numbers, by `{what}` or before it: which gradients end there is not known"
+                    );
+                    return Err(wrong(py, &text, Some("write to it as an array of floats, or outside of the tape")));
+                }
                 if found.contains(&version) {
                     continue;
                 }
@@ -336,24 +363,34 @@ impl Tape {
     }
 
     /// Notes what arrays hold after a step.
-    fn after<'p>(&mut self, py: Python<'_>, changed: Vec<usize>, used: impl Iterator<Item = (&'p Array, &'p Place)>) {
+    fn after<'p>(
+        &mut self,
+        py: Python<'_>,
+        changed: Vec<usize>,
+        used: impl Iterator<Item = (&'p Array, &'p Place, bool)>,
+    ) {
         for old in changed {
             let place = self.versions[old].place.clone_ref(py);
             let first = self.now.partition_point(|(low, _)| *low < place.low);
-            let made = Version::new(py, &self.versions[old].array, place);
+            let written = self.versions[old].written;
+            let made = Version { written, ..Version::new(py, &self.versions[old].array, place) };
             if let Some(entry) = self.now[first..].iter_mut().find(|(_, version)| *version == old) {
                 entry.1 = self.versions.len();
                 self.versions.push(made);
             }
         }
-        for (array, place) in used {
-            if place.is_empty() || self.find(py, place).is_some() {
+        for (array, place, written) in used {
+            if place.is_empty() {
+                continue;
+            }
+            if let Some(version) = self.find(py, place) {
+                self.versions[version].written |= written;
                 continue;
             }
             let at = self.now.partition_point(|(low, _)| *low <= place.low);
             self.now.insert(at, (place.low, self.versions.len()));
             self.longest = self.longest.max(place.high - place.low);
-            self.versions.push(Version::new(py, array, place.clone_ref(py)));
+            self.versions.push(Version { written, ..Version::new(py, array, place.clone_ref(py)) });
         }
     }
 }
@@ -408,13 +445,14 @@ impl Tape {
             arrays.into_iter().map(|array| (array.clone().unbind(), Place::of(&array))).collect();
         let changed = {
             let mut tape = Tape::edit(slf)?;
-            let meeting = tape.expect(py, used.iter().map(|(_, place)| place), "assign")?;
+            let places = used.iter().enumerate().map(|(n, (_, place))| (place, n == 0));
+            let meeting = tape.expect(py, places, "assign")?;
             tape.before(py, meeting, used[..1].iter().map(|(_, place)| place))?
         };
         let value = known.map_or_else(|| source.clone(), Bound::into_any);
         target.as_any().set_item(py.Ellipsis(), value)?;
         let mut tape = Tape::edit(slf)?;
-        tape.after(py, changed, used.iter().map(|(array, place)| (array, place)));
+        tape.after(py, changed, used.iter().enumerate().map(|(n, (array, place))| (array, place, n == 0)));
         let given = vec![array.clone().unbind(), source.clone().unbind()];
         tape.steps.push(Step::Copy { given, used });
         Ok(())

@@ -6,6 +6,7 @@ use numpy::npyffi::{NPY_ARRAY_WRITEABLE, PyArray_Descr, PyArrayObject};
 use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::{PyTraverseError, PyVisit};
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
@@ -81,6 +82,18 @@ impl Array {
     fn set_grad(&self, grad: Option<Py<PyAny>>) {
         let old = std::mem::replace(&mut *self.grad.lock().unwrap_or_else(PoisonError::into_inner), grad);
         drop(old);
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.data)?;
+        visit.call(&self.dtype)?;
+        // What is not looked at counts as used by somebody.
+        let Ok(grad) = self.grad.try_lock() else { return Ok(()) };
+        visit.call(&*grad)
+    }
+
+    fn __clear__(&self) {
+        self.set_grad(None);
     }
 }
 

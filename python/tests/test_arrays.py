@@ -1,6 +1,8 @@
 """Arrays of kc."""
 
+import gc
 import pickle
+import weakref
 
 import kc
 import numpy as np
@@ -68,3 +70,39 @@ def test_host_values():
         kc.tid()
     with pytest.raises(AttributeError):
         kc.no_such_name
+
+
+@pytest.mark.parametrize(
+    "make, text",
+    [
+        (lambda: kc.array(np.array([1, 2**40]), dtype=int), "1099511627776 does not fit int32"),
+        (lambda: kc.array([2**40]), "1099511627776 does not fit int32"),
+        (lambda: kc.array([-1], dtype=kc.uint8), "-1 does not fit uint8, which has 0 to 255"),
+        (lambda: kc.array(np.array([2.0**31], np.float32), dtype=int), "2147483648.0 does not fit"),
+        (lambda: kc.array(np.array([np.nan]), dtype=int), "nan does not fit"),
+        (lambda: kc.array(np.ones((2, 3)) * 2**40, dtype=kc.vec3i), "does not fit int32"),
+        (lambda: kc.zeros(3, dtype=kc.int8).fill_(300), "300 does not fit int8"),
+        (lambda: kc.zeros(1, dtype=int).assign(np.array([2**31])), "does not fit"),
+    ],
+)
+def test_integers_that_do_not_fit(make, text):
+    with pytest.raises(OverflowError, match=text):
+        make()
+
+
+def test_integers_are_set_to_integers():
+    x = kc.array(np.array([2**31 - 1, -(2**31)]), dtype=int)
+    assert x.numpy().tolist() == [2**31 - 1, -(2**31)] and kc.array([1.7], dtype=int)[0] == 1
+    with pytest.raises(TypeError, match="numbers of float64 are no int32"):
+        x.fill_(1.5)
+    x[0] = kc.int32(4)
+    assert x.numpy().tolist() == [4, -(2**31)]
+
+
+def test_arrays_that_hold_themselves_are_freed():
+    x = kc.zeros(3, requires_grad=True)
+    x.grad.owner = x
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None

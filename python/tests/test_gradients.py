@@ -289,3 +289,20 @@ def test_a_point_where_a_convention_decides_is_told():
         warnings.simplefilter("error", kc.GradientWarning)
         with pytest.raises(kc.GradientWarning):
             kc.compile(directions._kc_kernel).grad(2, v, out, grads={"out": 1.0})
+
+
+def test_a_gradient_that_is_none_is_an_error():
+    x, y = np.ones(2, np.float32), np.zeros(2, np.float32)
+
+    @kc.kernel
+    def double(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = 2.0 * x[i]
+
+    for run in (lambda: double.grad(2, x, y, grads={"y": None}), lambda: double.jvp(2, x, y, tangents={"x": None})):
+        with pytest.raises(kc.ArgumentError, match="is None\n.*leave it out"):
+            run()
+    with kc.Tape() as tape:
+        double(2, x, y)
+    with pytest.raises(kc.ArgumentError, match="is None"):
+        tape.backward(grads=[(y, None)])

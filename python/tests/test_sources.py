@@ -341,3 +341,29 @@ def test_files_that_are_edited_while_they_run(tmp_path, monkeypatch):
     linecache.clearcache()
     with pytest.raises(kc.SourceError, match="changed since it was loaded"):
         kc_edited.later()
+
+
+@kc.kernel
+def rebound(x: kc.array(dtype=float)):
+    x[kc.tid()] = 1.0
+
+
+first = rebound
+
+
+@kc.kernel
+def rebound(x: kc.array(dtype=float)):  # noqa: F811
+    x[kc.tid()] = 2.0
+
+
+def test_a_kernel_whose_name_has_another_is_not_pickled():
+    assert pickle.loads(pickle.dumps(rebound)) is rebound
+    with pytest.raises(TypeError, match="`rebound` cannot be pickled: `test_sources.rebound` is another object by now"):
+        pickle.dumps(first)
+
+    @kc.kernel
+    def inside(x: kc.array(dtype=float)):
+        x[kc.tid()] = 1.0
+
+    with pytest.raises(TypeError, match="is not there"):
+        pickle.dumps(inside)

@@ -390,3 +390,49 @@ def test_values_are_those_of_the_launch():
         values[0] = 100.0
         tape.backward(grads=[(y, 1.0)])
         assert tape.gradient(x).tolist() == [[1, 2, 3], [1, 2, 3]]
+
+
+@kc.kernel
+def set_bits(x: kc.array(dtype=int), value: int):
+    x[kc.tid()] = value
+
+
+@kc.kernel
+def copy_bits(x: kc.array(dtype=int), y: kc.array(dtype=int)):
+    i = kc.tid()
+    y[i] = x[i]
+
+
+@kc.kernel
+def squares_of(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[i] * x[i]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda x, y, z, tape: (squares_of(4, x, y), set_bits(4, y.view(np.int32), 0), squares_of(4, y, z)),
+        lambda x, y, z, tape: (squares_of(4, x, y), set_bits(2, y[1:3].view(np.int32), 0), squares_of(4, y, z)),
+        lambda x, y, z, tape: (squares_of(4, x, y), copy_bits(4, np.ones(4, np.int32), y.view(np.int32)), squares_of(4, y, z)),
+        lambda x, y, z, tape: (squares_of(4, x, y), tape.assign(y.view(np.int32), 0), squares_of(4, y, z)),
+        lambda x, y, z, tape: (set_bits(4, x.view(np.int32), 0), squares_of(4, x, y), squares_of(4, y, z)),
+    ],
+)
+def test_floats_that_are_overwritten_as_integers(steps):
+    x, y, z = np.full(4, 3.0, np.float32), np.zeros(4, np.float32), np.zeros(4, np.float32)
+    with pytest.raises(kc.GradientError, match="memory of floats is written to as other numbers"):
+        with kc.Tape() as tape:
+            steps(x, y, z, tape)
+
+
+def test_floats_that_are_read_as_integers():
+    x, y, z, bits = np.full(4, 3.0, np.float32), np.zeros(4, np.float32), np.zeros(4, np.float32), np.zeros(4, np.int32)
+    with kc.Tape() as tape:
+        set_bits(4, bits, 1)
+        squares_of(4, x, y)
+        copy_bits(4, y.view(np.int32), bits)
+        set_bits(4, bits, 2)
+        squares_of(4, y, z)
+    tape.backward(grads=[(z, 1.0)])
+    assert tape.gradient(x).tolist() == [108.0] * 4
