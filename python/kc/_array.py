@@ -173,7 +173,7 @@ def converted(values, dtype, copy=False, only_integers=False):
     if dtype.kind in "iu":
         values = np.asarray(values)
         if only_integers and values.dtype.kind == "f":
-            raise TypeError(f"numbers of {values.dtype} are no {dtype.name}: round them, with `.astype(numpy.{dtype.name})`")
+            raise ValueError(f"numbers of {values.dtype} are no {dtype.name}: round them, with `.astype(numpy.{dtype.name})`")
         if values.size and values.dtype != dtype and values.dtype.kind in "iuf":
             # As numbers of Python, which compare exactly.
             range, low, high = np.iinfo(dtype), values.min().item(), values.max().item()

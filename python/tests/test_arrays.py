@@ -93,7 +93,7 @@ def test_integers_that_do_not_fit(make, text):
 def test_integers_are_set_to_integers():
     x = kc.array(np.array([2**31 - 1, -(2**31)]), dtype=int)
     assert x.numpy().tolist() == [2**31 - 1, -(2**31)] and kc.array([1.7], dtype=int)[0] == 1
-    with pytest.raises(TypeError, match="numbers of float64 are no int32"):
+    with pytest.raises(ValueError, match="numbers of float64 are no int32"):
         x.fill_(1.5)
     x[0] = kc.int32(4)
     assert x.numpy().tolist() == [4, -(2**31)]

@@ -83,22 +83,40 @@ class array(_array.array):
         """The same elements in another shape."""
         if not self.is_contiguous:
             raise RuntimeError("an array with gaps has no other shape: use contiguous()")
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        found = self._part(self.numpy().reshape((*_known(shape, self.size), *self._inner)))
+        shape = _known((shape,) if isinstance(shape, int) else tuple(shape), self.size)
+        if math.prod(shape) != self.size:
+            raise RuntimeError(f"an array of {self.size} elements has no shape {shape}")
+        return self._again(lambda array: array._part(array.numpy().reshape((*shape, *self._inner))))
+
+    def _again(self, make):
+        """Another look at the memory, and at that of the gradient."""
+        found = make(self)
         if self._grad is not None:
-            found._grad = self._grad.reshape(shape)
+            found._grad = make(self._grad)
         return found
 
     def flatten(self):
         return self if self.ndim == 1 else self.reshape(self.size)
 
+    def transpose(self, axes=None):
+        """The same elements with the dimensions in another order."""
+        axes = tuple(reversed(range(self.ndim)) if axes is None else axes)
+        inner = range(self.ndim, self.ndim + len(self._inner))
+        return self._again(lambda array: array._part(array.numpy().transpose((*axes, *inner))))
+
     def view(self, dtype):
         """The same memory as another type of the same size."""
-        layout = _types.numpy_layout(dtype)
-        if layout.itemsize != _types.numpy_layout(self.dtype).itemsize:
-            raise RuntimeError("a view has elements of the same size")
-        flat = np.ascontiguousarray(self.numpy()) if not self.is_contiguous else self.numpy()
-        return _array._wrap(flat.view(layout.base).reshape((*self.shape, *layout.shape)), dtype, False, array)
+        layout, own = _types.numpy_layout(dtype), _types.numpy_layout(self.dtype)
+        if layout.itemsize != own.itemsize:
+            raise TypeError(f"a view has elements of the same size, {own.itemsize} bytes, and not {layout.itemsize}")
+
+        def look(array):
+            # The numbers of an element are neighbours, the elements need not be.
+            memory = array.numpy()
+            numbers = memory[..., None] if not self._inner else memory.reshape((*self.shape, -1))
+            return _array._wrap(numbers.view(layout.base).reshape((*self.shape, *layout.shape)), dtype, False, type(self))
+
+        return self._again(look)
 
     def contiguous(self):
         return self if self.is_contiguous else self._part(np.ascontiguousarray(self.numpy()))
@@ -114,13 +132,17 @@ class array(_array.array):
         return self
 
     def zero_(self):
-        _launches.done(lambda: _set(self, 0.0))
+        _launches.done(lambda: _set(self, 0))
 
     def fill_(self, value):
+        value = value if self.numpy().dtype.names else self._fitting(value)
         _launches.done(lambda: _set(self, value))
 
     def assign(self, source):
-        _launches.done(lambda: _set(self, source))
+        """Copies elements: those of another array, or as many of the first ones as are given."""
+        if not isinstance(source, array) or source.dtype is not self.dtype and source.numpy().dtype != self.numpy().dtype:
+            source = _of(source, self.dtype, False)
+        copy(self, source)
 
     def __reduce__(self):
         return _again, (self.numpy(), self.dtype, self._grad)
@@ -225,17 +247,11 @@ def _set(target, value):
     """Sets all elements, with a note on the tape that records."""
     from .._tape import current
 
-    memory = target.numpy()
-    source = as_numpy(value) if not np.isscalar(value) and not isinstance(value, (list, tuple)) else None
+    memory, tape = target.numpy(), current()
     if memory.dtype.names and np.isscalar(value):
         value = np.zeros((), memory.dtype)
-    if source is not None:
-        value = source.astype(memory.dtype, copy=False) if source.dtype != memory.dtype else value
-        if source.shape != memory.shape and source.size == memory.size:
-            value = source.reshape(memory.shape).astype(memory.dtype)
-    tape = current()
     if tape is None:
-        memory[...] = as_numpy(value) if source is not None and not isinstance(value, np.ndarray) else value
+        memory[...] = as_numpy(value) if isinstance(value, _array.array) else value
     else:
         tape.assign(target, value)
 
@@ -245,25 +261,27 @@ def _of(data, dtype, copy):
         layout = dtype.numpy_dtype()
         rows = [tuple(np.asarray(getattr(item, name)).tolist() if np.ndim(getattr(item, name)) == 0 else getattr(item, name) for name in layout.names) for item in data]
         return _array._wrap(np.array(rows, layout), dtype, False, array)
-    known = as_numpy(data) if not isinstance(data, (list, tuple)) else None
+    values = np.asarray(data) if isinstance(data, (list, tuple, int, float)) else as_numpy(data)
+    if values is None or values.ndim == 0:
+        raise RuntimeError(f"the data of an array is a sequence or an array, not {data!r}")
     if dtype is None:
-        if isinstance(data, _array.array):
-            dtype = data.dtype
-        elif known is None and len(data) and isinstance(data[0], _types.Composite):
-            dtype = type(data[0])
-    if dtype is not None:
-        # Warp converts numbers, and takes flat data for vectors.
-        layout = _types.numpy_layout(dtype)
-        values = np.asarray(data if known is None else known)
-        inner = layout.shape
-        if inner and values.shape[values.ndim - len(inner) :] != inner:
-            if values.size % math.prod(inner):
-                raise RuntimeError(f"data of shape {values.shape} does not fit elements of shape {inner}")
-            values = values.reshape((-1, *inner))
-        made = np.array(values, dtype=layout.base, copy=True if copy or known is None else None)
-        return _array._wrap(made, dtype, False, array)
-    plain = _array.array(data, copy=bool(copy))
-    return _array._wrap(plain.numpy(), plain.dtype, False, array)
+        dtype = data.dtype if isinstance(data, _array.array) else values.dtype if values.dtype.names else _types.scalar_of(values.dtype)
+    layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
+    made = _array.converted(_of_elements(values, layout.shape), layout.base, copy)
+    return _array._wrap(made, dtype, False, array)
+
+
+def _of_elements(values, inner):
+    """Numbers with the dimensions of elements, which Warp takes flat, too, several in a row; one element makes an array."""
+    if not inner or values.ndim > len(inner) and values.shape[values.ndim - len(inner) :] == inner:
+        return values
+    if values.shape == inner:
+        return values[None]
+    *rows, last = values.shape
+    count = last // math.prod(inner)
+    if count * math.prod(inner) != last:
+        raise RuntimeError(f"data of shape {values.shape} does not fit elements of shape {inner}")
+    return values.reshape((*rows, *((count,) if count != 1 or not rows else ()), *inner))
 
 
 def _shape(shape) -> tuple:
@@ -289,10 +307,21 @@ def empty(shape=None, dtype=float, device=None, requires_grad=False, pinned=Fals
 
 def full(shape=None, value=0, dtype=None, device=None, requires_grad=False, pinned=False):
     if dtype is None:
-        dtype = type(value) if isinstance(value, (_types.Composite, bool, int, float)) else _types.scalar_of(np.asarray(value).dtype)
+        dtype = _type_of(value)
     made = _made(np.empty, shape, dtype, device, requires_grad)
-    made.numpy()[...] = value
+    made.numpy()[...] = made._fitting(value)
     return made
+
+
+def _type_of(value):
+    """The type of elements that are a value: a list of numbers is a vector."""
+    if isinstance(value, (_types.Composite, bool)) or type(value) in (int, float):
+        return type(value)
+    numbers = np.asarray(value)
+    scalar = _types.scalar_of(numbers.dtype)
+    if not numbers.ndim:
+        return scalar
+    return _types.vector(numbers.size, scalar) if numbers.ndim == 1 else _types.matrix(numbers.shape, scalar)
 
 
 def ones(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **others):
@@ -303,7 +332,7 @@ def _like(make, src, requires_grad):
     return make(src.shape, src.dtype, requires_grad=src.requires_grad if requires_grad is None else requires_grad)
 
 
-def zeros_like(src, device=None, requires_grad=False, pinned=None):
+def zeros_like(src, device=None, requires_grad=None, pinned=None):
     return _like(zeros, src, requires_grad)
 
 
@@ -329,15 +358,11 @@ def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
     """Copies elements; recorded by a tape, as launches are."""
     if dest.dtype is not src.dtype and _types.numpy_layout(dest.dtype) != _types.numpy_layout(src.dtype):
         raise RuntimeError(f"wp.copy copies between arrays of one type, not from {src.dtype} to {dest.dtype}")
-    if count or dest_offset or src_offset:
-        count = count or src.size - src_offset
-        dest, src = dest.flatten()[dest_offset : dest_offset + count], src.flatten()[src_offset : src_offset + count]
-        if dest.size != count or src.size != count:
-            raise RuntimeError("wp.copy copies elements that are not there")
-    elif dest.size != src.size:
-        raise RuntimeError(f"wp.copy copies {src.size} elements to {dest.size}")
-    elif dest.shape != src.shape:
-        src = src.contiguous().reshape(dest.shape)
+    count = count or src.size - src_offset
+    if count < 0 or src_offset + count > src.size or dest_offset + count > dest.size:
+        raise RuntimeError(f"wp.copy copies {count} elements of {src.size} from {src_offset} on to {dest.size} from {dest_offset} on")
+    if dest.shape != src.shape or count != src.size:
+        dest, src = dest.flatten()[dest_offset : dest_offset + count], src.contiguous().flatten()[src_offset : src_offset + count]
     if dest.numpy() is not src.numpy():
         _launches.done(lambda: _set(dest, src))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 
 import numpy as np
@@ -17,10 +18,14 @@ _local = threading.local()
 
 
 def done(step):
-    """Does something that a graph does again."""
-    if getattr(_local, "graph", None) is not None:
-        _local.graph.steps.append(step)
-    step()
+    """Does something; while a graph is captured, that does it instead, when it is launched."""
+    graph = getattr(_local, "graph", None)
+    if graph is None:
+        return step()
+    if _tape.current() is not None:
+        raise NotImplementedError("kc.warp has no gradients inside of a captured graph: record the launches without one")
+    graph.steps.append(step)
+    return None
 
 
 class Launch:
@@ -58,7 +63,7 @@ def launch(
         get_device(device)
     if not isinstance(kernel, Kernel):
         raise TypeError(f"wp.launch takes a kernel, not a {type(kernel).__name__}: decorate it with @wp.kernel")
-    dim = tuple(dim) if isinstance(dim, (list, tuple)) else int(dim)
+    dim = _dimensions(dim)
     blocks = _blocks(kernel, block_dim) if config.enable_cpu_blocks else {}
     if adjoint:
         if record_cmd:
@@ -77,12 +82,19 @@ def launch(
     return None
 
 
+def _dimensions(dim):
+    if isinstance(dim, (list, tuple)) or isinstance(dim, np.ndarray) and dim.ndim:
+        return tuple(operator.index(n) for n in dim)
+    return operator.index(dim)
+
+
 def launch_tiled(kernel, dim, *arguments, block_dim, **named):
     """Runs a kernel for blocks: ``wp.launch_tiled(kernel, dim=[m, n], inputs=[...], block_dim=64)``.
 
     The threads of a block are one dimension more. It has one of them, but with ``wp.config.enable_cpu_blocks``.
     """
-    dim = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    dim = _dimensions(dim)
+    dim = dim if isinstance(dim, tuple) else (dim,)
     if len(dim) > 3:
         raise RuntimeError(f"wp.launch_tiled takes 1 to 3 dimensions, and not {len(dim)}")
     threads = block_dim if config.enable_cpu_blocks else 1
@@ -158,7 +170,7 @@ class Tape(_tape.Tape):
 
 
 class Graph:
-    """What was done while it was captured."""
+    """What was asked for while it was captured."""
 
     def __init__(self):
         self.steps = []
@@ -180,13 +192,13 @@ def capture_end(device=None, **options) -> Graph:
 
 
 def capture_launch(graph, stream=None):
-    """Does again what was captured."""
+    """Does what was captured."""
     for step in graph.steps:
         step()
 
 
 class ScopedCapture:
-    """``with wp.ScopedCapture() as capture:`` then ``wp.capture_launch(capture.graph)``. On the CPU what is captured runs, too."""
+    """``with wp.ScopedCapture() as capture:`` then ``wp.capture_launch(capture.graph)``. What is captured runs then, and not before."""
 
     def __init__(self, device=None, stream=None, force_module_load=None, external=False, **options):
         self.graph = None
