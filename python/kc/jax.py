@@ -110,11 +110,26 @@ class _Walk:
         fits = wanted == found or jnp.issubdtype(wanted, jnp.floating) and not jnp.issubdtype(found, jnp.complexfloating)
         fits = fits or jnp.issubdtype(wanted, jnp.integer) and jnp.issubdtype(found, jnp.integer)
         if fits:
+            self.in_range(name, kind, value, wanted)
             converted = value.astype(wanted)
             if converted.dtype == wanted:
                 return converted
         advice = 'jax.config.update("jax_enable_x64", True)' if fits else None
         raise refuse("E1005", f"argument `{name}` of kernel `{self.kernel}`: expected `{kind['type']}`, found {found}", advice)
+
+    def in_range(self, name, kind, value, wanted):
+        """Whole numbers are to fit. Of those that JAX traces only their type is known."""
+        if not jnp.issubdtype(wanted, jnp.integer):
+            return
+        room, of = jnp.iinfo(wanted), jnp.iinfo(value.dtype)
+        if room.min <= of.min and of.max <= room.max:
+            return
+        what = f"argument `{name}` of kernel `{self.kernel}`: expected `{kind['type']}`"
+        if isinstance(value, jax.core.Tracer):
+            raise refuse("E1005", f"{what}, found {value.dtype}, which may not fit", f"say that it does: `{name}.astype(jax.numpy.{wanted})`")
+        numbers = np.asarray(value)
+        if numbers.size and not room.min <= int(numbers.min()) <= int(numbers.max()) <= room.max:
+            raise refuse("E1005", f"{what}, and {value} does not fit")
 
 
 class _Call:

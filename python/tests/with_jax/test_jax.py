@@ -218,6 +218,17 @@ def test_what_does_not_fit():
     assert f(4, 1.0, x, x).shape == (4,)
 
 
+def test_whole_numbers_are_to_fit():
+    f, x = kc.jax.function(single, outputs="y"), jnp.arange(4, dtype=jnp.float32)
+    assert f(4, jnp.int64(4), 1.0, x).tolist() == f(4, jnp.uint8(4), 1.0, x).tolist() == [1, 2, 3, 0]
+    with pytest.raises(kc.ArgumentError, match="`n` of kernel `single`: expected `int32`, and 1099511627776 does not fit"):
+        f(4, jnp.int64(2**40), 1.0, x)
+    # Its number is not known before the program runs.
+    with pytest.raises(kc.ArgumentError, match="found int64, which may not fit\n.*`n.astype\\(jax.numpy.int32\\)`"):
+        jax.jit(lambda n: f(4, n, 1.0, x))(jnp.int64(4))
+    assert jax.jit(lambda n: f(4, n.astype(jnp.int32), 1.0, x))(jnp.int64(4)).tolist() == [1, 2, 3, 0]
+
+
 def test_gradients_that_would_be_wrong_are_refused():
     @kc.kernel
     def total(x: kc.array(dtype=float), s: kc.array(dtype=float), y: kc.array(dtype=float)):
