@@ -14,7 +14,7 @@ import numpy as np
 def result(symbol, left, right):
     """What comes of two values: the kind, or None for a plain array, and the numbers. NotImplemented: one is no value of kernels."""
     left, right = _number(left), _number(right)
-    if is_array(left) or is_array(right):
+    if _is_array(left) or _is_array(right):
         return None, _PYTHON[symbol](_plain(left), _plain(right))
     rules = _RULES.get(symbol)
     if rules is None:
@@ -37,7 +37,7 @@ def result(symbol, left, right):
         return kind, compute(x, y)
 
 
-def is_array(value) -> bool:
+def _is_array(value) -> bool:
     """Whether it is an array of NumPy, and no value of kernels; what NumPy made of a value in another shape is an array, too."""
     return isinstance(value, np.ndarray) and not _is_value(value)
 

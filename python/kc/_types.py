@@ -42,7 +42,7 @@ class Scalar:
             "__module__": "kc", "_scalar": self, "_source": f"wp.{self.__name__}", **_operators.methods(_operators.OF_NUMBERS, _made),
             "__neg__": lambda number: self(base.__neg__(number)), "__pos__": lambda number: number,
             "__abs__": lambda number: self(base.__abs__(number)), "__reduce__": lambda number: (self, (number.item(),)),
-            "__copy__": lambda number: number, "__deepcopy__": lambda number, memo: number,
+            "value": property(lambda number: number.item()), "__copy__": lambda number: number, "__deepcopy__": lambda number, memo: number,
         }
         return type(self.__name__, (base,), body)
 

@@ -300,3 +300,20 @@ def test_indexed_arrays():
             wrong()
     with pytest.raises(kc.ArgumentError, match="no field `data`"):
         wp.launch(pick, dim=(2, 1), inputs=[1.0, grid, chosen])
+
+
+@wp.kernel
+def square_sum(x: wp.array(dtype=float), total: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(total, 0, x[i] * x[i])
+
+
+def test_gradients_of_copies_of_some_elements():
+    few, many, total = wp.array([3.0, 4.0], dtype=float, requires_grad=True), wp.ones(4, requires_grad=True), wp.zeros(1, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.copy(many, few)
+        many.transpose().view(wp.types.vector(1, float)).assign([5.0])
+        wp.launch(square_sum, dim=4, inputs=[many, total])
+    tape.backward(total)
+    assert many.numpy().tolist() == [5, 4, 1, 1] and total.numpy()[0] == 43
+    assert few.grad.numpy().tolist() == [0, 8]

@@ -119,7 +119,8 @@ def test_of_one_value(compute):
     len(m); tuple(v)[2]; put(v, slice(0, 2), 5.0); put(v, slice(0, 2), (8.0, 9.0)); put(v, slice(0, 2), wp.vec2(8.0, 9.0))
     put(m, 0, v); put(m, (slice(None), 0), v); put(m[0], 0, 9.0); m; v == (7.0, 5.0, -3.0); v == 7.0; wp.vec4(1.0) == wp.mat22(1.0)
     iadd(v, v); v; wp.rand_init(42); wp.rand_init(42, 7); wp.randf(wp.rand_init(42)); wp.randi(wp.rand_init(42), 1, 20)
-    wp.randu(wp.rand_init(42)); wp.length(wp.vec3d(3.0, 4.0, 0.0)); hasattr(v, 'w'); hasattr(m, 'x')""".replace("\n", ";").split(";"),
+    wp.randu(wp.rand_init(42)); wp.length(wp.vec3d(3.0, 4.0, 0.0)); hasattr(v, 'w'); hasattr(m, 'x')
+    wp.float64(2.5).value; wp.int8(-3).value""".replace("\n", ";").split(";"),
 )
 def test_parts_and_functions(text):
     def evaluated(wp, values):
