@@ -122,6 +122,7 @@ def reference():
 # === closest_segment_point
 # source: closest point on a segment (Ericson 2005, sec. 5.1)
 # task: find the closest segment of a polyline for every query point
+# about: Two segments are equally near where they meet: the first of them counts, whatever rounding makes of the distances.
 # domain: geometry
 # weight: 4
 # sizes: num_points = 1 7 71 300; num_nodes = 2 4 9 40
@@ -129,6 +130,7 @@ def reference():
 # - queries: vec3[num_points] uniform(-2.0, 2.0); query points
 # - distances: float[num_points] zeros; distance to the polyline
 # - segments: int[num_points] zeros; closest segment
+# - margin: float = 1.0e-4; a later segment has to be closer by this
 @func
 def closest_on_segment(p: wp.vec3, a: wp.vec3, b: wp.vec3) -> wp.vec3:
     """Closest point of the segment from a to b."""
@@ -151,7 +153,7 @@ def nearest_segment():
         #|
         d = wp.length(p - closest_on_segment(p, nodes[s], nodes[s + 1]))
         #.
-        if d < best:
+        if d < best - margin:
             best = d
             arg = s
     distances[i] = best
@@ -166,7 +168,7 @@ def reference():
             t = np.dot(ap, ab) / max(np.dot(ab, ab), 1.0e-12)
             t = min(max(t, 0.0), 1.0)
             d = math.sqrt(np.dot(ap - ab * t, ap - ab * t))
-            if d < distances[i]:
+            if d < distances[i] - margin:
                 distances[i] = d
                 segments[i] = s
 

@@ -128,7 +128,7 @@ def reference():
 
 # === newton_roots
 # source: Newton's method for x^3 - a x - b = 0 (Press et al., ch. 9)
-# task: solve cubic equations with Newton's method and report the iterations
+# task: solve cubic equations with Newton's method and report the residuals
 # domain: generic
 # weight: 2
 # sizes: n = 1 7 71 300
