@@ -91,7 +91,8 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         dims.insert(0, count.to_string());
     }
     draft.sizes.push(Size { name: count.to_string(), values: [1, 2, 3], host: 4 });
-    let shared = format!("The {things} are independent; arrays without a dimension for them are the same for all {things}.");
+    let shared =
+        format!("The {things} are independent; arrays without a dimension for them are the same for all {things}.");
     draft.about = format!("{} {shared}", draft.about).trim().to_string();
 }
 

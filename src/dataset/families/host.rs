@@ -327,9 +327,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             _ => one(format!("(np.arange({shape}) % {}).astype({ty})", at(0))),
         },
         "range" => one(format!("np.arange({shape}, dtype={ty})")),
-        "tree" => {
-            one(format!("np.maximum(np.arange({shape}) - rng.integers(1, 4, size={shape}), -1).astype({ty})"))
-        }
+        "tree" => one(format!("np.maximum(np.arange({shape}) - rng.integers(1, 4, size={shape}), -1).astype({ty})")),
         "permutation" => one(format!("rng.permutation({shape}).astype({ty})")),
         _ => one(zeros(role)),
     }

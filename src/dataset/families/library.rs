@@ -7,6 +7,7 @@
 //! # about: ...                   more about it, in sentences
 //! # domain: physics
 //! # weight: 3                    how often it is drawn; 2 where nothing is said
+//! # split: test                  the split of its programs; train where nothing is said
 //! # sizes: n = 1 7 71 1024       names of numbers: at three scales, and in the host program
 //! # - u: float[ny, nx] uniform(0, 1); temperature [K]       an array, its content, and what it is
 //! # - dt: float = 0.1; time step [s]                        a number
@@ -23,6 +24,7 @@
 use std::sync::OnceLock;
 
 use crate::dataset::plan::{Content, Extent, Symbol};
+use crate::dataset::splits::SPLITS;
 
 /// An algorithm, or a small kernel that goes with others.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub struct Family {
     pub about: &'static str,
     pub domain: &'static str,
     pub weight: u32,
+    /// Of its programs, or of those that a companion goes with.
+    pub split: &'static str,
     pub sizes: Vec<Size>,
     pub roles: Vec<Role>,
     /// Kernels in the order of their launches, with the names of parameters that get another array or number.
@@ -128,6 +132,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
         about: "",
         domain: "generic",
         weight: 2,
+        split: SPLITS[0],
         sizes: Vec::new(),
         roles: Vec::new(),
         run: Vec::new(),
@@ -147,6 +152,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
             set(&mut out.task, "# task:");
             set(&mut out.about, "# about:");
             set(&mut out.domain, "# domain:");
+            set(&mut out.split, "# split:");
             if let Some(weight) = after(line, "# weight:") {
                 out.weight = weight.parse().unwrap_or(2);
             } else if let Some(sizes) = after(line, "# sizes:") {

@@ -90,10 +90,10 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
     let wanted = random.weighted(if family.run.len() > 1 { &[34, 40, 20, 6] } else { &[16, 48, 28, 8] });
     let mut meanings = vec![family.task.to_string()];
     for _ in 0..wanted {
-        let all = library::companions();
+        let all: Vec<&Family> = library::companions().iter().filter(|one| one.split == family.split).collect();
         let weights: Vec<u32> = all.iter().map(|companion| companion.weight).collect();
         for _ in 0..8 {
-            let companion = &all[random.weighted(&weights)];
+            let companion = all[random.weighted(&weights)];
             if let Some(meaning) = parts.attach(companion, &mut random) {
                 meanings.push(meaning);
                 break;
@@ -111,6 +111,7 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
         domain: family.domain,
         meaning: Some(Meaning {
             family: family.name,
+            split: family.split,
             source: family.source,
             kinds: tags,
             tasks: print::tasks(&draft, &meanings),
@@ -193,7 +194,8 @@ impl Parts {
         let extent = target.dims.clone().unwrap_or_default().remove(0);
         let others = companion.roles.iter().filter(|role| role.name != "data").map(|role| role.name.as_str());
         let sizes = companion.sizes.iter().map(|size| size.name.as_str()).filter(|name| *name != "n");
-        let names = companion.functions.iter().map(|function| function.name.as_str()).filter(|name| *name != "reference");
+        let names =
+            companion.functions.iter().map(|function| function.name.as_str()).filter(|name| *name != "reference");
         if others.chain(sizes).chain(names).any(|name| self.is_taken(name)) || (first && target.name == "data") {
             return None;
         }

@@ -173,8 +173,8 @@ pub fn about(task: &str, array: &str) -> String {
 /// Whether a text is a noun in the plural with nothing but adjectives and nouns before it.
 fn is_plural(text: &str) -> bool {
     const JOINTS: [&str; 27] = [
-        "of", "over", "by", "at", "in", "on", "to", "from", "that", "where", "with", "without", "after", "before", "along",
-        "per", "and", "or", "how", "what", "their", "its", "each", "than", "the", "left", "right",
+        "of", "over", "by", "at", "in", "on", "to", "from", "that", "where", "with", "without", "after", "before",
+        "along", "per", "and", "or", "how", "what", "their", "its", "each", "than", "the", "left", "right",
     ];
     let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     let mut words = text.split(' ');

@@ -123,6 +123,7 @@ def reference():
 # source: scatter add by group
 # task: sum the values of each group
 # weight: 6
+# split: test
 # sizes: n = 1 7 71 1024; num_groups = 1 3 9 16
 # - data: float[n] attach
 # - group: int[n] index(num_groups); group of each element
@@ -143,6 +144,7 @@ def reference():
 # source: scatter add by group
 # task: sum the vectors of each group
 # weight: 5
+# split: test
 # sizes: n = 1 7 71 1024; num_groups = 1 3 9 16
 # - data: vec3[n] attach
 # - group: int[n] uniform(-1, 1); group of each element, -1 for none
@@ -165,6 +167,7 @@ def reference():
 # source: masked copy
 # task: copy the values of active elements and keep the others
 # weight: 5
+# split: validation
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - active: int[n] uniform(0, 2); 1 for active elements
@@ -256,6 +259,7 @@ def reference():
 # source: bounding box by atomics
 # task: find the bounding box of the vectors
 # weight: 4
+# split: test
 # sizes: n = 1 7 71 1024
 # - data: vec3[n] attach
 # - bounds: float[6] zeros; smallest, then largest coordinates, with the origin
@@ -288,6 +292,7 @@ def reference():
 # source: histogram of vector lengths
 # task: count the vectors by their length
 # weight: 4
+# split: validation
 # sizes: n = 1 7 71 1024; num_length_bins = 2 4 8 16
 # - data: vec3[n] attach
 # - inv_width: float = 2.5; inverse width of a bin
@@ -309,6 +314,7 @@ def reference():
 # source: conditional count of integers
 # task: count how often a chosen number occurs
 # weight: 3
+# split: validation
 # sizes: n = 1 7 71 1024
 # - data: int[n] attach
 # - chosen: int = 1; number that is counted
@@ -335,6 +341,7 @@ def reference():
 # source: indexed store
 # task: scatter the values to slots given by a permutation
 # weight: 9
+# split: test
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - slot_of: int[n] permutation(); slot of each element
@@ -355,6 +362,7 @@ def reference():
 # source: copy with reversed order
 # task: copy the values in reversed order
 # weight: 4
+# split: validation
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - reversed_values: float[n] zeros; the values from last to first

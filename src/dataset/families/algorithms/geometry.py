@@ -177,10 +177,10 @@ def reference():
 # task: intersect rays with spheres and report the first hit
 # domain: graphics
 # weight: 5
-# sizes: num_rays = 1 7 71 256; num_spheres = 1 3 6 24
+# sizes: num_rays = 1 17 71 256; num_spheres = 1 3 6 24
 # - origins: vec3[num_rays] uniform(-0.2, 0.2); ray origins
 # - directions: vec3[num_rays] unit(); unit ray directions
-# - centers: vec3[num_spheres] uniform(-3.0, 3.0); sphere centres
+# - centers: vec3[num_spheres] uniform(-2.0, 2.0); sphere centres
 # - radii: float[num_spheres] uniform(0.5, 1.0); sphere radii
 # - hit_t: float[num_rays] zeros; distance to the first hit, -1 for none
 # - hit_id: int[num_rays] zeros; sphere that is hit, -1 for none
@@ -309,6 +309,7 @@ def reference():
 # task: compute areas and centroids of polygons that are stored one after the other
 # domain: geometry
 # weight: 3
+# split: validation
 # sizes: num_polygons = 1 5 66 100; num_corners = 4 20 300 500
 # - first: int[num_polygons + 1] rows(num_corners); first corner of each polygon
 # - corners: vec2[num_corners] uniform(-1.0, 1.0); corners of all polygons

@@ -232,6 +232,7 @@ def reference():
 # task: reduce segments of an array to their sum, maximum and position of the maximum
 # domain: generic
 # weight: 4
+# split: validation
 # sizes: num_segments = 1 5 66 100; total = 2 20 300 2000
 # - offsets: int[num_segments + 1] rows(total); first element of each segment
 # - values: float[total] uniform(-1.0, 1.0); values, segment by segment
@@ -278,6 +279,7 @@ def reference():
 # task: insert keys into a hash table with compare and swap and count distinct keys
 # domain: generic
 # weight: 6
+# split: test
 # sizes: n = 1 9 40 200; capacity = 16 32 128 1024
 # - keys: int[n] index(capacity); keys to insert
 # - table: int[capacity] full(-1) unordered; keys in the table, -1 for free slots
