@@ -97,6 +97,18 @@ fn types_in_another_spelling_are_the_same() {
     assert_ne!(of("wp.array[float]", "int", "wp.vec3d").1, first.1);
 }
 
+/// A run that clears what another one left takes a file from it.
+#[test]
+fn two_runs_in_one_directory_are_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    let store = Store::create(&set, &options(1), false).expect("an empty folder");
+    std::fs::remove_dir_all(&set).expect("a folder");
+    let error = store.finish(&serde_json::json!({})).expect_err("no folder");
+    assert!(error.message.contains("cannot write"), "{error:?}");
+    assert!(error.help.is_some_and(|help| help.contains("another `kc dataset`") && help.contains("--shard")));
+}
+
 #[test]
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
