@@ -28,7 +28,7 @@ fn scattered() -> String {
 }
 
 /// No multiple of any number of lanes, with more vectors than lie in the caches.
-const THREADS: usize = 100_077;
+const THREADS: usize = 200_077;
 
 fn options(cpu: Cpu) -> HostOptions {
     HostOptions { checked: true, opt: Opt::Full, cpu, atomics: Atomics::Plain }

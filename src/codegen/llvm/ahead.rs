@@ -19,7 +19,7 @@ use crate::types::{Scalar, Type};
 const DISTANCE: i64 = 32;
 
 /// Arrays of fewer bytes than this lie in the caches of a core after all.
-const LEAST_BYTES: i64 = 1 << 20;
+const LEAST_BYTES: i64 = 1 << 21;
 
 /// More accesses than this in a thread keep a processor's buffers for misses busy by themselves.
 const MOST: usize = 16;

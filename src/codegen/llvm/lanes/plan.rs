@@ -306,7 +306,7 @@ impl Survey<'_> {
                 } else {
                     // Beside the read, the addition and the write of each component: the lane is picked, which vectors do in two
                     // instructions on one port; the address.
-                    ((5.0 * count + 3.0) * lanes, (3.0 * count + 1.0) * lanes)
+                    ((5.0 * count + 2.0) * lanes, (3.0 * count + 1.0) * lanes)
                 }
             }
             Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),
