@@ -662,7 +662,6 @@ impl Body<'_, '_> {
     }
 }
 
-/// `1 dimension`, `2 dimensions`
 /// Whether so many indices name a component of an element of a tile, or a row of one.
 pub fn has_components(tile: LocalArrayType, indices: usize) -> bool {
     let own = match Type::from(tile.element) {
@@ -674,6 +673,7 @@ pub fn has_components(tile: LocalArrayType, indices: usize) -> bool {
     tile.block && (rank + 1..=rank + own).contains(&indices)
 }
 
+/// `1 dimension`, `2 dimensions`
 fn dimensions(rank: u8) -> String {
     format!("{rank} dimension{}", if rank == 1 { "" } else { "s" })
 }
