@@ -9,8 +9,6 @@ STEPS = int(1.0 // 0.1)
 BELOW = -7.5 // 2.0
 ROOT = abs(-0.1) ** 0.3
 WHOLE = abs(-3)
-double5 = wp.types.vector(length=5, dtype=wp.float64)
-double11 = wp.types.vector(length=11, dtype=wp.float64)
 OF_PYTHON = (abs(-3000000000), max(0.1, math.nan), min(math.nan, 0.1) > 0.0, float(math.isinf(1e39)), math.floor(-0.5))
 OF_NUMPY = (
     np.mod(-7, 3), np.mod(7.5, -2.0), np.fmod(-7, 3), np.sign(0.0), np.sign(-0.3), np.sign(-3), np.clip(0.1, 0.0, 2.0),
@@ -51,10 +49,22 @@ def captured(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float32)):
 
 @wp.kernel
 def left_to_python(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
-    for i in range(wp.static(len(OF_PYTHON))):
-        x[i] = wp.static(double5(*OF_PYTHON))[i]
-    for i in range(wp.static(len(OF_NUMPY))):
-        y[i] = wp.static(double11(*OF_NUMPY))[i]
+    x[0] = wp.float64(OF_PYTHON[0])
+    x[1] = wp.float64(OF_PYTHON[1])
+    x[2] = wp.float64(OF_PYTHON[2])
+    x[3] = wp.float64(OF_PYTHON[3])
+    x[4] = wp.float64(OF_PYTHON[4])
+    y[0] = wp.float64(OF_NUMPY[0])
+    y[1] = wp.float64(OF_NUMPY[1])
+    y[2] = wp.float64(OF_NUMPY[2])
+    y[3] = wp.float64(OF_NUMPY[3])
+    y[4] = wp.float64(OF_NUMPY[4])
+    y[5] = wp.float64(OF_NUMPY[5])
+    y[6] = wp.float64(OF_NUMPY[6])
+    y[7] = wp.float64(OF_NUMPY[7])
+    y[8] = wp.float64(OF_NUMPY[8])
+    y[9] = wp.float64(OF_NUMPY[9])
+    y[10] = wp.float64(OF_NUMPY[10])
 
 
 @wp.struct
