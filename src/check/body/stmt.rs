@@ -526,7 +526,7 @@ impl Body<'_, '_> {
             // In Python these give one of their operands.
             diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
         } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
-            diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
+            diagnostic = self.suggest_cast(diagnostic, value.span, (value.ty, to), "it", Applicability::Machine);
         } else if let Type::Array(array) = value.ty {
             let text = self.c.sources.text(value.span);
             if let Some(element) = element_of(text, array.ndim) {

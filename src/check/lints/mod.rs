@@ -4,6 +4,7 @@
 //! what it can show, and stays silent where it would have to guess; functions with errors are not looked at.
 
 mod allow;
+mod atomics;
 mod coalescing;
 mod division;
 mod endless;
