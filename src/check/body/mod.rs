@@ -416,6 +416,9 @@ impl<'c, 'a> Body<'c, 'a> {
                 near,
                 Applicability::Maybe,
             );
+        } else if let Some(own) = self.c.warp_alias().filter(|_| name == "warp") {
+            let help = format!("this file calls it `{own}`");
+            diagnostic = diagnostic.help(help).fix(format!("use `{own}`"), span, own, Applicability::Machine);
         } else {
             diagnostic = diagnostic.help(match name {
                 "math" | "numpy" | "warp" | "kc" => format!("import it first: `import {name}`"),

@@ -454,6 +454,9 @@ impl Body<'_, '_> {
         if args.len() > MAX_PRINTED {
             return self.prints_too_much(name, span);
         }
+        if let Some(reported) = self.print_keyword(name, args) {
+            return Err(reported);
+        }
         let mut operands = Vec::new();
         for arg in args {
             operands.push((self.expr(&arg.value)?, arg.value.span));

@@ -36,6 +36,18 @@ impl Body<'_, '_> {
         )
     }
 
+    /// Reports `print(x, sep=", ")`: a kernel prints its values with spaces between them, and a line end.
+    pub(super) fn print_keyword(&mut self, name: &str, args: &[Arg]) -> Option<Reported> {
+        let keyword = args.iter().find_map(|arg| arg.name.as_ref())?;
+        let help = match keyword.text.as_str() {
+            "sep" | "end" => "what stands between and behind values is part of a format: `wp.printf(\"%f, %f\", x, y)`",
+            "file" | "flush" => "leave it away: a kernel prints to the output of the program",
+            _ => "give values alone",
+        };
+        let message = format!("`{name}` has no parameter `{}` in a kernel", keyword.text);
+        Some(self.report(Diagnostic::new(Code::E0403, message).label(keyword.span, "given here").help(help)))
+    }
+
     /// Reports a parameter that one argument gives by its place and another by its name.
     pub(super) fn twice_filled(&mut self, signature: &Signature, given: &[Given], name: &str) -> Option<Reported> {
         let by_name = given.iter().filter_map(|arg| arg.name.as_ref());
