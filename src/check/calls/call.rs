@@ -131,7 +131,7 @@ impl Body<'_, '_> {
                 continue;
             }
             self.note_adjoint_write(&arg.value);
-            if let Some(tuple) = self.tuple_for_list(arg) {
+            if let Some(tuple) = self.tuple_for_list(callee, arg) {
                 let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
                     .label(arg.value.span, "not part of the kernel language");
                 self.replaced(diagnostic, arg.value.span, &tuple);

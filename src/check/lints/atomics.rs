@@ -4,7 +4,7 @@ use super::Subject;
 use crate::check::tree::*;
 use crate::check::visit;
 use crate::diag::{Applicability, Diagnostic};
-use crate::ir::BinaryOp;
+use crate::ir::{AtomicOp, BinaryOp};
 use crate::source::Span;
 
 /// An update of an element as an atomic, with what it is called and by what it changes the element.
@@ -18,14 +18,16 @@ struct Update<'a> {
 /// A fix is safe only if nothing else reads the element: a number that was read before the atomic may be that of another
 /// thread, too. The usual `slot = c[0]` before `c[0] = c[0] + 1` takes what the atomic gives.
 pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<&Stmt>, stmt: &Stmt) -> Diagnostic {
-    const APART: &str = "give each thread an element of its own, or let one thread write";
     let StmtKind::Assign(place, value) = &stmt.kind else { return diagnostic };
     let first = before.and_then(|before| Some((before, reads_into(subject, before, place)?)));
     let update = update(subject, place, value, first.map(|(_, local)| local));
     let Some((Update { name, by }, text)) =
         update.and_then(|u| call(subject, u.name, place, u.by).map(|text| (u, text)))
     else {
-        return diagnostic.help(APART);
+        return diagnostic.help(match counted(subject, place) {
+            Some(text) => format!("give each thread an element of its own: `{text}` gives the value before"),
+            None => "give each thread an element of its own, or let one thread write".into(),
+        });
     };
     let reads = loads(subject, place).into_iter().filter(|at| !stmt.span.contains(*at)).collect::<Vec<_>>();
     match (first, reads.as_slice()) {
@@ -49,6 +51,29 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
         }
         _ => diagnostic.help(format!("update and read at once: `{text}` gives the value before")),
     }
+}
+
+/// Where the index is a number that was read of a counter before its update, `slot = c[0]` before `c[0] += 1`: the two as one.
+fn counted(subject: &Subject, place: &Place) -> Option<String> {
+    let Root::Element { index, .. } = &place.root else { return None };
+    let mut locals = index.iter().filter_map(|part| match part.kind {
+        ExprKind::Local(id) => Some(id),
+        _ => None,
+    });
+    locals.find_map(|local| {
+        let mut update = None;
+        visit::each_statement(&subject.function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::AtomicUpdate { op: AtomicOp::Add, place, value } => update = Some((place, value)),
+            _ => {}
+        });
+        let (counter, by) = update?;
+        let mut reads = false;
+        visit::each_statement(&subject.function.body, &mut |stmt| {
+            reads |= reads_into(subject, stmt, counter) == Some(local);
+        });
+        let text = call(subject, "atomic_add", counter, by).filter(|_| reads)?;
+        Some(format!("{} = {text}", subject.function.locals[local].name))
+    })
 }
 
 /// The variable that a statement reads the place into: `slot = c[0]`.
