@@ -1,4 +1,5 @@
-//! W1307: a statement that computes a value and drops it. Calls may have effects, and are left alone; so are texts.
+//! W1307: a statement that computes a value and drops it. Calls may have effects, and are left alone; so are texts, and elements: one
+//! of a tile makes Warp keep the tile in shared memory.
 
 use super::Written;
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -39,8 +40,7 @@ fn only_computes(expr: &Expr) -> bool {
         | ExprKind::Binary { .. }
         | ExprKind::Logic { .. }
         | ExprKind::Compare { .. }
-        | ExprKind::Conditional { .. }
-        | ExprKind::Subscript { .. } => true,
+        | ExprKind::Conditional { .. } => true,
         _ => false,
     };
     let mut calls = false;

@@ -465,7 +465,7 @@ impl Checker<'_> {
                 failed = true;
                 continue;
             }
-            if let Some(value) = member.value.as_ref().filter(|_| self.in_main()) {
+            if let Some(value) = member.value.as_ref().filter(|value| self.in_main() && !is_zero(value)) {
                 let (owner, field) = (&class.name.text, &member.name.text);
                 let message = format!("the default of `{field}` is ignored: a new `{owner}` is all zeros");
                 self.report(Diagnostic::new(Code::W1309, message).label(value.span, "Warp ignores it, too").help(
@@ -669,6 +669,12 @@ impl Checker<'_> {
     pub fn knows_builtin(&self, name: &str) -> bool {
         !name.starts_with('_') && Library::has(name)
     }
+}
+
+/// Whether a literal is what a struct's field begins with anyway.
+fn is_zero(value: &ast::Expr) -> bool {
+    matches!(value.kind, ExprKind::Int(Some(0)) | ExprKind::Bool(false))
+        || matches!(value.kind, ExprKind::Float(x) if x == 0.0)
 }
 
 /// Whether the annotation of a field is the struct's own name, in quotes too.
