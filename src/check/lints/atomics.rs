@@ -62,9 +62,10 @@ fn counted(subject: &Subject, place: &Place) -> Option<String> {
     });
     locals.find_map(|local| {
         let mut update = None;
-        visit::each_statement(&subject.function.body, &mut |stmt| match &stmt.kind {
-            StmtKind::AtomicUpdate { op: AtomicOp::Add, place, value } => update = Some((place, value)),
-            _ => {}
+        visit::each_statement(&subject.function.body, &mut |stmt| {
+            if let StmtKind::AtomicUpdate { op: AtomicOp::Add, place, value } = &stmt.kind {
+                update = Some((place, value));
+            }
         });
         let (counter, by) = update?;
         let mut reads = false;

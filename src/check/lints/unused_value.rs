@@ -33,16 +33,16 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
 
 /// Whether an expression has no effect, whatever it is worth.
 fn only_computes(expr: &Expr) -> bool {
-    let computes = match &expr.kind {
+    let computes = matches!(
+        expr.kind,
         ExprKind::Name(_)
-        | ExprKind::Attribute { .. }
-        | ExprKind::Unary { .. }
-        | ExprKind::Binary { .. }
-        | ExprKind::Logic { .. }
-        | ExprKind::Compare { .. }
-        | ExprKind::Conditional { .. } => true,
-        _ => false,
-    };
+            | ExprKind::Attribute { .. }
+            | ExprKind::Unary { .. }
+            | ExprKind::Binary { .. }
+            | ExprKind::Logic { .. }
+            | ExprKind::Compare { .. }
+            | ExprKind::Conditional { .. }
+    );
     let mut calls = false;
     walk(expr, &mut |part| calls |= matches!(part.kind, ExprKind::Call { .. }));
     computes && !calls
