@@ -90,6 +90,21 @@ fn the_code_is_as_planned() {
     }
 }
 
+/// Threads one by one ask for what the springs of later ones join: the loop for arrays beyond the caches does, and the other does not.
+#[test]
+fn springs_ask_for_what_later_ones_join() {
+    let suite = suite();
+    let cpu = Cpu::from_name("znver4").expect("a processor of the table");
+    let asked = |wanted: &str| {
+        let (kernel, _) = suite.module.kernels().find(|(_, f)| f.source_name == wanted).expect("a kernel");
+        let target = LlvmTarget::Host(options(cpu));
+        let ir = emit_llvm_ir(&suite.module, &[kernel], target, &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
+        ir.matches("call void @llvm.prefetch").count()
+    };
+    // Position, velocity and force of both ends. A histogram computes its indices.
+    assert_eq!((asked("springs"), asked("histogram"), asked("jacobi")), (6, 0, 0));
+}
+
 /// Forcing `--cpu` to each family changes the plan, as `kc compile --emit plan` shows it.
 #[test]
 fn each_family_has_a_plan_of_its_own() {

@@ -76,6 +76,7 @@ pub const PAIRS: Columns = {
         ("entry.args[].ndim", Int),
         ("entry.args[].shape", OptionalText),
         ("entry.args[].value", OptionalText),
+        ("entry.args[].extent", OptionalText),
         ("entry.args[].intent", Text),
         ("entry.args[].requires_grad", Bool),
         ("launches[].kernel", Text),

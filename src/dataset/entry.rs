@@ -35,6 +35,7 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     row.set("entry.shared_bytes", shared.map_or(0, blocks::Memory::bytes));
     row.set("entry.uses", Cell::from_iter(uses));
     let mut args: Vec<Arg> = Vec::new();
+    let sizes = launch::values(plan, Scale::Few);
     for kernel in &compiled.kernels {
         let function = &module.functions[kernel.forward];
         let mut effects = EffectTable::default();
@@ -59,7 +60,8 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     set("dtype", &|arg| element(arg.ty).0.display(&module.structs).to_string().into());
     set("ndim", &|arg| u32::from(element(arg.ty).1).into());
     set("shape", &|arg| shape(plan, &arg.param.given).into());
-    set("value", &|arg| value(plan, &arg.param.given).into());
+    set("value", &|arg| value(&sizes, &arg.param.given).map(|value| value.to_string()).into());
+    set("extent", &|arg| extent(plan, &arg.param.given).into());
     set("intent", &|arg| arg.intent.into());
     set("requires_grad", &|arg| (arg.graded && element(arg.ty).0.holds_floats(&module.structs)).into());
     row.set("launches[].kernel", Cell::from_iter(plan.steps.iter().map(|step| step.kernel.as_str())));
@@ -94,17 +96,28 @@ fn shape(plan: &Plan, given: &Given) -> Option<String> {
     }
 }
 
-/// Of what is no array, as JSON; of a count in terms of the launch.
-fn value(plan: &Plan, given: &Given) -> Option<String> {
+/// Of a count in terms of the launch.
+fn extent(plan: &Plan, given: &Given) -> Option<String> {
+    match given {
+        Given::Count(extent) => Some(extent.text(&plan.symbols)),
+        _ => None,
+    }
+}
+
+/// Of what is no array, where the program's symbols have these values; structs as objects.
+fn value(sizes: &[u32], given: &Given) -> Option<Value> {
     match given {
         Given::Array { .. } => None,
-        Given::Count(extent) => Some(extent.text(&plan.symbols)),
-        Given::Int(n) => Some(n.to_string()),
+        Given::Count(extent) => Some(json!(extent.of(sizes))),
+        Given::Int(n) => Some(json!(n)),
         Given::Float(list) => match list.as_slice() {
-            [x] => Some(json!(x).to_string()),
-            list => Some(json!(list).to_string()),
+            [x] => Some(json!(x)),
+            list => Some(json!(list)),
         },
-        Given::Struct(fields) => Some(struct_value(plan, fields).to_string()),
+        Given::Struct(fields) => {
+            let field = |(name, given): &(String, Given)| (name.clone(), value(sizes, given).unwrap_or_default());
+            Some(Value::Object(fields.iter().map(field).collect()))
+        }
     }
 }
 
@@ -114,19 +127,6 @@ fn element(ty: Type) -> (Type, u8) {
         Type::Array(array) => (Type::from(array.element), array.ndim),
         ty => (ty, 0),
     }
-}
-
-/// A struct's fields by name.
-fn struct_value(plan: &Plan, fields: &[(String, Given)]) -> Value {
-    let value = |given: &Given| match given {
-        Given::Float(list) if list.len() == 1 => json!(list[0]),
-        Given::Float(list) => json!(list),
-        Given::Int(n) => json!(n),
-        Given::Count(extent) => json!(extent.text(&plan.symbols)),
-        Given::Struct(fields) => struct_value(plan, fields),
-        Given::Array { shape, .. } => json!(launch::shape_text(plan, shape)),
-    };
-    Value::Object(fields.iter().map(|(name, given)| (name.clone(), value(given))).collect())
 }
 
 /// What the kernel does with its argument number `n`.

@@ -1,7 +1,7 @@
 //! When are two programs the same, and how large is one? Hashes and counts of the kernel's syntax tree.
 //!
 //! Three notions, from fine to coarse: *alpha* (the same but for names), *shape* (the same but for names and constants),
-//! *skeleton* (the same control flow and kinds of statements).
+//! *skeleton* (the same control flow and kinds of statements). How a type is spelt makes no difference to any of them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use super::near::{self, Sketch};
+use super::spelling;
 
 use crate::diag::Diagnostics;
 use crate::source::FileId;
@@ -72,16 +73,17 @@ pub fn is_known_program(parsed: &ast::Parsed) -> bool {
     /// Copies, fills and sums are in every collection, and in every program.
     const FEW: u32 = 6;
     let known = |kernel: &ast::Function| {
-        let identity = of_kernel(kernel);
-        (is_known(&identity, &kernel.name.text), identity.statements)
+        let (identity, written) = (of_kernel(kernel), as_written(kernel));
+        (is_known(&identity, &kernel.name.text) || is_known(&written, &kernel.name.text), identity.statements)
     };
     let known: Vec<(bool, u32)> = kernels_of(parsed).map(known).collect();
     known.iter().all(|(known, _)| *known) || known.iter().any(|(known, statements)| *known && *statements > FEW)
 }
 
 /// Whether a kernel is in a collection that models are measured with: it has the structure of one there, or its name.
-/// `known.txt` holds the hashes; `kc dataset identify FILE...` prints those of other files.
-pub fn is_known(identity: &Identity, name: &str) -> bool {
+/// `known.txt` holds the hashes, some of them of kernels as they were written, types in their own spelling; `kc dataset identify FILE...`
+/// prints those of other files.
+fn is_known(identity: &Identity, name: &str) -> bool {
     static KNOWN: OnceLock<HashSet<String>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| include_str!("known.txt").lines().map(str::to_string).collect());
     known.contains(&shape_line(identity)) || known.contains(&name_line(name))
@@ -135,33 +137,23 @@ pub fn of_kernel(kernel: &ast::Function) -> Identity {
     of_kernels(&[kernel])
 }
 
-/// Of the kernels of a program together: names go on from one to the next.
-pub fn of_kernels(kernels: &[&ast::Function]) -> Identity {
-    let mut walker = Walker::default();
-    for kernel in kernels {
-        for param in &kernel.params {
-            walker.name(&param.name.text);
-            if let Some(annotation) = &param.annotation {
-                walker.expr(annotation, 1);
-            }
-            walker.close();
-        }
-        walker.shape.push_str("body ");
-        walker.block(&kernel.body, 2, 0);
-        if walker.out.first == 0 {
-            walker.out.first = hash64(walker.shape.as_bytes());
-        }
-    }
-    let mut words = near::words(&walker.alpha);
-    walker.out.sketch = Sketch::of(&words);
-    walker.out.volume = volume(&mut words);
-    walker.out.alpha = hash64(walker.alpha.as_bytes());
-    walker.out.shape = hash64(walker.shape.as_bytes());
-    walker.out.skeleton = hash64(walker.skeleton.as_bytes());
-    walker.out.cyclomatic += 1;
-    walker.out
+/// With types in their own spelling.
+fn as_written(kernel: &ast::Function) -> Identity {
+    Walker { as_written: true, ..Walker::default() }.identity(&[kernel])
 }
 
+/// What a kernel does, whatever the names, the parameters, their order, the docstring and the spelling of types.
+pub fn body(kernel: &ast::Function) -> u64 {
+    let is_doc = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Expr(Expr { kind: ExprKind::Str(_), .. }));
+    let mut walker = Walker::default();
+    walker.block(&kernel.body[usize::from(kernel.body.first().is_some_and(is_doc))..], 2, 0);
+    hash64(walker.alpha.as_bytes())
+}
+
+/// Of the kernels of a program together: names go on from one to the next.
+pub fn of_kernels(kernels: &[&ast::Function]) -> Identity {
+    Walker::default().identity(kernels)
+}
 fn volume(words: &mut Vec<u64>) -> f64 {
     let count = words.len() as f64;
     words.sort_unstable();
@@ -181,9 +173,67 @@ struct Walker<'a> {
     shape: String,
     skeleton: String,
     names: HashMap<&'a str, usize>,
+    /// Types keep their own spelling.
+    as_written: bool,
 }
 
 impl<'a> Walker<'a> {
+    fn identity(mut self, kernels: &[&'a ast::Function]) -> Identity {
+        for kernel in kernels {
+            for param in &kernel.params {
+                self.name(&param.name.text);
+                if let Some(annotation) = &param.annotation {
+                    self.annotation(annotation);
+                }
+                self.close();
+            }
+            self.shape.push_str("body ");
+            self.block(&kernel.body, 2, 0);
+            if self.out.first == 0 {
+                self.out.first = hash64(self.shape.as_bytes());
+            }
+        }
+        let mut words = near::words(&self.alpha);
+        self.out.sketch = Sketch::of(&words);
+        self.out.volume = volume(&mut words);
+        self.out.alpha = hash64(self.alpha.as_bytes());
+        self.out.shape = hash64(self.shape.as_bytes());
+        self.out.skeleton = hash64(self.skeleton.as_bytes());
+        self.out.cyclomatic += 1;
+        self.out
+    }
+
+    /// Arrays as `wp.array[float]` and `wp.array2d[float]`.
+    fn annotation(&mut self, annotation: &'a Expr) {
+        match spelling::array(annotation).filter(|_| !self.as_written) {
+            Some((element, ndim)) => {
+                let class = if ndim == 1 { "array".to_string() } else { format!("array{ndim}d") };
+                self.node("Subscript", 1);
+                self.node("Attribute", 2);
+                for text in [&mut self.alpha, &mut self.shape] {
+                    push(text, format_args!(".{class} "));
+                }
+                self.plain("wp", 3);
+                self.close();
+                self.expr(element, 2);
+                self.close();
+            }
+            None => self.expr(annotation, 1),
+        }
+    }
+
+    /// An expression that is a name.
+    fn plain(&mut self, name: &'a str, depth: u32) {
+        self.node("Name", depth);
+        self.name(name);
+        self.close();
+    }
+
+    /// The plain name of a type, if an expression is one in another spelling.
+    fn scalar(&self, expr: &Expr) -> Option<&'static str> {
+        spelling::scalar(expr).filter(|_| !self.as_written)
+    }
+
     fn node(&mut self, word: &str, depth: u32) {
         self.out.nodes += 1;
         self.out.tree_depth = self.out.tree_depth.max(depth);
@@ -289,6 +339,9 @@ impl<'a> Walker<'a> {
     }
 
     fn expr(&mut self, expr: &'a Expr, depth: u32) {
+        if let Some(name) = self.scalar(expr) {
+            return self.plain(name, depth);
+        }
         let word = match &expr.kind {
             ExprKind::Name(_) => "Name",
             ExprKind::Attribute { .. } => "Attribute",
@@ -309,8 +362,9 @@ impl<'a> Walker<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name),
             ExprKind::Attribute { name, .. } => {
+                let name = if self.as_written { &name.text } else { spelling::short(&name.text) };
                 for text in [&mut self.alpha, &mut self.shape] {
-                    push(text, format_args!(".{} ", name.text));
+                    push(text, format_args!(".{name} "));
                 }
             }
             ExprKind::Int(value) => push(&mut self.alpha, format_args!("{value:?} ")),
@@ -327,11 +381,13 @@ impl<'a> Walker<'a> {
                 self.out.cyclomatic += 1;
             }
             ExprKind::Call { callee, args } => {
-                match &callee.kind {
-                    ExprKind::Attribute { base, name } if matches!(&base.kind, ExprKind::Name(n) if n == "wp") => {
+                match (self.scalar(callee), &callee.kind) {
+                    (Some(name), _) => push(&mut self.shape, format_args!("{name} ")),
+                    (None, ExprKind::Attribute { base, name }) if matches!(&base.kind, ExprKind::Name(n) if n == "wp") =>
+                    {
                         self.out.builtins.push(name.text.clone());
                     }
-                    ExprKind::Name(name) => {
+                    (None, ExprKind::Name(name)) => {
                         const PYTHON: [&str; 9] =
                             ["range", "float", "int", "len", "min", "max", "abs", "print", "bool"];
                         let known = PYTHON.contains(&name.as_str());

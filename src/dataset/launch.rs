@@ -247,6 +247,9 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
             (0..count).map(|n| Number::Int((n * last / rows).into())).collect()
         }
         Content::Range => (0..count).map(|n| number(n as f64)).collect(),
+        Content::Tree => {
+            (0..count).map(|n| Number::Int((i128::from(n) - random.between(1, 3) as i128).max(-1))).collect()
+        }
         Content::Permutation => {
             let mut list: Vec<Number> = (0..count).map(|n| Number::Int(n.into())).collect();
             (1..list.len()).rev().for_each(|n| list.swap(n, random.below(n + 1)));

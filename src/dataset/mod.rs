@@ -7,7 +7,9 @@
 //! | [`plan`] | what is a program, for what comes after its making? |
 //! | [`launch`] | how is a step of a program launched? |
 //! | [`identity`] | when are two programs the same? |
+//! | [`spelling`] | which spellings of a type mean the same? |
 //! | [`near`] | are two nearly the same? |
+//! | [`splits`] | which programs are kept apart? |
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
 //! | [`mod@reference`] | does it compute what it is for? |
@@ -44,6 +46,8 @@ pub mod reference;
 pub mod repair;
 pub mod row;
 pub mod sample;
+mod spelling;
+mod splits;
 pub mod standalone;
 pub mod statics;
 pub mod store;

@@ -36,7 +36,7 @@ pub struct Step {
     /// The kernel lets threads above its extents return: the launch is rounded up to multiples of this.
     pub block: Option<Vec<u32>>,
     pub params: Vec<Param>,
-    /// Parameters that get an array of another name.
+    /// Parameters that get an array of another name, or a number.
     pub bound: Vec<(String, String)>,
 }
 
@@ -127,6 +127,8 @@ pub enum Content {
     Range,
     /// The same, shuffled.
     Permutation,
+    /// Numbers of a tree's nodes: element n is a number not far below n, or -1 for a root.
+    Tree,
     /// Component c of element n is n + c, modulo the extent: neighbours in a ring, all different.
     Ring(Extent),
 }

@@ -11,13 +11,13 @@ use super::row::{Cell, Row};
 use super::sample::{Sample, random::Random};
 use super::statics::Statics;
 use super::verify::{Example, Tensor, Verdict};
-use super::{Config, Options, entry, identity, standalone, verify};
+use super::{Config, Options, entry, splits, standalone, verify};
 use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -95,7 +95,7 @@ fn row(
     let skipped = skipped.filter(|_| verdict.grad_ok.is_none());
     let has_code = texts.ptx.is_some() || texts.llvm_nvptx.is_some();
     let mut row = Row::new(Config::Pairs);
-    row.set("split", split(identity.skeleton));
+    row.set("split", splits::of(sample, identity));
     row.set("category", sample.category);
     row.set("subcategory", subcategory(identity));
     row.set("domain", sample.domain);
@@ -238,15 +238,6 @@ fn subcategory(identity: &Identity) -> &'static str {
 /// The number after `.version`.
 fn ptx_version(ptx: &str) -> Option<&str> {
     ptx.lines().find_map(|line| line.strip_prefix(".version")).map(str::trim)
-}
-
-/// The split of a structure: all rows of one skeleton are on one side.
-pub fn split(skeleton: u64) -> &'static str {
-    match identity::hash64(&skeleton.to_le_bytes()) % 100 {
-        0..5 => "validation",
-        5..10 => "test",
-        _ => "train",
-    }
 }
 
 /// From 1 to 5, at the quantiles of people's kernels: statements 3, 5, 11, 31; nesting counts as well.

@@ -71,6 +71,45 @@ fn renamed_programs_are_the_same() {
 }
 
 #[test]
+fn types_in_another_spelling_are_the_same() {
+    let of = |array: &str, int: &str, vector: &str| {
+        let text = format!(
+            "import warp as wp\n\n@wp.kernel\ndef k(a: {array}):\n    s = {int}(0)\n    a[s] = {vector}(1.0, 2.0, 3.0)[s]\n"
+        );
+        let kernel = identity::kernel(&text).expect("a kernel");
+        let identity = identity::of_kernel(&kernel);
+        (identity.alpha, identity.shape, identity.first, identity::body(&kernel))
+    };
+    let first = of("wp.array[float]", "int", "wp.vec3");
+    for array in [
+        "wp.array(dtype=float)",
+        "wp.array(float)",
+        "wp.array(dtype=wp.float32, ndim=1)",
+        "wp.array1d(dtype=float)",
+        "wp.array1d[wp.float32]",
+    ] {
+        assert_eq!(of(array, "wp.int32", "wp.vec3f"), first, "{array}");
+    }
+    assert_eq!(of("wp.array(dtype=float, ndim=2)", "int", "wp.vec3"), of("wp.array2d[float]", "int", "wp.vec3"));
+    for array in ["wp.array2d[float]", "wp.array[wp.float64]", "wp.indexedarray[float]"] {
+        assert_ne!(of(array, "int", "wp.vec3").1, first.1, "{array}");
+    }
+    assert_ne!(of("wp.array[float]", "int", "wp.vec3d").1, first.1);
+}
+
+/// A run that clears what another one left takes a file from it.
+#[test]
+fn two_runs_in_one_directory_are_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    let store = Store::create(&set, &options(1), false).expect("an empty folder");
+    std::fs::remove_dir_all(&set).expect("a folder");
+    let error = store.finish(&serde_json::json!({})).expect_err("no folder");
+    assert!(error.message.contains("cannot write"), "{error:?}");
+    assert!(error.help.is_some_and(|help| help.contains("another `kc dataset`") && help.contains("--shard")));
+}
+
+#[test]
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { repair: true, ..options(6) };
@@ -115,6 +154,19 @@ fn rows_are_made_again_and_damage_is_found() {
     let pair = &lines[0];
     assert!(pair["minhash"].as_array().is_some_and(|list| list.len() == 64), "{pair:#}");
     assert!(pair["entry"]["args"][0]["dtype"].is_string() && pair["perf_static"]["flops"].is_u64(), "{pair:#}");
+    for arg in
+        lines.iter().filter(|row| row["entry"].is_object()).flat_map(|row| row["entry"]["args"].as_array()).flatten()
+    {
+        // A value is JSON, and a count is a number at the launch.
+        let value = arg["value"].as_str().map(|text| serde_json::from_str(text).expect("JSON"));
+        let is_right = match (arg["kind"].as_str(), value) {
+            (Some("array"), value) => value.is_none() && arg["shape"].is_string(),
+            (Some("count"), Some(serde_json::Value::Number(_))) => arg["extent"].is_string(),
+            (Some("value" | "struct"), Some(_)) => arg["extent"].is_null(),
+            _ => false,
+        };
+        assert!(is_right, "{arg:#}");
+    }
     for column in Config::Pairs.columns() {
         let path = column.0.split("[]").next().unwrap_or_default();
         assert!(path.split('.').try_fold(pair, |row, name| row.get(name)).is_some(), "{path} is no column of {pair:#}");

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use super::record::SCHEMA;
 use super::sample::random::Random;
 use super::store::Store;
-use super::{Config, Generator, Result, fail, identity, produce};
-use crate::diag::Code;
+use super::{Config, Generator, Result, fail, identity, produce, splits};
+use crate::diag::{Code, Diagnostics};
 use crate::driver::{Compiler, Compilers};
+use crate::source::FileId;
+use crate::syntax;
 
 /// A row that is not what it should be.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -45,8 +47,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         return Err(error);
     }
     let mut report = Report::default();
-    let mut shapes: HashMap<u64, String> = HashMap::new();
-    let mut skeletons: HashMap<u64, String> = HashMap::new();
+    let mut sides = Sides { is_stress: store.options.config == Generator::NAMES[1], ..Sides::default() };
     let mut parents = Parents::default();
     for entry in store.entries() {
         if !store.is_read(entry) {
@@ -74,12 +75,12 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         }
         if leakage && entry.config() == Config::Repair {
             for row in &rows {
-                compare_repair(entry, row, &skeletons, &mut report);
+                sides.compare_repair(entry, row, &mut report);
             }
         }
         if leakage && entry.config() == Config::Pairs {
             for row in &rows {
-                compare_splits(entry, row, &mut shapes, &mut skeletons, &mut report);
+                sides.compare(entry, row, &mut report);
             }
         }
         let chosen: Vec<&Value> = rows.iter().filter(|row| is_chosen(row, share)).collect();
@@ -175,38 +176,45 @@ impl Parents {
     }
 }
 
-/// A mended program is in the split of its parent.
-fn compare_repair(entry: &super::store::Entry, row: &Value, skeletons: &HashMap<u64, String>, report: &mut Report) {
-    let skeleton = identity::of_text(&text(row, "fixed_source")).map(|identity| identity.skeleton);
-    let split = skeleton.and_then(|skeleton| skeletons.get(&skeleton));
-    if split.is_none_or(|split| *split != entry.split) {
-        let reason = "its program is in another split".to_string();
-        report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
-    }
+/// The structures of a set, and the split of what only one may have.
+#[derive(Default)]
+struct Sides {
+    is_stress: bool,
+    shapes: HashMap<u64, String>,
+    owners: HashMap<u64, String>,
 }
 
-fn compare_splits(
-    entry: &super::store::Entry,
-    row: &Value,
-    shapes: &mut HashMap<u64, String>,
-    skeletons: &mut HashMap<u64, String>,
-    report: &mut Report,
-) {
-    let mut fault = |reason: String| {
-        report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
-    };
-    let Some(identity) = identity::of_text(&text(row, "python_source")) else {
-        return fault("its source has no kernel".to_string());
-    };
-    let id = text(row, "id");
-    if let Some(other) = shapes.insert(identity.shape, id.clone()) {
-        fault(format!("it has the structure of {other}"));
+impl Sides {
+    fn keys(&self, source: &str) -> Vec<u64> {
+        splits::keys(&syntax::parse(FileId(0), source, &mut Diagnostics::new()), self.is_stress)
     }
-    match skeletons.get(&identity.skeleton) {
-        Some(split) if *split != entry.split => fault(format!("its skeleton is in split {split} too")),
-        Some(_) => {}
-        None => {
-            skeletons.insert(identity.skeleton, entry.split.clone());
+
+    /// A mended program is in the split of its parent.
+    fn compare_repair(&self, entry: &super::store::Entry, row: &Value, report: &mut Report) {
+        let keys = self.keys(&text(row, "fixed_source"));
+        if keys.is_empty() || keys.iter().any(|key| self.owners.get(key).is_none_or(|split| *split != entry.split)) {
+            let reason = "its program is in another split".to_string();
+            report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
+        }
+    }
+
+    fn compare(&mut self, entry: &super::store::Entry, row: &Value, report: &mut Report) {
+        let mut fault = |reason: String| {
+            report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
+        };
+        let source = text(row, "python_source");
+        let Some(identity) = identity::of_text(&source) else {
+            return fault("its source has no kernel".to_string());
+        };
+        if let Some(other) = self.shapes.insert(identity.shape, text(row, "id")) {
+            fault(format!("it has the structure of {other}"));
+        }
+        let what = if self.is_stress { "its skeleton" } else { "a kernel of it" };
+        for key in self.keys(&source) {
+            let split = self.owners.entry(key).or_insert_with(|| entry.split.clone());
+            if *split != entry.split {
+                fault(format!("{what} is in split {split} too"));
+            }
         }
     }
 }

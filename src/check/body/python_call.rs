@@ -1,10 +1,12 @@
 //! What Python's own functions compute, where Python computes: comprehensions, `range`, `tuple` and the like, and the functions
 //! of `math` and `numpy`, which work in double precision.
 
+use crate::check::body::python_math::{in_double, in_math, in_numpy};
 use crate::check::body::{Binding, Body};
+use crate::check::names::member::{builtin_word, is_warp};
 use crate::check::names::scope::Global;
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::limits::{MAX_CONSTANT_PARTS, MAX_PYTHON_CLAUSES};
 use crate::source::Span;
 use crate::syntax::{ast, visit};
@@ -95,8 +97,15 @@ impl Body<'_, '_> {
             return None;
         }
         let (module, name) = self.python_name(callee)?;
+        if module == Module::Warp {
+            return makes_array(&name).then(|| Err(self.array_of_host(span)));
+        }
         let plain = args.iter().all(|arg| arg.name.is_none() && !matches!(arg.value.kind, ast::ExprKind::Starred(_)));
-        if !plain || !is_known(module, &name, args.len()) {
+        // What is a built-in, too, would be computed as kernels compute it.
+        let known = is_known(module, &name, args.len());
+        let is_builtin = self.c.knows_builtin(&name) && builtin_word("numpy", &name).is_none();
+        let other = module != Module::Builtins && is_builtin && !makes_array(&name);
+        if !plain || !known && !other {
             return None;
         }
         let values: Res<Vec<Operand>> = args.iter().map(|arg| self.expr(&arg.value)).collect();
@@ -107,14 +116,32 @@ impl Body<'_, '_> {
         if let Err(reported) = self.c.charge(&Operand::Tuple(values.clone()), span) {
             return Some(Err(reported));
         }
-        match module {
-            Module::Builtins => self.python_builtin(&name, &values, args, span),
-            Module::Math | Module::Numpy => {
-                // Some functions of `numpy` keep integers.
-                let integers = values.iter().all(|value| whole(value).is_some());
-                let numbers: Option<Vec<f64>> = values.iter().map(untyped).collect();
-                let keeps = module == Module::Numpy && matches!(name.as_str(), "power" | "absolute" | "fmod");
-                if keeps && integers { None } else { self.python_math(module, &name, &numbers?, span) }
+        if module == Module::Builtins {
+            return self.python_builtin(&name, &values, args, span);
+        }
+        let mut constants = Vec::new();
+        for value in &values {
+            let Operand::Const(constant) = value else { return None };
+            constants.push(*constant);
+        }
+        let computed = match module {
+            Module::Numpy => in_numpy(&name, &constants),
+            _ => in_math(&name, &constants),
+        };
+        if let Some(number) = computed {
+            return Some(Ok(Operand::Const(Constant::untyped(number))));
+        }
+        // NumPy computes with numbers that have a type in that type, as kernels do; `math` takes any as a double.
+        if module == Module::Numpy && constants.iter().any(|constant| constant.scalar.is_some()) {
+            return None;
+        }
+        let numbers: Vec<f64> = constants.iter().map(|constant| constant.number.as_f64()).collect();
+        match self.python_math(module, &name, &numbers, span) {
+            Some(result) => Some(result),
+            None => {
+                let text = self.c.sources.text(callee.span).to_string();
+                let diagnostic = Diagnostic::new(Code::E0502, format!("`{text}` is not computed while compiling"));
+                Some(Err(self.report(diagnostic.label(span, "Python alone knows the value"))))
             }
         }
     }
@@ -124,6 +151,7 @@ impl Body<'_, '_> {
         let module = |path: &str| match path {
             "math" => Some(Module::Math),
             "numpy" => Some(Module::Numpy),
+            path if is_warp(path) => Some(Module::Warp),
             _ => None,
         };
         match &callee.kind {
@@ -226,8 +254,8 @@ impl Body<'_, '_> {
     /// `min(a, b)`, `round(x, 2)` and the like of numbers, `len("abc")`.
     fn python_number(&mut self, name: &str, values: &[Operand], span: Span) -> Option<Res<Operand>> {
         Some(match (name, values) {
-            ("min", [_, _, ..]) => Ok(sorted(values.to_vec())?.first()?.clone()),
-            ("max", [_, _, ..]) => Ok(sorted(values.to_vec())?.last()?.clone()),
+            ("min", [_, _, ..]) => Ok(extreme(values, |a, b| a < b)?),
+            ("max", [_, _, ..]) => Ok(extreme(values, |a, b| a > b)?),
             ("pow", [base, exponent]) => {
                 self.binary(ast::BinaryOp::Pow, base.clone(), exponent.clone(), span, span, span)
             }
@@ -314,6 +342,13 @@ enum Module {
     Builtins,
     Math,
     Numpy,
+    Warp,
+}
+
+/// Whether a function of Warp or NumPy makes an array.
+fn makes_array(name: &str) -> bool {
+    let name = name.strip_suffix("_like").unwrap_or(name);
+    matches!(name, "zeros" | "ones" | "full" | "empty" | "from_numpy" | "clone")
 }
 
 /// Whether a function of Python is computed here for so many arguments, if they are known.
@@ -325,11 +360,21 @@ fn is_known(module: Module, name: &str, count: usize) -> bool {
             "tuple" | "list" | "reversed" | "enumerate" | "any" | "all" | "sum" | "sorted" | "len" => count == 1,
             "min" | "max" => count > 0,
             "round" => (1..=2).contains(&count),
-            "int" | "float" => count == 1,
+            "abs" | "int" | "float" => count == 1,
             "pow" => count == 2,
             _ => false,
         },
-        Module::Math | Module::Numpy => in_double(name, &vec![0.5; count]).is_some(),
+        Module::Math | Module::Numpy => {
+            let half = Constant::untyped(Number::Float(0.5));
+            in_double(name, &vec![0.5; count]).is_some()
+                || if module == Module::Math {
+                    in_math(name, &vec![half; count])
+                } else {
+                    in_numpy(name, &vec![half; count])
+                }
+                .is_some()
+        }
+        Module::Warp => false,
     }
 }
 
@@ -348,6 +393,23 @@ fn whole(operand: &Operand) -> Option<i128> {
     }
 }
 
+/// The first number that no later one goes `before`, as Python's `min` and `max` find it. None: not all are numbers.
+fn extreme(items: &[Operand], before: fn(f64, f64) -> bool) -> Option<Operand> {
+    let mut best = items.first()?;
+    for item in items {
+        let goes = match (whole(item), whole(best)) {
+            (Some(a), Some(b)) if a == b => false,
+            // Integers have no NaN, and may have more digits than a double.
+            (Some(a), Some(b)) => before((a > b) as u8 as f64, (b > a) as u8 as f64),
+            _ => before(untyped(item)?, untyped(best)?),
+        };
+        if goes {
+            best = item;
+        }
+    }
+    Some(best.clone())
+}
+
 /// Numbers in order, equal ones as they came. None: not all are numbers.
 fn sorted(mut items: Vec<Operand>) -> Option<Vec<Operand>> {
     let number = |item: &Operand| untyped(item).filter(|x| !x.is_nan());
@@ -359,110 +421,4 @@ fn sorted(mut items: Vec<Operand>) -> Option<Vec<Operand>> {
         _ => number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal),
     });
     Some(items)
-}
-
-/// Functions of `math` and `numpy` by their names in either. None: not one of these, or not with so many arguments.
-fn in_double(name: &str, numbers: &[f64]) -> Option<f64> {
-    Some(match *numbers {
-        [x] => match name {
-            "sin" => x.sin(),
-            "cos" => x.cos(),
-            "tan" => x.tan(),
-            "asin" | "arcsin" => x.asin(),
-            "acos" | "arccos" => x.acos(),
-            "atan" | "arctan" => x.atan(),
-            "sinh" => x.sinh(),
-            "cosh" => x.cosh(),
-            "tanh" => x.tanh(),
-            "asinh" | "arcsinh" => asinh(x),
-            "acosh" | "arccosh" => x.acosh(),
-            "atanh" | "arctanh" => x.atanh(),
-            "exp" => x.exp(),
-            "exp2" => x.exp2(),
-            "expm1" => x.exp_m1(),
-            "log" => x.ln(),
-            "log2" => x.log2(),
-            "log10" => x.log10(),
-            "log1p" => x.ln_1p(),
-            "sqrt" => x.sqrt(),
-            "cbrt" => x.cbrt(),
-            "fabs" | "absolute" => x.abs(),
-            "floor" => x.floor(),
-            "ceil" => x.ceil(),
-            "trunc" => x.trunc(),
-            "rint" | "round" | "around" => x.round_ties_even(),
-            "radians" | "deg2rad" => x * (std::f64::consts::PI / 180.0),
-            "degrees" | "rad2deg" => x * (180.0 / std::f64::consts::PI),
-            _ => return None,
-        },
-        [x, y] => match name {
-            "atan2" | "arctan2" => x.atan2(y),
-            "hypot" => hypot(x, y),
-            "pow" | "power" | "float_power" => x.powf(y),
-            "copysign" => x.copysign(y),
-            "fmod" => x % y,
-            "log" => x.ln() / y.ln(),
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
-fn asinh(x: f64) -> f64 {
-    let inverse = 1.0 / x.abs();
-    (x.abs() + x.abs() / (hypot(1.0, inverse) + inverse)).ln_1p().copysign(x)
-}
-
-/// The length of `(x, y)`, to less than an ulp. That of the C library, which Rust's `asinh` calls, too, would be the one function
-/// here that asks for version 2.35 of it (`python/needs.py`).
-fn hypot(x: f64, y: f64) -> f64 {
-    if x.is_infinite() || y.is_infinite() {
-        return f64::INFINITY;
-    }
-    let (large, small) = if x.abs() < y.abs() { (y.abs(), x.abs()) } else { (x.abs(), y.abs()) };
-    if large.is_nan() || small <= large * (f64::EPSILON / 4.0) {
-        return large + small;
-    }
-    // Squares are to be numbers, and exact in two parts.
-    let scale = match () {
-        _ if large > 1e150 => 2f64.powi(-600),
-        _ if small < 1e-130 => 2f64.powi(600),
-        _ => 1.0,
-    };
-    let (a, b) = (large * scale, small * scale);
-    let length = a.mul_add(a, b * b).sqrt();
-    let (square, of_a) = (length * length, a * a);
-    let over = (-b).mul_add(b, square - of_a) + length.mul_add(length, -square) - a.mul_add(a, -of_a);
-    (length - over / (2.0 * length)) / scale
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{asinh, hypot};
-
-    #[test]
-    fn the_length_is_that_of_the_c_library() {
-        let mut bits = 1u64;
-        let mut number = |range: u64| {
-            bits = bits.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let exponent = 1023 - range / 2 + (bits >> 20) % range;
-            f64::from_bits(exponent << 52 | bits >> 12)
-        };
-        for range in [2, 40, 1000, 2040] {
-            for _ in 0..20_000 {
-                let (x, y) = (number(range), number(range));
-                let (found, wanted) = (hypot(x, -y), x.hypot(y));
-                assert!(
-                    found == wanted || (found - wanted).abs() <= wanted * f64::EPSILON,
-                    "{x:e} {y:e}: {found:e}, {wanted:e}"
-                );
-            }
-        }
-        for x in [0.0, 1e-300, 1e-3, -0.5, 2.0, 1e9, -1e300, f64::INFINITY] {
-            assert_eq!(asinh(x), x.asinh());
-        }
-        assert_eq!((hypot(3.0, -4.0), hypot(0.0, -0.0), hypot(5e-324, 0.0)), (5.0, 0.0, 5e-324));
-        assert_eq!(hypot(f64::NAN, f64::NEG_INFINITY), f64::INFINITY);
-        assert!(hypot(f64::NAN, 1.0).is_nan() && hypot(1.0, f64::NAN).is_nan());
-    }
 }

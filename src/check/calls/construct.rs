@@ -55,11 +55,7 @@ impl Body<'_, '_> {
             TypeWord::Array(_) => {
                 let of_host = given.iter().all(|arg| arg.keyword() != Some("ptr"));
                 if of_host {
-                    let diagnostic =
-                        Diagnostic::new(Code::E0502, "an array of the host has no meaning inside a kernel")
-                            .label(span, "made by Python")
-                            .help("pass it to the kernel: a parameter `x: wp.array(dtype=float)`");
-                    return Err(self.report(diagnostic));
+                    return Err(self.array_of_host(span));
                 }
                 let diagnostic = Diagnostic::new(Code::E0408, "a kernel cannot make an array from a pointer")
                     .label(span, "memory whose size and type kc could not check")
@@ -69,6 +65,13 @@ impl Body<'_, '_> {
             }
             _ => self.error(Code::E0404, span, "this type cannot be called", "no constructor"),
         }
+    }
+
+    /// Reports an array that Python makes, where a kernel would read it.
+    pub fn array_of_host(&mut self, span: Span) -> Reported {
+        let diagnostic = Diagnostic::new(Code::E0502, "an array of the host has no meaning inside a kernel");
+        let help = "pass it to the kernel: a parameter `x: wp.array(dtype=float)`";
+        self.report(diagnostic.label(span, "made by Python").help(help))
     }
 
     /// `wp.vec(...)` and `wp.mat(...)` in code of users.

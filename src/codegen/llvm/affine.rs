@@ -314,19 +314,9 @@ impl<'ctx> Guards<'ctx> {
         known
     }
 
-    /// The index as i64 at the cursor, in bounds in the fast loop; None when that cannot be guarded.
+    /// The index as i64 at the cursor (of lanes: of the first one), in bounds in the fast loop, and how far it is to that of the next
+    /// thread; None when that cannot be guarded.
     pub fn require_within(
-        &mut self,
-        ll: &Llvm<'ctx>,
-        facts: &ValueFacts<'ctx>,
-        index: Val<'ctx>,
-        extent: Val<'ctx>,
-    ) -> Option<Val<'ctx>> {
-        self.require_lanes_within(ll, facts, index, extent).map(|(first, _)| first)
-    }
-
-    /// The same for lanes: the index of the first lane, and its distance from lane to lane.
-    pub fn require_lanes_within(
         &mut self,
         ll: &Llvm<'ctx>,
         facts: &ValueFacts<'ctx>,

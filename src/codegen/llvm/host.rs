@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use super::affine::Guards;
+use super::ahead::{self, Ahead};
 use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
@@ -37,6 +38,9 @@ const TAIL_LIMIT: usize = 800;
 /// A kernel larger than this has no lanes in the entry for parts of a launch, if it has atomics, to save compile time: there is another
 /// entry for whole launches.
 const SHARED_LANES_LIMIT: usize = 800;
+
+/// A kernel larger than this has one loop for arrays of any size, to save compile time.
+const TWO_LOOPS_LIMIT: u64 = 800;
 
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
 const UNROLL_LIMIT: u64 = 24;
@@ -418,15 +422,24 @@ impl KernelEntry {
         self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
         ll.position_at_end(once);
         let ends = [args, begin, end, status];
+        let looked_up = if self.bears_two_loops(state) { ahead::looked_up(kernel) } else { Vec::new() };
+        if !looked_up.is_empty() {
+            let (far, near) = (ll.block(made, "far"), ll.block(made, "near"));
+            let descriptors = looked_up.iter().map(|&parameter| self.offsets[parameter]);
+            ll.cond_br(ahead::is_far(ll, args, descriptors), far, near);
+            ll.position_at_end(far);
+            self.by_rows(state, made, start, rows, ends, done, &shape, body.clone(), true);
+            ll.position_at_end(near);
+        }
         if let Some(wide) = body.as_ref().and_then(LaneBody::wide) {
             let (long, short) = (ll.block(made, "long"), ll.block(made, "short"));
             let least = ll.const_i64(wide.plan.long_row(wide.count).into());
             ll.cond_br(ll.icmp(IntPredicate::UGE, shape[self.rank - 1], least), long, short);
             ll.position_at_end(long);
-            self.by_rows(state, made, start, rows, ends, done, &shape, Some(wide));
+            self.by_rows(state, made, start, rows, ends, done, &shape, Some(wide), false);
             ll.position_at_end(short);
         }
-        self.by_rows(state, made, start, rows, ends, done, &shape, body);
+        self.by_rows(state, made, start, rows, ends, done, &shape, body, false);
         ll.position_at_end(done);
         ll.ret(None);
         made
@@ -471,6 +484,7 @@ impl KernelEntry {
         done: Block<'ctx>,
         shape: &[Val<'ctx>],
         lane_body: Option<LaneBody>,
+        far: bool,
     ) {
         let ll = state.ll;
         let i64 = ll.i64();
@@ -544,6 +558,8 @@ impl KernelEntry {
                 (part, some, limit, end)
             });
             ll.position_at_end(body);
+            let end_of_row = ahead::end_of_row(ll, start);
+            lower.ahead = far.then(|| Ahead::new(ll, end_of_row, j, width));
             lower.kernel(kernel, arguments);
             let next = ll.add_nsw(j, ll.const_i64(width.into()));
             let latch = ll.current_block();
@@ -556,6 +572,7 @@ impl KernelEntry {
             let guards = lower.guards.take();
             let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
+            ll.store(end_of_fast, end_of_row, 8);
             let copies = lower.copies.take();
             if let Some(copies) = &copies {
                 copies.emit_start(ll, first, end_of_fast, width);
@@ -624,6 +641,12 @@ impl KernelEntry {
             straight &= !matches!(inst.op, Op::For { .. } | Op::While { .. } | Op::Call(..));
         });
         straight && state.weight(self.kernel) <= UNROLL_LIMIT
+    }
+
+    /// A second loop, for arrays beyond the caches, pays where threads are so long that few of them are under way at once, and the kernel
+    /// is not too large to be compiled twice.
+    fn bears_two_loops(&self, state: &mut ModuleState) -> bool {
+        self.wants_fast_loop(state) && !self.is_short(state) && state.weight(self.kernel) <= TWO_LOOPS_LIMIT
     }
 
     /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays

@@ -281,8 +281,8 @@ impl<'ctx> Llvm<'ctx> {
         self.element(pointer, self.i8(), offset)
     }
     /// `pointer + bytes`, which may lie outside of the object: nothing is read or written there.
-    pub fn outside(&self, pointer: Val<'ctx>, bytes: i64) -> Val<'ctx> {
-        let (pointer, bytes) = (pointer.into_pointer_value(), self.const_i64(bytes).into_int_value());
+    pub fn outside(&self, pointer: Val<'ctx>, bytes: Val<'ctx>) -> Val<'ctx> {
+        let (pointer, bytes) = (pointer.into_pointer_value(), bytes.into_int_value());
         // SAFETY: one index into the pointee type `i8` is what the instruction takes; an address alone is no access.
         built(unsafe { self.builder.build_gep(self.i8(), pointer, &[bytes], UNNAMED) }).into()
     }

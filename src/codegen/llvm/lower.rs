@@ -11,6 +11,7 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::affine::{Guards, ValueFacts};
+use super::ahead::Ahead;
 use super::block_sums::BlockSums;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
@@ -271,6 +272,8 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub lanes: Option<Lanes<'ctx>>,
     /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
     pub copies: Option<Copies<'ctx>>,
+    /// What is known of later threads, in a loop over a row.
+    pub ahead: Option<Ahead<'ctx>>,
     /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
@@ -362,6 +365,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             row: None,
             lanes: None,
             copies: None,
+            ahead: None,
             aligned: IdSet::default(),
             asked_places: None,
             block_sums: None,

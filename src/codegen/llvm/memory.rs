@@ -44,6 +44,8 @@ pub struct Index<'ctx> {
     pub wide: Val<'ctx>,
     /// The same as i32, if it was one.
     narrow: Option<Val<'ctx>>,
+    /// How far it is to the index of the row's next thread, where both are known to be in bounds.
+    step: Option<i64>,
 }
 
 /// Which element an access names: its indices and the checks that come before it.
@@ -60,6 +62,8 @@ pub struct Place<'ctx> {
     pub element: Type,
     /// What the element's address is a multiple of, in bytes, beyond what its scalars need; 1: nothing is known.
     align: u32,
+    /// How many bytes (i64) further the element is that a later thread names, if its address is to be asked for.
+    later: Option<Val<'ctx>>,
 }
 
 /// A part of an element: its address, its type, and whether a run-time component index names it at all.
@@ -184,13 +188,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         let value = frame.scalar(index);
         if self.facts.is_within(value, extent) {
-            return (Index { wide: ll.sext(value, ll.i64()), narrow: None }, None);
+            return (Index { wide: ll.sext(value, ll.i64()), narrow: None, step: None }, None);
         }
         if let Some(guards) = &mut self.guards
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
-            && let Some(wide) = guards.require_within(ll, &self.facts, value, extent)
+            && let Some((wide, step)) = guards.require_within(ll, &self.facts, value, extent)
         {
-            return (Index { wide, narrow: None }, None);
+            return (Index { wide, narrow: None, step: Some(step) }, None);
         }
         let s = frame.scalar_ty(index);
         let signed = s.is_signed_int();
@@ -212,8 +216,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             number
         };
         let wide = match written {
-            Some(_) => Index { wide: wrapped, narrow: None },
-            None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped) },
+            Some(_) => Index { wide: wrapped, narrow: None, step: None },
+            None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped), step: None },
         };
         let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
         if !self.target.is_checked() || ll.as_int(wrapped).is_some_and(in_range) {
@@ -256,6 +260,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             is_local: parts.is_local,
             element: parts.element.into(),
             align: if self.aligned.contains(&parts.data) { common(MAX_ALIGN, size) } else { 1 },
+            later: None,
         };
         // Loops over elements that a thread has in registers become straight code, in which LLVM finds what addresses have in common.
         let is_tile = matches!(frame.ty(access.array), Type::Local(array) if array.block);
@@ -276,6 +281,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let name = frame.function.values[access.array].name.clone().unwrap_or_default();
             place.site = Some(self.site(span, SiteKind::Access, &name));
         }
+        place.later = self.later_element(frame, access, &parts);
         place
     }
 
@@ -289,6 +295,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 Some(size) => ll.element(pointer, ll.bytes(u64::from(size)), index.wide),
                 None => ll.offset(pointer, self.byte_offset(*index, *stride)),
             };
+        }
+        if let Some(bytes) = place.later {
+            ll.prefetch(ll.outside(pointer, bytes));
         }
         let (mut ty, mut align) = (place.element, place.align);
         let mut exists: Option<Val> = None;
@@ -368,7 +377,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.position_at_end(good);
         let mut place = place.clone();
         for (dim, index) in indices {
-            place.indices[dim].0 = Index { wide: index, narrow: None };
+            place.indices[dim].0 = Index { wide: index, narrow: None, step: None };
         }
         let values = access(self, &place);
         join.jump(ll, &values);
@@ -458,11 +467,29 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let part = lower.part(frame, place, &access.path);
             let ll = lower.ll;
             let values = lower.load_value(part.pointer, part.ty, part.align);
+            lower.load_later(place, &part, &values);
             match part.exists {
                 None => values,
                 Some(exists) => values.iter().map(|v| ll.select(exists, *v, ll.zero(ll.ty(*v)))).collect(),
             }
         })
+    }
+
+    /// Reads what a later thread reads where this one read `values`, if those may be indices.
+    fn load_later(&mut self, place: &Place<'ctx>, part: &Part<'ctx>, values: &Scalars<'ctx>) {
+        let ll = self.ll;
+        if place.is_local || !place.checks.is_empty() || part.exists.is_some() {
+            return;
+        }
+        let mut bytes = ll.const_i64(0);
+        for (index, stride) in &place.indices {
+            let Some(step) = index.step else { return };
+            bytes = ll.add(bytes, ll.mul(ll.sext(*stride, ll.i64()), ll.const_i64(step)));
+        }
+        if let Some(further) = self.to_later(part.ty, bytes) {
+            let later = self.load_value(ll.outside(part.pointer, further), part.ty, part.align);
+            self.note_later(values, &later);
+        }
     }
 
     pub fn store(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, value: ValueId, span: Span) {
@@ -623,6 +650,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 is_local: false,
                 element: ty.element.into(),
                 align: 1,
+                later: None,
             };
             let inside = self.checked(&place, crate::types::BOOL, |lower, _| smallvec![lower.ll.bool(true)])[0];
             extents.iter_mut().for_each(|e| *e = ll.select(inside, *e, ll.const_i32(0)));

@@ -26,6 +26,7 @@
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
+mod ahead;
 mod atomics;
 mod block_sums;
 mod builder;

@@ -91,9 +91,9 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         dims.insert(0, count.to_string());
     }
     draft.sizes.push(Size { name: count.to_string(), values: [1, 2, 3], host: 4 });
-    draft.about = format!("{} The {things} are independent and share what has no index of theirs.", draft.about)
-        .trim()
-        .to_string();
+    let shared =
+        format!("The {things} are independent; arrays without a dimension for them are the same for all {things}.");
+    draft.about = format!("{} {shared}", draft.about).trim().to_string();
 }
 
 /// The line with one more index in front of those of an array; in the place of the 0 where the array had one element. None: the

@@ -68,8 +68,14 @@ mod tests {
     #[test]
     fn only_what_a_thread_has_itself_is_joined() {
         let dims = ["n".to_string()];
-        let function =
-            Function { kind: Kind::Kernel, name: "f", head: "", dims: vec!["n"], tags: Vec::new(), body: Vec::new() };
+        let function = Function {
+            kind: Kind::Kernel,
+            name: "f".to_string(),
+            head: "",
+            dims: vec!["n"],
+            tags: Vec::new(),
+            body: Vec::new(),
+        };
         let small = lines(&["t = wp.tid()", "guard t < n", "wp.atomic_max(top, 0, y[t])"]);
         let of = |main: &[&str]| fused((&function, &lines(main), &dims), (&small, &dims), "y");
         let joined = of(&["i = wp.tid()", "y[i] = x[i]"]).expect("its own element");

@@ -1,7 +1,7 @@
 //! How is a program launched and checked from Python? The references, and `main`: data, launches in order, comparison.
 
 use super::library::{Kind, Role};
-use super::program::{Built, Draft};
+use super::program::{Built, Draft, Run};
 use super::{code, dialect, print};
 
 /// The part of the file behind the kernels.
@@ -80,7 +80,7 @@ impl Main<'_> {
         let draft = self.draft;
         let comments = draft.style.group_comments;
         let arrays = || draft.roles.iter().filter(|role| role.is_array() && self.is_passed(&role.name));
-        let random = ["uniform", "sorted", "unit", "rotation", "index", "permutation"];
+        let random = ["uniform", "sorted", "unit", "rotation", "index", "permutation", "tree"];
         if arrays().any(|role| random.contains(&role.content().0)) {
             self.line(format!("rng = np.random.default_rng({})", draft.seed));
         }
@@ -100,6 +100,11 @@ impl Main<'_> {
         self.lines.extend(sizes);
         let numbers = draft.roles.iter().filter(|role| !role.is_array() && !draft.constants.contains(&role.name));
         for role in numbers {
+            // Launches that say the number themselves need no name for it.
+            let is_said = |run: &Run| run.bound.iter().any(|(name, _)| *name == role.name);
+            if draft.runs.iter().any(is_said) {
+                continue;
+            }
             let value = print::number(&role.ty, &role.content);
             if draft.bundled.contains(&role.name) || self.is_passed(&role.name) {
                 let about = if draft.style.args && !role.about.is_empty() {
@@ -322,6 +327,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             _ => one(format!("(np.arange({shape}) % {}).astype({ty})", at(0))),
         },
         "range" => one(format!("np.arange({shape}, dtype={ty})")),
+        "tree" => one(format!("np.maximum(np.arange({shape}) - rng.integers(1, 4, size={shape}), -1).astype({ty})")),
         "permutation" => one(format!("rng.permutation({shape}).astype({ty})")),
         _ => one(zeros(role)),
     }

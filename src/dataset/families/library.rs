@@ -7,10 +7,11 @@
 //! # about: ...                   more about it, in sentences
 //! # domain: physics
 //! # weight: 3                    how often it is drawn; 2 where nothing is said
+//! # split: test                  the split of its programs; train where nothing is said
 //! # sizes: n = 1 7 71 1024       names of numbers: at three scales, and in the host program
 //! # - u: float[ny, nx] uniform(0, 1); temperature [K]       an array, its content, and what it is
 //! # - dt: float = 0.1; time step [s]                        a number
-//! # run: step(u, v), step(u=v, v=u)      the launches, where they are not the kernels in order
+//! # run: step, step(u=v, v=u, lag=2)     the launches, where they are not the kernels in order: with another array or number
 //!
 //! @kernel[ny, nx] stencil        a kernel, its extents, and the kinds of algorithm it belongs to
 //! @func                          a function that kernels call
@@ -23,6 +24,7 @@
 use std::sync::OnceLock;
 
 use crate::dataset::plan::{Content, Extent, Symbol};
+use crate::dataset::splits::SPLITS;
 
 /// An algorithm, or a small kernel that goes with others.
 #[derive(Debug)]
@@ -35,9 +37,11 @@ pub struct Family {
     pub about: &'static str,
     pub domain: &'static str,
     pub weight: u32,
+    /// Of its programs, or of those that a companion goes with.
+    pub split: &'static str,
     pub sizes: Vec<Size>,
     pub roles: Vec<Role>,
-    /// Kernels in the order of their launches, with the names of parameters that get another array.
+    /// Kernels in the order of their launches, with the names of parameters that get another array or number.
     pub run: Vec<(&'static str, Vec<(&'static str, &'static str)>)>,
     pub functions: Vec<Function>,
 }
@@ -75,7 +79,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Function {
     pub kind: Kind,
-    pub name: &'static str,
+    pub name: String,
     /// What is written behind the name.
     pub head: &'static str,
     /// The extents of a kernel's launch.
@@ -128,6 +132,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
         about: "",
         domain: "generic",
         weight: 2,
+        split: SPLITS[0],
         sizes: Vec::new(),
         roles: Vec::new(),
         run: Vec::new(),
@@ -135,6 +140,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
     };
     let (mut dims, mut tags): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut kind = Kind::Reference;
+    let mut kernels = Vec::new();
     for line in text.lines() {
         if out.functions.is_empty() && line.starts_with('#') {
             let set = |slot: &mut &'static str, mark: &str| {
@@ -146,6 +152,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
             set(&mut out.task, "# task:");
             set(&mut out.about, "# about:");
             set(&mut out.domain, "# domain:");
+            set(&mut out.split, "# split:");
             if let Some(weight) = after(line, "# weight:") {
                 out.weight = weight.parse().unwrap_or(2);
             } else if let Some(sizes) = after(line, "# sizes:") {
@@ -164,7 +171,10 @@ fn family(subject: &'static str, text: &'static str) -> Family {
         } else if let Some(rest) = line.strip_prefix("def ") {
             let (name, head) = rest.split_once('(').unwrap_or((rest, "):"));
             let (dims, tags) = (std::mem::take(&mut dims), std::mem::take(&mut tags));
-            out.functions.push(Function { kind, name, head, dims, tags, body: Vec::new() });
+            if kind == Kind::Kernel {
+                kernels.push(name);
+            }
+            out.functions.push(Function { kind, name: name.to_string(), head, dims, tags, body: Vec::new() });
             kind = Kind::Reference;
         } else if let Some(function) = out.functions.last_mut() {
             function.body.push(line);
@@ -176,8 +186,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
         }
     }
     if out.run.is_empty() {
-        let kernels = out.functions.iter().filter(|function| function.kind == Kind::Kernel);
-        out.run = kernels.map(|function| (function.name, Vec::new())).collect();
+        out.run = kernels.into_iter().map(|name| (name, Vec::new())).collect();
     }
     out
 }
@@ -259,6 +268,7 @@ impl Role {
             "ring" => Content::Ring(bound()),
             "range" => Content::Range,
             "permutation" => Content::Permutation,
+            "tree" => Content::Tree,
             _ => Content::Zero,
         }
     }

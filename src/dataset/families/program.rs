@@ -90,12 +90,12 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
     let wanted = random.weighted(if family.run.len() > 1 { &[34, 40, 20, 6] } else { &[16, 48, 28, 8] });
     let mut meanings = vec![family.task.to_string()];
     for _ in 0..wanted {
-        let all = library::companions();
+        let all: Vec<&Family> = library::companions().iter().filter(|one| one.split == family.split).collect();
         let weights: Vec<u32> = all.iter().map(|companion| companion.weight).collect();
         for _ in 0..8 {
-            let companion = &all[random.weighted(&weights)];
-            if let Some(about) = parts.attach(companion, &mut random) {
-                meanings.push(words::about(companion.task, &about));
+            let companion = all[random.weighted(&weights)];
+            if let Some(meaning) = parts.attach(companion, &mut random) {
+                meanings.push(meaning);
                 break;
             }
         }
@@ -111,6 +111,7 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
         domain: family.domain,
         meaning: Some(Meaning {
             family: family.name,
+            split: family.split,
             source: family.source,
             kinds: tags,
             tasks: print::tasks(&draft, &meanings),
@@ -151,8 +152,8 @@ impl Parts {
             || self.functions.iter().any(|(_, body, _)| body.iter().any(|line| code::mentions(line, name)))
     }
 
-    /// Adds the kernels of a companion, on an array that fits. Gives what the array is; None: there is
-    /// none, or names would meet.
+    /// Adds the kernels of a companion, on an array that fits. Gives what they do; None: there is no such array, or names
+    /// would meet.
     fn attach(&mut self, companion: &'static Family, random: &mut Random) -> Option<String> {
         let data = companion.roles.iter().find(|role| role.content.starts_with("attach"))?;
         let first = data.content.ends_with("zeros");
@@ -193,7 +194,8 @@ impl Parts {
         let extent = target.dims.clone().unwrap_or_default().remove(0);
         let others = companion.roles.iter().filter(|role| role.name != "data").map(|role| role.name.as_str());
         let sizes = companion.sizes.iter().map(|size| size.name.as_str()).filter(|name| *name != "n");
-        let names = companion.functions.iter().map(|function| function.name).filter(|name| *name != "reference");
+        let names =
+            companion.functions.iter().map(|function| function.name.as_str()).filter(|name| *name != "reference");
         if others.chain(sizes).chain(names).any(|name| self.is_taken(name)) || (first && target.name == "data") {
             return None;
         }
@@ -226,6 +228,7 @@ impl Parts {
         let sizes = companion.sizes.iter().filter(|size| size.name != "n");
         self.sizes.extend(sizes.cloned());
         let runs = companion.run.iter().map(|(kernel, _)| Run { kernel: kernel.to_string(), bound: Vec::new() });
+        let meaning = words::about(companion.task, &target.about);
         match first {
             true => {
                 self.runs.splice(0..0, runs);
@@ -235,7 +238,7 @@ impl Parts {
                 let role = self.roles.iter_mut().find(|role| role.name == target.name);
                 role.into_iter().for_each(|role| role.content = "full(7.0)".to_string());
             }
-            false => match self.fuse(companion, &functions, &target.name, random) {
+            false => match self.fuse(&meaning, &functions, &target.name, random) {
                 true => self.functions.extend(functions.into_iter().filter(|(f, ..)| f.kind != Kind::Kernel)),
                 false => {
                     self.runs.extend(runs);
@@ -243,11 +246,13 @@ impl Parts {
                 }
             },
         }
-        Some(target.about)
+        Some(meaning)
     }
 
-    /// Puts the lines of a companion's kernel behind those of the one that is launched last, where the same thread has what they need.
-    fn fuse(&mut self, companion: &Family, functions: &[Part], array: &str, random: &mut Random) -> bool {
+    /// Puts the lines of a companion's kernel behind those of the one that is launched last, where the same thread has what they
+    /// need. The kernel then says of both what they do, in its name and its docstring.
+    fn fuse(&mut self, meaning: &str, functions: &[Part], array: &str, random: &mut Random) -> bool {
+        const LONGEST_NAME: usize = 44;
         let mut kernels = functions.iter().filter(|(function, ..)| function.kind == Kind::Kernel);
         let (Some((small, lines, dims)), None) = (kernels.next(), kernels.next()) else { return false };
         let Some(last) = self.runs.last().map(|run| run.kernel.clone()) else { return false };
@@ -259,11 +264,19 @@ impl Parts {
             return false;
         };
         let Some(mut joined) = fuse::fused((function, body, extents), (lines, dims), array) else { return false };
+        let name = format!("{}_and_{}", function.name, small.name);
+        if name.len() > LONGEST_NAME {
+            return false;
+        }
         let at = body.len() + 1;
         if joined.get(at).is_some_and(|line| !line.trim().starts_with('#')) {
-            joined.insert(at, format!("    # {}", companion.task));
+            joined.insert(at, format!("    # {meaning}"));
         }
+        let doc = take_doc(&mut joined).unwrap_or_default();
+        joined.insert(0, format!("    \"\"\"{} Then {meaning}.\"\"\"", words::sentence(&doc)));
         *body = joined;
+        self.runs.iter_mut().filter(|run| run.kernel == last).for_each(|run| run.kernel.clone_from(&name));
+        function.name = name;
         function.tags.extend(&small.tags);
         true
     }
@@ -274,8 +287,8 @@ impl Parts {
             ("active_ids", "elements to work on, each once"),
             ("order", "order in which elements are visited"),
             ("element_ids", "element of each thread"),
-            ("sorted_index", "elements, sorted for better locality"),
-            ("remap", "place of each element after reordering"),
+            ("shuffled_ids", "elements in random order"),
+            ("remap", "element in each place after reordering"),
         ];
         let (name, about) = *random.pick(&NAMES);
         if !random.chance(62) || self.is_taken(name) || self.is_taken("thread") {
@@ -356,7 +369,7 @@ impl Parts {
             let name = match (function.kind, is_single) {
                 (Kind::Reference, true) => "reference".to_string(),
                 (Kind::Reference, false) => format!("reference_{}", function.name),
-                _ => function.name.to_string(),
+                _ => function.name.clone(),
             };
             let dims = match body.is_flat {
                 true => vec![dims.join(" * ")],
@@ -421,9 +434,10 @@ impl Parts {
 /// The function; a reference with the name of the first kernel that it stands for.
 fn owner(family: &Family, function: &Function) -> Function {
     let name = match function.kind {
-        Kind::Reference => family.run.first().map_or(function.name, |(kernel, _)| kernel),
-        _ => function.name,
+        Kind::Reference => family.run.first().map_or(&*function.name, |(kernel, _)| kernel),
+        _ => &function.name,
     };
+    let name = name.to_string();
     Function { name, ..function.clone() }
 }
 
@@ -687,10 +701,14 @@ fn plan(draft: &Draft, text: String) -> Plan {
     let mut symbols: Vec<Symbol> = Vec::new();
     let step =
         |function: &Built, kernel: String, dims: &[String], bound: &[(String, String)], symbols: &mut Vec<Symbol>| {
+            let number = |name: &String| {
+                let of_name = bound.iter().find(|(param, _)| param == name);
+                of_name.and_then(|(_, value)| value.parse().ok()).map(Given::Int)
+            };
             let param = |name: &String, symbols: &mut Vec<Symbol>| Param {
                 name: name.clone(),
                 ty: print::annotation(draft, name, function.kind == Kind::Reference),
-                given: given(draft, name, symbols),
+                given: number(name).unwrap_or_else(|| given(draft, name, symbols)),
             };
             let block = function.is_guarded.then(|| crate::dataset::launch::block(dims.len()));
             Step {

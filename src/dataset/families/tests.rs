@@ -1,9 +1,11 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::library::{Kind, companions};
 use super::{families, find, sample};
 use crate::dataset::artefacts;
 use crate::dataset::natural::{KINDS, Looks, table};
+use crate::dataset::plan::Given;
+use crate::dataset::splits::SPLITS;
 use crate::dataset::{identity, verify};
 use crate::diag::Diagnostics;
 use crate::driver::{Compiler, Timings};
@@ -34,8 +36,8 @@ fn entries_say_what_they_are() {
     assert!(families().len() >= 80 && find("axpy").is_some() && find("axpi").is_none());
 }
 
-/// Every algorithm passes all checks: its kernels, its gradients where there are some, and its reference. `KC_FAMILY` names those
-/// that are looked at alone.
+/// Every algorithm passes all checks: its kernels, its gradients where there are some, and its reference; and the numbers that a row
+/// shows are such that every output changes. `KC_FAMILY` names those that are looked at alone.
 #[test]
 fn every_family_computes_what_its_reference_does() {
     let compiler = Compiler::new();
@@ -46,6 +48,7 @@ fn every_family_computes_what_its_reference_does() {
         .filter(|family| wanted.as_ref().is_none_or(|list| list.split(',').any(|name| name == family.name)))
     {
         let mut causes = Vec::new();
+        let mut changes = false;
         let passes = |number: &u64| {
             let plan = sample(5, *number, &[family]).plan;
             let mut names: Vec<&str> = plan.steps.iter().map(|step| step.kernel.as_str()).collect();
@@ -53,9 +56,16 @@ fn every_family_computes_what_its_reference_does() {
             names.dedup();
             let timings = &mut Timings::default();
             let made = artefacts::compile(&plan.text, None, &names, true, true, &compiler, timings)
-                .and_then(|compiled| verify::verify(&plan, None, &compiled, 1, timings));
+                .and_then(|compiled| Ok((verify::verify(&plan, None, &compiled, 1, timings)?, compiled)));
             match made {
-                Ok(checked) => checked.verdict.reference_error.is_some(),
+                Ok((checked, compiled)) => {
+                    let example = checked.example(&plan, &compiled);
+                    let mut kept = example.inputs.iter().filter(|tensor| plan.expected.contains(&tensor.name));
+                    changes |= !kept.any(|before| {
+                        example.outputs.iter().any(|after| after.name == before.name && after.data == before.data)
+                    });
+                    checked.verdict.reference_error.is_some()
+                }
                 Err(rejection) => {
                     causes.push(rejection);
                     false
@@ -64,6 +74,10 @@ fn every_family_computes_what_its_reference_does() {
         };
         if (0..4u64).filter(passes).count() < 3 {
             wrong.push(format!("{}: {causes:#?}", family.name));
+        }
+        // It counts the values out of bounds, and there is none.
+        if !changes && family.name != "monte_carlo_volume" {
+            wrong.push(format!("{}: each time the small launch leaves an output as it was", family.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -135,4 +149,57 @@ fn programs_read_as_if_people_had_written_them() {
     }
     assert!(found["kinds_of_80"].as_u64() >= Some(68), "{found:#}");
     assert!(found["kinds_variation"].as_f64().is_some_and(|x| x <= 0.25), "{found:#}");
+}
+
+/// Programs of two splits have no kernel in common, whatever they call things.
+#[test]
+fn splits_share_no_kernel() {
+    let all: Vec<_> = families().iter().collect();
+    let mut owners = HashMap::new();
+    let mut shares: HashMap<&str, usize> = HashMap::new();
+    for number in 0..1500 {
+        let made = sample(3, number, &all);
+        let meaning = made.meaning.expect("a meaning");
+        let parsed = syntax::parse(FileId(0), &made.plan.text, &mut Diagnostics::new());
+        for kernel in identity::kernels_of(&parsed) {
+            let owner = *owners.entry(identity::body(kernel)).or_insert(meaning.split);
+            assert_eq!(owner, meaning.split, "`{}` of {}", kernel.name.text, meaning.family);
+        }
+        *shares.entry(meaning.split).or_default() += 1;
+    }
+    let share = |split: &str| shares[split] as f64 / 1500.0;
+    for (split, low, high) in [("train", 0.85, 0.95), ("validation", 0.03, 0.08), ("test", 0.03, 0.08)] {
+        assert!((low..high).contains(&share(split)), "{shares:?}");
+    }
+    let splits = families().iter().chain(companions()).map(|family| family.split);
+    assert!(splits.collect::<HashSet<_>>().iter().all(|split| SPLITS.contains(split)));
+}
+
+/// A kernel that another one was put in says of both what they do.
+#[test]
+fn joined_kernels_say_what_both_do() {
+    let all: Vec<_> = families().iter().collect();
+    let mut texts = (0..300).map(|number| sample(1, number, &all).plan.text);
+    // Some people write no docstrings.
+    let says_both = |text: &String| text.contains("_and_average_neighbors(") && text.contains(" Then average the ");
+    let text = texts.find(says_both).expect("300 programs have a kernel that is joined with this one, and a docstring");
+    assert!(!text.contains("def average_neighbors("), "{text}");
+}
+
+/// Launches of one kernel may differ in a number.
+#[test]
+fn launches_pass_their_own_numbers() {
+    let plan = sample(1, 0, &[find("hillis_steele_scan").expect("a family")]).plan;
+    let strides: Vec<Option<i64>> = plan
+        .steps
+        .iter()
+        .map(|step| {
+            step.params.iter().find_map(|param| match param.given {
+                Given::Int(n) => Some(n),
+                _ => None,
+            })
+        })
+        .collect();
+    assert_eq!(strides, (0..9).map(|n| Some(1 << n)).collect::<Vec<_>>());
+    assert!(!plan.text.contains("stride = "), "{}", plan.text);
 }

@@ -157,18 +157,29 @@ pub fn sentence_end(text: &str) -> String {
     if text.ends_with(['.', '!', '?']) { text.to_string() } else { format!("{text}.") }
 }
 
-/// The task of a companion, with what its array is in the place of `the results`: `the filter coefficients`.
+/// The task of a companion, with what its array is: in the place of `the values` if that is a plain plural, `the filter
+/// coefficients`, and in brackets behind it if it is anything else, which a sentence need not bear.
 pub fn about(task: &str, array: &str) -> String {
     let plain = array.split(['[', ',', ';']).next().unwrap_or_default().trim();
-    let plain = plain.strip_prefix("the ").unwrap_or(plain);
-    let is_clause = ["what ", "their ", "its "].iter().any(|word| plain.starts_with(word)) || plain.contains(" that ");
-    let is_noun = plain.starts_with(|c: char| c.is_ascii_lowercase()) && !is_clause;
-    let known =
-        ["the results", "the vectors", "the integers", "the values"].iter().find(|words| task.contains(**words));
-    match (known, is_noun) {
-        (Some(words), true) => task.replacen(words, &format!("the {plain}"), 1),
-        _ => task.to_string(),
+    let is_named = plain.starts_with(|c: char| c.is_ascii_alphabetic()) && !plain.contains(':');
+    let known = ["the values", "the vectors", "the integers"].iter().find(|words| task.contains(**words));
+    match known.filter(|_| is_named) {
+        Some(words) if is_plural(plain) => task.replacen(words, &format!("the {plain}"), 1),
+        Some(_) => format!("{task} ({plain})"),
+        None => task.to_string(),
     }
+}
+
+/// Whether a text is a noun in the plural with nothing but adjectives and nouns before it.
+fn is_plural(text: &str) -> bool {
+    const JOINTS: [&str; 27] = [
+        "of", "over", "by", "at", "in", "on", "to", "from", "that", "where", "with", "without", "after", "before",
+        "along", "per", "and", "or", "how", "what", "their", "its", "each", "than", "the", "left", "right",
+    ];
+    let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let mut words = text.split(' ');
+    words.clone().all(|word| is_word(word) && !JOINTS.contains(&word))
+        && words.next_back().is_some_and(|last| last.ends_with('s') && !last.ends_with("ss") && !last.ends_with("us"))
 }
 
 #[cfg(test)]
@@ -176,11 +187,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays_are_named_by_nouns_alone() {
-        let of = |array: &str| about("average the results over windows", array);
-        assert_eq!(of("forces on the joints [N]"), "average the forces on the joints over windows");
-        for clause in ["their values", "what a thread found", "page that each link comes from"] {
-            assert_eq!(of(clause), "average the results over windows");
+    fn arrays_are_named_so_that_sentences_stay_sentences() {
+        let of = |array: &str| about("count the values above a threshold", array);
+        assert_eq!(of("contact forces [N]"), "count the contact forces above a threshold");
+        for other in ["density", "what a thread found", "twice the kinetic energies", "energies of the systems"] {
+            assert_eq!(of(other), format!("count the values above a threshold ({other})"));
         }
+        // Codes are no names.
+        assert_eq!(of("1 where a box meets the query"), "count the values above a threshold");
+        assert_eq!(about("clear the counters before the step", "points"), "clear the counters before the step");
     }
 }

@@ -54,6 +54,8 @@ pub struct Sample {
 pub struct Meaning {
     /// The algorithm ([`families`](super::families)).
     pub family: &'static str,
+    /// That all its programs are of ([`splits`](super::splits)).
+    pub split: &'static str,
     /// Where its formula comes from.
     pub source: &'static str,
     /// The kinds of algorithm that its kernels belong to.

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{SPLITS, Store};
+use super::Store;
 use crate::dataset::Config;
 use crate::dataset::columns::ColumnType;
 use crate::dataset::record::LICENSE;
+use crate::dataset::splits::SPLITS;
 
 /// Programs that the card shows.
 const EXAMPLES: usize = 6;
@@ -58,10 +59,16 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         }
     }
     out += "\n## What is true of every row\n\n";
-    out += "- It parses, types, and compiles without a warning.\n- No other row has the same structure (names and constants left out).\n- Rows of one skeleton of statements are in one split.\n";
+    out += "- It parses, types, and compiles without a warning, but for those that say where a gradient is zero or not to be trusted (W06..).\n- No other row has the same structure (names, constants and the spelling of types left out).\n";
+    out += match options.config.as_str() {
+        "stress" => "- Rows of one skeleton of statements are in one split.\n",
+        _ => {
+            "- Its kernels are in one split alone: all programs of an algorithm are, and no kernel of one split is in another one under other names.\n"
+        }
+    };
     if options.emit.verify {
         if options.config != "stress" {
-            out += "- Its arrays hold what the references in it compute: plain Python, run one element after the other in double precision (`verify.reference_error`).\n";
+            out += "- Its arrays hold what the references in it compute: the statements of its plain Python, run one element after the other by kc in double precision (`verify.reference_error`). `main` was not run.\n";
         }
         out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
     }

@@ -81,7 +81,6 @@ pub struct Store {
 
 const OPTIONS: &str = "options.json";
 const JOURNAL: &str = "journal.jsonl";
-const SPLITS: [&str; 3] = ["train", "validation", "test"];
 const LINES: &str = ".jsonl.zst";
 const TABLE: &str = ".parquet";
 
@@ -448,5 +447,9 @@ fn pretty(value: &Value) -> String {
 fn unwritten(path: &Path, error: &std::io::Error) -> super::Fail {
     let mut found = fail(Code::E0904, format!("cannot write `{}`: {}", path.display(), reason(error)));
     found.notes.push("shards that were finished are intact; `--resume` goes on with the next one".to_string());
+    if error.kind() == std::io::ErrorKind::NotFound {
+        let help = "if another `kc dataset` writes to this directory, wait for it: one at a time; machines make parts with `--shard`, each in its own";
+        found.help = Some(help.to_string());
+    }
     found
 }

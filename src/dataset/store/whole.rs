@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{Entry, JOURNAL, LINES, OPTIONS, SPLITS, Shard, Store, TABLE, card, pretty, sha256};
+use super::{Entry, JOURNAL, LINES, OPTIONS, Shard, Store, TABLE, card, pretty, sha256};
 use crate::dataset::record;
+use crate::dataset::splits::SPLITS;
 use crate::dataset::{Config, Result};
 use crate::driver::reason;
 

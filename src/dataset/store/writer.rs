@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::parquet::Table;
-use super::{Counts, Entry, LINES, SPLITS, Shard, Store, TABLE, ZSTD_LEVEL};
+use super::{Counts, Entry, LINES, Shard, Store, TABLE, ZSTD_LEVEL};
 use crate::dataset::diversity::{Kernel, Kernels};
 use crate::dataset::produce::{Made, Tally};
 use crate::dataset::row::{Cell, Row};
+use crate::dataset::splits::SPLITS;
 use crate::dataset::{Config, Result, fail};
 use crate::diag::Code;
 

@@ -35,6 +35,8 @@ pub struct LaneAccess<'ctx> {
     part_offset: u32,
     /// A local array holds each scalar of all lanes side by side: this many times the bytes of one thread's. 1 for arrays.
     scale: u32,
+    /// How many bytes (vector of i64) further the elements are that later threads name, if their addresses are to be asked for.
+    later: Option<Val<'ctx>>,
 }
 
 #[derive(Clone, Copy)]
@@ -111,6 +113,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 (LaneStep::Dynamic(sum), _) => LaneStep::Dynamic(ll.add(sum, ll.mul(bytes, ll.const_i64(inner)))),
             };
         }
+        let later = self.later_element(frame, access, &parts);
         let site = (!checks.is_empty()).then(|| {
             let name = frame.function.values[*array].name.clone().unwrap_or_default();
             self.site(span, SiteKind::Access, &name)
@@ -122,7 +125,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             part_offset += Layout::step_offset(part, n, &self.ir.structs);
             part = self.step_ty(part, Some(n));
         }
-        LaneAccess { base, step, offsets, checks, site, ty, part, part_offset, scale }
+        LaneAccess { base, step, offsets, checks, site, ty, part, part_offset, scale, later }
     }
 
     /// An index as i64 (of the first lane, with the distance from lane to lane; or of each lane), and its check.
@@ -139,7 +142,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if let Some(guards) = &mut self.guards
             && value_differs
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
-            && let Some((first, inner)) = guards.require_lanes_within(ll, &self.facts, value, extent)
+            && let Some((first, inner)) = guards.require_within(ll, &self.facts, value, extent)
         {
             return (first, inner, None);
         }
@@ -218,7 +221,37 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn load_lanes(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> Scalars<'ctx> {
         let access = self.lane_access(frame, access, span);
         let mask = self.lanes_within(&access);
-        self.read_lanes(&access, mask)
+        let values = self.read_lanes(&access, mask);
+        self.read_later(&access, &values);
+        values
+    }
+
+    /// Reads what later threads read where the lanes read `values`, if those may be indices.
+    fn read_later(&mut self, access: &LaneAccess<'ctx>, values: &Scalars<'ctx>) {
+        let ll = self.ll;
+        if !access.checks.is_empty() || access.offsets.is_some() || access.scale != 1 {
+            return;
+        }
+        let bytes = match access.step {
+            LaneStep::Constant(bytes) => ll.const_i64(bytes),
+            LaneStep::Dynamic(bytes) => bytes,
+        };
+        if let Some(further) = self.to_later(access.part, bytes) {
+            let access = LaneAccess { base: ll.outside(access.base, further), checks: smallvec![], ..*access };
+            let later = self.read_lanes(&access, None);
+            self.note_later(values, &later);
+        }
+    }
+
+    /// Asks for the elements of later threads.
+    pub fn ask_for_later(&self, access: &LaneAccess<'ctx>) {
+        let ll = self.ll;
+        let Some(bytes) = access.later else { return };
+        let bytes = ll.add(self.lane_offsets(access), bytes);
+        for lane in 0..self.lane_count() {
+            let of_lane = ll.extract_lane(bytes, ll.const_i64(lane.into()));
+            ll.prefetch(ll.outside(access.base, of_lane));
+        }
     }
 
     /// What the running lanes read.
@@ -262,6 +295,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 .collect();
         }
         self.fetch_ahead(access, mask);
+        self.ask_for_later(access);
         match self.interleaved(access, scalar) {
             Some((1, _)) => {
                 let ty = ll.vector_ty(self.ops.memory_ty(scalar), lanes);
@@ -300,7 +334,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let ll = self.ll;
         for line in (0..bytes).step_by(LINE) {
-            let at = ll.outside(access.base, FETCHED_AHEAD + line);
+            let at = ll.outside(access.base, ll.const_i64(FETCHED_AHEAD + line));
             ll.prefetch(at);
         }
     }
@@ -346,6 +380,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             return;
         }
+        self.ask_for_later(access);
         match self.interleaved(access, scalar) {
             Some((1, _)) => {
                 let raw = self.ops.encode(scalar, values[0]);

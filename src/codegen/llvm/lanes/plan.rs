@@ -304,8 +304,9 @@ impl Survey<'_> {
                 if uniform && unused && *op != AtomicOp::Exchange {
                     (8.0 * count, 4.0 * count * lanes)
                 } else {
-                    // Beside the read, the addition and the write of each component: the lane is picked; the address.
-                    ((3.0 * count + 2.0) * lanes, (3.0 * count + 1.0) * lanes)
+                    // Beside the read, the addition and the write of each component: the lane is picked, which vectors do in two
+                    // instructions on one port; the address.
+                    ((5.0 * count + 3.0) * lanes, (3.0 * count + 1.0) * lanes)
                 }
             }
             Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),

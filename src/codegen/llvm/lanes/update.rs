@@ -81,6 +81,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             self.write_lanes(&place, mask, &new);
             return old;
         }
+        self.ask_for_later(&place);
         let offsets = self.lane_offsets(&place);
         self.lane_by_lane(mask, offsets, &[operands], s, |lower, offset, operands| {
             let lane = ll.offset(base, offset);

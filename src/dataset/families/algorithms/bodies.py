@@ -237,11 +237,12 @@ def reference():
 # === kinematic_tree
 # source: forward kinematics of articulations with fixed, prismatic, revolute and ball joints (Featherstone 2008, ch. 4)
 # task: compute body poses and velocities of articulated trees from joint coordinates
-# about: Each articulation is walked from its root; a joint's parent comes before it. Axes are given in the joint frame.
+# about: Each articulation is walked from its roots; a joint's parent comes before it. A joint without a parent in its articulation hangs on the world. Axes are given in the joint frame.
 # domain: physics
 # weight: 16
 # sizes: num_arts = 1 3 9 20; num_joints = 2 8 30 80
 # - articulation_start: int[num_arts + 1] rows(num_joints); first joint of each articulation
+# - joint_parent: int[num_joints] tree(); joint before this one on the way to the root, -1 for none
 # - joint_type: int[num_joints] uniform(0, 4); 0 fixed, 1 prismatic, 2 revolute, 3 ball
 # - joint_axis: vec3[num_joints] unit(); joint axes
 # - joint_X_p: transform[num_joints] rotation(); joint frames in the parent
@@ -272,11 +273,11 @@ def eval_articulation_fk():
         kind = joint_type[joint]
         axis = joint_axis[joint]
 
-        # pose of the parent body, the world for a root
+        # pose of the parent body, the world where there is none
         X_wp = wp.transform_identity()
         v_parent = wp.vec3()
         w_parent = wp.vec3()
-        parent = joint - 1
+        parent = joint_parent[joint]
         if parent >= joint_start:
             X_wp = body_q[parent]
             twist = body_qd[parent]
@@ -306,12 +307,19 @@ def eval_articulation_fk():
 def reference():
     """Poses as origin and quaternion, multiplied by hand."""
     for a in range(num_arts):
-        p = np.array([0.0, 0.0, 0.0])
-        u = np.array([0.0, 0.0, 0.0])
-        s = 1.0
-        v = np.array([0.0, 0.0, 0.0])
-        w = np.array([0.0, 0.0, 0.0])
         for j in range(articulation_start[a], articulation_start[a + 1]):
+            p = np.array([0.0, 0.0, 0.0])
+            u = np.array([0.0, 0.0, 0.0])
+            s = 1.0
+            v = np.array([0.0, 0.0, 0.0])
+            w = np.array([0.0, 0.0, 0.0])
+            k = joint_parent[j]
+            if k >= articulation_start[a]:
+                p = np.array([body_q[k][0], body_q[k][1], body_q[k][2]])
+                u = np.array([body_q[k][3], body_q[k][4], body_q[k][5]])
+                s = body_q[k][6]
+                v = np.array([body_qd[k][0], body_qd[k][1], body_qd[k][2]])
+                w = np.array([body_qd[k][3], body_qd[k][4], body_qd[k][5]])
             x = np.array([joint_X_p[j][0], joint_X_p[j][1], joint_X_p[j][2]])
             ju = np.array([joint_X_p[j][3], joint_X_p[j][4], joint_X_p[j][5]])
             js = joint_X_p[j][6]
@@ -354,7 +362,7 @@ def reference():
 # domain: physics
 # weight: 14
 # sizes: num_worlds = 1 3 7 16; num_bodies = 1 5 9 16
-# - body_parent: int[num_bodies] uniform(0, 1); number of the parent, less than its own
+# - body_parent: int[num_bodies] tree(); number of the parent, less than its own, -1 for none
 # - body_mass: float[num_bodies] uniform(0.5, 2.0); masses [kg]
 # - body_inertia: mat33[num_bodies] uniform(0.1, 0.5); inertia about the body's centre of mass [kg m^2]
 # - xipos: vec3[num_worlds, num_bodies] uniform(-1.0, 1.0); centres of mass in the world [m]
@@ -385,11 +393,11 @@ def accumulate_subtree():
     for i in range(num_bodies - 1):
         bodyid = num_bodies - 1 - i
         pid = body_parent[bodyid]
-        #? range
-        if pid < 0 or pid >= bodyid:
+        #? root
+        if pid < 0:
             continue
         #|
-        if pid >= bodyid:
+        if pid == -1:
             continue
         #.
         m_child = subtree_mass[worldid, bodyid]

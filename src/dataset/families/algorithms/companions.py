@@ -80,7 +80,7 @@ def reference():
 
 # === gather_selected
 # source: indexed load
-# task: gather the results of selected elements
+# task: gather the values of selected elements
 # weight: 11
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - data: float[n] attach
@@ -121,8 +121,9 @@ def reference():
 
 # === group_sums
 # source: scatter add by group
-# task: sum the results of each group
+# task: sum the values of each group
 # weight: 6
+# split: test
 # sizes: n = 1 7 71 1024; num_groups = 1 3 9 16
 # - data: float[n] attach
 # - group: int[n] index(num_groups); group of each element
@@ -143,6 +144,7 @@ def reference():
 # source: scatter add by group
 # task: sum the vectors of each group
 # weight: 5
+# split: test
 # sizes: n = 1 7 71 1024; num_groups = 1 3 9 16
 # - data: vec3[n] attach
 # - group: int[n] uniform(-1, 1); group of each element, -1 for none
@@ -163,8 +165,9 @@ def reference():
 
 # === active_copy
 # source: masked copy
-# task: copy the results of active elements and keep the others
+# task: copy the values of active elements and keep the others
 # weight: 5
+# split: validation
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - active: int[n] uniform(0, 2); 1 for active elements
@@ -185,7 +188,7 @@ def reference():
 
 # === window_mean
 # source: running mean of fixed width
-# task: average the results over windows of neighbours
+# task: average the values over windows of neighbours
 # weight: 18
 # sizes: n = 1 7 71 1024; half_width = 1 2 3 4
 # - data: float[n] attach
@@ -214,7 +217,7 @@ def reference():
 
 # === strided_blocks
 # source: grid-stride loop with one partial result per thread
-# task: sum the results in strides and combine the partial sums
+# task: sum the values in strides, one partial sum per thread
 # weight: 30
 # sizes: n = 1 7 71 1024; num_threads = 1 3 8 32
 # - data: float[n] attach
@@ -256,6 +259,7 @@ def reference():
 # source: bounding box by atomics
 # task: find the bounding box of the vectors
 # weight: 4
+# split: test
 # sizes: n = 1 7 71 1024
 # - data: vec3[n] attach
 # - bounds: float[6] zeros; smallest, then largest coordinates, with the origin
@@ -288,6 +292,7 @@ def reference():
 # source: histogram of vector lengths
 # task: count the vectors by their length
 # weight: 4
+# split: validation
 # sizes: n = 1 7 71 1024; num_length_bins = 2 4 8 16
 # - data: vec3[n] attach
 # - inv_width: float = 2.5; inverse width of a bin
@@ -309,6 +314,7 @@ def reference():
 # source: conditional count of integers
 # task: count how often a chosen number occurs
 # weight: 3
+# split: validation
 # sizes: n = 1 7 71 1024
 # - data: int[n] attach
 # - chosen: int = 1; number that is counted
@@ -333,8 +339,9 @@ def reference():
 
 # === scatter_listed
 # source: indexed store
-# task: scatter the results to slots given by a permutation
+# task: scatter the values to slots given by a permutation
 # weight: 9
+# split: test
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - slot_of: int[n] permutation(); slot of each element
@@ -353,8 +360,9 @@ def reference():
 
 # === reversed_copy
 # source: copy with reversed order
-# task: copy the results in reversed order
+# task: copy the values in reversed order
 # weight: 4
+# split: validation
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - reversed_values: float[n] zeros; the values from last to first
@@ -371,7 +379,7 @@ def reference():
 
 # === decay_listed
 # source: exponential decay of selected elements
-# task: damp the results of listed elements in place
+# task: damp the values of listed elements in place
 # weight: 25
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
@@ -415,7 +423,7 @@ def reference():
 
 # === neighbor_average
 # source: averaging over neighbour lists
-# task: average the results over the neighbours of each element
+# task: average the values over the neighbours of each element
 # weight: 38
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - data: float[n] attach
@@ -474,21 +482,21 @@ def reference():
             spread[i] = spread[i] + data[link_ids[k]] - data[i]
 
 # === list_indices
-# source: lookup of integers by index lists
-# task: look up the integers of listed elements
+# source: gather by an index list
+# task: gather the integers of listed elements
 # weight: 12
 # sizes: n = 1 7 71 1024; num_listed = 1 5 66 100
 # - data: int[n] attach
-# - listed: int[num_listed] index(n); elements that are asked for
-# - answers: int[num_listed] zeros; their integers
+# - listed: int[num_listed] index(n); elements whose integers are wanted
+# - listed_values: int[num_listed] zeros; integers of the listed elements
 @kernel[num_listed] gather
-def look_up_listed():
+def gather_listed():
     """Copy the integers of listed elements."""
     tid = wp.tid()
     guard tid < num_listed
     let idx = listed[tid]
-    answers[tid] = data[idx]
+    listed_values[tid] = data[idx]
 
 def reference():
     for t in range(num_listed):
-        answers[t] = data[listed[t]]
+        listed_values[t] = data[listed[t]]

@@ -338,7 +338,7 @@ def reference():
 # domain: physics
 # weight: 16
 # sizes: num_worlds = 1 2 7 16; num_bodies = 2 5 6 9; max_contacts = 1 4 11 24
-# - world_contacts: int[num_worlds] uniform(0, 2); contacts of each world
+# - world_contacts: int[num_worlds] uniform(1, 4); pairs of contacts of each world
 # - contact_pair: int[max_contacts, 2] ring(num_bodies); the two bodies of each contact
 # - contact_pos: vec3[num_worlds, max_contacts] uniform(-1.0, 1.0); contact points [m]
 # - contact_frame: mat33[num_worlds, max_contacts] rotation(); normal and two tangents, row by row

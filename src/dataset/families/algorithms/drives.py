@@ -14,7 +14,7 @@
 # - act_gainprm: vec3[num_act] uniform(0.2, 1.5); constant, slope by length, slope by velocity; of muscles: peak force [kN], rest length, shortening speed
 # - act_biasprm: vec3[num_act] uniform(-0.5, 0.5); the same of the bias
 # - act_ctrlrange: vec2[num_act] uniform(0.1, 0.9); half width and centre of the controls
-# - act_forcerange: vec2[num_act] uniform(0.3, 1.5); half width of the forces, unused
+# - act_forcerange: vec2[num_act] uniform(0.1, 0.8); half width of the forces, unused
 # - act_gear: float[num_act] uniform(0.5, 2.0); gear ratios
 # - moment_offsets: int[num_dofs + 1] rows(num_moments); first moment arm of each degree of freedom
 # - moment_act: int[num_moments] index(num_act); actuator of each moment arm

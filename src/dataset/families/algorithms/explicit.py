@@ -7,7 +7,7 @@
 # sizes: num_sats = 1 7 71 512
 # - pos: vec3[num_sats] uniform(0.8, 1.4); positions in planet radii, changed in place
 # - vel: vec3[num_sats] uniform(-0.5, 0.5); velocities, changed in place
-# - step_size: float[num_sats] uniform(0.02, 0.06); steps, changed in place
+# - step_size: float[num_sats] uniform(0.4, 1.0); steps, changed in place
 # - elapsed: float[num_sats] uniform(0.0, 5.0); times, changed in place
 # - alive: int[num_sats] uniform(0, 2); 1 for satellites that still fly
 # - error: float[num_sats] zeros; estimated errors of the step
@@ -15,8 +15,8 @@
 # - num_rejected: int[1] zeros; steps to be repeated
 # - mu: float = 1.0; gravitational parameter
 # - j2: float = 0.05; oblateness of the planet
-# - tolerance: float = 1.0e-5; error that is allowed in a step
-# - max_step: float = 0.1; longest step
+# - tolerance: float = 2.5e-5; error that is allowed in a step
+# - max_step: float = 1.0; longest step
 @func
 def gravity_radial(r2: float, z2: float, gm: float, oblateness: float) -> float:
     """Factor of the equatorial components of the acceleration."""

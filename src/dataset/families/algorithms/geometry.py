@@ -122,6 +122,7 @@ def reference():
 # === closest_segment_point
 # source: closest point on a segment (Ericson 2005, sec. 5.1)
 # task: find the closest segment of a polyline for every query point
+# about: Two segments are equally near where they meet: the first of them counts, whatever rounding makes of the distances.
 # domain: geometry
 # weight: 4
 # sizes: num_points = 1 7 71 300; num_nodes = 2 4 9 40
@@ -129,6 +130,7 @@ def reference():
 # - queries: vec3[num_points] uniform(-2.0, 2.0); query points
 # - distances: float[num_points] zeros; distance to the polyline
 # - segments: int[num_points] zeros; closest segment
+# - margin: float = 1.0e-4; a later segment has to be closer by this
 @func
 def closest_on_segment(p: wp.vec3, a: wp.vec3, b: wp.vec3) -> wp.vec3:
     """Closest point of the segment from a to b."""
@@ -151,7 +153,7 @@ def nearest_segment():
         #|
         d = wp.length(p - closest_on_segment(p, nodes[s], nodes[s + 1]))
         #.
-        if d < best:
+        if d < best - margin:
             best = d
             arg = s
     distances[i] = best
@@ -166,7 +168,7 @@ def reference():
             t = np.dot(ap, ab) / max(np.dot(ab, ab), 1.0e-12)
             t = min(max(t, 0.0), 1.0)
             d = math.sqrt(np.dot(ap - ab * t, ap - ab * t))
-            if d < distances[i]:
+            if d < distances[i] - margin:
                 distances[i] = d
                 segments[i] = s
 
@@ -175,10 +177,10 @@ def reference():
 # task: intersect rays with spheres and report the first hit
 # domain: graphics
 # weight: 5
-# sizes: num_rays = 1 7 71 256; num_spheres = 1 3 6 24
+# sizes: num_rays = 1 17 71 256; num_spheres = 1 3 6 24
 # - origins: vec3[num_rays] uniform(-0.2, 0.2); ray origins
 # - directions: vec3[num_rays] unit(); unit ray directions
-# - centers: vec3[num_spheres] uniform(-3.0, 3.0); sphere centres
+# - centers: vec3[num_spheres] uniform(-2.0, 2.0); sphere centres
 # - radii: float[num_spheres] uniform(0.5, 1.0); sphere radii
 # - hit_t: float[num_rays] zeros; distance to the first hit, -1 for none
 # - hit_id: int[num_rays] zeros; sphere that is hit, -1 for none
@@ -307,6 +309,7 @@ def reference():
 # task: compute areas and centroids of polygons that are stored one after the other
 # domain: geometry
 # weight: 3
+# split: validation
 # sizes: num_polygons = 1 5 66 100; num_corners = 4 20 300 500
 # - first: int[num_polygons + 1] rows(num_corners); first corner of each polygon
 # - corners: vec2[num_corners] uniform(-1.0, 1.0); corners of all polygons

@@ -235,6 +235,7 @@ def reference():
 # task: tone map a high dynamic range image and convert it to 8-bit colours
 # domain: graphics
 # weight: 2
+# split: test
 # sizes: ny = 1 4 8 24; nx = 2 5 9 32
 # - hdr: vec3[ny, nx] uniform(0.0, 4.0); linear colours
 # - ldr: vec3[ny, nx] zeros; display colours in [0, 1]
@@ -319,6 +320,7 @@ def reference():
 # task: pool an image by the maximum of windows and remember where it was
 # domain: ml
 # weight: 3
+# split: validation
 # sizes: out_h = 1 3 5 12; out_w = 2 3 6 16; in_h = 2 6 10 24; in_w = 4 6 12 32
 # - image: float[in_h, in_w] uniform(-1.0, 1.0); input
 # - pooled: float[out_h, out_w] zeros; maximum of each 2x2 window
@@ -356,6 +358,7 @@ def reference():
 # task: compute escape times of a fractal on a grid of points
 # domain: graphics
 # weight: 5
+# split: validation
 # sizes: ny = 1 4 8 20; nx = 2 5 9 24
 # - iterations: int[ny, nx] zeros; steps until a point escapes
 # - center_x: float = -0.6; middle of the picture, real part

@@ -4,6 +4,7 @@
 # about: Rates follow the membrane potential. A neuron spikes where its potential passes the threshold from below.
 # domain: physics
 # weight: 18
+# split: test
 # sizes: num_neurons = 1 7 71 512; num_synapses = 2 15 150 4096
 # - v_mem: float[num_neurons] uniform(-70.0, -30.0); membrane potentials, changed in place [mV]
 # - gate_m: float[num_neurons] uniform(0.05, 0.6); activation of sodium, changed in place

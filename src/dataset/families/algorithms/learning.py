@@ -278,6 +278,7 @@ def reference():
 # task: run one k-means step: assign points and move the centroids
 # domain: ml
 # weight: 4
+# split: test
 # sizes: num_points = 2 9 75 400; k = 2 3 4 8
 # - points: vec3[num_points] uniform(-1.0, 1.0); data points
 # - centroids: vec3[k] uniform(-1.0, 1.0); cluster centres

@@ -291,6 +291,7 @@ def reference():
 # task: integrate the orientations of rigid bodies from their angular velocities
 # domain: physics
 # weight: 11
+# split: test
 # sizes: num_bodies = 1 7 71 256
 # - body_rot: quat[num_bodies] rotation(); orientations, updated in place
 # - omega: vec3[num_bodies] uniform(-2.0, 2.0); angular velocities in the world frame [rad/s]

@@ -236,6 +236,7 @@ def reference():
 # about: Each cell gives up to two segments. Saddles are split by the value in their middle.
 # domain: geometry
 # weight: 14
+# split: test
 # sizes: ny = 2 4 9 32; nx = 2 5 10 32
 # - field: float[ny, nx] uniform(-1.0, 1.0); values at the nodes
 # - case_index: int[ny, nx] zeros; case of the cell with this lower node

@@ -5,20 +5,20 @@
 # domain: physics
 # weight: 16
 # sizes: num_atoms = 1 7 71 200; max_neighbors = 2 4 6 8; num_systems = 1 2 3 4
-# - positions: vec3[num_atoms] uniform(-2.0, 2.0); positions [nm]
+# - positions: vec3[num_atoms] uniform(-1.2, 1.2); positions [nm]
 # - charges: float[num_atoms] uniform(-1.0, 1.0); charges [e]
 # - atom_type: int[num_atoms] uniform(0, 3); types
 # - batch_idx: int[num_atoms] index(num_systems); system of each atom
-# - cell_size: vec3[num_systems] uniform(3.0, 5.0); lengths of the periodic cells [nm]
+# - cell_size: vec3[num_systems] uniform(2.0, 3.0); lengths of the periodic cells [nm]
 # - type_sigma: float[3] uniform(0.3, 0.5); diameters by type [nm]
 # - type_epsilon: float[3] uniform(0.2, 1.0); well depths by type [kJ/mol]
 # - neighbor_matrix: int[num_atoms, max_neighbors] index(num_atoms); neighbours of each atom
-# - num_neighbors: int[num_atoms] uniform(0, 3); how many of them are in use
+# - num_neighbors: int[num_atoms] uniform(1, 3); how many of them are in use
 # - forces: vec3[num_atoms] zeros; forces [kJ/(mol nm)]
 # - energies: float[num_systems] zeros; energies of the systems [kJ/mol]
 # - virial: mat33[num_atoms] zeros; virials of the atoms [kJ/mol]
-# - cutoff: float = 1.6; cutoff radius [nm]
-# - switch_on: float = 1.2; where the switching begins [nm]
+# - cutoff: float = 1.0; cutoff radius [nm]
+# - switch_on: float = 0.7; where the switching begins [nm]
 # - coulomb: float = 1.0; Coulomb constant
 # - min_distance: float = 0.25; distances below this count as this [nm]
 @func

@@ -4,13 +4,13 @@
 # about: Atoms of several systems stand one after the other. Atoms are wrapped into the box of their system first; the shift says which image is meant.
 # domain: physics
 # weight: 20
-# sizes: num_atoms = 2 9 71 256; num_systems = 1 2 3 4; max_neighbors = 8 12 16 32
-# - atom_pos: vec3[num_atoms] uniform(-2.0, 4.0); positions [A]
+# sizes: num_atoms = 2 12 71 256; num_systems = 1 2 3 4; max_neighbors = 1 2 8 24
+# - atom_pos: vec3[num_atoms] uniform(-0.5, 2.5); positions [A]
 # - atom_system: int[num_atoms] index(num_systems); system of each atom
 # - box: vec3[num_systems] uniform(2.0, 3.0); edges of the boxes [A]
 # - pbc: int[num_systems, 3] uniform(0, 2); 1 for periodic axes
 # - atom_mask: int[num_atoms] uniform(0, 2); 1 for atoms that look for neighbours
-# - cutoff: float = 1.2; cutoff radius [A]
+# - cutoff: float = 1.4; cutoff radius [A]
 # - wrapped: vec3[num_atoms] zeros; positions in the boxes [A]
 # - image: vec3i[num_atoms] zeros; boxes that atoms were moved by
 # - neighbor_ids: int[num_atoms, max_neighbors] full(-1); neighbours of each atom

@@ -1,17 +1,17 @@
 # === hillis_steele_scan
 # source: inclusive scan in logarithmic steps (Hillis and Steele 1986)
 # task: compute an inclusive prefix sum with doubling strides
+# about: After the step with stride s each element holds the sum of the 2 s values that end there. The steps alternate between two buffers.
 # domain: generic
 # weight: 8
-# sizes: n = 1 7 8 8
+# sizes: n = 1 7 71 512
 # - src: float[n] uniform(0.0, 1.0); values
-# - tmp: float[n] zeros; buffer between the steps
 # - out: float[n] zeros; running sums
-# - buf: float[n] zeros; buffer of the second step
-# - stride: int = 1; distance of the first step
-# run: scan_first, scan_second, scan_third
+# - buf: float[n] zeros; buffer between the steps
+# - stride: int = 1; distance of the elements that are added
+# run: scan_step(stride=1), scan_step(src=out, out=buf, stride=2), scan_step(src=buf, stride=4), scan_step(src=out, out=buf, stride=8), scan_step(src=buf, stride=16), scan_step(src=out, out=buf, stride=32), scan_step(src=buf, stride=64), scan_step(src=out, out=buf, stride=128), scan_step(src=buf, stride=256)
 @kernel[n] prefix scan
-def scan_first():
+def scan_step():
     """Add the element one stride before."""
     i = wp.tid()
     guard i < n
@@ -19,33 +19,17 @@ def scan_first():
     s = src[i]
     if i >= stride:
         s += src[i - stride]
-    tmp[i] = s
+    out[i] = s
     #|
     if i >= stride:
-        tmp[i] = src[i] + src[i - stride]
+        out[i] = src[i] + src[i - stride]
     else:
-        tmp[i] = src[i]
+        out[i] = src[i]
+    #|
+    let own = src[i]
+    # the first elements are complete
+    out[i] = wp.where(i >= stride, own + src[wp.max(i - stride, 0)], own)
     #.
-
-@kernel[n] prefix scan
-def scan_second():
-    """The same with twice the stride."""
-    i = wp.tid()
-    guard i < n
-    s = tmp[i]
-    if i >= 2 * stride:
-        s += tmp[i - 2 * stride]
-    buf[i] = s
-
-@kernel[n] prefix scan
-def scan_third():
-    """Four times the stride completes the scan of eight values."""
-    i = wp.tid()
-    guard i < n
-    s = buf[i]
-    if i >= 4 * stride:
-        s += buf[i - 4 * stride]
-    out[i] = s
 
 def reference():
     s = 0.0
@@ -248,6 +232,7 @@ def reference():
 # task: reduce segments of an array to their sum, maximum and position of the maximum
 # domain: generic
 # weight: 4
+# split: validation
 # sizes: num_segments = 1 5 66 100; total = 2 20 300 2000
 # - offsets: int[num_segments + 1] rows(total); first element of each segment
 # - values: float[total] uniform(-1.0, 1.0); values, segment by segment
@@ -294,6 +279,7 @@ def reference():
 # task: insert keys into a hash table with compare and swap and count distinct keys
 # domain: generic
 # weight: 6
+# split: test
 # sizes: n = 1 9 40 200; capacity = 16 32 128 1024
 # - keys: int[n] index(capacity); keys to insert
 # - table: int[capacity] full(-1) unordered; keys in the table, -1 for free slots

@@ -134,7 +134,7 @@ def reference():
 # - pressure: float[num_particles] zeros; pressures [Pa]
 # - mass: float = 0.02; mass of a particle [kg]
 # - smoothing: float = 0.4; radius of the smoothing kernel [m]
-# - rest_density: float = 1.0; density without pressure [kg/m^3]
+# - rest_density: float = 0.5; density without pressure [kg/m^3]
 # - sound: float = 10.0; squared speed of sound [m^2/s^2]
 @func
 def poly6(r2: float, h: float) -> float:
@@ -297,7 +297,7 @@ def reference():
 # - velocities: vec3[num_particles] uniform(-4.0, 4.0); particle velocities [m/s], updated in place
 # - half_width: float = 1.0; half the edge of the box [m]
 # - restitution: float = 0.9; share of the normal velocity that is kept
-# - dt: float = 0.05; time step [s]
+# - dt: float = 0.1; time step [s]
 # - hits: int[1] zeros; reflections
 @kernel[num_particles] boundary condition
 def move_and_reflect():

@@ -4,6 +4,7 @@
 # about: Position and velocity of each axis share a covariance matrix of two by two. Measurements outside of the gate are refused.
 # domain: signal
 # weight: 16
+# split: validation
 # sizes: num_tracks = 1 7 71 300; num_measurements = 1 9 60 200
 # - state: vec4[num_tracks] uniform(-1.0, 1.0); positions and velocities, x, y, vx, vy [m, m/s]
 # - covariance: vec3[num_tracks] uniform(0.3, 0.5); variance of position, covariance, variance of velocity

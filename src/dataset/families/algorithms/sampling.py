@@ -51,6 +51,7 @@ def reference():
 # task: walk on a ring of sites with transition choices from a table of random bits
 # domain: generic
 # weight: 3
+# split: test
 # sizes: num_walkers = 1 7 71 200; num_sites = 3 5 16 64; num_steps = 2 4 8 16
 # - coin: int[num_walkers, num_steps] uniform(0, 2); 1 for a step to the right
 # - start: int[num_walkers] index(num_sites); first site of each walker
@@ -89,6 +90,7 @@ def reference():
 # task: build a height field from octaves of lattice noise
 # domain: graphics
 # weight: 5
+# split: validation
 # sizes: ny = 1 4 8 24; nx = 2 5 9 32; octaves = 1 2 3 4; lattice = 16 16 16 16
 # - random_table: float[lattice] uniform(0.0, 1.0); random numbers of the lattice
 # - height: float[ny, nx] zeros; height field
@@ -128,7 +130,7 @@ def reference():
 
 # === newton_roots
 # source: Newton's method for x^3 - a x - b = 0 (Press et al., ch. 9)
-# task: solve cubic equations with Newton's method and report the iterations
+# task: solve cubic equations with Newton's method and report the residuals
 # domain: generic
 # weight: 2
 # sizes: n = 1 7 71 300

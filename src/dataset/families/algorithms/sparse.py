@@ -163,6 +163,7 @@ def reference():
 # task: run one PageRank iteration over incoming links
 # domain: sparse
 # weight: 4
+# split: test
 # sizes: num_nodes = 1 7 71 300; nnz = 2 15 210 1500
 # - in_offsets: int[num_nodes + 1] rows(nnz); first incoming link of each page
 # - in_links: int[nnz] index(num_nodes); page that each link comes from
@@ -307,6 +308,7 @@ def reference():
 # task: multiply a block sparse matrix of 3x3 blocks with a vector field
 # domain: sparse
 # weight: 4
+# split: validation
 # sizes: num_rows = 1 7 71 200; nnz = 2 16 190 800
 # - row_offsets: int[num_rows + 1] rows(nnz); first block of each row
 # - col_indices: int[nnz] index(num_rows); column of each block

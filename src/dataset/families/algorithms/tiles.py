@@ -82,7 +82,7 @@ def reference():
 
 # === tile_block_sums
 # source: two-pass reduction by blocks of threads (Harris 2007)
-# task: reduce a long array to its sum, its largest element and its variance with tiles
+# task: reduce a long array to its sum, its mean square and the largest element of each block with tiles
 # domain: generic
 # weight: 12
 # sizes: num_blocks = 1 3 71 64
@@ -90,7 +90,7 @@ def reference():
 # - block_sum: float[num_blocks] zeros; sum of each block
 # - block_max: float[num_blocks] full(-1000.0); largest value of each block
 # - total: float[1] zeros; sum of all values
-# - variance: float[1] zeros; mean square of the values
+# - mean_square: float[1] zeros; mean square of the values
 # - BLOCK: int = 64; values of a block
 @kernel[num_blocks] tile reduce, atomic reduction
 def reduce_blocks():
@@ -109,7 +109,7 @@ def square_blocks():
     data = wp.tile_load(values, shape=BLOCK, offset=block * BLOCK)
     squares = data * data
     mean = wp.tile_sum(squares) * (1.0 / float(num_blocks * BLOCK))
-    wp.tile_atomic_add(variance, mean, offset=0)
+    wp.tile_atomic_add(mean_square, mean, offset=0)
 
 def reference():
     for i in range(64 * num_blocks):
@@ -117,7 +117,7 @@ def reference():
         block_sum[b] = block_sum[b] + values[i]
         block_max[b] = max(block_max[b], values[i])
         total[0] = total[0] + values[i]
-        variance[0] = variance[0] + values[i] * values[i] / float(64 * num_blocks)
+        mean_square[0] = mean_square[0] + values[i] * values[i] / float(64 * num_blocks)
 
 # === tile_cholesky_solve
 # source: dense Cholesky factorisation and triangular solves by blocks of threads (Golub and Van Loan 2013, section 4.2)
