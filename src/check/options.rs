@@ -1,8 +1,7 @@
 //! What may stand in the parentheses of `@wp.kernel(...)`?
 
-use crate::check::names::suggest::nearest;
+use crate::check::calls::keyword::unknown_keyword;
 use crate::check::{Checker, Definition};
-use crate::diag::{Applicability, Code, Diagnostic};
 use crate::syntax::ast::ExprKind;
 
 /// The keywords of Warp 1.19.
@@ -32,14 +31,7 @@ impl Checker<'_> {
             let names = args.iter().filter_map(|arg| arg.name.as_ref()).filter(|_| is_kernel);
             for name in names.filter(|name| !OPTIONS.contains(&name.text.as_str())) {
                 let message = format!("`@wp.kernel` has no option `{}`", name.text);
-                let diagnostic = Diagnostic::new(Code::E0403, message).label(name.span, "given here");
-                self.report(match nearest(&name.text, OPTIONS.into_iter()) {
-                    Some(option) => {
-                        let advice = format!("write `{option}`");
-                        diagnostic.help(advice.clone()).fix(advice, name.span, option, Applicability::Maybe)
-                    }
-                    None => diagnostic,
-                });
+                self.report(unknown_keyword(message, name, OPTIONS.into_iter()));
             }
         }
     }

@@ -215,6 +215,9 @@ codes! {
     W1304 "unused-allow" "a `# kc: allow` comment that allows nothing";
     W1305 "endless-loop" "a loop that never ends";
     W1306 "numpy-name" "a NumPy function that stands for a built-in";
+    W1307 "unused-value" "a statement that computes a value and drops it";
+    W1308 "missing-return" "a function that ends without the value it returns elsewhere";
+    W1309 "ignored-default" "a default of a struct's field, which nothing takes";
 
     // 14 data sets
     E1401 "dataset-directory" "a directory that is not free for a data set";

@@ -5,7 +5,7 @@ use crate::check::facts::Meaning;
 use crate::diag::{Applicability, Code, Diagnostic, Level};
 use crate::source::Span;
 use crate::syntax::ast::{ExprKind, StmtKind};
-use crate::syntax::visit::each_statement;
+use crate::syntax::visit::{each_statement, targets};
 use crate::types::{Scalar, Type};
 
 /// A change that a person can choose.
@@ -81,9 +81,7 @@ fn convert(file: &File, offset: u32) -> Option<Action> {
     let function = file.function_at(offset)?;
     let mut target = false;
     each_statement(&function.body, &mut |stmt| {
-        if let StmtKind::Assign { targets, .. } = &stmt.kind {
-            target |= targets.iter().any(|t| t.span.start <= expr.span.start && expr.span.end <= t.span.end);
-        }
+        target |= targets(stmt).iter().any(|t| t.span.contains(expr.span));
     });
     let param = function.params.iter().any(|p| p.span.start <= offset && offset <= p.span.end);
     if target

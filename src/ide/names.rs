@@ -340,7 +340,20 @@ impl<'a> Walker<'a> {
             ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| self.expr(item, role)),
             ExprKind::Starred(inner) => self.expr(inner, role),
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
+            ExprKind::Unsupported(_) => self.unread(expr.span),
             _ => expr.each_child(&mut |child| self.expr(child, Role::Read)),
+        }
+    }
+
+    /// The names of an expression that has no tree, such as an f-string.
+    fn unread(&mut self, span: Span) {
+        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        for range in crate::syntax::names(text) {
+            let place = Span { start: span.start + range.start as u32, end: span.start + range.end as u32, ..span };
+            let is_attribute = text[..range.start].ends_with('.');
+            if let Some(symbol) = self.name(&text[range], place).filter(|_| !is_attribute) {
+                self.add(place, symbol, Role::Read);
+            }
         }
     }
 

@@ -147,6 +147,11 @@ fn renaming() {
     assert_eq!(rename(listed, "TOTAL"), Ok(4));
     // The `i` of the comprehension is its own.
     assert_eq!(rename(&listed.replace("C<|>", "C").replace("    i = ", "    <|>i = "), "thread"), Ok(2));
+    // Names in f-strings are names, in kernels and around them.
+    let formatted = "C<|>OUNT = 4\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    \
+                     assert x[i] > 0.0, f\"{i}: {x[i]} of {COUNT}\"\n\n\nprint(f\"{COUNT:{COUNT}d} COUNT {{COUNT}}\")\n";
+    assert_eq!(rename(formatted, "TOTAL"), Ok(4));
+    assert_eq!(rename(&formatted.replace("C<|>", "C").replace("    i = ", "    <|>i = "), "thread"), Ok(4));
     let field = "@wp.kernel\ndef k(b: wp.array(dtype=Ball)):\n    b[0].ma<|>ss = 1.0\n";
     assert_eq!(rename(field, "weight"), Ok(2));
     assert!(rename(&format!("{field}\n\nball.mass = 3.0\n"), "weight").is_err());
@@ -167,6 +172,12 @@ fn actions_repair() {
         text
     };
     assert!(apply("y = <|>i * 2.5\nx[i] = y", "float(").contains("y = float(i) * 2.5"));
+    // What is assigned stays as it is.
+    for body in ["<|>s = 0\ns += 1", "s = 0\n<|>s += 1", "for <|>j in range(3):\n    x[j] = 1.0"] {
+        let (file, offset) = kernel(body);
+        let list = actions::actions(&file, offset..offset);
+        assert!(list.iter().all(|action| !action.title.starts_with("Convert")), "{body}: {list:?}");
+    }
     assert!(apply("x[0] <|>+= 1.0", "atomic_add").contains("wp.atomic_add(x, 0, 1.0)"));
     assert!(apply("x[i] = wp.<|>sine(1.0)", "sin").contains("x[i] = wp.sin(1.0)"));
     assert!(apply("<|>y = 3.0", "Allow W1301").contains("y = 3.0  # kc: allow(W1301)"));

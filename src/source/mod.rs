@@ -33,6 +33,11 @@ impl Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
+    /// Whether all of another span is in it.
+    pub fn contains(self, other: Span) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+
     pub fn len(self) -> u32 {
         self.end - self.start
     }
@@ -140,6 +145,16 @@ impl SourceMap {
 
     pub fn text(&self, span: Span) -> &str {
         self.file(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// The lines of a span, with their end; None if something else stands in them, a comment too.
+    pub fn whole_line(&self, span: Span) -> Option<Span> {
+        let text = &self.file(span.file).text;
+        let before = text.get(..span.start as usize)?;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let (rest, _) = text.get(span.end as usize..)?.split_once('\n')?;
+        let alone = before.get(start..)?.trim().is_empty() && rest.trim().is_empty();
+        alone.then(|| Span { start: start as u32, end: span.end + rest.len() as u32 + 1, ..span })
     }
 
     pub fn path(&self, id: FileId) -> &Path {

@@ -125,8 +125,13 @@ impl Fault {
                 new(Code::E0107, "tabs and spaces are mixed".into(), "the depth of this line depends on the tab width")
                     .help("indent with spaces only")
             }
-            FaultKind::MissingBody => new(Code::E0108, format!("{word} needs an indented body"), "nothing follows")
-                .help("write `pass` for an empty body"),
+            FaultKind::MissingBody => {
+                let (label, help) = match next_is_level(text, self.start as usize) {
+                    true => ("the line below is no deeper", "indent the lines of its body; an empty one is `pass`"),
+                    false => ("nothing follows", "write `pass` for an empty body"),
+                };
+                new(Code::E0108, format!("{word} needs an indented body"), label).help(help)
+            }
             FaultKind::ClauseAlone => {
                 let opener = match here {
                     "except" | "finally" => "`try`",
@@ -449,4 +454,16 @@ pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
 fn needs_operand(kind: Tok) -> bool {
     use Tok::*;
     !kind.ends_value() && !matches!(kind, Comma | Colon | Semicolon | Pass | Break | Continue | Return | Yield)
+}
+
+/// Whether the first line of code below a header stands as deep as the header, and is no clause of it.
+fn next_is_level(text: &str, header: usize) -> bool {
+    let start = text[..header].rfind('\n').map_or(0, |at| at + 1);
+    let code = |line: &str| line.split('#').next().unwrap_or_default().trim_end().to_string();
+    let mut lines = text[start..].lines().map(code).skip_while(|line| !line.ends_with(':')).skip(1);
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let clauses = ["else", "elif", "except", "finally", "def ", "class ", "@"];
+    lines.find(|line| !line.is_empty()).is_some_and(|next| {
+        depth(&next) == header - start && !clauses.iter().any(|word| next.trim_start().starts_with(word))
+    })
 }

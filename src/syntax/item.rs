@@ -12,6 +12,7 @@ use super::line::LineReader;
 use super::literal;
 use super::region::Nested;
 use super::token::{Tok, Token};
+use crate::diag::explain::distance;
 use crate::source::Span;
 
 /// A `def` with one of these as the last part of a decorator's path is read whole. The second line is the words of
@@ -282,8 +283,12 @@ impl<'t> Island<'_, 't> {
             Some(Line::Def(name, params, ..)) => (name, params),
             _ => (self.name(header)?, Vec::new()),
         };
-        // Those of other compilers of kernels say what was meant.
-        let foreign = |index: &usize| self.decorator(*index).is_some_and(|name| FOREIGN_DECORATORS.contains(&name));
+        // Those of other compilers of kernels say what was meant, and so do slips in Warp's.
+        let slip = |name: &str| {
+            FUNCTION_DECORATORS.iter().any(|ours| distance(name, ours) <= name.len() / 3 && name.len() > 2)
+        };
+        let foreign =
+            |index: &usize| self.decorator(*index).is_some_and(|name| FOREIGN_DECORATORS.contains(&name) || slip(name));
         let foreign: Vec<usize> = (self.first..header).filter(foreign).collect();
         let read = foreign.into_iter().filter_map(|index| match self.lines.quiet(index).line {
             Some(Line::Decorator(expr)) => Some(Decorator { expr }),

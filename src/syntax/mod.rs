@@ -16,6 +16,7 @@ mod block;
 mod builder;
 mod changes;
 mod fault;
+mod formatted;
 mod item;
 mod layout;
 mod line;
@@ -96,11 +97,24 @@ pub fn comments(text: &str) -> Vec<Comment> {
     found
 }
 
-/// The names of a text, without keywords and the contents of strings and comments.
+/// The names of a text, without keywords and the contents of comments and of strings, but with those in the fields of f-strings.
 pub fn names(text: &str) -> Vec<Range<usize>> {
-    let tokens = token::lex(text).tokens;
-    let names = tokens.iter().filter(|token| token.kind == token::Tok::Name);
-    names.map(|token| token.start as usize..token.end as usize).collect()
+    let mut found = Vec::new();
+    for token in token::lex(text).tokens {
+        let range = token.start as usize..token.end as usize;
+        match token.kind {
+            token::Tok::Name => found.push(range),
+            token::Tok::Str => {
+                for field in formatted::fields(text.get(range.clone()).unwrap_or_default()) {
+                    let (start, end) = (range.start + field.start, range.start + field.end);
+                    let inner = text.get(start..end).map(names).unwrap_or_default();
+                    found.extend(inner.into_iter().map(|name| name.start + start..name.end + start));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 #[cfg(test)]

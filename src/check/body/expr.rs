@@ -237,8 +237,11 @@ impl Body<'_, '_> {
             diagnostic = self.label_origin(diagnostic, &right, otherwise.span);
             diagnostic = match (left.ty, right.ty) {
                 (Type::Scalar(a), Type::Scalar(b)) => {
-                    let (to, at) = if left_moves(a, b) { (b, then.span) } else { (a, otherwise.span) };
-                    self.suggest_cast(diagnostic, at, to, "one side", Applicability::Maybe)
+                    let (at, cast) = match left_moves(a, b) {
+                        true => (then.span, (left.ty, b)),
+                        false => (otherwise.span, (right.ty, a)),
+                    };
+                    self.suggest_cast(diagnostic, at, cast, "one side", Applicability::Maybe)
                 }
                 _ => diagnostic.help(convert_help(right.ty)),
             };

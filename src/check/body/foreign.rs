@@ -154,11 +154,13 @@ impl Body<'_, '_> {
         self.matrix_text(list).or_else(|| self.row_text(list))
     }
 
-    /// What a list stands for that says a shape or an offset: a tuple.
-    pub fn tuple_for_list(&self, arg: &ast::Arg) -> Option<String> {
-        let name = arg.name.as_ref()?;
+    /// What a list stands for that says a shape or an offset, by its name or in a call that takes no other lists: a tuple.
+    pub fn tuple_for_list(&self, callee: &ast::Expr, arg: &ast::Arg) -> Option<String> {
         let ExprKind::List(items) = &arg.value.kind else { return None };
-        let extents = matches!(name.text.as_str(), "shape" | "offset" | "strides");
+        let extents = match &arg.name {
+            Some(name) => matches!(name.text.as_str(), "shape" | "offset" | "strides"),
+            None => words(callee)?.last().is_some_and(|word| *word == "zeros" || word.starts_with("tile_")),
+        };
         let plain = items.iter().all(|item| !matches!(item.kind, ExprKind::List(_) | ExprKind::Starred(_)));
         if !extents || !plain || items.is_empty() {
             return None;

@@ -214,7 +214,7 @@ impl Body<'_, '_> {
                     diagnostic =
                         diagnostic.help(format!("loop over whole steps, and compute from them: `float(j) * {text}`"));
                 } else if value.ty.as_scalar().is_some_and(Scalar::is_float) {
-                    diagnostic = self.suggest_cast(diagnostic, at, Scalar::I32, "it", Applicability::Maybe);
+                    diagnostic = self.suggest_cast(diagnostic, at, (value.ty, Scalar::I32), "it", Applicability::Maybe);
                 }
                 return Err(self.report(diagnostic));
             }

@@ -8,6 +8,7 @@ mod limits;
 pub(in crate::check) mod local_array;
 mod loop_habits;
 mod loops;
+mod membership;
 mod operator;
 pub(in crate::check) mod place;
 mod promise;
@@ -223,12 +224,8 @@ impl<'c, 'a> Body<'c, 'a> {
                     Binding::Broken
                 }
             };
-            if body.scope.insert(param.name.clone(), binding).is_some() {
-                body.report(
-                    Diagnostic::new(Code::E0402, format!("two parameters are named `{}`", param.name))
-                        .label(param.span, "the second one"),
-                );
-            }
+            // Two of one name are no Python, which is said already.
+            body.failed |= body.scope.insert(param.name.clone(), binding).is_some();
         }
         body.parameters = body.locals.len();
         for (position, &ty) in returned.iter().enumerate().filter(|(_, ty)| matches!(ty, Type::Local(_))) {
@@ -344,7 +341,7 @@ impl<'c, 'a> Body<'c, 'a> {
             if let (Type::Scalar(to), Type::Scalar(from)) = (self.locals[id].ty, ty) {
                 diagnostic = match to.is_int() && from.is_float() {
                     true => self.suggest_float_from_start(diagnostic, id),
-                    false => self.suggest_cast(diagnostic, value, to, "it", Applicability::Maybe),
+                    false => self.suggest_cast(diagnostic, value, (ty, to), "it", Applicability::Maybe),
                 };
             } else {
                 diagnostic = diagnostic.help("use another name for the new value");
@@ -420,6 +417,9 @@ impl<'c, 'a> Body<'c, 'a> {
                 near,
                 Applicability::Maybe,
             );
+        } else if let Some(own) = self.c.warp_alias().filter(|_| name == "warp") {
+            let help = format!("this file calls it `{own}`");
+            diagnostic = diagnostic.help(help).fix(format!("use `{own}`"), span, own, Applicability::Machine);
         } else {
             diagnostic = diagnostic.help(match name {
                 "math" | "numpy" | "warp" | "kc" => format!("import it first: `import {name}`"),

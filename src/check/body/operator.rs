@@ -175,10 +175,11 @@ impl Body<'_, '_> {
         } else if let (Type::Scalar(a), Type::Scalar(b)) = (l.ty, r.ty)
             && a != b
         {
-            let (target, at) = if left_moves(a, b) { (b, at_left) } else { (a, at_right) };
-            diagnostic = self.suggest_cast(diagnostic, at, target, "one side", Applicability::Maybe);
+            let (at, cast) = if left_moves(a, b) { (at_left, (l.ty, b)) } else { (at_right, (r.ty, a)) };
+            diagnostic = self.suggest_cast(diagnostic, at, cast, "one side", Applicability::Maybe);
         } else if let Some((to, at)) = number_beside_floats((l.ty, at_left), (r.ty, at_right)) {
-            diagnostic = self.suggest_cast(diagnostic, at, to, "the number", Applicability::Maybe);
+            let number = if at == at_left { l.ty } else { r.ty };
+            diagnostic = self.suggest_cast(diagnostic, at, (number, to), "the number", Applicability::Maybe);
         } else if matches!(symbol, "<" | "<=" | ">" | ">=") && [l.ty, r.ty].iter().any(|ty| matches!(ty, Type::Vec(..)))
         {
             let order = "vectors have no order: compare a component, `v[0]`, or the length, `wp.length(v)`";
@@ -230,7 +231,7 @@ impl Body<'_, '_> {
         let own = variable.filter(|id| id.index() >= self.parameters && to.is_int() && from.is_float());
         diagnostic = match own {
             Some(id) => self.suggest_float_from_start(diagnostic, id),
-            None => self.suggest_cast(diagnostic, at_value, to, "the value", Applicability::Maybe),
+            None => self.suggest_cast(diagnostic, at_value, (from.into(), to), "the value", Applicability::Maybe),
         };
         // Its other uses would say the same once more.
         own.into_iter().for_each(|id| self.break_bindings(id));
@@ -334,7 +335,10 @@ impl Body<'_, '_> {
             let what = format!("`{}`", self.c.sources.text(span));
             let diagnostic = Diagnostic::new(Code::E0308, format!("a kernel cannot have {what}"))
                 .label(span, "not part of the kernel language");
-            return Err(self.replaced(diagnostic, span, &written));
+            return Err(match written {
+                Ok(text) => self.replaced(diagnostic, span, &text),
+                Err(help) => self.report(diagnostic.help(help)),
+            });
         }
         let mut operands = vec![self.expr(first)];
         for (_, expr) in rest {
@@ -375,24 +379,6 @@ impl Body<'_, '_> {
                 Operand::Value(self.wrap(lets, all))
             }
         })
-    }
-
-    /// How `x is None` and `i in [a, b]` are written.
-    fn other_comparison(&self, first: &ast::Expr, op: CompareOp, other: &ast::Expr) -> Option<String> {
-        let text = |e: &ast::Expr| self.c.sources.text(e.span);
-        match (op, &other.kind) {
-            (CompareOp::Is | CompareOp::Eq, ast::ExprKind::None) => Some(format!("not {}", text(first))),
-            (CompareOp::IsNot | CompareOp::Ne, ast::ExprKind::None) => Some(text(first).to_string()),
-            (CompareOp::In | CompareOp::NotIn, ast::ExprKind::List(items) | ast::ExprKind::Tuple(items))
-                if !items.is_empty() =>
-            {
-                let (compare, join) = if op == CompareOp::In { ("==", " or ") } else { ("!=", " and ") };
-                let each = items.iter().map(|item| format!("{} {compare} {}", text(first), text(item)));
-                let whole = each.collect::<Vec<_>>().join(join);
-                Some(if items.len() == 1 { whole } else { format!("({whole})") })
-            }
-            _ => None,
-        }
     }
 
     fn compare(

@@ -575,8 +575,8 @@ impl Body<'_, '_> {
             .iter()
             .map(|arg| Some(&arg.value).filter(|bound| !matches!(bound.kind, ast::ExprKind::None)))
             .collect();
-        if args.iter().any(|arg| arg.name.is_some()) {
-            return self.error(Code::E0403, expr.span, "`slice` has no keywords", "given here");
+        if let Some(keyword) = args.iter().find_map(|arg| arg.name.as_ref()) {
+            return self.error(Code::E0403, keyword.span, "`slice` has no keywords", "given here");
         }
         let bounds = match given[..] {
             [stop] => [None, stop, None],
@@ -599,7 +599,8 @@ impl Body<'_, '_> {
         let shown = self.show(value.ty);
         let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
             .label(expr.span, format!("this is `{shown}`"));
-        Err(self.report(self.suggest_cast(diagnostic, expr.span, Scalar::I32, "it", Applicability::Maybe)))
+        let cast = (value.ty, Scalar::I32);
+        Err(self.report(self.suggest_cast(diagnostic, expr.span, cast, "it", Applicability::Maybe)))
     }
 
     /// The component of an element of a tile, by the indices that are left.

@@ -59,7 +59,7 @@ impl Body<'_, '_> {
                 let diagnostic = match (value, wanted, *found) {
                     (Some(skip), Type::Scalar(to), Type::Scalar(_)) => {
                         let value = Span { start: at.start + skip as u32, ..at };
-                        self.suggest_cast(diagnostic, value, to, "it", Applicability::Maybe)
+                        self.suggest_cast(diagnostic, value, (*found, to), "it", Applicability::Maybe)
                     }
                     _ => diagnostic.help("return the type that is promised, or leave the annotation away"),
                 };

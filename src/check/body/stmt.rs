@@ -126,13 +126,13 @@ impl Body<'_, '_> {
                 let before = self.pending.len();
                 let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
                 self.nothing_pending(before, condition.span)?;
-                let body = self.loop_body(body);
-                self.no_loop_else(otherwise)?;
-                push(StmtKind::While { condition: checked?, body });
+                let checked_body = self.loop_body(body);
+                self.no_loop_else(body, otherwise)?;
+                push(StmtKind::While { condition: checked?, body: checked_body });
             }
             ast::StmtKind::For { target, iter, body, otherwise } => {
                 self.for_loop(target, iter, body, span, out)?;
-                self.no_loop_else(otherwise)?;
+                self.no_loop_else(body, otherwise)?;
             }
             ast::StmtKind::Break | ast::StmtKind::Continue => {
                 let is_break = matches!(statement.kind, ast::StmtKind::Break);
@@ -238,15 +238,21 @@ impl Body<'_, '_> {
         Err(self.report(diagnostic))
     }
 
-    fn no_loop_else(&mut self, otherwise: &[ast::Stmt]) -> Res<()> {
-        match otherwise.first() {
-            None => Ok(()),
-            Some(first) => self.unsupported(
-                first.span,
-                "`else` after a loop",
-                Some("set a flag before `break` and test it after the loop"),
-            ),
-        }
+    fn no_loop_else(&mut self, body: &[ast::Stmt], otherwise: &[ast::Stmt]) -> Res<()> {
+        let Some(first) = otherwise.first() else { return Ok(()) };
+        let between = Span {
+            start: body.last().map_or(first.span.start, |last| last.span.end),
+            end: first.span.start,
+            ..first.span
+        };
+        let mut lines = self.c.sources.text(between).split_inclusive('\n').scan(between.start, |at, line| {
+            let start = *at + (line.len() - line.trim_start().len()) as u32;
+            *at += line.len() as u32;
+            Some((start, line.trim_start()))
+        });
+        let word = lines.find(|(_, line)| line.starts_with("else"));
+        let at = word.map_or(first.span, |(start, _)| Span { start, end: start + 4, ..first.span });
+        self.unsupported(at, "`else` after a loop", Some("set a flag before `break` and test it after the loop"))
     }
 
     fn assign(&mut self, target: &ast::Expr, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
@@ -526,7 +532,7 @@ impl Body<'_, '_> {
             // In Python these give one of their operands.
             diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
         } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
-            diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
+            diagnostic = self.suggest_cast(diagnostic, value.span, (value.ty, to), "it", Applicability::Machine);
         } else if let Type::Array(array) = value.ty {
             let text = self.c.sources.text(value.span);
             if let Some(element) = element_of(text, array.ndim) {

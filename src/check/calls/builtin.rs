@@ -137,16 +137,13 @@ impl Body<'_, '_> {
     }
 
     fn argument<'g>(&self, given: &'g [Given], name: &str, position: usize) -> Option<&'g Given> {
-        given
-            .iter()
-            .find(|g| g.name.as_deref() == Some(name))
-            .or_else(|| given.get(position).filter(|g| g.name.is_none()))
+        given.iter().find(|g| g.keyword() == Some(name)).or_else(|| given.get(position).filter(|g| g.name.is_none()))
     }
 
     fn zeros(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let Some(shape) = self.argument(given, "shape", 0) else {
             let text = self.c.sources.text(span);
-            let other = given.iter().filter_map(|one| one.name.as_deref()).find(|name| *name != "dtype");
+            let other = given.iter().filter_map(|one| one.keyword()).find(|name| *name != "dtype");
             let named = other.and_then(|name| text.split_once(&format!("{name}=")));
             let Some((before, after)) = named else {
                 return self.arguments("zeros", "`shape` and `dtype`", given, span);
@@ -311,7 +308,8 @@ impl Body<'_, '_> {
         let shown = self.show(value.ty);
         let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
             .label(given.span, format!("this is `{shown}`"));
-        Err(self.report(self.suggest_cast(diagnostic, given.span, Scalar::I32, "it", Applicability::Maybe)))
+        let cast = (value.ty, Scalar::I32);
+        Err(self.report(self.suggest_cast(diagnostic, given.span, cast, "it", Applicability::Maybe)))
     }
 
     /// The element that `atomic_*(array, i, ..., values)` works on, and the `values` arguments after the indices.
@@ -385,7 +383,8 @@ impl Body<'_, '_> {
                 .label(given.span, format!("this is `{found}`"));
                 diagnostic = self.suggest_element(diagnostic, value.ty, given.span, element);
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
-                    diagnostic = self.suggest_cast(diagnostic, given.span, to, "it", Applicability::Machine);
+                    let cast = (value.ty, to);
+                    diagnostic = self.suggest_cast(diagnostic, given.span, cast, "it", Applicability::Machine);
                 }
                 return Err(self.report(diagnostic));
             }
@@ -454,6 +453,9 @@ impl Body<'_, '_> {
     pub fn print(&mut self, name: &str, args: &[ast::Arg], span: Span) -> Res<StmtKind> {
         if args.len() > MAX_PRINTED {
             return self.prints_too_much(name, span);
+        }
+        if let Some(reported) = self.print_keyword(name, args) {
+            return Err(reported);
         }
         let mut operands = Vec::new();
         for arg in args {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::keyword::unknown_keyword;
 use super::native::is_barrier;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
@@ -13,7 +14,6 @@ use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
-use crate::diag::explain::distance;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
@@ -25,9 +25,16 @@ use crate::types::{F32, LocalArrayType, Scalar, Type};
 /// An argument as given at the call.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
-    pub name: Option<String>,
+    pub name: Option<ast::Name>,
     pub operand: Operand,
     pub span: Span,
+}
+
+impl Given {
+    /// The parameter that it names.
+    pub fn keyword(&self) -> Option<&str> {
+        self.name.as_ref().map(|name| name.text.as_str())
+    }
 }
 
 /// An overload that fits: for each parameter the argument that fills it (None: its default).
@@ -76,6 +83,9 @@ impl Checker<'_> {
 
 impl Body<'_, '_> {
     pub fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Res<Operand> {
+        if let Some(reported) = self.repeated_keyword(args) {
+            return Err(reported);
+        }
         if let Some(result) = self.call_host_function(callee, args, span) {
             return result;
         }
@@ -121,7 +131,7 @@ impl Body<'_, '_> {
                 continue;
             }
             self.note_adjoint_write(&arg.value);
-            if let Some(tuple) = self.tuple_for_list(arg) {
+            if let Some(tuple) = self.tuple_for_list(callee, arg) {
                 let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
                     .label(arg.value.span, "not part of the kernel language");
                 self.replaced(diagnostic, arg.value.span, &tuple);
@@ -130,11 +140,7 @@ impl Body<'_, '_> {
             }
             match self.passed(&arg.value) {
                 Ok(operand) => {
-                    given.push(Given {
-                        name: arg.name.as_ref().map(|n| n.text.clone()),
-                        operand,
-                        span: arg.value.span,
-                    });
+                    given.push(Given { name: arg.name.clone(), operand, span: arg.value.span });
                 }
                 Err(Reported) => failed = true,
             }
@@ -268,8 +274,8 @@ impl Body<'_, '_> {
     fn fit(&self, definition: &Arc<Definition>, signature: &Arc<Signature>, given: &[Given]) -> Option<Fit> {
         let mut slots: Vec<Option<usize>> = vec![None; signature.params.len()];
         for (k, arg) in given.iter().enumerate() {
-            let slot = match &arg.name {
-                Some(name) => signature.params.iter().position(|p| p.name == *name)?,
+            let slot = match arg.keyword() {
+                Some(name) => signature.params.iter().position(|p| p.name == name)?,
                 None => k,
             };
             let place = slots.get_mut(slot)?;
@@ -584,8 +590,8 @@ impl Body<'_, '_> {
             && a != b
             && given.len() == 2
         {
-            let (to, at) = if left_moves(*a, *b) { (*b, *at_a) } else { (*a, *at_b) };
-            diagnostic = self.suggest_cast(diagnostic, at, to, "one of them", Applicability::Maybe);
+            let (at, from, to) = if left_moves(*a, *b) { (*at_a, *a, *b) } else { (*at_b, *b, *a) };
+            diagnostic = self.suggest_cast(diagnostic, at, (from.into(), to), "one of them", Applicability::Maybe);
         }
         let source = |arg: &Given| self.c.sources.text(arg.span).to_string();
         match (text.as_str(), given) {
@@ -653,21 +659,20 @@ impl Body<'_, '_> {
         let place = definition.ast.name.span;
         for arg in given {
             if let Some(keyword) = &arg.name
-                && !signature.params.iter().any(|p| p.name == *keyword)
+                && !signature.params.iter().any(|p| p.name == keyword.text)
             {
-                let diagnostic = Diagnostic::new(Code::E0403, format!("`{name}` has no parameter `{keyword}`"))
-                    .label(arg.span, "given here");
+                let message = format!("`{name}` has no parameter `{}`", keyword.text);
+                let known = signature.params.iter().map(|param| param.name.as_str());
+                let diagnostic = unknown_keyword(message, keyword, known);
                 let diagnostic = match self.show_signature(definition) {
                     Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
                     _ => diagnostic.label(place, "defined here"),
                 };
-                let near = signature.params.iter().map(|p| (distance(&p.name, keyword), &p.name)).min();
-                let diagnostic = match near.filter(|(steps, _)| *steps <= keyword.chars().count() / 3) {
-                    Some((_, param)) => diagnostic.help(format!("did you mean `{param}`?")),
-                    None => diagnostic,
-                };
                 return Err(self.report(diagnostic));
             }
+        }
+        if let Some(reported) = self.twice_filled(signature, given, name) {
+            return Err(reported);
         }
         let required = signature.params.iter().filter(|p| p.default.is_none()).count();
         if given.len() < required || given.len() > signature.params.len() {
@@ -689,8 +694,8 @@ impl Body<'_, '_> {
         }
         let mut bindings = Bindings::default();
         for (k, arg) in given.iter().enumerate() {
-            let param = match &arg.name {
-                Some(keyword) => signature.params.iter().find(|p| p.name == *keyword),
+            let param = match arg.keyword() {
+                Some(keyword) => signature.params.iter().find(|p| p.name == keyword),
                 None => signature.params.get(k),
             };
             let Some(param) = param else { continue };
@@ -723,11 +728,12 @@ impl Body<'_, '_> {
                 let help = "of two components it is a number: `a[0] * b[1] - a[1] * b[0]`";
                 return Err(self.report(diagnostic.help(help)));
             }
-            if let Some(repaired) = self.condition_first(name, given, span) {
+            let in_order = self.condition_first(name, given, span).or_else(|| self.exchanged(signature, given, span));
+            if let Some(repaired) = in_order {
                 return Err(self.replaced(diagnostic, span, &repaired));
             }
             if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
-                diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", Applicability::Machine);
+                diagnostic = self.suggest_cast(diagnostic, arg.span, (ty, to), "it", Applicability::Machine);
             } else if let Type::Scalar(s) = ty
                 && s.is_int()
                 && param.pattern.matches(F32, &mut bindings.clone())
@@ -737,7 +743,7 @@ impl Body<'_, '_> {
                 } else {
                     Applicability::Maybe
                 };
-                diagnostic = self.suggest_cast(diagnostic, arg.span, Scalar::F32, "it", sure);
+                diagnostic = self.suggest_cast(diagnostic, arg.span, (ty, Scalar::F32), "it", sure);
             }
             return Err(self.report(diagnostic));
         }

@@ -1,6 +1,7 @@
 //! Calls of types: conversions and constructors.
 
 use super::call::Given;
+use super::keyword::unknown_keyword;
 use crate::check::body::{Body, Mode};
 use crate::check::tree::{Expr, ExprKind, Step};
 use crate::check::types::value::cast_to;
@@ -33,7 +34,7 @@ impl Body<'_, '_> {
             TypeWord::Type(ty) if ty.is_composite() => {
                 let positional: Vec<Given> = given
                     .iter()
-                    .filter(|g| !matches!(g.name.as_deref(), Some("dtype" | "shape" | "length")))
+                    .filter(|g| !matches!(g.keyword(), Some("dtype" | "shape" | "length")))
                     .cloned()
                     .collect();
                 let positional = if self.is_host() { spread(positional) } else { positional };
@@ -52,7 +53,7 @@ impl Body<'_, '_> {
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),
             TypeWord::Array(_) => {
-                let of_host = given.iter().all(|arg| arg.name.as_deref() != Some("ptr"));
+                let of_host = given.iter().all(|arg| arg.keyword() != Some("ptr"));
                 if of_host {
                     return Err(self.array_of_host(span));
                 }
@@ -147,8 +148,8 @@ impl Body<'_, '_> {
         let (name, fields) = (self.c.structs[id].name.clone(), self.c.structs[id].fields.clone());
         let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
         for (k, arg) in given.iter().enumerate() {
-            let slot = match &arg.name {
-                Some(keyword) => fields.iter().position(|f| f.name == *keyword),
+            let slot = match arg.keyword() {
+                Some(keyword) => fields.iter().position(|f| f.name == keyword),
                 None => Some(k),
             };
             let Some(field) = slot.and_then(|s| fields.get(s)) else {
@@ -170,7 +171,7 @@ impl Body<'_, '_> {
                 if let (Type::Scalar(to), Type::Scalar(_)) = (field.ty, value.ty) {
                     let literal = matches!(arg.operand, Operand::Const(_));
                     let sure = if literal { Applicability::Machine } else { Applicability::Maybe };
-                    diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", sure);
+                    diagnostic = self.suggest_cast(diagnostic, arg.span, (value.ty, to), "it", sure);
                 }
                 return Err(self.report(diagnostic));
             }
@@ -194,7 +195,7 @@ impl Body<'_, '_> {
         {
             return Ok(Operand::Type(TypeWord::Type(self.c.bounded(ty, span)?)));
         }
-        let named = |name: &str| given.iter().find(|g| g.name.as_deref() == Some(name));
+        let named = |name: &str| given.iter().find(|g| g.keyword() == Some(name));
         let positional: Vec<Given> = given.iter().filter(|g| g.name.is_none()).cloned().collect();
         let scalar = match named("dtype").map(|g| &g.operand) {
             Some(Operand::Type(TypeWord::Type(Type::Scalar(s)))) => Some(*s),
@@ -259,7 +260,7 @@ impl Body<'_, '_> {
         };
         let [dtype, size] = match (given, sized) {
             ([dtype], false) => [dtype, dtype],
-            ([a, b], true) if a.name.as_deref() == Some("dtype") || b.name.as_deref() == Some(size) => [a, b],
+            ([a, b], true) if a.keyword() == Some("dtype") || b.keyword() == Some(size) => [a, b],
             ([a, b], true) => [b, a],
             _ => return Ok(None),
         };
@@ -374,7 +375,7 @@ impl Body<'_, '_> {
                 return Err(self.report(self.suggest_cast(
                     diagnostic,
                     part.span,
-                    scalar,
+                    (part.ty, scalar),
                     "it",
                     Applicability::Machine,
                 )));
@@ -413,15 +414,19 @@ impl Body<'_, '_> {
         };
         let mut ordered: Vec<Option<Given>> = vec![None; names.len()];
         for (k, arg) in given.iter().enumerate() {
-            let slot = match &arg.name {
-                Some(keyword) => names.iter().position(|n| n == keyword),
+            let slot = match arg.keyword() {
+                Some(keyword) => names.iter().position(|n| *n == keyword),
                 None => Some(k),
             };
             match slot.and_then(|s| ordered.get_mut(s)) {
                 Some(place) => *place = Some(Given { name: None, ..arg.clone() }),
                 None => {
                     let shown = self.show(ty);
-                    return self.error(Code::E0403, arg.span, format!("`{shown}` has no such parameter"), "given here");
+                    let message = format!("`{shown}` has no such parameter");
+                    return Err(match &arg.name {
+                        Some(keyword) => self.report(unknown_keyword(message, keyword, names.iter().copied())),
+                        None => self.report(Diagnostic::new(Code::E0403, message).label(arg.span, "given here")),
+                    });
                 }
             }
         }

@@ -6,4 +6,5 @@ mod construct;
 mod grad_call;
 pub(super) mod gradient;
 pub mod instances;
+pub(super) mod keyword;
 mod native;

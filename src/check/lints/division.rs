@@ -5,9 +5,13 @@
 
 use super::Subject;
 use crate::check::tree::*;
+use crate::check::types::fraction::converted;
+use crate::check::types::value::Number;
 use crate::check::visit;
 use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ids::Id;
 use crate::ir::{BinaryOp, UnaryOp};
+use crate::types::Scalar;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     visit::each_expression(&subject.function.body, &mut |expr| {
@@ -17,13 +21,25 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
         // What the checker put together itself has no such text.
         let written = subject.text(expr.span);
         match op {
-            BinaryOp::Div if written.contains('/') && !written.contains("//") => found.push(
-                Diagnostic::new(Code::W1201, "`/` on integers drops the fraction in a kernel")
+            BinaryOp::Div if written.contains('/') && !written.contains("//") => {
+                let whole = format!("{l} // {r}");
+                let fraction = format!("{} / {}", converted(l, Scalar::F32), converted(r, Scalar::F32));
+                let diagnostic = Diagnostic::new(Code::W1201, "`/` on integers drops the fraction in a kernel")
                     .label(expr.span, format!("this is `{}`", scalar.name()))
-                    .note("Python gives a float here; C and kernels give an integer")
-                    .help(format!("write `{l} // {r}`, or `{} / {}` for the fraction", as_float(l), as_float(r)))
-                    .fix("divide as integers", expr.span, format!("{l} // {r}"), Applicability::Maybe),
-            ),
+                    .note("Python gives a float here; C and kernels give an integer");
+                let same = [left, right].iter().all(|side| never_negative(subject.function, side, &mut Vec::new()));
+                found.push(match same {
+                    true => diagnostic.help(format!("write `{whole}`, or `{fraction}` for the fraction")).fix(
+                        "divide as integers",
+                        expr.span,
+                        whole,
+                        Applicability::Maybe,
+                    ),
+                    false => diagnostic.help(format!(
+                        "write `{fraction}` for the fraction, or `{whole}` to round down, below zero too"
+                    )),
+                });
+            }
             BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => found.push(
                 Diagnostic::new(Code::W1201, "`%` of a negative number is negative in a kernel")
                     .label(left.span, "this may be below zero")
@@ -35,11 +51,53 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// The text of an integer as a float.
-fn as_float(text: &str) -> String {
-    let bare = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
-    let bare = bare.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text);
-    if bare.parse::<u64>().is_ok() { format!("{bare}.0") } else { format!("float({bare})") }
+/// Whether an integer is surely zero or more, so that `/` and `//` agree: thread indices, extents, and what adds up of such.
+/// `seen` are the variables that are looked at: what they are assigned decides, wherever they are used.
+fn never_negative(function: &Function, expr: &Expr, seen: &mut Vec<LocalId>) -> bool {
+    let mut of = |expr: &Expr| never_negative(function, expr, seen);
+    match &expr.kind {
+        _ if expr.ty.as_scalar().is_some_and(Scalar::is_unsigned_int) => true,
+        ExprKind::ThreadIndex(_) | ExprKind::Extent(..) | ExprKind::BlockDim => true,
+        ExprKind::Binary(
+            BinaryOp::Add | BinaryOp::Mul | BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Min,
+            left,
+            right,
+        ) => of(left) && of(right),
+        ExprKind::Binary(BinaryOp::Rem, left, _) => of(left),
+        ExprKind::Local(id) if seen.contains(id) => true,
+        ExprKind::Local(id) if id.index() >= function.param_count as usize => {
+            seen.push(*id);
+            assigned_values(function, *id)
+                .is_some_and(|values| values.iter().all(|v| never_negative(function, v, seen)))
+        }
+        _ => matches!(expr.as_number(), Some(Number::Int(n)) if n >= 0),
+    }
+}
+
+/// What a variable is assigned, with the start and the step of its loops. None: what a function gives is among it.
+fn assigned_values(function: &Function, id: LocalId) -> Option<Vec<&Expr>> {
+    let (mut values, mut known) = (Vec::new(), true);
+    let changes = |call: &Call| visit::by_ref_locals(call).any(|changed| changed == id);
+    visit::each_statement(&function.body, &mut |stmt| {
+        match &stmt.kind {
+            StmtKind::Assign(Place { root: Root::Local(to), .. }, value) if *to == id => values.push(value),
+            StmtKind::AssignMany(pairs) => {
+                values.extend(pairs.iter().filter(|(to, _)| *to == id).map(|(_, value)| value));
+            }
+            StmtKind::For { variable, start, step, .. } if *variable == id => values.extend([start, step]),
+            StmtKind::AssignCall { targets, .. } => known &= !targets.contains(&Some(id)),
+            _ => {}
+        }
+        visit::expressions(stmt, &mut |expr| {
+            visit::walk(expr, &mut |part| {
+                known &= !matches!(&part.kind, ExprKind::Call(call) if changes(call));
+            });
+        });
+        if let StmtKind::Call(call) | StmtKind::ReturnCall(call) | StmtKind::AssignCall { call, .. } = &stmt.kind {
+            known &= !changes(call);
+        }
+    });
+    known.then_some(values)
 }
 
 /// A difference or a negation of something that is no constant.

@@ -4,11 +4,13 @@
 //! what it can show, and stays silent where it would have to guess; functions with errors are not looked at.
 
 mod allow;
+mod atomics;
 mod coalescing;
 mod division;
 mod endless;
 pub mod literal;
 mod maybe_unset;
+mod missing_return;
 mod out_of_bounds;
 mod overflow;
 mod precision;
@@ -17,6 +19,7 @@ mod shadow;
 mod threads;
 mod unreachable;
 mod unused;
+mod unused_value;
 
 use crate::check::tree::{FnId, Function};
 use crate::diag::{Diagnostic, Diagnostics, Level};
@@ -83,6 +86,7 @@ pub(super) fn run(
         race::check(&subject, &mut found);
         coalescing::check(&subject, &mut found);
         maybe_unset::check(&subject, &mut found);
+        missing_return::check(&subject, &mut found);
         out_of_bounds::check(&subject, &mut found);
         division::check(&subject, &mut found);
         overflow::check(&subject, &mut found);
@@ -97,6 +101,7 @@ pub(super) fn run(
         }
         let written = Written { function, modules, sources };
         unused::check(&written, &mut found);
+        unused_value::check(&written, &mut found);
         unreachable::check(&written, &mut found);
         endless::check(&written, &mut found);
         shadow::check(&written, &mut found);

@@ -1,14 +1,17 @@
 //! W0701: threads write one element without an atomic, and what they write differs or builds on what was there.
 //!
 //! Certain is: the index leaves out a coordinate of the launch, nothing around the store picks one thread of it, and the
-//! value depends on that coordinate or on the element itself. A store of the same value by all threads is left alone.
+//! value depends on that coordinate or on the element itself. A store of the same value by all threads is left alone. So is
+//! one under a condition that tells threads apart, but for `if x > o[0]: o[0] = x`.
 
 use super::Subject;
+use super::atomics::{call, instead, is_cell, mentions, reads_into};
 use super::threads::{Control, Threads};
 use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
+use crate::check::visit;
 use crate::diag::{Applicability, Code, Diagnostic};
-use crate::ir::BinaryOp;
+use crate::ir::CompareOp;
 use crate::types::Type;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
@@ -17,10 +20,14 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
 }
 
 fn block(subject: &Subject, threads: &Threads, body: &[Stmt], control: &mut Control, found: &mut Vec<Diagnostic>) {
-    for stmt in body {
+    for (n, stmt) in body.iter().enumerate() {
         match &stmt.kind {
-            StmtKind::Assign(place, value) => store(subject, threads, stmt, place, value, control.mask(), found),
+            StmtKind::Assign(..) => {
+                let before = n.checked_sub(1).and_then(|n| body.get(n));
+                store(subject, threads, (before, stmt), control.mask(), found);
+            }
             StmtKind::If { condition, then, otherwise } => {
+                extreme(subject, threads, stmt, control.mask(), found);
                 let outer = control.nested;
                 control.nested |= threads.mask(condition);
                 block(subject, threads, then, control, found);
@@ -45,27 +52,37 @@ fn block(subject: &Subject, threads: &Threads, body: &[Stmt], control: &mut Cont
     }
 }
 
-fn store(
+/// The coordinates of the launch by which threads come to one element, and those that choose the element. None: there is no
+/// array of the launch there, or no such coordinate.
+fn meeting(
     subject: &Subject,
     threads: &Threads,
-    stmt: &Stmt,
     place: &Place,
-    value: &Expr,
     control: Coordinates,
-    found: &mut Vec<Diagnostic>,
-) {
-    let Root::Element { array, index } = &place.root else { return };
+) -> Option<(Coordinates, Coordinates)> {
+    let Root::Element { array, index } = &place.root else { return None };
     if !matches!(array.ty, Type::Array(_)) {
-        return;
+        return None;
     }
     let cell = index.iter().fold(threads.mask(array), |mask, part| mask | threads.mask(part));
     let shared = threads.launch.without(cell | control);
     // The last of several coordinates may be that of the threads of a block, which do a tile operation together.
     let last = subject.function.kernel_rank.filter(|&rank| subject.function.by_block && rank > 1);
-    if shared.is_empty() || last.is_some_and(|rank| shared == Coordinates::one(rank - 1)) {
-        return;
-    }
-    let builds_on = reads(subject, value, place);
+    let alone = shared.is_empty() || last.is_some_and(|rank| shared == Coordinates::one(rank - 1));
+    (!alone).then_some((shared, cell))
+}
+
+fn store(
+    subject: &Subject,
+    threads: &Threads,
+    (before, stmt): (Option<&Stmt>, &Stmt),
+    control: Coordinates,
+    found: &mut Vec<Diagnostic>,
+) {
+    let StmtKind::Assign(place, value) = &stmt.kind else { return };
+    let Some((shared, cell)) = meeting(subject, threads, place, control) else { return };
+    let read_before = before.and_then(|before| reads_into(subject, before, place));
+    let builds_on = reads(subject, value, place) || read_before.is_some_and(|local| mentions(value, local));
     if !builds_on && (threads.mask(value) & shared).is_empty() {
         return;
     }
@@ -80,50 +97,47 @@ fn store(
     if !cell.is_empty() {
         diagnostic = diagnostic.note("the index does not depend on every coordinate of `wp.tid()`");
     }
-    if let Some(text) = atomic(subject, place, array, index, value) {
-        diagnostic = diagnostic.help(format!("write `{text}`")).fix(
-            "make the update atomic",
-            stmt.span,
-            text,
-            Applicability::Machine,
-        );
-    } else {
-        diagnostic = diagnostic.help("give each thread an element of its own, or let one thread write");
+    found.push(instead(subject, diagnostic, before, stmt));
+}
+
+/// `if x > o[0]: o[0] = x`: between the comparison and the store, another thread may store more.
+fn extreme(subject: &Subject, threads: &Threads, stmt: &Stmt, control: Coordinates, found: &mut Vec<Diagnostic>) {
+    let StmtKind::If { condition, then, otherwise } = &stmt.kind else { return };
+    let ExprKind::Compare(op, left, right) = &condition.kind else { return };
+    for inner in then {
+        let StmtKind::Assign(place, value) = &inner.kind else { continue };
+        let (name, other) = match (is_cell(subject, left, place), is_cell(subject, right, place), op) {
+            (true, false, CompareOp::Lt | CompareOp::Le) => ("atomic_max", right),
+            (true, false, CompareOp::Gt | CompareOp::Ge) => ("atomic_min", right),
+            (false, true, CompareOp::Gt | CompareOp::Ge) => ("atomic_max", left),
+            (false, true, CompareOp::Lt | CompareOp::Le) => ("atomic_min", left),
+            _ => continue,
+        };
+        let same = subject.text(other.span) == subject.text(value.span);
+        let Some((shared, _)) = meeting(subject, threads, place, control) else { continue };
+        if !same || (threads.mask(value) & shared).is_empty() {
+            continue;
+        }
+        let diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{}`", subject.text(place.span)))
+            .label(place.span, "many threads write this element")
+            .label(condition.span, "and compare with it before: another thread may have stored since");
+        let whole = then.len() == 1 && otherwise.is_empty();
+        found.push(match call(subject, name, place, value) {
+            Some(text) if whole => diagnostic.help(format!("write `{text}`")).fix(
+                "compare and store at once",
+                stmt.span,
+                text,
+                Applicability::Maybe,
+            ),
+            Some(text) => diagnostic.help(format!("compare and store at once: `{text}` gives the value before")),
+            None => diagnostic.help("give each thread an element of its own, or let one thread write"),
+        });
     }
-    found.push(diagnostic);
 }
 
 /// Whether the value contains a load of the place itself, by the same text.
 fn reads(subject: &Subject, value: &Expr, place: &Place) -> bool {
-    let wanted = subject.text(place.span);
     let mut found = false;
-    crate::check::visit::walk(value, &mut |part| {
-        found |= matches!(part.kind, ExprKind::Load { .. }) && subject.text(part.span) == wanted;
-    });
+    visit::walk(value, &mut |part| found |= is_cell(subject, part, place));
     found
-}
-
-/// `wp.atomic_add(x, 0, v)` for `x[0] = x[0] + v`, and the like for `-`, `min`, `max` as far as there is an atomic for the
-/// element type.
-fn atomic(subject: &Subject, place: &Place, array: &Expr, index: &[Expr], value: &Expr) -> Option<String> {
-    if !place.path.is_empty() || !place.ty.scalar_part().is_some_and(|s| s.is_float() || s.size() >= 4) {
-        return None;
-    }
-    let wanted = subject.text(place.span);
-    let is_cell = |expr: &Expr| matches!(expr.kind, ExprKind::Load { .. }) && subject.text(expr.span) == wanted;
-    let (name, by) = match &value.kind {
-        ExprKind::Binary(BinaryOp::Add, l, r) if is_cell(l) => ("atomic_add", r),
-        ExprKind::Binary(BinaryOp::Add, l, r) if is_cell(r) => ("atomic_add", l),
-        ExprKind::Binary(BinaryOp::Sub, l, r) if is_cell(l) => ("atomic_sub", r),
-        _ => return None,
-    };
-    if by.ty != place.ty || reads(subject, by, place) {
-        return None;
-    }
-    let indices: Vec<&str> = index.iter().map(|part| subject.text(part.span)).collect();
-    let (array, by) = (subject.text(array.span), subject.text(by.span));
-    if array.is_empty() || by.is_empty() || indices.iter().any(|text| text.is_empty()) {
-        return None;
-    }
-    Some(format!("wp.{name}({array}, {}, {by})", indices.join(", ")))
 }

@@ -3,6 +3,7 @@
 mod bindings;
 mod cascade;
 mod constants;
+mod decorators;
 pub(super) mod foreign;
 pub(super) mod habits;
 pub(super) mod member;

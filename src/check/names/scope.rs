@@ -337,65 +337,11 @@ impl Checker<'_> {
             Some(Role::Gradient) => self.collect_gradient(function),
             Some(Role::Struct) => {}
             None => {
-                if self.in_main() {
-                    self.note_decorators(function);
-                }
-                self.bind(&name, Global::Host(function.name.span));
+                let misspelt = self.in_main() && self.note_decorators(function);
+                let global = if misspelt { Global::Broken } else { Global::Host(function.name.span) };
+                self.bind(&name, global);
             }
         }
-    }
-
-    /// Decorators that mean kernels elsewhere, or would here if `wp` were imported.
-    fn note_decorators(&mut self, function: &ast::Function) {
-        for decorator in &function.decorators {
-            let path = match &decorator.expr.kind {
-                ExprKind::Call { callee, .. } => callee,
-                _ => &decorator.expr,
-            };
-            let text = self.sources.text(path.span).to_string();
-            let Some(root) = text.split('.').next() else { continue };
-            let known = self.lookup(root).map(|(_, global)| global.clone());
-            let base = match &known {
-                Some(Global::Module(path)) => path.clone(),
-                Some(Global::Member { module, name }) => format!("{module}.{name}"),
-                Some(_) => continue,
-                None if matches!(text.as_str(), "wp.kernel" | "wp.func" | "warp.kernel" | "warp.func") => {
-                    if !self.missing_warp {
-                        self.missing_warp = true;
-                        let import = if root == "wp" { "import warp as wp" } else { "import warp" };
-                        let start = Span { start: 0, end: 0, ..path.span };
-                        self.report(
-                            Diagnostic::new(Code::E0201, format!("`{root}` is not defined"))
-                                .label(path.span, "Warp is not imported")
-                                .help(format!("begin the file with `{import}`"))
-                                .fix("import it", start, format!("{import}\n"), Applicability::Maybe),
-                        );
-                    }
-                    continue;
-                }
-                None => continue,
-            };
-            let full = format!("{base}{}", &text[root.len()..]);
-            if super::foreign::is_jit(&full) && self.foreign_kernel.is_none() {
-                self.foreign_kernel = Some((function.name.text.clone(), decorator.expr.span, full));
-            }
-        }
-    }
-
-    /// Says of a file without kernels which of its functions is a kernel of another library.
-    pub fn expect_own_kernels(&mut self) {
-        let Some((name, span, path)) = self.foreign_kernel.take() else { return };
-        if self.definitions.iter().any(|definition| definition.kernel) || self.diagnostics.has_errors() {
-            return;
-        }
-        let library = super::foreign::library_of(&path).unwrap_or("another library");
-        let message = format!("this file has no kernels: `{name}` is one of {library}");
-        self.diagnostics.push(
-            Diagnostic::new(Code::W0907, message)
-                .label(span, format!("a decorator of {library}"))
-                .help("decorate it with `@wp.kernel`, and give each parameter its type")
-                .fix("write `@wp.kernel`", span, "wp.kernel", Applicability::Maybe),
-        );
     }
 
     fn collect_class(&mut self, class: &ast::Class) {
@@ -518,6 +464,13 @@ impl Checker<'_> {
                 );
                 failed = true;
                 continue;
+            }
+            if let Some(value) = member.value.as_ref().filter(|value| self.in_main() && !is_zero(value)) {
+                let (owner, field) = (&class.name.text, &member.name.text);
+                let message = format!("the default of `{field}` is ignored: a new `{owner}` is all zeros");
+                self.report(Diagnostic::new(Code::W1309, message).label(value.span, "Warp ignores it, too").help(
+                    format!("set it where a `{owner}` is made: `s.{field} = {}`", self.sources.text(value.span)),
+                ));
             }
             let ty = self.concrete_type(annotation, false);
             match ty.and_then(|ty| self.refuse_tile(ty, annotation.span, "a field").map(|()| ty)) {
@@ -666,6 +619,15 @@ impl Checker<'_> {
         modules.map(|(name, _)| name.clone()).collect()
     }
 
+    /// The file's name for the module `warp`.
+    pub fn warp_alias(&self) -> Option<String> {
+        let named = |(name, global): (&String, &Global)| match global {
+            Global::Module(path) if path == "warp" => Some(name.clone()),
+            _ => None,
+        };
+        self.scopes[MODULE].names.iter().filter_map(named).min()
+    }
+
     /// How the checked file names what is Warp's.
     pub fn spelling(&self) -> Spelling {
         let main = &self.scopes[MODULE];
@@ -707,6 +669,12 @@ impl Checker<'_> {
     pub fn knows_builtin(&self, name: &str) -> bool {
         !name.starts_with('_') && Library::has(name)
     }
+}
+
+/// Whether a literal is what a struct's field begins with anyway.
+fn is_zero(value: &ast::Expr) -> bool {
+    matches!(value.kind, ExprKind::Int(Some(0)) | ExprKind::Bool(false))
+        || matches!(value.kind, ExprKind::Float(x) if x == 0.0)
 }
 
 /// Whether the annotation of a field is the struct's own name, in quotes too.

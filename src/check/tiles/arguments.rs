@@ -3,7 +3,7 @@
 use super::elements::{Elements, number, tile_type, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
-use crate::check::names::suggest::nearest;
+use crate::check::calls::keyword::unknown_keyword;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
 use crate::diag::{Code, Diagnostic};
@@ -37,20 +37,16 @@ impl Body<'_, '_> {
         let mut slots: Vec<(&'static str, Option<&'g Given>)> = params.iter().map(|&param| (param, None)).collect();
         for (k, arg) in given.iter().enumerate() {
             let slot = match &arg.name {
-                Some(keyword) => match slots.iter_mut().find(|(param, _)| param == keyword) {
+                Some(keyword) => match slots.iter_mut().find(|(param, _)| *param == keyword.text) {
                     Some(slot) => slot,
                     None => {
-                        let message = format!("`{name}` has no parameter `{keyword}`");
-                        let diagnostic = Diagnostic::new(Code::E0403, message).label(arg.span, "given here");
-                        let near = nearest(keyword, params.iter().copied());
-                        let help = match near {
-                            Some(near) => format!("did you mean `{near}`?"),
-                            None => {
-                                let names: Vec<String> = params.iter().map(|param| format!("`{param}`")).collect();
-                                format!("it takes {}", names.join(", "))
-                            }
-                        };
-                        return Err(self.report(diagnostic.help(help)));
+                        let message = format!("`{name}` has no parameter `{}`", keyword.text);
+                        let mut diagnostic = unknown_keyword(message, keyword, params.iter().copied());
+                        if diagnostic.help.is_none() {
+                            let names: Vec<String> = params.iter().map(|param| format!("`{param}`")).collect();
+                            diagnostic = diagnostic.help(format!("it takes {}", names.join(", ")));
+                        }
+                        return Err(self.report(diagnostic));
                     }
                 },
                 None => match slots.get_mut(k) {

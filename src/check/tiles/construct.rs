@@ -48,7 +48,7 @@ impl Body<'_, '_> {
 
     /// `wp.zeros(..., storage="shared")`
     pub(super) fn shared_array(&mut self, given: &[Given], span: Span) -> Res<Operand> {
-        let storage = given.iter().find(|arg| arg.name.as_deref() == Some("storage"));
+        let storage = given.iter().find(|arg| arg.keyword() == Some("storage"));
         if let Some(storage) = storage
             && !matches!(&storage.operand, Operand::Str(word) if word == "shared")
         {
@@ -111,16 +111,13 @@ impl Body<'_, '_> {
         let (bounds, named): (Vec<&Given>, Vec<&Given>) = given.iter().partition(|arg| arg.name.is_none());
         let mut dtype = None;
         for arg in named {
-            match arg.name.as_deref() {
+            match arg.keyword() {
                 Some("dtype") => dtype = Some(arg),
                 Some("storage") => {}
                 _ => {
-                    return self.error(
-                        Code::E0403,
-                        arg.span,
-                        "`tile_arange` takes numbers, `dtype` and `storage`",
-                        "given here",
-                    );
+                    let at = arg.name.as_ref().map_or(arg.span, |name| name.span);
+                    let message = "`tile_arange` takes numbers, `dtype` and `storage`";
+                    return self.error(Code::E0403, at, message, "given here");
                 }
             }
         }

@@ -255,7 +255,7 @@ impl Body<'_, '_> {
 
     /// `tile_map(f, a, ...)`
     pub(super) fn tile_map(&mut self, given: &[Given], span: Span) -> Res<Operand> {
-        if let Some(named) = given.iter().find(|arg| arg.name.is_some()) {
+        if let Some(named) = given.iter().find_map(|arg| arg.name.as_ref()) {
             return self.error(Code::E0403, named.span, "`tile_map` has no keywords", "given here");
         }
         let args = given.iter().skip(1);

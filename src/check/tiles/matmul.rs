@@ -23,7 +23,7 @@ impl Body<'_, '_> {
     /// `tile_matmul(a, b, out, alpha, beta)`: `out = alpha * a @ b + beta * out`; `tile_matmul(a, b, alpha)`: the product.
     pub(super) fn tile_matmul(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let third_is_tile = given.get(2).is_some_and(|g| g.name.is_none() && self.is_tile(&g.operand));
-        let in_place = third_is_tile || given.iter().any(|g| g.name.as_deref() == Some("out"));
+        let in_place = third_is_tile || given.iter().any(|g| g.keyword() == Some("out"));
         let params: &[&str] = match in_place {
             true => &["a", "b", "out", "alpha", "beta", "precision"],
             false => &["a", "b", "alpha", "precision"],

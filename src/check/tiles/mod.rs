@@ -77,7 +77,7 @@ use warp::Shuffle;
 
 /// Whether an argument says where something is kept.
 fn is_storage(given: &Given) -> bool {
-    given.name.as_deref() == Some("storage")
+    given.keyword() == Some("storage")
 }
 
 impl Body<'_, '_> {

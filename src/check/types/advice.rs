@@ -1,6 +1,9 @@
 //! Where do the types in a mismatch come from, and what should be written instead?
 
+use super::fraction::{KeepsInteger, converted, fraction, tight};
+use super::pattern::Bindings;
 use super::value::{Operand, Reported, cast_name};
+use crate::check::Signature;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::names::habits;
@@ -49,12 +52,37 @@ impl Body<'_, '_> {
         Some(format!("{called}({})", args.join(", ")))
     }
 
-    /// The help and the fix that make the scalar at `at` one of type `to`; `what` names it: "it".
+    /// The call with two arguments exchanged, as text, if no other order of two fits.
+    pub fn exchanged(&self, signature: &Signature, given: &[Given], span: Span) -> Option<String> {
+        let ty = |arg: &Given| match &arg.operand {
+            Operand::Value(expr) if arg.name.is_none() => Some(expr.ty),
+            Operand::Const(c) if arg.name.is_none() => Some(c.scalar().into()),
+            _ => None,
+        };
+        let types = given.iter().map(ty).collect::<Option<Vec<Type>>>()?;
+        let fits = |order: &[usize]| {
+            let mut bindings = Bindings::default();
+            order.iter().zip(&signature.params).all(|(&k, param)| param.pattern.matches(types[k], &mut bindings))
+        };
+        let pairs = (0..types.len()).flat_map(|k| (0..k).map(move |j| (j, k)));
+        let orders = pairs.filter(|&(j, k)| types[j] != types[k]).map(|(j, k)| {
+            let mut order: Vec<usize> = (0..types.len()).collect();
+            order.swap(j, k);
+            order
+        });
+        let mut fitting = orders.filter(|order| fits(order));
+        let (order, None) = (fitting.next()?, fitting.next()) else { return None };
+        let (called, _) = self.c.sources.text(span).split_once('(')?;
+        let args: Vec<&str> = order.iter().map(|&k| self.c.sources.text(given[k].span)).collect();
+        Some(format!("{called}({})", args.join(", ")))
+    }
+
+    /// The help and the fix that convert the scalar at `at`; `what` names it: "it".
     pub fn suggest_cast(
         &self,
         diagnostic: Diagnostic,
         at: Span,
-        to: Scalar,
+        (from, to): (Type, Scalar),
         what: &str,
         sure: Applicability,
     ) -> Diagnostic {
@@ -63,8 +91,18 @@ impl Body<'_, '_> {
             let repaired = format!("wp.tile_astype({text}, {})", cast_name(to));
             return diagnostic.help(format!("convert the tile: `{repaired}`")).fix("convert it", at, repaired, sure);
         }
-        let literal = text.parse::<i64>().is_ok() && to == Scalar::F32;
-        let repaired = if literal { format!("{text}.0") } else { format!("{}({text})", cast_name(to)) };
+        if from.is_int()
+            && to.is_float()
+            && let Some(fraction) = self.source.as_ref().and_then(|source| fraction(source, at, to, self.c.sources))
+        {
+            return match fraction {
+                Ok(text) => diagnostic
+                    .help(format!("`/` drops the fraction of integers: divide floats, `{text}`"))
+                    .fix("divide floats", at, text, Applicability::Maybe),
+                Err(KeepsInteger) => diagnostic.help("`/` drops the fraction of integers: convert what it divides"),
+            };
+        }
+        let repaired = converted(text, to);
         diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
     }
 
@@ -107,8 +145,13 @@ impl Body<'_, '_> {
                 let index = ["i", "j", "k", "l"][..usize::from(array.ndim).clamp(1, 4)].join(", ");
                 format!("a kernel computes with elements: write `{x}[{index}]` with the index of the thread")
             }
-            (BinaryOp::BitXor, Type::Scalar(s), _) if s.is_float() => {
-                "a power is `a ** 2.0`; `^` is exclusive or, for integers".into()
+            (BinaryOp::BitXor, Type::Scalar(s), Type::Scalar(_)) if s.is_float() => {
+                let exponent = match r.is_int() {
+                    true => converted(self.c.sources.text(at_right), s),
+                    false => self.c.sources.text(at_right).to_string(),
+                };
+                let power = format!("{} ** {}", tight(self.c.sources.text(at_left)), tight(&exponent));
+                format!("a power is `{power}`; `^` is exclusive or, for integers")
             }
             (BinaryOp::Pow, l, _) if int(l) => "integers have no power: multiply, or write `float(x) ** 2.0`".into(),
             (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(rows, columns, _), Type::Vec(n, _)) => {

@@ -1,10 +1,11 @@
 //! Type expressions: `wp.array(dtype=wp.vec3)`, `wp.array2d[float]`, `Any`, `Vec[N, Float]`.
 
 use super::pattern::{Length, Part, Pattern};
-use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord};
+use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord, type_of_name};
 use crate::check::Checker;
+use crate::check::names::scope::Global;
 use crate::check::tiles::tile_type;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
@@ -83,9 +84,12 @@ impl Checker<'_> {
     fn type_word(&mut self, expr: &Expr, library: bool) -> Res<TypeWord> {
         if let ExprKind::Name(name) = &expr.kind
             && library
-            && let Some(ty) = super::value::type_of_name(name)
+            && let Some(ty) = type_of_name(name)
         {
             return Ok(TypeWord::Type(ty));
+        }
+        if !library {
+            self.refuse_prefix(expr)?;
         }
         match self.constant(expr, library)? {
             Operand::Type(word) => Ok(word),
@@ -138,21 +142,21 @@ impl Checker<'_> {
         }
         match (self.type_word(base, library)?, indices) {
             (TypeWord::Array(n), [element]) => {
-                let element = self.annotation(element, library)?;
+                let element = self.element(element, library)?;
                 self.array_pattern(element, n.max(1), span)
             }
             (TypeWord::Array(0), [element, ndim]) => {
                 let ndim = self.rank(ndim)?;
-                let element = self.annotation(element, library)?;
+                let element = self.element(element, library)?;
                 self.array_pattern(element, ndim, span)
             }
             (TypeWord::IndexedArray(n), [element]) => {
-                let element = self.annotation(element, library)?;
+                let element = self.element(element, library)?;
                 self.indexed_pattern(element, n.max(1), span)
             }
             (TypeWord::IndexedArray(0), [element, ndim]) => {
                 let ndim = self.rank(ndim)?;
-                let element = self.annotation(element, library)?;
+                let element = self.element(element, library)?;
                 self.indexed_pattern(element, ndim, span)
             }
             (TypeWord::Ref, [inner]) => Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
@@ -187,12 +191,12 @@ impl Checker<'_> {
                     let Some(element) = find("dtype", 0) else {
                         return self.not_a_type(span, "its `dtype` is missing");
                     };
-                    let element = self.annotation(element, library)?;
+                    let element = self.element(element, library)?;
                     return self.indexed_pattern(element, ndim, span);
                 }
                 match find("dtype", 0) {
                     Some(element) => {
-                        let element = self.annotation(element, library)?;
+                        let element = self.element(element, library)?;
                         self.array_pattern(element, ndim, span)
                     }
                     None => Ok(Pattern::Array(Box::new(Pattern::Any), Some(ndim))),
@@ -229,7 +233,7 @@ impl Checker<'_> {
 
     /// `wp.tile[float, 4, 8]`
     fn tile_pattern(&mut self, element: &Expr, extents: &[Expr], span: Span) -> Res<Pattern> {
-        let element = match self.annotation(element, false)? {
+        let element = match self.element(element, false)? {
             Pattern::Exact(ty) => ty.element(),
             // The shape alone is not asked for.
             _ => return Ok(Pattern::Any),
@@ -252,6 +256,43 @@ impl Checker<'_> {
             return self.not_a_type(span, "a tile has 1 to 4 dimensions, and not too many elements");
         }
         Ok(Pattern::Exact(Type::Local(tile_type(element, &shape))))
+    }
+
+    /// The type of elements or components: unlike a whole annotation, no text.
+    fn element(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
+        let ExprKind::Str(text) = &expr.kind else { return self.annotation(expr, library) };
+        let diagnostic = Diagnostic::new(Code::E0310, "a type of elements does not stand in quotes")
+            .label(expr.span, "this is a text, and no type");
+        let module = |name: &str| type_of_name(name).map(|_| format!("wp.{name}"));
+        let ty = match text.as_str() {
+            "float" | "int" | "bool" => Some(text.clone()),
+            name => module(name).or_else(|| self.quoted(text, expr.span).map(|_| text.clone())),
+        };
+        Err(self.report(match ty {
+            Some(ty) => {
+                let help = format!("write `{ty}`");
+                diagnostic.help(help.clone()).fix(help, expr.span, ty, Applicability::Maybe)
+            }
+            None => diagnostic,
+        }))
+    }
+
+    /// Refuses `wp.float` and `wp.int`, which Warp knows only in the bodies of kernels.
+    fn refuse_prefix(&mut self, expr: &Expr) -> Res<()> {
+        let ExprKind::Attribute { base, name } = &expr.kind else { return Ok(()) };
+        let ExprKind::Name(module) = &base.kind else { return Ok(()) };
+        let is_warp = matches!(self.lookup(module), Some((_, Global::Module(path))) if path == "warp");
+        if !is_warp || !matches!(name.text.as_str(), "float" | "int") {
+            return Ok(());
+        }
+        let (module, ty) = (module.clone(), name.text.clone());
+        let help = format!("write `{ty}`");
+        Err(self.report(
+            Diagnostic::new(Code::E0202, format!("`{module}` has no `{ty}`"))
+                .label(expr.span, "Python's own name has no prefix")
+                .help(help.clone())
+                .fix(help, expr.span, ty, Applicability::Machine),
+        ))
     }
 
     /// A composite whose parts are all known is one type.
@@ -326,7 +367,7 @@ impl Checker<'_> {
     }
 
     fn part(&mut self, expr: &Expr, library: bool) -> Res<Part> {
-        match self.annotation(expr, library)? {
+        match self.element(expr, library)? {
             Pattern::Exact(Type::Scalar(scalar)) => Ok(Part::Exact(scalar)),
             Pattern::Class(class) => Ok(Part::Class(class)),
             Pattern::Var(name) => Ok(Part::Var(name)),

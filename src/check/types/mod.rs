@@ -5,6 +5,7 @@ mod alias;
 mod annotation;
 mod double;
 mod foreign_type;
+pub(super) mod fraction;
 pub(super) mod pattern;
 mod quoted;
 pub mod value;

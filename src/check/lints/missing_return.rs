@@ -1,0 +1,61 @@
+//! W1308: a function that returns a value on some ways through it, and ends without one on another. A loop may end at once, but
+//! for one whose condition is always true.
+
+use super::Subject;
+use crate::check::tree::*;
+use crate::check::types::value::Number;
+use crate::check::visit;
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+
+pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
+    let function = subject.function;
+    let returned = &function.results;
+    if returned.is_empty()
+        || function.native.is_some()
+        || function.derivative != Derivative::Body
+        || ends(&function.body)
+    {
+        return;
+    }
+    let mut first = None;
+    visit::each_statement(&function.body, &mut |stmt| {
+        if matches!(stmt.kind, StmtKind::Return(_) | StmtKind::ReturnCall(_)) {
+            first.get_or_insert(stmt.span);
+        }
+    });
+    let Some(first) = first else { return };
+    let header = format!("def {}", function.source_name);
+    let Some(at) = subject.text(function.span).find(&header) else { return };
+    let start = function.span.start + at as u32;
+    let header = Span { start, end: start + header.len() as u32, ..function.span };
+    let types: Vec<String> = returned.iter().map(|&ty| format!("`{}`", subject.show(ty))).collect();
+    let message = format!("`{}` may end without the value that it returns elsewhere", function.source_name);
+    found.push(
+        Diagnostic::new(Code::W1308, message)
+            .label(header, "on another way through it the result is zero")
+            .label(first, format!("here {}", types.join(", ")))
+            .help("end it with `return` and the value for this case"),
+    );
+}
+
+/// Whether no way leads behind the last of these statements.
+fn ends(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Return(_) | StmtKind::ReturnCall(_) | StmtKind::Break | StmtKind::Continue => true,
+        StmtKind::If { then, otherwise, .. } => ends(then) && ends(otherwise),
+        StmtKind::While { condition, body } => {
+            matches!(condition.as_number(), Some(Number::Bool(true))) && !breaks(body)
+        }
+        _ => false,
+    })
+}
+
+/// Whether a `break` leaves the loop of this body.
+fn breaks(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => true,
+        StmtKind::If { then, otherwise, .. } => breaks(then) || breaks(otherwise),
+        _ => false,
+    })
+}
