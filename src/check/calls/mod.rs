@@ -7,4 +7,5 @@ mod grad_call;
 pub(super) mod gradient;
 pub mod instances;
 pub(super) mod keyword;
+mod mismatch;
 mod native;
