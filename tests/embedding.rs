@@ -7,8 +7,6 @@ use std::process::{Command, Output};
 fn cargo(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO"));
     command.args(args).arg("--offline").current_dir(env!("CARGO_MANIFEST_DIR")).env("RUSTDOCFLAGS", "-D warnings");
-    // Programs are built as anybody's, however the tests around are: the library once more, with fewer features, takes its time.
-    command.env_remove("CARGO_PROFILE_DEV_OPT_LEVEL");
     command.output().expect("cargo starts")
 }
 
