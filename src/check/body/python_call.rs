@@ -1,7 +1,7 @@
 //! What Python's own functions compute, where Python computes: comprehensions, `range`, `tuple` and the like, and the functions
 //! of `math` and `numpy`, which work in double precision.
 
-use crate::check::body::python_math::{in_double, in_math, in_numpy};
+use crate::check::body::python_math::{in_double, in_math, in_numpy, keeps_integers};
 use crate::check::body::{Binding, Body};
 use crate::check::names::member::{builtin_word, is_warp};
 use crate::check::names::scope::Global;
@@ -136,9 +136,10 @@ impl Body<'_, '_> {
             return None;
         }
         let numbers: Vec<f64> = constants.iter().map(|constant| constant.number.as_f64()).collect();
+        let wraps = module == Module::Numpy && keeps_integers(&name, &constants);
         match self.python_math(module, &name, &numbers, span) {
-            Some(result) => Some(result),
-            None => {
+            Some(result) if !wraps => Some(result),
+            _ => {
                 let text = self.c.sources.text(callee.span).to_string();
                 let diagnostic = Diagnostic::new(Code::E0502, format!("`{text}` is not computed while compiling"));
                 Some(Err(self.report(diagnostic.label(span, "Python alone knows the value"))))

@@ -13,6 +13,12 @@ pub fn in_math(name: &str, constants: &[Constant]) -> Option<Number> {
     }))
 }
 
+/// Whether a function of `numpy` gives integers for integers: where [`in_numpy`] has none, it wraps or stops.
+pub fn keeps_integers(name: &str, constants: &[Constant]) -> bool {
+    let keeps = matches!(name, "power" | "absolute" | "fmod");
+    keeps && constants.iter().all(|constant| constant.as_int().is_some())
+}
+
 /// Functions of `numpy` that keep integers, choose, or ask.
 pub fn in_numpy(name: &str, constants: &[Constant]) -> Option<Number> {
     if let Some(truth) = in_math(name, constants) {
@@ -59,7 +65,13 @@ pub fn in_numpy(name: &str, constants: &[Constant]) -> Option<Number> {
         // With the sign of the divisor.
         ("mod" | "remainder", [x, y]) => {
             let rest = x % y;
-            if rest != 0.0 && (rest < 0.0) != (*y < 0.0) { rest + y } else { rest }
+            if rest == 0.0 {
+                rest.copysign(*y)
+            } else if (rest < 0.0) != (*y < 0.0) {
+                rest + y
+            } else {
+                rest
+            }
         }
         ("clip", [x, low, high]) => less(greater(*x, *low), *high),
         _ => return None,
@@ -143,7 +155,25 @@ fn hypot(x: f64, y: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{asinh, hypot};
+    use super::{asinh, hypot, in_numpy, keeps_integers};
+    use crate::check::types::value::{Constant, Number};
+
+    #[test]
+    fn integers_that_numpy_wraps_are_not_computed() {
+        let int = |n: i128| Constant::untyped(Number::Int(n));
+        let float = |x: f64| Constant::untyped(Number::Float(x));
+        assert_eq!(in_numpy("power", &[int(3), int(4)]), Some(Number::Int(81)));
+        for (name, x, y) in [("power", 2, 70), ("power", 2, -1), ("fmod", 7, 0)] {
+            assert_eq!(in_numpy(name, &[int(x), int(y)]), None);
+            assert!(keeps_integers(name, &[int(x), int(y)]));
+        }
+        assert!(!keeps_integers("power", &[float(2.0), int(-1)]));
+        let zero = |y: f64| match in_numpy("mod", &[float(-4.0), float(y)]) {
+            Some(Number::Float(rest)) => rest.to_bits(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((zero(2.0), zero(-2.0)), (0f64.to_bits(), (-0f64).to_bits()));
+    }
 
     #[test]
     fn the_length_is_that_of_the_c_library() {
