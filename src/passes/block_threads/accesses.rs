@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::parted::Known;
+use super::footprint::{Dimension, Elements, Iterations, MOST_ITERATIONS};
+use super::guards::{Guard, Guards};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
@@ -183,17 +184,6 @@ impl Sum {
         }
     }
 
-    /// What is left without another sum.
-    pub(super) fn less(&self, other: &Sum) -> Sum {
-        let mut rest = self.clone();
-        rest.constant -= other.constant;
-        for (&term, times) in &other.terms {
-            *rest.terms.entry(term).or_default() -= times;
-        }
-        rest.terms.retain(|_, times| *times != 0);
-        rest
-    }
-
     /// The rest of a sum that has `variable` once, up or down, and otherwise nothing that is `inside`.
     fn beside(mut self, variable: ValueId, inside: &IdSet<ValueId>) -> Option<(i128, Sum)> {
         let times = self.terms.remove(&variable).filter(|times| times.abs() == 1)?;
@@ -210,7 +200,7 @@ pub(super) struct Region<'a> {
     pub counts: &'a IdMap<ValueId, u64>,
     pub touches: Vec<Touch>,
     /// What holds where a touch is.
-    pub guards: IdMap<InstId, Vec<ValueId>>,
+    pub guards: Guards,
     /// What is defined in it: other in every iteration.
     pub inside: IdSet<ValueId>,
 }
@@ -248,8 +238,7 @@ impl Region<'_> {
     /// Whether both are done only in the iteration in which the variable is one certain number.
     fn are_of_one_iteration(&self, a: &Touch, b: &Touch, variable: ValueId) -> bool {
         let certain = |touch: &Touch| {
-            let conditions = self.guards.get(&touch.at).into_iter().flatten();
-            conditions.filter_map(|&condition| self.equal(condition, variable)).next()
+            self.conditions(touch).filter_map(|condition| self.equal(condition, variable)).next()
         };
         certain(a).is_some_and(|number| certain(b) == Some(number))
     }
@@ -276,9 +265,8 @@ impl Region<'_> {
         };
         let Some(divisor) = by(i).filter(|&divisor| by(j) == Some(divisor)) else { return false };
         let rest = |touch: &Touch| {
-            let conditions = self.guards.get(&touch.at).into_iter().flatten();
-            conditions
-                .filter_map(|&condition| match op(condition) {
+            self.conditions(touch)
+                .filter_map(|condition| match op(condition) {
                     Some(&Op::Compare(CompareOp::Eq, rest, number)) => match op(rest) {
                         Some(&Op::Binary(BinaryOp::Rem, of, by)) if of == variable && int(by) == Some(divisor) => {
                             int(number)
@@ -314,20 +302,50 @@ impl Region<'_> {
                     || self.is_digit(i, j, variable)
                     || self.is_quotient([a, b], [i, j], variable)
                     || self.is_below(i, j)
-                    || self.is_below(j, i)
-                    || self.are_parted([a, b], i, j)
-                    || self.are_parted([b, a], j, i))
-        })
+                    || self.is_below(j, i))
+        }) || self.have_footprints_apart([a, b], [first, second], variable)
     }
 
-    /// See [`Known::are_parted`].
-    fn are_parted(&self, [a, b]: [&Touch; 2], i: ValueId, j: ValueId) -> bool {
-        let (Some(of_a), Some(of_b)) = (self.guards.get(&a.at), self.guards.get(&b.at)) else { return false };
-        let both: Vec<ValueId> = of_a.iter().copied().filter(|condition| of_b.contains(condition)).collect();
-        let starts_at = |v: ValueId| self.function.as_const(self.counted(v)?[0])?.as_int();
-        let fixed = |v: ValueId| !self.inside.contains(&v);
-        let natural = |v: ValueId| starts_at(v).is_some_and(|start| start >= 0);
-        Known { function: self.function, fixed: &fixed, natural: &natural, plain: &|v| v }.are_parted(&both, i, j)
+    /// Whether the indices, computed for every iteration, are apart.
+    fn have_footprints_apart(&self, [a, b]: [&Touch; 2], [first, second]: [&Values; 2], variable: ValueId) -> bool {
+        let Some(&count) = self.counts.get(&variable).filter(|&&count| count <= MOST_ITERATIONS) else { return false };
+        let number = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
+        let Some(start) = self.counted(variable).and_then(|[start, _]| number(start)) else { return false };
+        let Ok(start) = i64::try_from(start) else { return false };
+        let dimension = |n: usize| match self.function.ty(a.array) {
+            Type::Local(ty) => Dimension::Extent(ty.shape[n]),
+            _ => {
+                let from_start = |touch: &Touch, index: ValueId| self.ranges.counts_from_start(touch.at, index);
+                Dimension::FromStart(from_start(a, first[n]) && from_start(b, second[n]))
+            }
+        };
+        let dimensions: Vec<Dimension> = (0..first.len()).map(dimension).collect();
+        let natural = |v: ValueId| {
+            let counts = self.counted(v).and_then(|[start, _]| number(start)).is_some_and(|start| start >= 0);
+            counts || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+        };
+        let iterations = Iterations {
+            function: self.function,
+            variable: Some(variable),
+            first: start,
+            count: count as usize,
+            coordinate: None,
+            uniform: &|v| !self.inside.contains(&v),
+            natural: &natural,
+            plain: &|v| v,
+            loops: self.loops,
+        };
+        let elements = |touch: &Touch, indices| Elements { indices, guards: self.guards_of(touch) };
+        iterations.are_apart(&elements(a, first), &elements(b, second), &dimensions)
+    }
+
+    fn guards_of(&self, touch: &Touch) -> &[Guard] {
+        self.guards.get(&touch.at).map_or(&[], |guards| &guards[..])
+    }
+
+    /// The conditions that hold where a touch is.
+    fn conditions(&self, touch: &Touch) -> impl Iterator<Item = ValueId> {
+        self.guards_of(touch).iter().filter(|guard| guard.holds).map(|guard| guard.condition)
     }
 
     /// Whether an array is the same in all iterations: made outside, or a part of such a one that outside says which it is.
@@ -443,7 +461,7 @@ pub(super) fn counts(function: &Function) -> IdMap<ValueId, u64> {
 }
 
 /// By their bodies, start and end of the loops that count upward.
-pub(super) fn upward_loops(function: &Function) -> IdMap<BlockId, [ValueId; 2]> {
+pub(in crate::passes) fn upward_loops(function: &Function) -> IdMap<BlockId, [ValueId; 2]> {
     let mut loops = IdMap::default();
     function.walk(function.entry, &mut |_, inst| {
         if let Op::For { start, end, step, body, .. } = inst.op

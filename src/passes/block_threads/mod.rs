@@ -24,7 +24,8 @@
 //! | `ahead` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
-//! | `parted` | which elements are surely others, by the conditions under which they are accessed? |
+//! | `guards` | under which conditions is an access made? |
+//! | `footprint` | do two iterations touch the same element, by the indices of every iteration? |
 //! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `same` | which tiles hold what another one holds? |
@@ -42,10 +43,11 @@ mod barriers;
 mod chunks;
 mod deal;
 pub(super) mod fill;
+pub(super) mod footprint;
+pub(super) mod guards;
 mod join;
 mod needed;
 mod own;
-pub(super) mod parted;
 pub(super) mod plan;
 pub(super) mod products;
 mod registers;

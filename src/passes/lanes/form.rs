@@ -73,13 +73,18 @@ fn tile_of(function: &Function, array: ValueId) -> bool {
 /// Whether a tile operation is given what is computed of a value. What the value only decides about does not count: neither the
 /// numbers of iterations, nor what branches choose.
 fn reaches_tiles(function: &Function, effects: &EffectTable, value: ValueId) -> bool {
+    together(function, effects, function.entry, &comes_of(function, &[function.entry], value), false)
+}
+
+/// The values of these blocks that are computed from a value, itself too. What branches it decides about does not count.
+pub(super) fn comes_of(function: &Function, blocks: &[BlockId], value: ValueId) -> IdSet<ValueId> {
     let mut found = IdSet::default();
     found.insert(value);
     loop {
         let before = found.len();
-        spread(function, function.entry, &mut found);
+        blocks.iter().for_each(|&block| spread(function, block, &mut found));
         if found.len() == before {
-            return together(function, effects, function.entry, &found, false);
+            return found;
         }
     }
 }

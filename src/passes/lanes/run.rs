@@ -4,22 +4,26 @@
 //! sets before comes into the next loop. An update, `t[i] += x`, reads and sets the same element: threads do it one after the
 //! other. Of the caller's arrays, threads see what others set where all of them have done something together since.
 
+use super::updates::Updates;
 use crate::analysis::effects::EffectTable;
 use crate::ir::properties::Io;
-use crate::ir::{Function, InstId, Op, ValueId};
+use crate::ir::{Function, InstId, Op};
 use crate::passes::block_threads::accesses::{Kind, Memory, Touch, touches};
-use crate::passes::block_threads::parted::{Known, guards_in};
+use crate::passes::block_threads::footprint::{Dimension, Elements, Iterations};
+use crate::passes::block_threads::guards::{Guard, Guards, guards_in};
+use crate::types::Type;
 
 /// What an instruction touches, with all that is in it.
 pub(super) struct Reach {
     touches: Vec<Touch>,
+    guards: Guards,
     /// It prints, or calls what has effects that are not known one by one.
     pub effects: bool,
 }
 
 impl Reach {
     pub(super) fn of(function: &Function, effects: &EffectTable, id: InstId) -> Reach {
-        let mut reach = Reach { touches: Vec::new(), effects: false };
+        let mut reach = Reach { touches: Vec::new(), guards: guards_in(function, id), effects: false };
         reach.add(function, effects, id);
         for &block in function.insts[id].op.blocks().iter() {
             function.walk(block, &mut |id, _| reach.add(function, effects, id));
@@ -41,40 +45,54 @@ impl Reach {
     /// With what another instruction touches.
     pub(super) fn and(mut self, other: Reach) -> Reach {
         self.touches.extend(other.touches);
+        self.guards.extend(other.guards);
         self.effects |= other.effects;
         self
     }
 
-    /// Whether it reads a tile that it also sets: what is read is what all threads have set by then. Of elements that are `apart` it
-    /// does not matter.
-    pub(super) fn rereads(&self, apart: &dyn Fn(&Touch, &Touch) -> bool) -> bool {
-        let is_tile = |touch: &&Touch| matches!(touch.memory, Memory::Block(_));
-        self.touches.iter().filter(is_tile).filter(|touch| touch.kind != Kind::Read).any(|write| {
-            let mut others = self.touches.iter().filter(|other| other.memory == write.memory);
-            others.any(|other| other.kind == Kind::Read && !apart(write, other))
+    /// Whether it reads a tile that it also sets: what is read is what all threads have set by then.
+    pub(super) fn rereads(&self) -> bool {
+        self.reread(&|_, _| true).is_some()
+    }
+
+    /// What it sets and reads of one tile, if that `matters`.
+    pub(super) fn reread(&self, matters: &dyn Fn(&Touch, &Touch) -> bool) -> Option<(&Touch, &Touch)> {
+        let of_tiles = self.touches.iter().filter(|touch| matches!(touch.memory, Memory::Block(_)));
+        let sets = of_tiles.filter(|touch| touch.kind != Kind::Read);
+        sets.flat_map(|set| self.touches.iter().map(move |other| (set, other))).find(|(set, other)| {
+            other.kind == Kind::Read && other.memory == set.memory && matters(set, other)
         })
     }
 
-    /// The same of an instruction that some threads come to: they may read elements that they set themselves, as updates do, and those that
-    /// no thread sets there.
-    pub(super) fn rereads_of_others(&self, id: InstId, known: &Known<'_>) -> bool {
-        let function = known.function;
-        let guards = guards_in(function, id);
-        self.rereads(&|write, read| {
-            same_element(function, write, read) || {
-                let (Some(conditions), Some(set), Some(seen)) = (guards.get(&write.at), &write.indices, &read.indices)
-                else {
-                    return false;
-                };
-                // Both stand under them.
-                let both: Vec<ValueId> = conditions
-                    .iter()
-                    .copied()
-                    .filter(|c| guards.get(&read.at).is_some_and(|of| of.contains(c)))
-                    .collect();
-                write.array == read.array && set.iter().zip(seen).any(|(&i, &j)| known.are_parted(&both, i, j))
-            }
-        })
+    pub(super) fn guards(&self, touch: &Touch) -> &[Guard] {
+        self.guards.get(&touch.at).map_or(&[], |guards| &guards[..])
+    }
+}
+
+/// Decides about elements that different threads touch.
+pub(super) struct Threads<'a> {
+    /// With what differs between the threads.
+    pub iterations: Iterations<'a>,
+    pub updates: &'a Updates,
+}
+
+impl Threads<'_> {
+    /// Whether no thread touches at `a` what another one touches at `b`.
+    pub(super) fn are_apart(&self, a: (&Touch, &[Guard]), b: (&Touch, &[Guard])) -> bool {
+        let ((first, of_first), (second, of_second)) = (a, b);
+        let (Some(i), Some(j)) = (&first.indices, &second.indices) else { return false };
+        let Type::Local(ty) = self.iterations.function.ty(first.array) else { return false };
+        let dimensions: Vec<Dimension> = ty.extents().iter().map(|&extent| Dimension::Extent(extent)).collect();
+        first.array == second.array
+            && self.iterations.are_apart(
+                &Elements { indices: i, guards: of_first },
+                &Elements { indices: j, guards: of_second },
+                &dimensions,
+            )
+    }
+
+    fn function(&self) -> &Function {
+        self.iterations.function
     }
 }
 
@@ -83,6 +101,7 @@ impl Reach {
 pub(super) struct Run {
     pub insts: Vec<InstId>,
     touches: Vec<Touch>,
+    guards: Guards,
     effects: bool,
     /// The first touches: after these, all threads did something together.
     sealed: usize,
@@ -92,6 +111,7 @@ impl Run {
     pub(super) fn push(&mut self, id: InstId, reach: Reach) {
         self.insts.push(id);
         self.touches.extend(reach.touches);
+        self.guards.extend(reach.guards);
         self.effects |= reach.effects;
     }
 
@@ -113,14 +133,29 @@ impl Run {
     }
 
     /// Whether the next instruction of threads has to wait for these of all threads.
-    pub(super) fn ends_before(&self, function: &Function, next: &Reach) -> bool {
+    pub(super) fn ends_before(&self, next: &Reach, threads: &Threads<'_>) -> bool {
+        let function = threads.function();
+        let guards = |touch: &Touch| self.guards.get(&touch.at).map_or(&[][..], |guards| &guards[..]);
         self.touches.iter().enumerate().any(|(n, first)| {
             next.touches.iter().any(|second| match (first.kind, second.kind) {
                 (Kind::Read, Kind::Read) => false,
                 _ if !may_meet(&first.memory, &second.memory) => false,
                 _ if !matches!(first.memory, Memory::Block(_)) => n < self.sealed,
                 (_, Kind::Read) => true,
-                _ => !same_element(function, first, second) && !apart(function, first, second),
+                // Both parts of an update, which a thread does before the next one does it.
+                (Kind::Read, _) if threads.updates.get(&first.at) == Some(&second.at) => false,
+                // The last thread has the last word, in one loop as in two.
+                (Kind::Write, Kind::Write)
+                    if guards(first).is_empty()
+                        && next.guards(second).is_empty()
+                        && same_element(function, first, second) =>
+                {
+                    false
+                }
+                _ => {
+                    !apart(function, first, second)
+                        && !threads.are_apart((first, guards(first)), (second, next.guards(second)))
+                }
             })
         })
     }

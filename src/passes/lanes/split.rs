@@ -1,7 +1,8 @@
 //! Puts what differs between threads into loops over the threads.
 
-use super::run::{Reach, Run};
-use super::updates::gather;
+use super::form::comes_of;
+use super::run::{Reach, Run, Threads, same_element};
+use super::updates::{Updates, gather};
 use super::varying::Varying;
 use super::{Cause, Refused, Seeds};
 use crate::analysis::effects::EffectTable;
@@ -12,8 +13,8 @@ use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Lanes, Op, Results,
     ValueDef, ValueId, Values,
 };
-use crate::passes::block_threads::accesses::defined_in;
-use crate::passes::block_threads::parted::Known;
+use crate::passes::block_threads::accesses::{Touch, defined_in, upward_loops};
+use crate::passes::block_threads::footprint::Iterations;
 use crate::passes::copy::Copier;
 use crate::source::Span;
 use crate::types::{I32, LocalArrayType, Scalar, Type};
@@ -51,6 +52,7 @@ pub(super) fn split(
     lanes: Lanes,
 ) -> Result<(), Refused> {
     let uses = crate::analysis::uses(function);
+    let loops = upward_loops(function);
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(()) };
     let entry = function.entry;
     let placeholder = Builder::new("", function.kind, &[], function.span).finish();
@@ -62,6 +64,7 @@ pub(super) fn split(
         varying,
         own,
         uses,
+        loops,
         threads: lanes.threads,
         first: None,
         homes: IdMap::default(),
@@ -91,6 +94,8 @@ struct Split<'a> {
     varying: Varying,
     own: &'a IdSet<FuncId>,
     uses: IdVec<ValueId, u32>,
+    /// By their bodies, start and end of the loops that count upward.
+    loops: IdMap<BlockId, [ValueId; 2]>,
     threads: u32,
     /// Where a block's threads begin in the last coordinate.
     first: Option<ValueId>,
@@ -139,7 +144,7 @@ impl Split<'_> {
             return Class::Each;
         }
         let same = inst.results.iter().any(|&result| self.uses[result] > 0 && !self.varying.value(result));
-        if same || reach.rereads(&|_, _| false) || inst.op.blocks().iter().any(|&block| self.does_once(block)) {
+        if same || reach.rereads() || inst.op.blocks().iter().any(|&block| self.does_once(block)) {
             return Class::Both;
         }
         Class::Each
@@ -178,37 +183,78 @@ impl Split<'_> {
                 (inst.span, "threads differ in whether, or how often, they come to it".to_string()),
             ];
             self.refuse_together(Cause::Way, "a tile operation stands where only some threads of a block come", labels);
-        } else if self.rereads_of_others(id, reach) {
-            let mut labels =
-                vec![(inst.span, "only some threads come here, and nothing says when they do".to_string())];
-            labels.extend(self.seeds.span.map(|span| (span, "each thread has its own".to_string())));
-            let message = "threads read elements of a tile that others set in the same place".to_string();
+        } else if let Some((set, read)) = self.reread_of_others(id, reach) {
+            let span = |touch: &Touch| self.f().insts[touch.at].span;
+            let mut labels = vec![(span(&read), "a thread reads an element here".to_string())];
+            if span(&set) != span(&read) {
+                labels.push((span(&set), "another thread may set it here".to_string()));
+            }
+            labels.push((inst.span, "only some threads come here, and nothing says when they do".to_string()));
+            let message = "threads read elements of a tile that others may set in the same place".to_string();
             let help = "read them into a variable before, and set them behind a `wp.sync()`";
             self.refuse(Refused { cause: Cause::Way, message, labels, help });
         }
     }
 
-    /// Whether threads read elements of a tile that others set in the same instruction.
-    fn rereads_of_others(&self, id: InstId, reach: &Reach) -> bool {
+    /// What threads set and others may read in the same instruction.
+    fn reread_of_others(&self, id: InstId, reach: &Reach) -> Option<(Touch, Touch)> {
+        let blocks = self.f().insts[id].op.blocks();
+        let is_update = |set: &Touch, read: &Touch| {
+            same_element(self.f(), set, read)
+                && self.f().insts[read.at].results.first().is_some_and(|&value| {
+                    let found = comes_of(self.f(), &blocks, value);
+                    let mut any = reach.guards(set).iter().any(|guard| found.contains(&guard.condition));
+                    self.f().insts[set.at].op.for_each_operand(|v| any |= found.contains(&v));
+                    any
+                })
+        };
+        self.with_threads(&[id], &Updates::default(), |threads| {
+            let apart = |set: &Touch, read: &Touch| {
+                threads.are_apart((set, reach.guards(set)), (read, reach.guards(read)))
+            };
+            let found = reach.reread(&|set, read| !is_update(set, read) && !apart(set, read));
+            found.map(|(set, read)| (set.clone(), read.clone()))
+        })
+    }
+
+    /// Asks about elements that threads touch in these instructions.
+    fn with_threads<T>(&self, insts: &[InstId], updates: &Updates, ask: impl FnOnce(&Threads<'_>) -> T) -> T {
+        let function = self.f();
         let mut inside: IdSet<ValueId> = IdSet::default();
-        self.f().insts[id].op.blocks().iter().for_each(|&block| inside.extend(defined_in(self.f(), block)));
-        let fixed = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
-        let natural = |v: ValueId| self.seeds.lane == Some(v) || self.seeds.coordinate == Some(v);
+        let blocks = insts.iter().flat_map(|&id| function.insts[id].op.blocks());
+        blocks.for_each(|block| inside.extend(defined_in(function, block)));
+        let uniform = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
+        let natural = |v: ValueId| {
+            let start = match function.values[v].def {
+                ValueDef::Param(block, 0) => self.loops.get(&block).and_then(|&[start, _]| function.as_const(start)),
+                _ => None,
+            };
+            self.seeds.lane == Some(v)
+                || self.seeds.coordinate == Some(v)
+                || start.and_then(|c| c.as_int()).is_some_and(|start| start >= 0)
+                || matches!(function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+        };
         // What counts as different in each thread, be it the same, is what it is.
-        let plain = |v: ValueId| match self.f().def(v).map(|inst| &inst.op) {
+        let plain = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
             Some(&Op::Select { condition, then, otherwise }) => match self.seeds.tests.get(&condition) {
-                Some(&holds) => {
-                    if holds {
-                        then
-                    } else {
-                        otherwise
-                    }
-                }
+                Some(true) => then,
+                Some(false) => otherwise,
                 None => v,
             },
             _ => v,
         };
-        reach.rereads_of_others(id, &Known { function: self.f(), fixed: &fixed, natural: &natural, plain: &plain })
+        let iterations = Iterations {
+            function,
+            variable: self.seeds.lane,
+            first: 0,
+            count: self.threads as usize,
+            coordinate: self.seeds.coordinate,
+            uniform: &uniform,
+            natural: &natural,
+            plain: &plain,
+            loops: &self.loops,
+        };
+        ask(&Threads { iterations, updates })
     }
 
     /// The first instructions, `kept`, stay where they are.
@@ -273,7 +319,9 @@ impl Split<'_> {
                         Some(&set) => Reach::of(self.f(), self.effects, id).and(Reach::of(self.f(), self.effects, set)),
                         None => Reach::of(self.f(), self.effects, id),
                     };
-                    if run.ends_before(self.f(), &whole) {
+                    let mut both = run.insts.clone();
+                    both.push(id);
+                    if self.with_threads(&both, &updates, |threads| run.ends_before(&whole, threads)) {
                         self.flush(&mut run, &[]);
                     }
                     run.push(id, reach);
