@@ -196,8 +196,8 @@ pub(super) struct Region<'a> {
     pub function: &'a Function,
     pub ranges: &'a Ranges,
     pub loops: &'a IdMap<BlockId, [ValueId; 2]>,
-    /// By the variables of loops between constants that count by 1: how many values they have.
-    pub counts: &'a IdMap<ValueId, u64>,
+    /// By the variables of loops between constants that count by 1: which values they have.
+    pub counts: &'a IdMap<ValueId, Count>,
     pub touches: Vec<Touch>,
     /// What holds where a touch is.
     pub guards: Guards,
@@ -308,10 +308,10 @@ impl Region<'_> {
 
     /// Whether the indices, computed for every iteration, are apart.
     fn have_footprints_apart(&self, [a, b]: [&Touch; 2], [first, second]: [&Values; 2], variable: ValueId) -> bool {
-        let Some(&count) = self.counts.get(&variable).filter(|&&count| count <= MOST_ITERATIONS) else { return false };
-        let number = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
-        let Some(start) = self.counted(variable).and_then(|[start, _]| number(start)) else { return false };
-        let Ok(start) = i64::try_from(start) else { return false };
+        let Some(&Count { least, trips }) = self.counts.get(&variable).filter(|count| count.trips <= MOST_ITERATIONS)
+        else {
+            return false;
+        };
         let dimension = |n: usize| match self.function.ty(a.array) {
             Type::Local(ty) => Dimension::Extent(ty.shape[n]),
             _ => {
@@ -321,19 +321,19 @@ impl Region<'_> {
         };
         let dimensions: Vec<Dimension> = (0..first.len()).map(dimension).collect();
         let natural = |v: ValueId| {
-            let counts = self.counted(v).and_then(|[start, _]| number(start)).is_some_and(|start| start >= 0);
-            counts || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+            self.counts.get(&v).is_some_and(|count| count.least >= 0) || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         let iterations = Iterations {
             function: self.function,
             variable: Some(variable),
-            first: start,
-            count: count as usize,
+            first: least,
+            count: trips as usize,
             coordinate: None,
             uniform: &|v| !self.inside.contains(&v),
             natural: &natural,
             plain: &|v| v,
             loops: self.loops,
+            counts: self.counts,
         };
         let elements = |touch: &Touch, indices| Elements { indices, guards: self.guards_of(touch) };
         iterations.are_apart(&elements(a, first), &elements(b, second), &dimensions)
@@ -372,7 +372,7 @@ impl Region<'_> {
     fn is_far_from(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
         let beside = |v| Sum::of(self.function, v).beside(variable, &self.inside);
         let (Some((times, first)), Some((other, second))) = (beside(i), beside(j)) else { return false };
-        let Some(trips) = self.counts.get(&variable) else { return false };
+        let Some(Count { trips, .. }) = self.counts.get(&variable) else { return false };
         times == other
             && first.terms == second.terms
             && (first.constant - second.constant).unsigned_abs() >= u128::from(*trips)
@@ -383,7 +383,9 @@ impl Region<'_> {
     /// differ, as a part of the steps (`.. + 32 * 5`) or of what is smaller (`.. + 5`, if `n` has 3 values only).
     fn is_digit(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
         let (sum, other) = (Sum::of(self.function, i), Sum::of(self.function, j));
-        let (Some(&times), Some(&trips)) = (sum.terms.get(&variable), self.counts.get(&variable)) else { return false };
+        let (Some(&times), Some(&Count { trips, .. })) = (sum.terms.get(&variable), self.counts.get(&variable)) else {
+            return false;
+        };
         if other.terms.get(&variable) != Some(&times) {
             return false;
         }
@@ -395,7 +397,7 @@ impl Region<'_> {
                 continue;
             }
             match self.counts.get(term) {
-                Some(&trips) if a == b && a.abs() < step => smaller += a.abs() * (i128::from(trips) - 1).max(0),
+                Some(&Count { trips, .. }) if a == b && a.abs() < step => smaller += a.abs() * (i128::from(trips) - 1).max(0),
                 // Larger digits need not be those of the other sum.
                 _ => larger = greatest_divisor(greatest_divisor(larger, a.abs()), b.abs()),
             }
@@ -445,16 +447,27 @@ fn greatest_divisor(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { greatest_divisor(b, a % b) }
 }
 
-/// By their variables, how many iterations loops have that count by 1, up or down, between constants.
-pub(super) fn counts(function: &Function) -> IdMap<ValueId, u64> {
+/// The values of the variable of a loop: so many, from `least` on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::passes) struct Count {
+    pub least: i64,
+    pub trips: u64,
+}
+
+/// By their variables, the loops that count by 1, up or down, between constants.
+pub(in crate::passes) fn counts(function: &Function) -> IdMap<ValueId, Count> {
     let mut counts = IdMap::default();
+    let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
     function.walk(function.entry, &mut |_, inst| {
         if let Op::For { start, end, step, body, .. } = inst.op
-            && function.as_const(step).and_then(|c| c.as_int()).is_some_and(|step| step.abs() == 1)
+            && let Some(by @ (1 | -1)) = int(step)
+            && let Some(first) = int(start).and_then(|start| i64::try_from(start).ok())
             && let (Some(&variable), Some(trips)) =
                 (function.blocks[body].params.first(), trips(function, start, end, step))
         {
-            counts.insert(variable, trips);
+            let last = i64::try_from(trips).map_or(i64::MAX, |trips| trips - 1);
+            let least = if by > 0 { first } else { first.saturating_sub(last) };
+            counts.insert(variable, Count { least, trips });
         }
     });
     counts

@@ -9,7 +9,7 @@
 //!
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
-use super::accesses::{Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
+use super::accesses::{Count, Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
 use super::guards::guards;
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
@@ -72,7 +72,7 @@ pub(super) struct Planner<'a> {
     effects: &'a EffectTable,
     ranges: Ranges,
     loops: IdMap<BlockId, [ValueId; 2]>,
-    counts: IdMap<ValueId, u64>,
+    counts: IdMap<ValueId, Count>,
     uses: IdVec<ValueId, u32>,
     tensor: Tensor,
     plans: IdMap<InstId, Plan>,

@@ -13,7 +13,7 @@ use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Lanes, Op, Results,
     ValueDef, ValueId, Values,
 };
-use crate::passes::block_threads::accesses::{Touch, defined_in, upward_loops};
+use crate::passes::block_threads::accesses::{Count, Touch, counts, defined_in, upward_loops};
 use crate::passes::block_threads::footprint::Iterations;
 use crate::passes::copy::Copier;
 use crate::source::Span;
@@ -52,7 +52,7 @@ pub(super) fn split(
     lanes: Lanes,
 ) -> Result<(), Refused> {
     let uses = crate::analysis::uses(function);
-    let loops = upward_loops(function);
+    let (loops, counts) = (upward_loops(function), counts(function));
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(()) };
     let entry = function.entry;
     let placeholder = Builder::new("", function.kind, &[], function.span).finish();
@@ -65,6 +65,7 @@ pub(super) fn split(
         own,
         uses,
         loops,
+        counts,
         threads: lanes.threads,
         first: None,
         homes: IdMap::default(),
@@ -96,6 +97,8 @@ struct Split<'a> {
     uses: IdVec<ValueId, u32>,
     /// By their bodies, start and end of the loops that count upward.
     loops: IdMap<BlockId, [ValueId; 2]>,
+    /// By their variables, the loops that count by 1 between constants.
+    counts: IdMap<ValueId, Count>,
     threads: u32,
     /// Where a block's threads begin in the last coordinate.
     first: Option<ValueId>,
@@ -225,13 +228,9 @@ impl Split<'_> {
         blocks.for_each(|block| inside.extend(defined_in(function, block)));
         let uniform = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
         let natural = |v: ValueId| {
-            let start = match function.values[v].def {
-                ValueDef::Param(block, 0) => self.loops.get(&block).and_then(|&[start, _]| function.as_const(start)),
-                _ => None,
-            };
             self.seeds.lane == Some(v)
                 || self.seeds.coordinate == Some(v)
-                || start.and_then(|c| c.as_int()).is_some_and(|start| start >= 0)
+                || self.counts.get(&v).is_some_and(|count| count.least >= 0)
                 || matches!(function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         // What counts as different in each thread, be it the same, is what it is.
@@ -253,6 +252,7 @@ impl Split<'_> {
             natural: &natural,
             plain: &plain,
             loops: &self.loops,
+            counts: &self.counts,
         };
         ask(&Threads { iterations, updates })
     }
@@ -447,8 +447,15 @@ impl Split<'_> {
         let small = ty.as_scalar().is_some_and(|s| !s.is_float()) || matches!(ty, Type::Array(_));
         let Some(inst) = self.f().def(value).filter(|_| small && depth > 0) else { return false };
         let own = inst.op.properties();
-        let mut all = own.is_value() && !own.may_trap && matches!(own.cost, Cost::Free | Cost::Simple)
-            || matches!(inst.op, Op::View(..));
+        // A quotient or rest by a constant is a few instructions.
+        let by_constant = match inst.op {
+            Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem, _, by) => {
+                self.f().as_const(by).and_then(|c| c.as_int()).is_some_and(|by| by > 0)
+            }
+            _ => false,
+        };
+        let cheap = by_constant || !own.may_trap && matches!(own.cost, Cost::Free | Cost::Simple);
+        let mut all = own.is_value() && cheap || matches!(inst.op, Op::View(..));
         all &= inst.op.blocks().is_empty();
         inst.op.for_each_operand(|v| all = all && self.again(v, depth - 1));
         all

@@ -14,9 +14,10 @@ mod values;
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::accesses::Count;
 use super::guards::Guard;
 use crate::ids::IdMap;
-use crate::ir::{BinaryOp, BlockId, CompareOp, Function, Op, ValueDef, ValueId};
+use crate::ir::{BinaryOp, BlockId, CompareOp, Function, Op, ValueId};
 use crate::types::MAX_DIMS;
 use values::{Evaluation, Form, at};
 
@@ -44,6 +45,8 @@ pub(in crate::passes) struct Iterations<'a> {
     pub plain: &'a dyn Fn(ValueId) -> ValueId,
     /// By their bodies, start and end of the loops that count upward.
     pub loops: &'a IdMap<BlockId, [ValueId; 2]>,
+    /// By their variables, the loops that count by 1, up or down, between constants.
+    pub counts: &'a IdMap<ValueId, Count>,
 }
 
 /// Elements that an instruction touches.
@@ -214,9 +217,8 @@ impl Query<'_> {
 
     /// The numbers of a loop's variable between constants.
     fn counted(&self, value: ValueId) -> Option<Numbers> {
-        let ValueDef::Param(block, 0) = self.iterations.function.values[value].def else { return None };
-        let &[start, end] = self.iterations.loops.get(&block)?;
-        Some(self.int(start)?..=self.int(end)? - 1)
+        let &Count { least, trips } = self.iterations.counts.get(&value)?;
+        Some(least..=least.checked_add(i64::try_from(trips).ok()?)? - 1)
     }
 
     /// Numbers of which every other one does to the conditions what one of them does: those that only say what the rest by a

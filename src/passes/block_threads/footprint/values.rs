@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::Iterations;
+use crate::passes::block_threads::accesses::Count;
 use crate::ir::{BinaryOp, CompareOp, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{BOOL, Scalar};
 
@@ -138,11 +139,11 @@ impl<'a> Evaluation<'a> {
 
     fn compute(&mut self, value: ValueId, depth: u32) -> Option<Form> {
         let function = self.function();
-        if let Some((_, number)) = self.given.filter(|(given, _)| *given == value) {
-            return Some(Form::exact(vec![number]));
-        }
         if let Some(seed) = self.seed(value) {
             return Some(seed);
+        }
+        if let Some((_, number)) = self.given.filter(|(given, _)| *given == value) {
+            return Some(Form::exact(vec![number]));
         }
         if let Some(number) = function.as_const(value).and_then(|c| c.as_int()) {
             return Some(Form::exact(vec![i64::try_from(number).ok()?]));
@@ -152,6 +153,10 @@ impl<'a> Evaluation<'a> {
         let found = match function.values[value].def {
             _ if depth == 0 => None,
             ValueDef::Param(..) if uniform => None,
+            ValueDef::Param(..) if let Some(&Count { least, trips }) = self.iterations.counts.get(&value) => {
+                let most = least.checked_add(i64::try_from(trips).ok()?)?;
+                Some(Form::between(vec![least], vec![least.max(most - 1)]))
+            }
             ValueDef::Param(block, 0) => {
                 let [start, end] = self.iterations.loops.get(&block).copied()?;
                 let (start, end) = (self.at_depth(start, depth - 1)?, self.at_depth(end, depth - 1)?);
@@ -173,16 +178,19 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The variable of the iterations, or the coordinate of the thread that has one: the block's, times the number of its threads,
-    /// plus the variable.
+    /// The variable of the iterations, or the coordinate of the thread that has one: the variable, and the number of threads as
+    /// often as the block has others before it. As a term, the coordinate stands for that number of blocks.
     fn seed(&self, value: ValueId) -> Option<Form> {
         let &Iterations { variable, coordinate, first, count, .. } = self.iterations;
         let numbers = || Form::exact((0..count as i64).map(|n| first + n).collect());
         if variable == Some(value) {
             return Some(numbers());
         }
-        let threads = i64::try_from(count).ok()?;
-        (coordinate == Some(value)).then(|| Form { terms: BTreeMap::from([(value, threads)]), ..numbers() })
+        let threads = i64::try_from(count).ok().filter(|_| coordinate == Some(value))?;
+        Some(match self.given {
+            Some((given, block)) if given == value => numbers().plus(&Form::exact(vec![threads.saturating_mul(block)])),
+            _ => Form { terms: BTreeMap::from([(value, threads)]), ..numbers() },
+        })
     }
 
     fn result(&mut self, op: &Op, n: usize, scalar: Scalar, depth: u32) -> Option<Form> {
