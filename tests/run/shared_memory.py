@@ -286,6 +286,22 @@ def histogram(x: wp.array(dtype=int), counts: wp.array(dtype=int)):
 
 
 @wp.kernel
+def counted(x: wp.array(dtype=int), counts: wp.array(dtype=int), least: wp.array(dtype=int)):
+    # By atomics, and an extreme value by an update.
+    i = wp.tid()
+    n = wp.lane()
+    s = wp.zeros(shape=16, dtype=int, storage="shared")
+    low = wp.zeros(shape=1, dtype=int, storage="shared")
+    wp.atomic_add(s, x[i], 2)
+    low[0] = wp.min(low[0], x[i] - n)
+    wp.sync()
+    if n < 16:
+        wp.atomic_add(counts, n, s[n])
+    if n == 0:
+        least[i // 64] = low[0]
+
+
+@wp.kernel
 def strided(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     # 256 numbers by 64 threads, in and out.
     b, i = wp.tid()
@@ -436,6 +452,12 @@ def cases():
     yield case(
         "histogram", [2, B], {"x": keys, "counts": np.zeros(16, np.int32)},
         {"counts": np.bincount(keys, minlength=16).astype(np.int32)}, block_dim=B,
+    )
+    few = keys[: 2 * B]
+    yield case(
+        "counted", 2 * B, {"x": few, "counts": np.zeros(16, np.int32), "least": np.zeros(2, np.int32)},
+        {"counts": 2 * np.bincount(few, minlength=16).astype(np.int32),
+         "least": np.minimum((few.reshape(2, B) - np.arange(B)).min(axis=1), 0).astype(np.int32)}, block_dim=B,
     )
     long = rng.uniform(-1, 1, 512).astype(np.float32)
     parts = long.reshape(2, 256)

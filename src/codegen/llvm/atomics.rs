@@ -10,7 +10,7 @@ use super::lower::{Frame, Lower, Scalars};
 use super::rows::Rows;
 use super::warp::Same;
 use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
-use crate::types::{Scalar, Type};
+use crate::types::{LocalArrayType, Scalar, Type};
 
 /// Where a module has more atomics than this that the host does by loops of compare-and-swap, the others are calls of one function: 500 of
 /// them in a row took LLVM's register allocation a second.
@@ -100,6 +100,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Scalars<'ctx> {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
         let place = self.place(frame, access, inst.span);
+        let of_block = matches!(frame.ty(access.array), Type::Local(LocalArrayType { block: true, .. }));
+        let private = place.is_local && !(of_block && self.target.is_gpu()) || self.target.is_alone();
         self.checked(&place, frame.ty(result), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             lower.when(part.exists, |lower| {
@@ -108,7 +110,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 (0..count)
                     .map(|k| {
                         let pointer = lower.ll.offset_by(part.pointer, u64::from(k * s.size()));
-                        each(lower, s, pointer, place.is_local || lower.target.is_alone(), k as usize)
+                        each(lower, s, pointer, private, k as usize)
                     })
                     .collect()
             })

@@ -26,6 +26,7 @@
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `guards` | under which conditions is an access made? |
 //! | `footprint` | do two iterations touch the same element, by the indices of every iteration? |
+//! | `updates` | which updates may threads make at the same time, as atomic operations? |
 //! | `own` | what is of one thread alone where each has one iteration? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `same` | which tiles hold what another one holds? |
@@ -56,6 +57,7 @@ mod same;
 mod slots;
 mod tensor;
 mod triangle;
+mod updates;
 mod warps;
 
 use std::borrow::Cow;
@@ -194,6 +196,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         Some(threads) => warps::ask(&mut function, &module.structs, effects, tensor, threads),
         None => plan::plan(&function, effects, tensor),
     };
+    updates::make(&mut function, &plans);
     let mut shared = deal::deal(&mut function, effects, &plans);
     products::forget_tf32(&mut function);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {

@@ -13,6 +13,7 @@ use super::accesses::{Count, Kind, Memory, Region, all_touches, counts, defined_
 use super::guards::guards;
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
+use super::updates::{self, Update};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet, IdVec};
@@ -39,6 +40,8 @@ pub(in crate::passes) enum Plan {
 #[derive(Clone, Debug)]
 pub(in crate::passes) struct Nest {
     pub loops: Vec<Level>,
+    /// What threads change in elements that several of them may have, by atomic operations.
+    pub updates: Vec<Update>,
 }
 
 #[derive(Clone, Debug)]
@@ -232,7 +235,7 @@ impl Planner<'_> {
         }
         let mut prints = false;
         function.walk(first.body, &mut |_, inst| prints |= matches!(inst.op, Op::Print { .. }));
-        let region = Region {
+        let mut region = Region {
             function,
             ranges: &self.ranges,
             loops: &self.loops,
@@ -248,8 +251,14 @@ impl Planner<'_> {
             return None;
         }
         let once = |level: &Level| level.known.is_some_and(|(_, trips)| trips <= 1);
+        first.dealt = once(&first) || region.is_independent(first.variable);
+        let mut updates = Vec::new();
+        if !first.dealt {
+            updates = updates::integers(function, self.effects, &self.uses, first.body);
+            updates::mark(&mut region.touches, &updates);
+            first.dealt = !updates.is_empty() && region.is_independent(first.variable);
+        }
         let fits = |level: &Level| once(level) || region.is_independent(level.variable);
-        first.dealt = fits(&first);
         // Where threads have values of their own, each has one iteration of a loop over them.
         if !first.dealt && super::own_threads(function).is_some() {
             return None;
@@ -265,7 +274,7 @@ impl Planner<'_> {
         while loops.len() > 1 && loops.last().is_some_and(|level| !level.dealt) {
             loops.pop();
         }
-        let mut nest = Nest { loops };
+        let mut nest = Nest { loops, updates };
         if nest.total().is_some_and(|total| total > i32::MAX as u64) {
             nest.loops.truncate(1);
         }
