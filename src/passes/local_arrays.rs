@@ -15,7 +15,7 @@ use parts::{Part, parts};
 use smallvec::{SmallVec, smallvec};
 
 use super::rebuild::Rebuild;
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdSet};
 use crate::ir::{
     Access, AtomicOp, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values,
 };
@@ -38,16 +38,27 @@ pub struct Kept {
 /// Promotes the local arrays with at most `max_scalars` scalars; returns those that it can't promote. The function may have
 /// any shape.
 pub fn run(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
-    promote(function, structs, max_scalars, true)
+    promote(function, structs, max_scalars, &|_| true)
+}
+
+/// The same without these tiles.
+pub fn run_without(function: &mut Function, structs: &StructTable, max_scalars: u64, tiles: &IdSet<ValueId>) {
+    promote(function, structs, max_scalars, &|array| !tiles.contains(&array));
 }
 
 /// The same without tiles: all threads of a block see those.
 pub fn of_threads(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
-    promote(function, structs, max_scalars, false)
+    let tiles: IdSet<ValueId> = function.values.ids().filter(|&v| function.ty(v).is_tile()).collect();
+    promote(function, structs, max_scalars, &|array| !tiles.contains(&array))
 }
 
-fn promote(function: &mut Function, structs: &StructTable, max_scalars: u64, tiles: bool) -> Vec<Kept> {
-    let mut survey = Survey { function, structs, max_scalars, tiles, arrays: IdMap::default(), kept: Vec::new() };
+fn promote(
+    function: &mut Function,
+    structs: &StructTable,
+    max_scalars: u64,
+    wanted: &dyn Fn(ValueId) -> bool,
+) -> Vec<Kept> {
+    let mut survey = Survey { function, structs, max_scalars, wanted, arrays: IdMap::default(), kept: Vec::new() };
     survey.find();
     let (arrays, kept) = (survey.arrays, survey.kept);
     if arrays.is_empty() {
@@ -67,7 +78,7 @@ struct Survey<'a> {
     function: &'a Function,
     structs: &'a StructTable,
     max_scalars: u64,
-    tiles: bool,
+    wanted: &'a dyn Fn(ValueId) -> bool,
     arrays: IdMap<ValueId, Vec<Part>>,
     kept: Vec<Kept>,
 }
@@ -79,7 +90,7 @@ impl Survey<'_> {
         function.walk(function.entry, &mut |_, inst| {
             if let (Op::LocalArray, Some(&array)) = (&inst.op, inst.results.first())
                 && let Type::Local(ty) = function.ty(array)
-                && (self.tiles || !ty.block)
+                && (self.wanted)(array)
             {
                 found.push((array, ty, inst.span));
             }

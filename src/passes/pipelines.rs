@@ -25,6 +25,7 @@ use super::{
     single_exit, sink, test_inside, turn, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
+use crate::ids::IdSet;
 use crate::ir::verify::{verify, verify_function};
 use crate::ir::{Check, FuncId, Function, Inst, Module, Op, Step, ValueId};
 use crate::types::StructTable;
@@ -173,12 +174,19 @@ pub fn drop_tests(module: &mut Module) {
     }
 }
 
-/// Makes values of tiles of few elements, which are then variables of each thread of a block, for all with the same elements.
-pub fn small_tiles(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+/// Makes values of tiles of few elements, which are then variables of each thread of a block, for all with the same elements. Not
+/// of those that `shared` says.
+pub fn small_tiles(
+    function: &mut Function,
+    structs: &StructTable,
+    effects: &EffectTable,
+    shared: &dyn Fn(&Function) -> IdSet<ValueId>,
+) {
     clean(function, structs, effects);
     unroll::run(function, &|_, counted| counted.iterations == 1);
     clean(function, structs, effects);
-    local_arrays::run(function, structs, MAX_TILE_SCALARS);
+    let shared = shared(function);
+    local_arrays::run_without(function, structs, MAX_TILE_SCALARS, &shared);
     clean(function, structs, effects);
 }
 

@@ -66,6 +66,7 @@ use super::reverse_sums::{Terms, in_chains};
 use super::{dead_stores, inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
 use crate::analysis::ranges::Ranges;
+use crate::ids::IdSet;
 use crate::ir::properties::Io;
 use crate::ir::{
     BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Part, Phase, Product, UnaryOp, Unit,
@@ -223,7 +224,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
         own::straighten(&mut function, &shared.shares, threads);
-        pipelines::small_tiles(&mut function, &module.structs, effects);
+        pipelines::small_tiles(&mut function, &module.structs, effects, &|_| IdSet::default());
     }
     fold_known(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
@@ -260,7 +261,11 @@ fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function,
         let why = format!("`{}`, whose body is CUDA text, may change memory", module.functions[callee].source_name);
         return Err(Refused { kernel: id, why, span });
     }
-    pipelines::small_tiles(&mut function, &module.structs, effects);
+    let threads = own_threads(&function);
+    let shared = |function: &Function| {
+        threads.map_or_else(IdSet::default, |threads| updates::of_threads(function, effects, threads))
+    };
+    pipelines::small_tiles(&mut function, &module.structs, effects, &shared);
     // Which threads touch the same element would not be known.
     let mut chosen = None;
     function.walk(function.entry, &mut |_, inst| {

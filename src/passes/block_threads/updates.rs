@@ -6,8 +6,9 @@
 use super::accesses::{Kind, Memory, Touch, memory};
 use super::plan::{Nest, Plan};
 use crate::analysis::effects::EffectTable;
-use crate::ids::{IdMap, IdVec};
-use crate::ir::{AtomicOp, BinaryOp, BlockId, Function, InstId, Op, Value, ValueDef, ValueId};
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, Function, InstId, Op, Value, ValueDef, ValueId};
+use crate::passes::loops::trips;
 
 /// An element of a tile that is read, changed and written, and what changes it.
 #[derive(Clone, Debug)]
@@ -71,7 +72,12 @@ fn update(
     let &Op::Binary(op, a, b) = &function.def(*value)?.op else { return None };
     let is_old = |v: ValueId| {
         let load = loads.get(&v).filter(|_| once(v)).copied()?;
-        matches!(&function.insts[load].op, Op::Load(read) if read == access).then_some(load)
+        let number = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
+        let same = |(&i, &j): (&ValueId, &ValueId)| i == j || number(i).is_some() && number(i) == number(j);
+        let is_same = |read: &Access| {
+            read.array == access.array && read.path == access.path && read.indices.iter().zip(&access.indices).all(same)
+        };
+        matches!(&function.insts[load].op, Op::Load(read) if is_same(read)).then_some(load)
     };
     let (op, commutes) = match op {
         BinaryOp::Add => (AtomicOp::Add, true),
@@ -89,6 +95,43 @@ fn update(
         _ => return None,
     };
     Some(Update { load, store, op, value })
+}
+
+/// The tiles of which threads change elements of their own choice, or integers together: they stay in memory of the block, however
+/// few elements they have.
+pub(super) fn of_threads(function: &Function, effects: &EffectTable, threads: u32) -> IdSet<ValueId> {
+    let uses = crate::analysis::uses(function);
+    let mut found = IdSet::default();
+    function.walk(function.entry, &mut |_, inst| {
+        let Op::For { start, end, step, body, .. } = inst.op else { return };
+        let Some(&variable) = function.blocks[body].params.first() else { return };
+        if trips(function, start, end, step) != Some(threads.into()) {
+            return;
+        }
+        let mut differ: IdSet<ValueId> = IdSet::default();
+        differ.insert(variable);
+        function.walk(body, &mut |id, inst| {
+            if let Op::Store { access, .. } = &inst.op
+                && access.indices.iter().any(|index| differ.contains(index))
+                && let Memory::Block(tile) = memory(function, access.array)
+            {
+                found.insert(tile);
+            }
+            let mut any = false;
+            function.insts[id].op.for_each_operand(|v| any |= differ.contains(&v));
+            if any {
+                differ.extend(inst.results.iter().copied());
+            }
+        });
+        for update in integers(function, effects, &uses, body) {
+            if let Some(access) = function.insts[update.store].op.access()
+                && let Memory::Block(tile) = memory(function, access.array)
+            {
+                found.insert(tile);
+            }
+        }
+    });
+    found
 }
 
 /// Lets accesses count as parts of atomic operations.
