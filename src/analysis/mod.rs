@@ -10,6 +10,7 @@
 //! | [`dependence`] | may an access touch, after another one, the same element? |
 //! | [`effects`] | what does a function do besides giving its results? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
+//! | [`guards`] | under which conditions is an access made? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
@@ -29,6 +30,7 @@ pub mod deferrable;
 pub mod dependence;
 pub mod effects;
 pub mod grain;
+pub mod guards;
 pub mod independence;
 pub mod inside;
 pub mod interval;

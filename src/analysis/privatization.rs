@@ -3,7 +3,8 @@
 //!
 //! An array is *private by element* if the thread can be read off the indices of every access to it: for each coordinate of
 //! the kernel there is a dimension in which all accesses have the index `c * coordinate + u + r`, with the same
-//! constant c, the same u, equal for all threads, and r within a span of less than |c|.
+//! constant c, the same u, equal for all threads, and r within a span of less than |c|. A coordinate is also known where all
+//! accesses are made under one condition `coordinate == u`: no two threads that differ in it make them.
 //!
 //! Assumptions, which the caller must be content with:
 //! * The launch has no more dimensions than the kernel's rank: others repeat threads ([`crate::abi::LaunchBounds`]).
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::{Root, location, root};
 use super::effects::EffectTable;
+use super::guards::{Guard, guards};
 use super::interval::Interval;
 use super::ranges::{LaunchFacts, Ranges};
 use super::uniformity::Uniformity;
@@ -51,6 +53,8 @@ struct Found {
     writes: bool,
     /// One per dimension of the root. None: it tells nothing about the thread.
     forms: Vec<Option<Form>>,
+    /// The coordinates that a condition around it fixes, each with the number that they are.
+    fixed: BTreeMap<u8, Form>,
 }
 
 /// What is known of the values that indices are computed from.
@@ -108,6 +112,7 @@ pub fn private_arrays_among(
 ) -> PrivateArrays {
     let FunctionKind::Kernel { rank } = function.kind else { return PrivateArrays::default() };
     let mut forms = Forms { function, known, overflows: true };
+    let guards = guards(function, function.entry);
     let mut accesses: Vec<Found> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = IdSet::default();
@@ -120,8 +125,9 @@ pub fn private_arrays_among(
                     if place.root == Root::Unknown {
                         unknown.insert(element);
                     }
-                    let forms = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
-                    accesses.push(Found { element, root: place.root, writes: op.properties().writes, forms });
+                    let indices = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
+                    let fixed = fixed(function, known, guards.get(&id).map_or(&[], |guards| &guards[..]));
+                    accesses.push(Found { element, root: place.root, writes: op.properties().writes, forms: indices, fixed });
                 }
             }
             // What a callee does with its arrays is not known here.
@@ -147,6 +153,25 @@ pub fn private_arrays_among(
     let mut seen = BTreeSet::new();
     let firsts = accesses.iter().filter(|access| seen.insert(&access.root));
     PrivateArrays(firsts.filter(is_private).map(|access| access.root.clone()).collect())
+}
+
+/// The coordinates that are one number, the same for all threads, where these conditions hold.
+fn fixed(function: &Function, known: &IndexFacts, guards: &[Guard]) -> BTreeMap<u8, Form> {
+    let mut found = BTreeMap::new();
+    for guard in guards {
+        let wanted = if guard.holds { CompareOp::Eq } else { CompareOp::Ne };
+        let Some(&Op::Compare(op, a, b)) = function.def(guard.condition).map(|inst| &inst.op) else { continue };
+        for (coordinate, number) in [(a, b), (b, a)] {
+            if let Some(&Op::ThreadIndex(n)) = function.def(coordinate).map(|inst| &inst.op)
+                && op == wanted
+                && known.uniformity.is_invariant(number)
+            {
+                let form = Forms { function, known, overflows: false }.form(number);
+                found.insert(n, form);
+            }
+        }
+    }
+    found
 }
 
 /// The element types of the arrays in a type.
@@ -190,6 +215,8 @@ fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>)
             told.extend(factors.iter().map(|&(n, _)| n));
         }
     }
+    let is_fixed = |&n: &u8| first.fixed.get(&n).is_some_and(|at| others.iter().all(|other| other.fixed.get(&n) == Some(at)));
+    told.extend((0..rank).filter(is_fixed));
     let alone = |n: u8| threads.is_some_and(|threads| threads[usize::from(n)] <= 1);
     (0..rank).all(|n| told.contains(&n) || alone(n))
 }

@@ -27,6 +27,9 @@ impl Coordinates {
     /// Every coordinate, and what else can differ between threads.
     pub const ALL: Coordinates = Coordinates(0xF);
 
+    /// The number of the thread in its block, which is none of the coordinates.
+    pub const LANE: Coordinates = Coordinates(0x10);
+
     /// Coordinate `n` alone; there are no more than four.
     pub fn one(n: u8) -> Coordinates {
         Coordinates(1 << n.min(3))
@@ -42,7 +45,12 @@ impl Coordinates {
     }
 
     pub fn contains(self, n: u8) -> bool {
-        !(self & Coordinates::one(n)).is_empty()
+        self.meets(Coordinates::one(n))
+    }
+
+    /// Whether it has some of the others.
+    pub fn meets(self, other: Coordinates) -> bool {
+        !(self & other).is_empty()
     }
 
     /// Those not in `other`.

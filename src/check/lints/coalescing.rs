@@ -2,6 +2,7 @@
 //! side by side; the last index should follow the last coordinate of `tid()`.
 
 use super::Subject;
+use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
 use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
@@ -16,7 +17,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             return;
         }
         let Some((last, before)) = index.split_last() else { return };
-        let depends = |expr: &Expr| threads.mask(expr).contains(fastest);
+        let fast = Coordinates::one(fastest) | Coordinates::LANE;
+        let depends = |expr: &Expr| threads.mask(expr).meets(fast);
         // An index that is loaded from memory could point anywhere; only the plain coordinate is certain.
         let Some(slow) = before.iter().find(|expr| depends(expr) && is_coordinate(expr)) else { return };
         // A constant, or the counter of a loop, picks the parts of a record; a slower coordinate means that the dimensions

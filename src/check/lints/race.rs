@@ -88,7 +88,12 @@ fn store(
     }
     let element = subject.text(place.span);
     let mut diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{element}`"));
-    diagnostic = diagnostic.label(place.span, "many threads write this element");
+    let of_block = control.meets(Coordinates::LANE);
+    let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
+    diagnostic = diagnostic.label(place.span, who);
+    if of_block {
+        diagnostic = diagnostic.note("a launch of one block has no race");
+    }
     diagnostic = if builds_on {
         diagnostic.label(value.span, "and read it before: updates of other threads are lost")
     } else {

@@ -7,6 +7,7 @@ use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
 use crate::check::visit;
 use crate::ids::{Id, IdVec};
+use crate::ir::CompareOp;
 use crate::types::Type;
 
 pub(super) struct Threads {
@@ -53,6 +54,13 @@ impl Threads {
     pub fn mask(&self, expr: &Expr) -> Coordinates {
         match &expr.kind {
             ExprKind::ThreadIndex(k) => Coordinates::one(*k),
+            // `lane < 0` marks what each thread does by itself, and says nothing of the thread.
+            ExprKind::Compare(CompareOp::Lt, lane, zero)
+                if matches!((&lane.kind, &zero.kind), (ExprKind::Lane, ExprKind::Const(c)) if c.as_int() == Some(0)) =>
+            {
+                Coordinates::NONE
+            }
+            ExprKind::Lane => Coordinates::LANE,
             ExprKind::Local(id) => self.locals[*id],
             // Old values differ by the order of the threads; memory of a thread is its own.
             ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => Coordinates::ALL,

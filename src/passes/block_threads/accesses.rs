@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::footprint::{Dimension, Elements, Iterations, MOST_ITERATIONS};
-use super::guards::{Guard, Guards};
+use crate::analysis::guards::{Guard, Guards};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;

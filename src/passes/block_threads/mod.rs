@@ -24,7 +24,6 @@
 //! | `ahead` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
-//! | `guards` | under which conditions is an access made? |
 //! | `footprint` | do two iterations touch the same element, by the indices of every iteration? |
 //! | `updates` | which updates may threads make at the same time, as atomic operations? |
 //! | `own` | what is of one thread alone where each has one iteration? |
@@ -45,7 +44,6 @@ mod chunks;
 mod deal;
 pub(super) mod fill;
 pub(super) mod footprint;
-pub(super) mod guards;
 mod join;
 mod needed;
 mod own;

@@ -10,7 +10,7 @@
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
 use super::accesses::{Count, Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
-use super::guards::guards;
+use crate::analysis::guards::guards;
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
 use super::updates::{self, Update};

@@ -10,7 +10,7 @@ use crate::ir::properties::Io;
 use crate::ir::{Function, InstId, Op};
 use crate::passes::block_threads::accesses::{Kind, Memory, Touch, touches};
 use crate::passes::block_threads::footprint::{Dimension, Elements, Iterations};
-use crate::passes::block_threads::guards::{Guard, Guards, guards_in};
+use crate::analysis::guards::{Guard, Guards, guards_in};
 use crate::types::Type;
 
 /// What an instruction touches, with all that is in it.

@@ -15,7 +15,7 @@ mod values;
 use std::collections::{BTreeMap, HashMap};
 
 use super::accesses::Count;
-use super::guards::Guard;
+use crate::analysis::guards::Guard;
 use crate::ids::IdMap;
 use crate::ir::{BinaryOp, BlockId, CompareOp, Function, Op, ValueId};
 use crate::types::MAX_DIMS;

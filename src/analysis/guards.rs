@@ -5,23 +5,23 @@ use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, UnaryOp, ValueId};
 
 /// A condition under which code is executed: that it holds, or that it does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::passes) struct Guard {
+pub struct Guard {
     pub condition: ValueId,
     pub holds: bool,
 }
 
 /// The guards of accesses, by instruction.
-pub(in crate::passes) type Guards = IdMap<InstId, Vec<Guard>>;
+pub type Guards = IdMap<InstId, Vec<Guard>>;
 
 /// The guards of the accesses in a block.
-pub(super) fn guards(function: &Function, block: BlockId) -> Guards {
+pub fn guards(function: &Function, block: BlockId) -> Guards {
     let (mut found, mut held) = (Guards::default(), Vec::new());
     function.blocks[block].insts.iter().for_each(|&id| note_guards(function, id, &mut held, &mut found));
     found
 }
 
 /// Those of the accesses in an instruction.
-pub(in crate::passes) fn guards_in(function: &Function, id: InstId) -> Guards {
+pub fn guards_in(function: &Function, id: InstId) -> Guards {
     let mut found = Guards::default();
     note_guards(function, id, &mut Vec::new(), &mut found);
     found
