@@ -37,7 +37,9 @@ class array(_native.Array):
             raise ValueError(f"elements of {dtype.__name__} have the shape {inner}, and the data {made.shape}")
         if ndim is not None and made.ndim - len(inner) != ndim:
             raise ValueError(f"the data has {made.ndim - len(inner)} dimensions, and not {ndim}")
-        return _wrap(made, dtype, requires_grad, cls)
+        result = _wrap(made, dtype, requires_grad, cls)
+        _note(result, data, "kc.array")
+        return result
 
     def __init__(self, *arguments, **named):
         pass
@@ -105,26 +107,39 @@ class array(_native.Array):
         return made
 
     def __setitem__(self, key, value):
-        self.numpy()[key] = self._fitting(value)
+        self._put(key, value, "an assignment to elements")
+
+    def _put(self, key, value, what):
+        """Sets elements; recorded by a tape, as launches are."""
+        numbers = self._fitting(value)
+        if _native.current() is None:
+            self.numpy()[key] = numbers
+        else:
+            from ._writes import put
+
+            put(self, key, value, numbers, what)
 
     def _fitting(self, value):
         """What elements are set to: of whole numbers only what fits."""
-        return converted(value.numpy() if isinstance(value, array) else value, self.numpy().dtype, only_integers=True)
+        dtype = self.numpy().dtype
+        if isinstance(value, array):
+            value = value.numpy()
+        return converted(value, dtype, only_integers=True)
 
     def __iter__(self):
         return (self[n] for n in range(len(self)))
 
     def zero_(self):
         """Sets all elements to zero."""
-        self.numpy()[...] = 0 if not self.numpy().dtype.names else _zeros(self.numpy().dtype)
+        self._put(..., 0, "zero_")
 
     def fill_(self, value):
         """Sets all elements to one value."""
-        self.numpy()[...] = self._fitting(value)
+        self._put(..., value, "fill_")
 
     def assign(self, source):
         """Copies the elements of another array."""
-        self.numpy()[...] = self._fitting(source)
+        self._put(..., source, "assign")
 
     @property
     def __array_interface__(self):
@@ -140,6 +155,16 @@ class array(_native.Array):
 
     def __dlpack_device__(self):
         return self.numpy().__dlpack_device__()
+
+    def __deepcopy__(self, memo):
+        import copy
+
+        import numpy as np
+
+        made = _wrap(np.array(self.numpy()), self.dtype, False, type(self))
+        made._grad = copy.deepcopy(self._grad, memo)
+        _note(made, self, "copy.deepcopy")
+        return made
 
     def __reduce__(self):
         return _unpickled, (self.numpy(), self.dtype, self._grad)
@@ -181,6 +206,14 @@ def converted(values, dtype, copy=False, only_integers=False):
                 wrong = high if range.min <= low else low
                 raise OverflowError(f"{wrong} does not fit {dtype.name}, which has {range.min} to {range.max}")
     return np.array(values, dtype=dtype, copy=True if copy else None)
+
+
+def _note(made, value, what):
+    """Tells the tape that records what a new array was made of."""
+    if _native.current() is not None:
+        from ._writes import made as note
+
+        note(made, value, what)
 
 
 def _wrap(made, dtype, requires_grad, cls=array):

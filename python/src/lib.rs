@@ -48,6 +48,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::adjoint::has_floats;
+    #[pymodule_export]
     use super::arguments::Arguments;
     #[pymodule_export]
     use super::derivative::{gradient, is_alone, look, records, tangents};

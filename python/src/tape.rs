@@ -4,10 +4,11 @@
 //! derivative nor the flow of gradients would be right. The Python half (`kc/_tape.py`) has what users call.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kc::embed::Part;
-use numpy::PyUntypedArray;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
@@ -15,7 +16,7 @@ use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::adjoint::{Run, has_floats};
-use crate::arguments::held;
+use crate::arguments::{as_numpy, held};
 use crate::derivative::{Gradients, Launch};
 use crate::kernel::{self, Called, Kernel};
 use crate::memory::{Place, apart, copy, digest, is_same, zeros_like};
@@ -62,10 +63,12 @@ struct Version {
 
 enum Step {
     Launch(Box<Recorded>),
-    /// An array was set to another one, or to numbers: what was given, and the memory of both.
-    Copy {
+    /// Python code of kc set an array: what was given, and the memory of each, of which the first one was set.
+    Host {
         given: Vec<Py<PyAny>>,
         used: Vec<(Array, Place)>,
+        /// Takes the gradient of the first one to those of the others, which may be None.
+        pull: Py<PyAny>,
     },
 }
 
@@ -192,7 +195,7 @@ impl Step {
                 let arrays = launch.launch.arguments.arrays.iter();
                 Ok(arrays.filter(|given| parts[given.part].floats).map(|given| &given.place).collect())
             }
-            Step::Copy { used, .. } => {
+            Step::Host { used, .. } => {
                 Ok(used.iter().map(|(_, place)| place).filter(|place| has_floats(place.dtype.bind(py))).collect())
             }
         }
@@ -210,7 +213,7 @@ impl Step {
                     found.extend(gradient.map(|gradient| (given.array.bind(py).clone(), gradient)));
                 }
             }
-            Step::Copy { given, used } => {
+            Step::Host { given, used, .. } => {
                 for (object, (array, _)) in given.iter().zip(used) {
                     let gradient = held(object.bind(py))?;
                     found.extend(gradient.map(|gradient| (array.bind(py).clone(), gradient)));
@@ -220,14 +223,33 @@ impl Step {
         Ok(found)
     }
 
+    /// The objects that its arrays of floats were given as.
+    fn objects<'s>(&'s self, py: Python<'_>) -> PyResult<Vec<&'s Py<PyAny>>> {
+        match self {
+            Step::Launch(launch) => {
+                let parts = &launch.launch.kernel.get().ready(py)?.parts().arrays;
+                let arrays = launch.launch.arguments.arrays.iter();
+                Ok(arrays.filter(|given| parts[given.part].floats).map(|given| &given.object).collect())
+            }
+            Step::Host { given, used, .. } => {
+                let floats = given.iter().zip(used).filter(|(_, (_, place))| has_floats(place.dtype.bind(py)));
+                Ok(floats.map(|(object, _)| object).collect())
+            }
+        }
+    }
+
     fn backward(&self, py: Python<'_>, versions: &[Version], run: &mut Run) -> PyResult<()> {
         match self {
             Step::Launch(launch) => launch.backward(py, versions, run),
-            Step::Copy { used, .. } => {
-                let Some(gradient) = run.view(py, &used[0].1)? else { return Ok(()) };
-                let source = used.get(1).map(|(_, place)| run.view(py, place)).transpose()?.flatten();
-                static MOVE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-                MOVE.import(py, "kc._tape", "_move")?.call1((gradient, source)).map(drop)
+            Step::Host { used, pull, .. } => {
+                let mut views = Vec::with_capacity(used.len());
+                for (_, place) in used {
+                    views.push(run.view(py, place)?);
+                }
+                let mut views = views.into_iter();
+                // Numbers that are no floats have no gradient.
+                let Some(Some(gradient)) = views.next() else { return Ok(()) };
+                pull.bind(py).call1((gradient, views.collect::<Vec<_>>())).map(drop)
             }
         }
     }
@@ -434,28 +456,37 @@ impl Tape {
         self.steps.len()
     }
 
-    /// Sets an array to a number, or to the contents of another array, whose gradient follows.
-    fn assign(slf: &Bound<'_, Tape>, array: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Runs what sets the first one of some arrays, and records it. `pull` takes the gradient of that and those of the others.
+    fn _write(
+        slf: &Bound<'_, Tape>,
+        what: &str,
+        given: Vec<(Bound<'_, PyAny>, Bound<'_, PyUntypedArray>)>,
+        run: &Bound<'_, PyAny>,
+        pull: Py<PyAny>,
+    ) -> PyResult<()> {
         let py = slf.py();
-        static SORTED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let sorted = SORTED.import(py, "kc._tape", "_assigned")?.call1((array, source))?;
-        let (target, known): (Bound<'_, PyUntypedArray>, Option<Bound<'_, PyUntypedArray>>) = sorted.extract()?;
-        let arrays: Vec<Bound<'_, PyUntypedArray>> = [target.clone()].into_iter().chain(known.clone()).collect();
-        let used: Vec<(Array, Place)> =
-            arrays.into_iter().map(|array| (array.clone().unbind(), Place::of(&array))).collect();
+        let (given, used): (Vec<_>, Vec<(Array, Place)>) = given
+            .into_iter()
+            .map(|(object, array)| (object.unbind(), (array.clone().unbind(), Place::of(&array))))
+            .unzip();
         let changed = {
             let mut tape = Tape::edit(slf)?;
             let places = used.iter().enumerate().map(|(n, (_, place))| (place, n == 0));
-            let meeting = tape.expect(py, places, "assign")?;
-            tape.before(py, meeting, used[..1].iter().map(|(_, place)| place))?
+            let meeting = tape.expect(py, places, what)?;
+            tape.before(py, meeting, used.iter().take(1).map(|(_, place)| place))?
         };
-        let value = known.map_or_else(|| source.clone(), Bound::into_any);
-        target.as_any().set_item(py.Ellipsis(), value)?;
+        run.call0()?;
         let mut tape = Tape::edit(slf)?;
         tape.after(py, changed, used.iter().enumerate().map(|(n, (array, place))| (array, place, n == 0)));
-        let given = vec![array.clone().unbind(), source.clone().unbind()];
-        tape.steps.push(Step::Copy { given, used });
+        tape.steps.push(Step::Host { given, used, pull });
         Ok(())
+    }
+
+    /// Whether Python code has changed memory that no step wrote to: what is there now is a constant.
+    fn _is_replaced(slf: &Bound<'_, Tape>, array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
+        let (py, place, tape) = (slf.py(), Place::of(array), Tape::look(slf)?);
+        let versions: Vec<&Version> = tape.meeting(&place).map(|version| &tape.versions[version]).collect();
+        Ok(versions.iter().all(|version| !version.written) && versions.iter().any(|version| !version.is_unchanged(py)))
     }
 
     /// Runs all derivatives, from gradients of some arrays on.
@@ -483,6 +514,11 @@ impl Tape {
                 places.extend(step.floats(py)?);
             }
             let mut run = Run::new(py, places)?;
+            for (array, _) in &seeds {
+                // Steps may have used parts of it alone.
+                let array = as_numpy(array)?.filter(|array| has_floats(&array.dtype()));
+                array.map_or(Ok(()), |array| run.join(py, &Place::of(&array)))?;
+            }
             seeds.iter().try_for_each(|(array, value)| run.seed(array, value))?;
             tape.steps.iter().rev().try_for_each(|step| step.backward(py, &tape.versions, &mut run))?;
             let mut held = Vec::new();
@@ -510,7 +546,19 @@ impl Tape {
         let place = Place::of(array);
         let mut found = Vec::new();
         for run in Tape::look(slf)?.runs(slf.py()).iter_mut() {
-            found.extend(run.view(slf.py(), &place)?);
+            let view = run.view(slf.py(), &place)?;
+            found.extend(view.map_or_else(|| run.gathered(slf.py(), &place), |view| Ok(Some(view)))?);
+        }
+        Ok(found)
+    }
+
+    /// The objects that arrays of floats were given as, each once.
+    fn _used(slf: &Bound<'_, Tape>) -> PyResult<Vec<Py<PyAny>>> {
+        let (py, tape) = (slf.py(), Tape::look(slf)?);
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        for step in &tape.steps {
+            let objects = step.objects(py)?.into_iter().filter(|object| known.insert(object.as_ptr()));
+            found.extend(objects.map(|object| object.clone_ref(py)));
         }
         Ok(found)
     }
@@ -542,7 +590,8 @@ impl Tape {
                         }
                     }
                 }
-                Step::Copy { given, used } => {
+                Step::Host { given, used, pull } => {
+                    visit.call(pull)?;
                     given.iter().try_for_each(|object| visit.call(object))?;
                     used.iter().try_for_each(|(array, _)| visit.call(array))?;
                 }
