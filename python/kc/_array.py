@@ -21,6 +21,7 @@ class array(_native.Array):
         from . import _arguments, _types
 
         known = _arguments.as_numpy(data) if not isinstance(data, (list, tuple)) else None
+        data, dtype = _of_structs(data, dtype)
         if dtype is None:
             if known is None:
                 known = np.asarray(data)
@@ -112,7 +113,7 @@ class array(_native.Array):
     def _put(self, key, value, what):
         """Sets elements; recorded by a tape, as launches are."""
         numbers = self._fitting(value)
-        if _native.current() is None:
+        if _native.current() is None and not numbers.dtype.names:
             self.numpy()[key] = numbers
         else:
             from ._writes import put
@@ -124,6 +125,11 @@ class array(_native.Array):
         dtype = self.numpy().dtype
         if isinstance(value, array):
             value = value.numpy()
+        elif dtype.names and not hasattr(value, "dtype"):
+            from . import _structs
+
+            # 0 is a struct of zeros.
+            return _zeros(dtype) if value == 0 else _structs.rows(value, self.dtype, self.numpy())
         return converted(value, dtype, only_integers=True)
 
     def __iter__(self):
@@ -208,8 +214,31 @@ def converted(values, dtype, copy=False, only_integers=False):
     return np.array(values, dtype=dtype, copy=True if copy else None)
 
 
+def _of_structs(data, dtype):
+    """Data and type of an array: lists of structs as NumPy has them."""
+    first = data
+    while isinstance(first, list) and first:
+        first = first[0]
+    from . import _types
+
+    dtype = type(first) if dtype is None and isinstance(first, _types.Struct) else dtype
+    if isinstance(dtype, type) and issubclass(dtype, _types.Struct) and not hasattr(data, "dtype"):
+        if not isinstance(data, (list, tuple)):
+            from ._arguments import refuse
+
+            raise refuse("E1005", f"the data of an array is a list of structs, not a {type(data).__name__}", f"kc.array([value], dtype={dtype.__name__})")
+        from . import _structs
+
+        data = _structs.rows(list(data), dtype)
+    return data, dtype
+
+
 def _note(made, value, what):
-    """Tells the tape that records what a new array was made of."""
+    """Tells who has to know what a new array was made of: the tape that records, and the keeper of arrays in structs."""
+    if made.numpy().dtype.names:
+        from . import _structs
+
+        _structs.keep(made.numpy(), value)
     if _native.current() is not None:
         from ._writes import made as note
 

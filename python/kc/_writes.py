@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native
+from . import _native, _structs
 from ._arguments import as_numpy
 from ._native import current
 from ._tape import _wrong, scatter
@@ -13,9 +13,11 @@ from ._types import Composite, Struct
 
 def put(array, key, value, numbers, what):
     """``array[key] = numbers``, noted on the tape that records; ``value`` is what the numbers were made of."""
-    tape = current()
+    tape, memory = current(), as_numpy(array)
+    if memory.dtype.names:
+        _structs.keep(memory, value)
     if tape is None:
-        as_numpy(array)[key] = numbers
+        memory[key] = numbers
     else:
         _put(tape, array, key, value, _sources(tape, value), numbers, what)
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use kc::analysis::alias::Root;
 use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part, Queue};
+use kc::types::Type;
 use kc::{Outcome, Warning};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -252,6 +253,14 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
     let py = kernel.py();
     let ready = &kernel.get().ready(py)?.kernel;
     let signature = py.detach(|| ready.tangent_signature()).map_err(|error| error::raise(py, &error))?;
+    let arrays = ready.signature().params().iter().find(|param| match param.ty {
+        Type::Array(array) => Type::from(array.element).bears_array(ready.structs()),
+        _ => false,
+    });
+    if let Some(param) = arrays {
+        let text = format!("argument `{}`: its elements hold arrays, whose tangents Python has no place for", param.name);
+        return Err(Refused::new("E1103", text).help("pass them as arguments, or in one struct").raise(py));
+    }
     let mut binder = Binder::new(signature.0, signature.1);
     for (n, value) in values.iter().enumerate() {
         binder.bind(n, value).map_err(|fault| fault.raise(py))?;

@@ -261,10 +261,7 @@ def _known(shape, size):
 
 
 def _of(data, dtype, copy):
-    if isinstance(dtype, type) and issubclass(dtype, _types.Struct) and isinstance(data, (list, tuple)):
-        layout = dtype.numpy_dtype()
-        rows = [tuple(np.asarray(getattr(item, name)).tolist() if np.ndim(getattr(item, name)) == 0 else getattr(item, name) for name in layout.names) for item in data]
-        return _array._wrap(np.array(rows, layout), dtype, False, array)
+    data, dtype = _array._of_structs(data, dtype)
     values = np.asarray(data) if isinstance(data, (list, tuple, int, float)) else as_numpy(data)
     if values is None or values.ndim == 0:
         raise RuntimeError(f"the data of an array is a sequence or an array, not {data!r}")
