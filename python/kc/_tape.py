@@ -35,6 +35,10 @@ class Tape(_native.Tape):
     Gradients are of what arrays held when they were first used. ``kc.array`` with a ``.grad`` gets it there, too.
     """
 
+    def __bool__(self):
+        # As of any object: `if tape:` asks whether there is one, whatever it has recorded.
+        return True
+
     def backward(self, loss=None, grads=None):
         """Computes gradients: of ``loss``, an array of one element, or of arrays with gradients of their own, as a dict or a
         list of pairs: ``grads=[(y, an_array)]``. They are added to those of earlier calls.
@@ -60,15 +64,23 @@ class Tape(_native.Tape):
 
         assign(self, array, source)
 
-    def gradient(self, array):
-        """The gradient of an array, or of a part of one: an array of the same kind."""
+    #: Whether arrays that nothing joins to the result have gradients of zeros.
+    _allow_unused = False
+
+    def gradient(self, array, *, allow_unused=None):
+        """The gradient of an array, or of a part of one: an array of the same kind. An array that no recorded step joins to the
+        result is an error; with ``allow_unused`` its gradient is zeros.
+        """
         mine = as_numpy(array)
         if mine is None:
             raise refuse("E1005", f"a {type(array).__name__} has no gradient")
-        found = self._views(mine)
-        if not found:
+        found, allow_unused = self._views(mine), self._allow_unused if allow_unused is None else allow_unused
+        if not found and not allow_unused:
             raise refuse("E1004", "no recorded launch uses this array, or tape.backward was not called")
-        total = np.array(found[0])
+        why = None if allow_unused else self._unjoined(mine)
+        if why is not None:
+            raise _wrong(why, "compute all between them by kernels, as NumPy keeps no gradients; or ask with `allow_unused=True`")
+        total = np.array(found[0]) if found else np.zeros(mine.shape, mine.dtype)
         for view in found[1:]:
             add(total, view)
         if isinstance(array, _native.Array):
@@ -100,7 +112,7 @@ class _Gradients(Mapping):
 
     def __contains__(self, array):
         mine = as_numpy(array)
-        return mine is not None and bool(self._tape._views(mine))
+        return mine is not None and bool(self._tape._views(mine)) and (self._tape._allow_unused or self._tape._unjoined(mine) is None)
 
     def get(self, array, default=None):
         return self[array] if array in self else default

@@ -39,6 +39,7 @@ def test_a_chain():
         scale(3, 10.0, y, z)
         total(3, z, loss)
     tape.backward(loss)
+    assert kc.Tape() and len(kc.Tape()) == 0
     assert tape.gradient(x).tolist() == [20, 40, 60] and tape.gradients[x].tolist() == [20, 40, 60]
     # Again: gradients add up.
     tape.backward(loss)
@@ -512,7 +513,7 @@ def test_what_methods_of_arrays_write_is_recorded(change, gradient):
         square(3, x, y)
         change(y, z)
     tape.backward(grads=[(z, floats(1, 10, 100))])
-    assert tape.gradient(x).numpy().tolist() == gradient
+    assert tape.gradient(x, allow_unused=True).numpy().tolist() == gradient
 
 
 def test_a_buffer_that_python_code_fills_again():
@@ -525,3 +526,37 @@ def test_a_buffer_that_python_code_fills_again():
     tape.backward(grads=[(x, 1.0), (y, 1.0)])
     # What Python code wrote to it are numbers; the first contents were there before.
     assert tape.gradient(x).numpy().tolist() == [8, 8] and tape.gradient(buffer).tolist() == [0, 0]
+
+
+def test_arrays_that_nothing_joins_to_the_result():
+    x, y, loss, other = floats(4, 9, 16), floats(0, 0, 0), floats(0), floats(1, 1, 1)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        z = np.sqrt(y)
+        total(3, z, loss)
+        scale(3, 2.0, other, floats(0, 0, 0))
+    tape.backward(loss)
+    assert tape.gradient(z).tolist() == [1, 1, 1] and z in tape.gradients and x not in tape.gradients
+    with pytest.raises(kc.GradientError) as caught:
+        tape.gradient(x)
+    shown = str(caught.value)
+    assert caught.value.code == "E1103" and "`total` wrote last; joined to it are `x` of `total` with the shape (3,)" in shown and "allow_unused=True" in shown
+    assert tape.gradient(x, allow_unused=True).tolist() == [0, 0, 0] == tape.gradient(floats(1, 2, 3), allow_unused=True).tolist()
+    # Another run joins it.
+    tape.backward(grads=[(y, 1.0)])
+    assert tape.gradient(x).tolist() == [8, 18, 32]
+    with pytest.raises(kc.GradientError, match="no recorded step joins"):
+        tape.gradient(other)
+    with kc.Tape() as tape:
+        square(3, x, y)
+    tape.backward(grads=[(x, 1.0)])
+    assert tape.gradient(x).tolist() == [1, 1, 1]
+    with pytest.raises(kc.GradientError, match="to which none wrote"):
+        tape.gradient(y)
+
+
+def test_derivatives_of_a_kernel_inside_of_a_tape():
+    x, y = floats(1, 2, 3), floats(0, 0, 0)
+    for derive in (lambda: square.grad(3, x, y, grads={"y": 1.0}), lambda: square.jvp(3, x, y, tangents={"x": x})):
+        with kc.Tape(), pytest.raises(kc.GradientError, match="no tape differentiates kernel"):
+            derive()

@@ -157,6 +157,9 @@ def _adjoint(kernel, dim, values, adjoints, blocks):
 class Tape(_tape.Tape):
     """Records launches and copies; ``backward`` adds to the ``grad`` of arrays that require one."""
 
+    #: As in Warp.
+    _allow_unused = True
+
     def backward(self, loss=None, grads=None):
         if getattr(_local, "graph", None) is not None:
             raise NotImplementedError("kc.warp has no gradients inside of a captured graph")
