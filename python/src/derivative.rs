@@ -189,7 +189,10 @@ impl<'py> Call<'_, 'py> {
         let binder = Binder::new(gradient.signature(), gradient.structs()).with(self.gradients);
         let binder = filled(binder, self.values)?;
         // SAFETY: as above.
-        py.detach(|| unsafe { kernel.look(gradient, dim, &binder.laid) }).map_err(|error| error::raise(py, &error))
+        let seen = py.detach(|| unsafe { kernel.look(gradient, dim, &binder.laid) });
+        let seen = seen.map_err(|error| error::raise(py, &error))?;
+        warn(py, seen.partly.into_iter().collect())?;
+        Ok(seen.any)
     }
 }
 
@@ -206,6 +209,12 @@ pub fn look<'py>(
     let ready = kernel.get().ready(py)?;
     let gradient = derived(py, ready, form_of(false, same))?;
     Call { ready, gradient: &gradient, dim: &Dim::from(&dim[..]), values: &values, gradients }.look(py)
+}
+
+/// How many instructions are looked at for threads whose order shows.
+#[pyfunction]
+pub fn look_for(steps: u64) {
+    kc::run::meeting::look_for(steps);
 }
 
 /// The gradient of a kernel, compiled when it is first asked for.
@@ -267,6 +276,9 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
     }
     let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
     // SAFETY: as above.
-    let outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
+    let mut outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
+    if let Ok(outcome) = &mut outcome {
+        warn(py, std::mem::take(&mut outcome.warnings))?;
+    }
     conclude(py, outcome)
 }

@@ -54,7 +54,7 @@ mod _native {
     #[pymodule_export]
     use super::arguments::Arguments;
     #[pymodule_export]
-    use super::derivative::{gradient, is_alone, look, records, tangents};
+    use super::derivative::{gradient, is_alone, look, look_for, records, tangents};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]
