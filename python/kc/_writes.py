@@ -11,15 +11,17 @@ from ._tape import _wrong, scatter
 from ._types import Composite, Struct
 
 
-def put(array, key, value, numbers, what):
-    """``array[key] = numbers``, noted on the tape that records; ``value`` is what the numbers were made of."""
+def put(array, key, value, numbers, what, fresh=False):
+    """``array[key] = numbers``, noted on the tape that records; ``value`` is what the numbers were made of. A ``fresh`` array had no
+    contents before: it keeps its gradient, which is that of what it gets.
+    """
     tape, memory = current(), as_numpy(array)
     if memory.dtype.names:
         _structs.keep(memory, value)
     if tape is None:
         memory[key] = numbers
     else:
-        _put(tape, array, key, value, _sources(tape, value), numbers, what)
+        _put(tape, array, key, value, _sources(tape, value), numbers, what, fresh)
 
 
 def assign(tape, array, source):
@@ -33,11 +35,11 @@ def made(array, value, what):
     sources = [] if tape is None else _sources(tape, value)
     # An array of the same memory is a part, and no copy.
     if sources and not any(np.may_share_memory(source, as_numpy(array)) for _, source, _ in sources):
-        _put(tape, array, ..., value, sources, None, what)
+        _put(tape, array, ..., value, sources, None, what, fresh=True)
 
 
 def taken(array, source, key):
-    """``array[...] = source[key]`` with arrays of integers as the key, noted on the tape that records."""
+    """``array[...] = source[key]`` of a fresh array, with arrays of integers as the key, noted on the tape that records."""
     mine, its, key = as_numpy(array), as_numpy(source), _frozen(key)
 
     def run():
@@ -46,10 +48,10 @@ def taken(array, source, key):
     def pull(more, other):
         _add_at(other, key, more)
 
-    write("a copy of chosen elements", array, [source], run, pull)
+    write("a copy of chosen elements", array, [source], run, pull, fresh=True)
 
 
-def write(what, array, sources, run, pull, keep=None):
+def write(what, array, sources, run, pull, keep=None, fresh=False):
     """Does what sets all of an array, noted on the tape that records. ``pull(gradient, *others)`` adds to the gradients of the
     sources, of which those without floats are None. Behind them it gets what ``keep()`` has given before.
     """
@@ -65,13 +67,14 @@ def write(what, array, sources, run, pull, keep=None):
         others = iter(others)
         others = [next(others) if floats else None for floats in known]
         more = np.array(gradient)
-        gradient[...] = np.zeros((), gradient.dtype)
+        if not fresh:
+            gradient[...] = np.zeros((), gradient.dtype)
         pull(more, *others, *kept)
 
     tape._write(what, given, run, back)
 
 
-def _put(tape, array, key, value, sources, numbers, what):
+def _put(tape, array, key, value, sources, numbers, what, fresh=False):
     """``array[key] = numbers``, recorded; without numbers it has happened."""
     target, key = as_numpy(array), _frozen(key)
     part, inside = target, key
@@ -96,7 +99,8 @@ def _put(tape, array, key, value, sources, numbers, what):
         more = np.array(gradient[inside])
         if inside is not ...:
             more[~_last(gradient.shape, inside)] = np.zeros((), more.dtype)
-        gradient[inside] = np.zeros((), gradient.dtype)
+        if not fresh:
+            gradient[inside] = np.zeros((), gradient.dtype)
         if not others:
             return
         total = _summed(more, written).reshape(shape)

@@ -16,8 +16,7 @@ fn two_types(py: Python<'_>, one: &Py<PyArrayDescr>, other: &Py<PyArrayDescr>) -
     if is_same(py, one, other) {
         return Ok(());
     }
-    let name =
-        |dtype: &Py<PyArrayDescr>| dtype.bind(py).str().map_or_else(|_| String::new(), |name| name.to_string());
+    let name = |dtype: &Py<PyArrayDescr>| dtype.bind(py).str().map_or_else(|_| String::new(), |name| name.to_string());
     let (one, other) = (name(one), name(other));
     let text = format!("one memory is used as {one} and as {other}: whose gradient it has is open");
     Err(wrong(py, &text, None))

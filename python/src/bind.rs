@@ -194,7 +194,9 @@ fn outline<'py>(py: Python<'py>, ty: Type, structs: &StructTable) -> PyResult<Bo
             }
             Ok(fields.into_any())
         }
-        Type::Array(array) => Ok((array.ndim, outline(py, array.element.into(), structs)?).into_pyobject(py)?.into_any()),
+        Type::Array(array) => {
+            Ok((array.ndim, outline(py, array.element.into(), structs)?).into_pyobject(py)?.into_any())
+        }
         _ => {
             let scalar = ty.scalar_part().map(Scalar::name);
             Ok((scalar, trailing(ty).to_vec()).into_pyobject(py)?.into_any())

@@ -267,7 +267,8 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
         _ => false,
     });
     if let Some(param) = arrays {
-        let text = format!("argument `{}`: its elements hold arrays, whose tangents Python has no place for", param.name);
+        let text =
+            format!("argument `{}`: its elements hold arrays, whose tangents Python has no place for", param.name);
         return Err(Refused::new("E1103", text).help("pass them as arguments, or in one struct").raise(py));
     }
     let mut binder = Binder::new(signature.0, signature.1);

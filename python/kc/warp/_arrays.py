@@ -353,7 +353,8 @@ def full_like(src, value, device=None, requires_grad=None, pinned=None):
 
 def clone(src, device=None, requires_grad=None, pinned=None):
     made = empty_like(src, device, requires_grad)
-    copy(made, src)
+    src = src.contiguous() if isinstance(src, indexedarray) else src
+    _launches.done(lambda: _writes.put(made, ..., src, src.numpy(), "wp.clone", fresh=True))
     return made
 
 

@@ -67,7 +67,7 @@ class _Reduction:
         def total():
             self.result.numpy()[...] = run().reshape(self.result.numpy().shape)
 
-        done(lambda: _writes.write(self.name, self.result, sources, total, pull, keep))
+        done(lambda: _writes.write(self.name, self.result, sources, total, pull, keep, fresh=self.out is None))
         return self.result.numpy()[0] if self.out is None and self.axis is None else self.result
 
 
