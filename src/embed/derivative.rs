@@ -121,7 +121,13 @@ fn shown(found: &Diagnostic, program: &Program) -> Warning {
 }
 
 /// What a launch that was looked at in part tells, once: `told` keeps where something was told.
-fn partly(program: &Program, kernel: FuncId, looked: Option<u64>, bounds: &LaunchBounds, told: &Mutex<HashSet<Span>>) -> Option<Diagnostic> {
+fn partly(
+    program: &Program,
+    kernel: FuncId,
+    looked: Option<u64>,
+    bounds: &LaunchBounds,
+    told: &Mutex<HashSet<Span>>,
+) -> Option<Diagnostic> {
     let span = program.module.functions[kernel].span;
     let found = meeting::partly(looked, bounds.size, span)?;
     told.lock().unwrap_or_else(PoisonError::into_inner).insert(span).then_some(found)
