@@ -239,6 +239,9 @@ def _note(made, value, what):
         from . import _structs
 
         _structs.keep(made.numpy(), value)
+    if isinstance(value, array) and value.numpy() is made.numpy() and value._grad is not None:
+        # The same memory has the same gradient.
+        made._grad = value._grad
     if _native.current() is not None:
         from ._writes import made as note
 

@@ -55,6 +55,8 @@ def _at(memory, path):
 
 def keep(memory, value):
     """Arrays that are in elements of another array are in those of this one, too, from now on."""
+    # An element is a part of its array.
+    value = value.base if isinstance(value, np.void) else value
     its = _keeper(as_numpy(value)) if isinstance(value, (np.ndarray, _native.Array)) else None
     if its is not None:
         _add(memory, its.kept)

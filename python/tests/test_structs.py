@@ -159,6 +159,8 @@ def test_arrays_in_elements():
     assert found(rows) == [(100 + 2 + 7) * 2, 100 * 2]
     with pytest.raises(kc.IndexError):
         wp.launch(write, 2, [rows, 1])
+    rows[1] = other[0]
+    assert found(rows)[1] == (100 + 100 + 7) * 10
     rows.zero_()
     assert found(rows) == [0, 0]
     x = Nested(v=wp.vec3(1, 2, 3), row=row(1, 2, 7), grid=wp.array(np.arange(8).reshape(2, 2, 2), dtype=wp.vec2))

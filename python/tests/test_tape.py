@@ -516,6 +516,14 @@ def test_what_methods_of_arrays_write_is_recorded(change, gradient):
     assert tape.gradient(x, allow_unused=True).numpy().tolist() == gradient
 
 
+def test_arrays_of_the_same_memory_have_the_same_gradient():
+    x, y = kc.array([1.0, 2.0], requires_grad=True), kc.zeros(2)
+    with kc.Tape() as tape:
+        square(2, kc.array(x), y)
+    tape.backward(grads=[(y, 1.0)])
+    assert x.grad.numpy().tolist() == [2, 4] and kc.array(x, requires_grad=True).grad is x.grad and kc.array(x, copy=True).grad is None
+
+
 def test_a_buffer_that_python_code_fills_again():
     x, y, buffer = kc.array([1.0, 2.0]), kc.zeros(2), floats(0, 0)
     with kc.Tape() as tape:
