@@ -249,3 +249,14 @@ fn report(clash: &Clash, place: Option<String>, bounds: &LaunchBounds, rank: usi
     );
     error
 }
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_apart() {
+        let shown = [0, 7, 999, 1000, 8325, 200_000, 12_345_678].map(grouped);
+        assert_eq!(shown, ["0", "7", "999", "1,000", "8,325", "200,000", "12,345,678"]);
+    }
+}

@@ -134,8 +134,8 @@ class array(_array.array):
     def _put(self, key, value, what):
         if isinstance(value, indexedarray):
             value = value.contiguous()
-        if isinstance(value, _array.array):
-            # What it holds then.
+        if isinstance(value, (_array.array, list, tuple)):
+            # What the arrays hold then.
             _launches.done(lambda: _array.array._put(self, key, value, what))
         else:
             numbers = self._fitting(value)
