@@ -21,6 +21,7 @@ class array(_native.Array):
         from . import _arguments, _types
 
         known = _arguments.as_numpy(data) if not isinstance(data, (list, tuple)) else None
+        data, dtype = _of_structs(data, dtype)
         if dtype is None:
             if known is None:
                 known = np.asarray(data)
@@ -37,7 +38,9 @@ class array(_native.Array):
             raise ValueError(f"elements of {dtype.__name__} have the shape {inner}, and the data {made.shape}")
         if ndim is not None and made.ndim - len(inner) != ndim:
             raise ValueError(f"the data has {made.ndim - len(inner)} dimensions, and not {ndim}")
-        return _wrap(made, dtype, requires_grad, cls)
+        result = _wrap(made, dtype, requires_grad, cls)
+        _note(result, data, "kc.array")
+        return result
 
     def __init__(self, *arguments, **named):
         pass
@@ -105,26 +108,44 @@ class array(_native.Array):
         return made
 
     def __setitem__(self, key, value):
-        self.numpy()[key] = self._fitting(value)
+        self._put(key, value, "an assignment to elements")
+
+    def _put(self, key, value, what):
+        """Sets elements; recorded by a tape, as launches are."""
+        numbers = self._fitting(value)
+        if _native.current() is None and not numbers.dtype.names:
+            self.numpy()[key] = numbers
+        else:
+            from ._writes import put
+
+            put(self, key, value, numbers, what)
 
     def _fitting(self, value):
         """What elements are set to: of whole numbers only what fits."""
-        return converted(value.numpy() if isinstance(value, array) else value, self.numpy().dtype, only_integers=True)
+        dtype = self.numpy().dtype
+        if isinstance(value, array):
+            value = value.numpy()
+        elif dtype.names and not hasattr(value, "dtype"):
+            from . import _structs
+
+            # 0 is a struct of zeros.
+            return _zeros(dtype) if value == 0 else _structs.rows(value, self.dtype, self.numpy())
+        return converted(value, dtype, only_integers=True)
 
     def __iter__(self):
         return (self[n] for n in range(len(self)))
 
     def zero_(self):
         """Sets all elements to zero."""
-        self.numpy()[...] = 0 if not self.numpy().dtype.names else _zeros(self.numpy().dtype)
+        self._put(..., 0, "zero_")
 
     def fill_(self, value):
         """Sets all elements to one value."""
-        self.numpy()[...] = self._fitting(value)
+        self._put(..., value, "fill_")
 
     def assign(self, source):
         """Copies the elements of another array."""
-        self.numpy()[...] = self._fitting(source)
+        self._put(..., source, "assign")
 
     @property
     def __array_interface__(self):
@@ -140,6 +161,16 @@ class array(_native.Array):
 
     def __dlpack_device__(self):
         return self.numpy().__dlpack_device__()
+
+    def __deepcopy__(self, memo):
+        import copy
+
+        import numpy as np
+
+        made = _wrap(np.array(self.numpy()), self.dtype, False, type(self))
+        made._grad = copy.deepcopy(self._grad, memo)
+        _note(made, self, "copy.deepcopy")
+        return made
 
     def __reduce__(self):
         return _unpickled, (self.numpy(), self.dtype, self._grad)
@@ -181,6 +212,40 @@ def converted(values, dtype, copy=False, only_integers=False):
                 wrong = high if range.min <= low else low
                 raise OverflowError(f"{wrong} does not fit {dtype.name}, which has {range.min} to {range.max}")
     return np.array(values, dtype=dtype, copy=True if copy else None)
+
+
+def _of_structs(data, dtype):
+    """Data and type of an array: lists of structs as NumPy has them."""
+    first = data
+    while isinstance(first, list) and first:
+        first = first[0]
+    from . import _types
+
+    dtype = type(first) if dtype is None and isinstance(first, _types.Struct) else dtype
+    if isinstance(dtype, type) and issubclass(dtype, _types.Struct) and not hasattr(data, "dtype"):
+        if not isinstance(data, (list, tuple)):
+            from ._arguments import refuse
+
+            raise refuse("E1005", f"the data of an array is a list of structs, not a {type(data).__name__}", f"kc.array([value], dtype={dtype.__name__})")
+        from . import _structs
+
+        data = _structs.rows(list(data), dtype)
+    return data, dtype
+
+
+def _note(made, value, what):
+    """Tells who has to know what a new array was made of: the tape that records, and the keeper of arrays in structs."""
+    if made.numpy().dtype.names:
+        from . import _structs
+
+        _structs.keep(made.numpy(), value)
+    if isinstance(value, array) and value.numpy() is made.numpy() and value._grad is not None:
+        # The same memory has the same gradient.
+        made._grad = value._grad
+    if _native.current() is not None:
+        from ._writes import made as note
+
+        note(made, value, what)
 
 
 def _wrap(made, dtype, requires_grad, cls=array):

@@ -64,6 +64,7 @@ class Kernel(_native.Kernel):
         A ``kc.array`` with a ``.grad`` uses that: the run starts from it, and changes it.
         ``parameters=False`` leaves out what is given by value.
         """
+        _unrecorded("kernel.grad")
         return _native.grad(self, (dim, *arguments), named, grads if type(grads) is dict else dict(grads or {}), parameters)
 
     def jvp(self, dim, *arguments, tangents, **named) -> dict:
@@ -73,6 +74,7 @@ class Kernel(_native.Kernel):
         """
         from . import _derivative
 
+        _unrecorded("kernel.jvp")
         return _derivative.jvp(self, dim, arguments, named, tangents)
 
     def __repr__(self):
@@ -90,6 +92,13 @@ class Kernel(_native.Kernel):
                 what = "is not there" if found is None else "is another object by now"
                 raise TypeError(f"kernel `{self.__name__}` cannot be pickled: `{'.'.join(self._origin[1:])}` {what}")
         return _unpickled, self._origin
+
+
+def _unrecorded(what):
+    if _native.current() is not None:
+        from ._tape import unrecorded
+
+        unrecorded(what)
 
 
 def _other(kernel, loaded):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from . import _native
@@ -15,6 +17,12 @@ def _wrong(text, advice=None) -> GradientError:
     return GradientError(f"error[E1103]: {text}{more}", code="E1103", message=text)
 
 
+def unrecorded(what):
+    """Raises where a tape records: it could not differentiate this."""
+    if current() is not None:
+        raise _wrong(f"no tape differentiates {what}", "do it outside of the `with` block of the tape")
+
+
 class Tape(_native.Tape):
     """Records the launches of a thread, and differentiates them.
 
@@ -26,6 +34,10 @@ class Tape(_native.Tape):
 
     Gradients are of what arrays held when they were first used. ``kc.array`` with a ``.grad`` gets it there, too.
     """
+
+    def __bool__(self):
+        # As of any object: `if tape:` asks whether there is one, whatever it has recorded.
+        return True
 
     def backward(self, loss=None, grads=None):
         """Computes gradients: of ``loss``, an array of one element, or of arrays with gradients of their own, as a dict or a
@@ -44,15 +56,31 @@ class Tape(_native.Tape):
             raise refuse("E1004", "no gradient to start from", "tape.backward(loss), or tape.backward(grads=[(y, gradient)])")
         self._backward(seeds)
 
-    def gradient(self, array):
-        """The gradient of an array, or of a part of one: an array of the same kind."""
+    def assign(self, array, source):
+        """Sets an array to a number, or to the contents of another array, whose gradient follows."""
+        if as_numpy(array) is None:
+            raise refuse("E1005", f"tape.assign writes to an array, not to a {type(array).__name__}")
+        from ._writes import assign
+
+        assign(self, array, source)
+
+    #: Whether arrays that nothing joins to the result have gradients of zeros.
+    _allow_unused = False
+
+    def gradient(self, array, *, allow_unused=None):
+        """The gradient of an array, or of a part of one: an array of the same kind. An array that no recorded step joins to the
+        result is an error; with ``allow_unused`` its gradient is zeros.
+        """
         mine = as_numpy(array)
         if mine is None:
             raise refuse("E1005", f"a {type(array).__name__} has no gradient")
-        found = self._views(mine)
-        if not found:
+        found, allow_unused = self._views(mine), self._allow_unused if allow_unused is None else allow_unused
+        if not found and not allow_unused:
             raise refuse("E1004", "no recorded launch uses this array, or tape.backward was not called")
-        total = np.array(found[0])
+        why = None if allow_unused else self._unjoined(mine)
+        if why is not None:
+            raise _wrong(why, "compute all between them by kernels, as NumPy keeps no gradients; or ask with `allow_unused=True`")
+        total = np.array(found[0]) if found else np.zeros(mine.shape, mine.dtype)
         for view in found[1:]:
             add(total, view)
         if isinstance(array, _native.Array):
@@ -63,7 +91,7 @@ class Tape(_native.Tape):
 
     @property
     def gradients(self):
-        """``tape.gradients[x]`` is ``tape.gradient(x)``."""
+        """``tape.gradients[x]`` is ``tape.gradient(x)``; ``x in tape.gradients`` says whether there is one."""
         return _Gradients(self)
 
     def zero(self):
@@ -73,28 +101,34 @@ class Tape(_native.Tape):
             held[...] = np.zeros((), held.dtype)
 
 
-class _Gradients:
+class _Gradients(Mapping):
+    """The gradients of the arrays that steps used, by array."""
+
     def __init__(self, tape):
         self._tape = tape
 
     def __getitem__(self, array):
         return self._tape.gradient(array)
 
+    def __contains__(self, array):
+        mine = as_numpy(array)
+        return mine is not None and bool(self._tape._views(mine)) and (self._tape._allow_unused or self._tape._unjoined(mine) is None)
+
+    def get(self, array, default=None):
+        return self[array] if array in self else default
+
+    def __iter__(self):
+        return iter(self._arrays())
+
+    def __len__(self):
+        return len(self._arrays())
+
+    def _arrays(self):
+        # A part that Python code wrote to is no array of the program.
+        return [array for array in self._tape._used() if type(array) is not _native.Array and array in self]
+
 
 # What the compiled half calls where NumPy does it.
-
-
-def _assigned(array, source):
-    """What `tape.assign` writes to, and the array whose gradient follows, if there is one."""
-    target = as_numpy(array)
-    if target is None:
-        raise refuse("E1005", f"tape.assign writes to an array, not to a {type(array).__name__}")
-    known = as_numpy(source) if not np.isscalar(source) else None
-    if known is not None and (known.shape != target.shape or known.dtype != target.dtype):
-        known = None
-    if known is not None and np.may_share_memory(known, target):
-        raise refuse("E1010", "tape.assign copies between arrays that share no memory")
-    return target, known
 
 
 def _seed(gradient, value):
@@ -104,13 +138,6 @@ def _seed(gradient, value):
     more = np.zeros(gradient.shape, gradient.dtype)
     fill("grads", more, value)
     scatter(gradient, more)
-
-
-def _move(gradient, source):
-    """The gradient of an array that was set goes to where its contents came from, if that is an array."""
-    if source is not None:
-        scatter(source, gradient)
-    gradient[...] = np.zeros((), gradient.dtype)
 
 
 def _hand_over(found):
@@ -132,7 +159,7 @@ def add(to, more):
         np.add(to, more, out=to)
         return
     for name in to.dtype.names:
-        if to.dtype[name].base.kind == "f" or to.dtype[name].base.names:
+        if _native.has_floats(to.dtype[name].base):
             add(to[name], more[name])
 
 

@@ -368,7 +368,11 @@ class Struct:
 
 
 def _field_dtype(owner, name, kind):
-    if isinstance(kind, ArrayType) or not (isinstance(kind, type) or isinstance(kind, Scalar)):
+    if isinstance(kind, ArrayType):
+        from ._structs import DESCRIPTOR
+
+        return DESCRIPTOR
+    if not (isinstance(kind, type) or isinstance(kind, Scalar)):
         raise TypeError(f"field `{name}` of struct `{owner.__name__}` is no number: NumPy has no array of such structs")
     return numpy_layout(kind)
 

@@ -11,6 +11,17 @@ use crate::memory::{self, Place, is_same};
 use crate::tape::wrong;
 use crate::view::of_numpy;
 
+/// Raises where memory has two types.
+fn two_types(py: Python<'_>, one: &Py<PyArrayDescr>, other: &Py<PyArrayDescr>) -> PyResult<()> {
+    if is_same(py, one, other) {
+        return Ok(());
+    }
+    let name = |dtype: &Py<PyArrayDescr>| dtype.bind(py).str().map_or_else(|_| String::new(), |name| name.to_string());
+    let (one, other) = (name(one), name(other));
+    let text = format!("one memory is used as {one} and as {other}: whose gradient it has is open");
+    Err(wrong(py, &text, None))
+}
+
 /// The gradients of one backward run.
 pub struct Run {
     /// Apart from each other, in the order of their addresses.
@@ -45,14 +56,7 @@ impl Run {
             match blocks.last_mut() {
                 Some(last) if place.low < last.high => {
                     last.high = last.high.max(place.high);
-                    if !is_same(py, &last.dtype, &place.dtype) {
-                        let name = |dtype: &Py<PyArrayDescr>| {
-                            dtype.bind(py).str().map_or_else(|_| String::new(), |name| name.to_string())
-                        };
-                        let (one, other) = (name(&last.dtype), name(&place.dtype));
-                        let text = format!("one memory is used as {one} and as {other}: whose gradient it has is open");
-                        return Err(wrong(py, &text, None));
-                    }
+                    two_types(py, &last.dtype, &place.dtype)?;
                 }
                 _ => {
                     let dtype = place.dtype.clone_ref(py);
@@ -72,6 +76,48 @@ impl Run {
             Some(block) => block.view(py, place),
             None => Ok(None),
         }
+    }
+
+    /// The gradient of an array of which steps used parts alone, as a copy: zero elsewhere. None: they used nothing of it.
+    pub fn gathered<'py>(&self, py: Python<'py>, place: &Place) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
+        let blocks = &self.blocks[self.meeting(place)];
+        let mut parts = blocks.iter().filter(|block| is_same(py, &block.dtype, &place.dtype)).peekable();
+        if parts.peek().is_none() {
+            return Ok(None);
+        }
+        let made = Memory::new(py, (place.low, place.high), None)?;
+        for part in parts {
+            let Some(memory) = &part.memory else { continue };
+            let (low, high) = (part.low.max(place.low), part.high.min(place.high));
+            let from: *const u8 = std::ptr::with_exposed_provenance(memory.start + (low - part.low));
+            let to: *mut u8 = std::ptr::with_exposed_provenance_mut(made.start + (low - place.low));
+            // SAFETY: both have all bytes from `low` to `high`, and one of them is new.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, high - low) };
+        }
+        // SAFETY: the memory is that of the place.
+        unsafe { memory::over(place, made.start + (place.start - place.low), made.owner.into_bound(py)) }.map(Some)
+    }
+
+    /// Makes one block of those that an array meets, and of the array: before anything is asked for.
+    pub fn join(&mut self, py: Python<'_>, place: &Place) -> PyResult<()> {
+        let met = self.meeting(place);
+        let (Some(first), Some(last)) = (self.blocks[met.clone()].first(), self.blocks[met.clone()].last()) else {
+            return Ok(());
+        };
+        let (low, high) = (first.low.min(place.low), last.high.max(place.high));
+        let dtype = place.dtype.clone_ref(py);
+        for block in &self.blocks[met.clone()] {
+            two_types(py, &block.dtype, &dtype)?;
+        }
+        self.blocks.splice(met, [Block { low, high, dtype, memory: None }]);
+        Ok(())
+    }
+
+    /// The blocks that an array meets.
+    fn meeting(&self, place: &Place) -> std::ops::Range<usize> {
+        let first = self.blocks.partition_point(|block| block.high <= place.low);
+        let end = self.blocks.partition_point(|block| block.low < place.high);
+        first..end.max(first)
     }
 
     fn block(&mut self, place: &Place) -> Option<&mut Block> {
@@ -144,6 +190,7 @@ impl Memory {
 }
 
 /// Whether elements are, or have, floats.
+#[pyfunction]
 pub fn has_floats(dtype: &Bound<'_, PyArrayDescr>) -> bool {
     if let Some(names) = dtype.names() {
         return names.iter().any(|name| dtype.get_field(name).is_ok_and(|(field, _)| has_floats(&field.base())));

@@ -6,6 +6,7 @@ use kc::abi::ArrayDescriptor;
 use kc::embed::{Bound as Laid, Extent, Place, Signature};
 use kc::types::{ArrayType, Layout, MAX_DIMS, Scalar, StructTable, Type};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict};
 use smallvec::SmallVec;
 
@@ -130,7 +131,11 @@ impl<'k, 'py> Binder<'k, 'py> {
         };
         self.place_at(place, view.gpu)?;
         let writes = self.signature.writes(&place.path);
-        let (mut descriptor, extent) = describe(ty, &view, self.structs)?;
+        let bears_array = Type::from(ty.element).bears_array(self.structs);
+        if bears_array {
+            self.arrays_within(ty, value)?;
+        }
+        let (mut descriptor, extent) = described(ty, &view, self.structs, bears_array)?;
         if writes && !view.writable {
             let refused = Refused::new("E1010", "the kernel writes to it, and it is read-only");
             return Err(refused.help("pass a copy that can be written").into());
@@ -161,6 +166,41 @@ impl<'k, 'py> Binder<'k, 'py> {
         self.laid.put_array(place, ty, descriptor, Extent { writable: view.writable, ..extent });
         self.owners.extend(view.owner.take());
         Ok(())
+    }
+
+    /// Elements with arrays in them: these are of the kernel's types, and somebody keeps them.
+    fn arrays_within(&self, ty: ArrayType, value: &Bound<'py, PyAny>) -> Done {
+        if self.gradients.is_some() {
+            let refused = Refused::new("E1103", "its elements hold arrays, whose gradients Python has no place for");
+            return Err(refused.help("pass them as arguments, or in one struct").into());
+        }
+        static WRONG: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let wanted = outline(value.py(), ty.element.into(), self.structs)?;
+        let wrong = WRONG.import(value.py(), "kc._structs", "wrong")?.call1((value, wanted))?;
+        let Some(what) = wrong.extract::<Option<String>>()? else { return Ok(()) };
+        let refused = Refused::new("E1005", what);
+        Err(refused.help("make it with `kc.array([s, t], dtype=S)`, and set elements with `a[i] = s`").into())
+    }
+}
+
+/// What a type is made of, for `kc/_structs.py`: a dict of fields, the dimensions and elements of an array, or the scalar and
+/// the extents of a value.
+fn outline<'py>(py: Python<'py>, ty: Type, structs: &StructTable) -> PyResult<Bound<'py, PyAny>> {
+    match ty {
+        Type::Struct(id) => {
+            let fields = PyDict::new(py);
+            for field in &structs[id].fields {
+                fields.set_item(&field.name, outline(py, field.ty, structs)?)?;
+            }
+            Ok(fields.into_any())
+        }
+        Type::Array(array) => {
+            Ok((array.ndim, outline(py, array.element.into(), structs)?).into_pyobject(py)?.into_any())
+        }
+        _ => {
+            let scalar = ty.scalar_part().map(Scalar::name);
+            Ok((scalar, trailing(ty).to_vec()).into_pyobject(py)?.into_any())
+        }
     }
 }
 
@@ -202,6 +242,16 @@ pub fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, 
 
 /// The descriptor of an array of this type, and the memory around it.
 pub fn describe(ty: ArrayType, view: &View<'_>, structs: &StructTable) -> Result<(ArrayDescriptor, Extent), Fault> {
+    described(ty, view, structs, false)
+}
+
+/// The same; `arrays`: of elements with arrays in them, too.
+fn described(
+    ty: ArrayType,
+    view: &View<'_>,
+    structs: &StructTable,
+    arrays: bool,
+) -> Result<(ArrayDescriptor, Extent), Fault> {
     let element = Type::from(ty.element);
     let layout = Layout::of_element(ty.element, structs);
     let inner = trailing(element);
@@ -209,7 +259,7 @@ pub fn describe(ty: ArrayType, view: &View<'_>, structs: &StructTable) -> Result
     // Vectors and matrices are trailing dimensions of numbers, or elements of a structured type.
     let whole = match &view.kind {
         Kind::Scalar(scalar) if element.scalar_part() == Some(*scalar) => &inner[..],
-        kind @ Kind::Other(_) if same_memory(kind, element, layout, structs) => &[],
+        kind @ Kind::Other(_) if same_memory(kind, element, layout, structs, arrays) => &[],
         kind => return Err(wrong_kind(ty, kind, structs).into()),
     };
     let (n, size) = (view.shape.len(), layout.size as isize);
@@ -280,15 +330,22 @@ pub fn trailing(element: Type) -> SmallVec<[usize; 2]> {
 }
 
 /// Whether structured elements lie in memory as the kernel's do.
-fn same_memory(kind: &Kind<'_>, element: Type, layout: Layout, structs: &StructTable) -> bool {
+fn same_memory(kind: &Kind<'_>, element: Type, layout: Layout, structs: &StructTable, arrays: bool) -> bool {
     let mut wanted = Vec::new();
     numbers(element, 0, structs, &mut wanted)
+        && (arrays || !element.bears_array(structs))
         && kind.parts().is_some_and(|(size, parts)| size == layout.size as usize && parts == wanted)
         && kind.is_named_as(element, structs)
 }
 
-/// Offset and type of each number. False: there are arrays in it.
+/// Offset and type of each number. False: something else is in it.
 fn numbers(ty: Type, at: usize, structs: &StructTable, out: &mut Vec<(usize, Scalar)>) -> bool {
+    if let Type::Array(_) = ty {
+        // `ArrayDescriptor`.
+        out.extend([(at, Scalar::U64), (at + 8, Scalar::U64)]);
+        out.extend((0..2 * MAX_DIMS + 2).map(|n| (at + 16 + 4 * n, Scalar::I32)));
+        return true;
+    }
     if let Type::Struct(id) = ty {
         return structs[id].fields.iter().enumerate().all(|(k, field)| {
             let offset = Layout::step_offset(ty, k as u32, structs) as usize;

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use kc::analysis::alias::Root;
 use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part, Queue};
+use kc::types::Type;
 use kc::{Outcome, Warning};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -188,7 +189,10 @@ impl<'py> Call<'_, 'py> {
         let binder = Binder::new(gradient.signature(), gradient.structs()).with(self.gradients);
         let binder = filled(binder, self.values)?;
         // SAFETY: as above.
-        py.detach(|| unsafe { kernel.look(gradient, dim, &binder.laid) }).map_err(|error| error::raise(py, &error))
+        let seen = py.detach(|| unsafe { kernel.look(gradient, dim, &binder.laid) });
+        let seen = seen.map_err(|error| error::raise(py, &error))?;
+        warn(py, seen.partly.into_iter().collect())?;
+        Ok(seen.any)
     }
 }
 
@@ -205,6 +209,12 @@ pub fn look<'py>(
     let ready = kernel.get().ready(py)?;
     let gradient = derived(py, ready, form_of(false, same))?;
     Call { ready, gradient: &gradient, dim: &Dim::from(&dim[..]), values: &values, gradients }.look(py)
+}
+
+/// How many instructions are looked at for threads whose order shows.
+#[pyfunction]
+pub fn look_for(steps: u64) {
+    kc::run::meeting::look_for(steps);
 }
 
 /// The gradient of a kernel, compiled when it is first asked for.
@@ -252,12 +262,24 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
     let py = kernel.py();
     let ready = &kernel.get().ready(py)?.kernel;
     let signature = py.detach(|| ready.tangent_signature()).map_err(|error| error::raise(py, &error))?;
+    let arrays = ready.signature().params().iter().find(|param| match param.ty {
+        Type::Array(array) => Type::from(array.element).bears_array(ready.structs()),
+        _ => false,
+    });
+    if let Some(param) = arrays {
+        let text =
+            format!("argument `{}`: its elements hold arrays, whose tangents Python has no place for", param.name);
+        return Err(Refused::new("E1103", text).help("pass them as arguments, or in one struct").raise(py));
+    }
     let mut binder = Binder::new(signature.0, signature.1);
     for (n, value) in values.iter().enumerate() {
         binder.bind(n, value).map_err(|fault| fault.raise(py))?;
     }
     let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
     // SAFETY: as above.
-    let outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
+    let mut outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
+    if let Ok(outcome) = &mut outcome {
+        warn(py, std::mem::take(&mut outcome.warnings))?;
+    }
     conclude(py, outcome)
 }

@@ -8,6 +8,7 @@
 //! | `reverse` | how does `kernel.grad` run? |
 //! | `tape` | how are launches recorded, and what of them is kept? |
 //! | `adjoint` | where are the gradients of a tape's arrays? |
+//! | `joined` | which arrays does the result of a backward run depend on? |
 //! | `module` | what comes of a source text? |
 //! | `bind` | what does a kernel receive of Python's objects? |
 //! | `view` | where does an object have its numbers? |
@@ -29,6 +30,7 @@ mod derivative;
 mod dlpack;
 mod error;
 mod gpu;
+mod joined;
 mod kernel;
 mod memory;
 mod module;
@@ -48,9 +50,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::adjoint::has_floats;
+    #[pymodule_export]
     use super::arguments::Arguments;
     #[pymodule_export]
-    use super::derivative::{gradient, is_alone, look, records, tangents};
+    use super::derivative::{gradient, is_alone, look, look_for, records, tangents};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]

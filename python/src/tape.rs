@@ -4,10 +4,11 @@
 //! derivative nor the flow of gradients would be right. The Python half (`kc/_tape.py`) has what users call.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kc::embed::Part;
-use numpy::PyUntypedArray;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
@@ -15,8 +16,9 @@ use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::adjoint::{Run, has_floats};
-use crate::arguments::held;
+use crate::arguments::{Given, as_numpy, held};
 use crate::derivative::{Gradients, Launch};
+use crate::joined::Joined;
 use crate::kernel::{self, Called, Kernel};
 use crate::memory::{Place, apart, copy, digest, is_same, zeros_like};
 
@@ -43,7 +45,7 @@ pub struct Tape {
     /// The most bytes that one of them has.
     longest: usize,
     /// The gradients of each backward run.
-    runs: Mutex<Vec<Run>>,
+    runs: Mutex<Vec<(Run, Joined)>>,
     broken: Option<String>,
 }
 
@@ -60,16 +62,19 @@ struct Version {
     saved: Option<Array>,
 }
 
-enum Step {
+pub enum Step {
     Launch(Box<Recorded>),
-    /// An array was set to another one, or to numbers: what was given, and the memory of both.
-    Copy {
+    /// Python code of kc set an array: what was given, and the memory of each, of which the first one was set.
+    Host {
+        what: String,
         given: Vec<Py<PyAny>>,
         used: Vec<(Array, Place)>,
+        /// Takes the gradient of the first one to those of the others, which may be None.
+        pull: Py<PyAny>,
     },
 }
 
-struct Recorded {
+pub struct Recorded {
     launch: Launch,
     /// By array: what its derivative works on.
     contents: Vec<Contents>,
@@ -81,6 +86,15 @@ enum Contents {
     Version(usize),
     /// As before the launch, which runs again.
     Kept(Array),
+}
+
+/// An array of floats of a step.
+pub struct Used<'s> {
+    pub name: String,
+    /// As it was given.
+    pub object: &'s Py<PyAny>,
+    pub place: &'s Place,
+    pub written: bool,
 }
 
 /// `kc.GradientError`, of a tape.
@@ -184,17 +198,37 @@ impl Recorded {
 }
 
 impl Step {
-    /// The places of its arrays of floats.
-    fn floats<'s>(&'s self, py: Python<'_>) -> PyResult<Vec<&'s Place>> {
+    /// Its arrays of floats.
+    pub fn used<'s>(&'s self, py: Python<'_>) -> PyResult<Vec<Used<'s>>> {
         match self {
             Step::Launch(launch) => {
                 let parts = &launch.launch.kernel.get().ready(py)?.parts().arrays;
-                let arrays = launch.launch.arguments.arrays.iter();
-                Ok(arrays.filter(|given| parts[given.part].floats).map(|given| &given.place).collect())
+                let arrays = launch.launch.arguments.arrays.iter().filter(|given| parts[given.part].floats);
+                let used = |given: &'s Given| Used {
+                    name: parts[given.part].name.clone(),
+                    object: &given.object,
+                    place: &given.place,
+                    written: given.written,
+                };
+                Ok(arrays.map(used).collect())
             }
-            Step::Copy { used, .. } => {
-                Ok(used.iter().map(|(_, place)| place).filter(|place| has_floats(place.dtype.bind(py))).collect())
+            Step::Host { given, used, .. } => {
+                let all = given.iter().zip(used).enumerate();
+                let floats = all.filter(|(_, (_, (_, place)))| has_floats(place.dtype.bind(py)));
+                let used = |(n, (object, (_, place))): (usize, (&'s Py<PyAny>, &'s (Array, Place)))| {
+                    let name = if n == 0 { "target" } else { "source" };
+                    Used { name: name.to_string(), object, place, written: n == 0 }
+                };
+                Ok(floats.map(used).collect())
             }
+        }
+    }
+
+    /// The kernel, or what Python code did.
+    pub fn name(&self, py: Python<'_>) -> PyResult<String> {
+        match self {
+            Step::Launch(launch) => Ok(launch.launch.kernel.get().ready(py)?.kernel.name().to_string()),
+            Step::Host { what, .. } => Ok(what.clone()),
         }
     }
 
@@ -210,7 +244,7 @@ impl Step {
                     found.extend(gradient.map(|gradient| (given.array.bind(py).clone(), gradient)));
                 }
             }
-            Step::Copy { given, used } => {
+            Step::Host { given, used, .. } => {
                 for (object, (array, _)) in given.iter().zip(used) {
                     let gradient = held(object.bind(py))?;
                     found.extend(gradient.map(|gradient| (array.bind(py).clone(), gradient)));
@@ -223,11 +257,15 @@ impl Step {
     fn backward(&self, py: Python<'_>, versions: &[Version], run: &mut Run) -> PyResult<()> {
         match self {
             Step::Launch(launch) => launch.backward(py, versions, run),
-            Step::Copy { used, .. } => {
-                let Some(gradient) = run.view(py, &used[0].1)? else { return Ok(()) };
-                let source = used.get(1).map(|(_, place)| run.view(py, place)).transpose()?.flatten();
-                static MOVE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-                MOVE.import(py, "kc._tape", "_move")?.call1((gradient, source)).map(drop)
+            Step::Host { used, pull, .. } => {
+                let mut views = Vec::with_capacity(used.len());
+                for (_, place) in used {
+                    views.push(run.view(py, place)?);
+                }
+                let mut views = views.into_iter();
+                // Numbers that are no floats have no gradient.
+                let Some(Some(gradient)) = views.next() else { return Ok(()) };
+                pull.bind(py).call1((gradient, views.collect::<Vec<_>>())).map(drop)
             }
         }
     }
@@ -243,7 +281,7 @@ impl Tape {
     }
 
     /// Threads may run backward, and ask for gradients, at once.
-    fn runs(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Run>> {
+    fn runs(&self, py: Python<'_>) -> MutexGuard<'_, Vec<(Run, Joined)>> {
         self.runs.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -320,7 +358,7 @@ impl Tape {
                     let text = format!(
                         "an array of shape {shape} was changed since a recorded launch used it, and `{what}` uses it again: gradients do not flow through what Python code writes"
                     );
-                    let advice = "change it by a kernel, or with `tape.assign(array, values)`";
+                    let advice = "change it by a kernel, with `a[:] = values` of a kc.array, or with `tape.assign(array, values)`";
                     return Err(wrong(py, &text, Some(advice)));
                 }
                 found.push(version);
@@ -396,7 +434,7 @@ impl Tape {
 }
 
 /// A shape as Python shows it.
-fn shown(shape: &[isize]) -> String {
+pub fn shown(shape: &[isize]) -> String {
     let list: Vec<String> = shape.iter().map(isize::to_string).collect();
     format!("({}{})", list.join(", "), if shape.len() == 1 { "," } else { "" })
 }
@@ -434,28 +472,37 @@ impl Tape {
         self.steps.len()
     }
 
-    /// Sets an array to a number, or to the contents of another array, whose gradient follows.
-    fn assign(slf: &Bound<'_, Tape>, array: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Runs what sets the first one of some arrays, and records it. `pull` takes the gradient of that and those of the others.
+    fn _write(
+        slf: &Bound<'_, Tape>,
+        what: &str,
+        given: Vec<(Bound<'_, PyAny>, Bound<'_, PyUntypedArray>)>,
+        run: &Bound<'_, PyAny>,
+        pull: Py<PyAny>,
+    ) -> PyResult<()> {
         let py = slf.py();
-        static SORTED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let sorted = SORTED.import(py, "kc._tape", "_assigned")?.call1((array, source))?;
-        let (target, known): (Bound<'_, PyUntypedArray>, Option<Bound<'_, PyUntypedArray>>) = sorted.extract()?;
-        let arrays: Vec<Bound<'_, PyUntypedArray>> = [target.clone()].into_iter().chain(known.clone()).collect();
-        let used: Vec<(Array, Place)> =
-            arrays.into_iter().map(|array| (array.clone().unbind(), Place::of(&array))).collect();
+        let (given, used): (Vec<_>, Vec<(Array, Place)>) = given
+            .into_iter()
+            .map(|(object, array)| (object.unbind(), (array.clone().unbind(), Place::of(&array))))
+            .unzip();
         let changed = {
             let mut tape = Tape::edit(slf)?;
             let places = used.iter().enumerate().map(|(n, (_, place))| (place, n == 0));
-            let meeting = tape.expect(py, places, "assign")?;
-            tape.before(py, meeting, used[..1].iter().map(|(_, place)| place))?
+            let meeting = tape.expect(py, places, what)?;
+            tape.before(py, meeting, used.iter().take(1).map(|(_, place)| place))?
         };
-        let value = known.map_or_else(|| source.clone(), Bound::into_any);
-        target.as_any().set_item(py.Ellipsis(), value)?;
+        run.call0()?;
         let mut tape = Tape::edit(slf)?;
         tape.after(py, changed, used.iter().enumerate().map(|(n, (array, place))| (array, place, n == 0)));
-        let given = vec![array.clone().unbind(), source.clone().unbind()];
-        tape.steps.push(Step::Copy { given, used });
+        tape.steps.push(Step::Host { what: what.to_string(), given, used, pull });
         Ok(())
+    }
+
+    /// Whether Python code has changed memory that no step wrote to: what is there now is a constant.
+    fn _is_replaced(slf: &Bound<'_, Tape>, array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
+        let (py, place, tape) = (slf.py(), Place::of(array), Tape::look(slf)?);
+        let versions: Vec<&Version> = tape.meeting(&place).map(|version| &tape.versions[version]).collect();
+        Ok(versions.iter().all(|version| !version.written) && versions.iter().any(|version| !version.is_unchanged(py)))
     }
 
     /// Runs all derivatives, from gradients of some arrays on.
@@ -480,9 +527,16 @@ impl Tape {
             }
             let mut places = Vec::new();
             for step in &tape.steps {
-                places.extend(step.floats(py)?);
+                places.extend(step.used(py)?.into_iter().map(|array| array.place));
             }
             let mut run = Run::new(py, places)?;
+            let mut results = Vec::new();
+            for (array, _) in &seeds {
+                let array = as_numpy(array)?.filter(|array| has_floats(&array.dtype()));
+                results.extend(array.map(|array| Place::of(&array)));
+            }
+            // Steps may have used parts of them alone.
+            results.iter().try_for_each(|place| run.join(py, place))?;
             seeds.iter().try_for_each(|(array, value)| run.seed(array, value))?;
             tape.steps.iter().rev().try_for_each(|step| step.backward(py, &tape.versions, &mut run))?;
             let mut held = Vec::new();
@@ -496,7 +550,7 @@ impl Tape {
                 static HAND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
                 HAND.import(py, "kc._tape", "_hand_over")?.call1((held,))?;
             }
-            run
+            (run, Joined::of(py, tape.steps.iter(), &results)?)
         };
         tape.runs(py).push(run);
         Ok(())
@@ -509,8 +563,30 @@ impl Tape {
     ) -> PyResult<Vec<Bound<'py, PyUntypedArray>>> {
         let place = Place::of(array);
         let mut found = Vec::new();
-        for run in Tape::look(slf)?.runs(slf.py()).iter_mut() {
-            found.extend(run.view(slf.py(), &place)?);
+        for (run, _) in Tape::look(slf)?.runs(slf.py()).iter_mut() {
+            let view = run.view(slf.py(), &place)?;
+            found.extend(view.map_or_else(|| run.gathered(slf.py(), &place), |view| Ok(Some(view)))?);
+        }
+        Ok(found)
+    }
+
+    /// Why no backward run says how its result depends on an array. None: one does.
+    fn _unjoined(slf: &Bound<'_, Tape>, array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<String>> {
+        let (place, tape) = (Place::of(array), Tape::look(slf)?);
+        let runs = tape.runs(slf.py());
+        if place.is_empty() || runs.iter().any(|(_, joined)| joined.has(&place)) {
+            return Ok(None);
+        }
+        Ok(runs.last().map(|(_, joined)| joined.told(&place)))
+    }
+
+    /// The objects that arrays of floats were given as, each once.
+    fn _used(slf: &Bound<'_, Tape>) -> PyResult<Vec<Py<PyAny>>> {
+        let (py, tape) = (slf.py(), Tape::look(slf)?);
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        for step in &tape.steps {
+            let objects = step.used(py)?.into_iter().map(|array| array.object);
+            found.extend(objects.filter(|object| known.insert(object.as_ptr())).map(|object| object.clone_ref(py)));
         }
         Ok(found)
     }
@@ -542,7 +618,8 @@ impl Tape {
                         }
                     }
                 }
-                Step::Copy { given, used } => {
+                Step::Host { given, used, pull, .. } => {
+                    visit.call(pull)?;
                     given.iter().try_for_each(|object| visit.call(object))?;
                     used.iter().try_for_each(|(array, _)| visit.call(array))?;
                 }
@@ -554,7 +631,7 @@ impl Tape {
         }
         // What is not looked at counts as used by somebody.
         let Ok(runs) = self.runs.try_lock() else { return Ok(()) };
-        runs.iter().try_for_each(|run| run.traverse(&visit))
+        runs.iter().try_for_each(|(run, _)| run.traverse(&visit))
     }
 
     fn __clear__(&mut self) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signature};
 use kc::types::{ArrayType, Scalar, StructTable, Type};
-use kc::{Outcome, abi::ArrayDescriptor};
+use kc::{Outcome, Warning, abi::ArrayDescriptor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -218,6 +218,11 @@ pub unsafe fn run(name: &str, operands: &[Memory], results: &[Memory]) -> Result
     unsafe { plan.run(operands, results) }
 }
 
+/// XLA runs what it calls without Python, whose warnings these would be.
+fn tell<'w>(warnings: impl Iterator<Item = &'w Warning>) {
+    warnings.for_each(|warning| eprintln!("{}", warning.text));
+}
+
 impl Plan {
     /// # Safety
     /// The operands can be read, and the results are written by nobody else.
@@ -303,13 +308,14 @@ impl Plan {
         let mut zeros: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
         // SAFETY: the caller's promise; the arguments are laid out for this gradient, and each array has memory of its own or
         // is only read.
-        let (_, found) = unsafe {
+        let (outcome, found) = unsafe {
             let laid = self.laid_backward(gradient, block, given, results, &mut zeros, &mut seeds)?;
             if part == Part::Both {
                 self.kernel.gradient_bound(gradient, &self.dim, &laid, part)
             } else {
                 // Whether the order of threads shows is seen in the launch itself.
-                self.kernel.look(gradient, &self.dim, &laid).map_err(|error| error.to_string())?;
+                let seen = self.kernel.look(gradient, &self.dim, &laid).map_err(|error| error.to_string())?;
+                tell(seen.partly.iter());
                 // What the launch left stays XLA's.
                 let outputs = self.outputs.iter().zip(left);
                 let mut own: Vec<Scratch> = outputs
@@ -323,6 +329,7 @@ impl Plan {
             }
         }
         .map_err(|error| error.to_string())?;
+        tell(outcome.warnings.iter().filter(|warning| warning.code == "W1122"));
         let floats = self.leaves.iter().filter(|leaf| leaf.floats());
         for (leaf, result) in floats.zip(results) {
             let What::Value { name, scalar, .. } = &leaf.what else { continue };

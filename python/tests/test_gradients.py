@@ -1,10 +1,12 @@
 """Gradients: the right numbers, or an exception."""
 
+import re
 import warnings
 
 import kc
 import numpy as np
 import pytest
+from kc import _native
 from kernels import square
 
 
@@ -306,3 +308,42 @@ def test_a_gradient_that_is_none_is_an_error():
         double(2, x, y)
     with pytest.raises(kc.ArgumentError, match="is None"):
         tape.backward(grads=[(y, None)])
+
+
+@pytest.fixture
+def short_look():
+    _native.look_for(50_000)
+    yield
+    _native.look_for(50_000_000)
+
+
+def test_launches_of_which_not_all_threads_are_looked_at(recwarn, short_look):
+    @kc.kernel
+    def scatter(x: kc.array(dtype=float), to: kc.array(dtype=int), y: kc.array(dtype=float)):
+        i = kc.tid()
+        v = float(0.0)
+        for n in range(20):
+            v = v + x[(i + n) % 20] * x[i]
+        y[to[i]] = v
+
+    def record(n, *arguments):
+        with kc.Tape():
+            scatter(n, *arguments)
+
+    def told():
+        return [warning for warning in recwarn if getattr(warning.message, "code", "") == "W1122"]
+
+    x, to, y = np.ones(8192, np.float32), np.arange(8192, dtype=np.int32), np.zeros(8192, np.float32)
+    # All of a smaller launch is looked at, and nothing is said.
+    record(64, x, to, y)
+    assert not told()
+    for run in (lambda: record(8192, x, to, y), lambda: scatter.jvp(8192, x, to, y, tangents={"x": x})):
+        recwarn.clear()
+        run()
+        (warning,) = told()
+        words = re.search(r"looked at ([\d,]+) of 8,192 threads: whether the order of the others shows is not known", str(warning.message))
+        assert warning.filename == __file__ and words
+        assert 0 < int(words[1].replace(",", "")) < 8192
+        recwarn.clear()
+        run()
+        assert not told()

@@ -1,5 +1,6 @@
 """Tapes: the gradient of several launches, or an exception."""
 
+import copy
 import gc
 import threading
 import weakref
@@ -38,6 +39,7 @@ def test_a_chain():
         scale(3, 10.0, y, z)
         total(3, z, loss)
     tape.backward(loss)
+    assert kc.Tape() and len(kc.Tape()) == 0
     assert tape.gradient(x).tolist() == [20, 40, 60] and tape.gradients[x].tolist() == [20, 40, 60]
     # Again: gradients add up.
     tape.backward(loss)
@@ -436,3 +438,133 @@ def test_floats_that_are_read_as_integers():
         squares_of(4, y, z)
     tape.backward(grads=[(z, 1.0)])
     assert tape.gradient(x).tolist() == [108.0] * 4
+
+
+def test_parts_and_whole_arrays_in_one_tape():
+    # One slice, two slices, and the whole with its parts; gradients are asked of what no step used as it is.
+    x, y, loss = floats(1, 2, 3, 4), floats(0, 0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(2, x[:2], y[:2])
+        total(2, y[:2], loss)
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [2, 4, 0, 0] and tape.gradient(x[1:3]).tolist() == [4, 0] and tape.gradient(x[::-1]).tolist() == [0, 0, 4, 2]
+    with pytest.raises(kc.ArgumentError, match="no recorded launch"):
+        tape.gradient(x[2:])
+    assert x in tape.gradients and x[1:] in tape.gradients and x[2:] not in tape.gradients and floats(1) not in tape.gradients and 3 not in tape.gradients
+    x, y, loss = floats(1, 2, 3, 4), floats(0, 0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(2, x[:2], y[:2])
+        square(2, x[2:], y[2:])
+        total(4, y, loss)
+        total(2, y[1:3], loss)
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [2, 8, 12, 8] and tape.gradient(x[1:3]).tolist() == [8, 12]
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with kc.Tape() as tape:
+        square(2, rows[:, 0], y[:2])
+        square(2, rows[:, 2], y[2:])
+    tape.backward(grads=[(y, floats(1, 2, 3, 4))])
+    assert tape.gradient(rows).tolist() == [[0, 0, 12], [12, 0, 40]]
+
+
+def test_gradients_to_start_from_of_arrays_of_which_parts_are_used():
+    x, y = floats(1, 2, 3, 4), floats(0, 0, 0, 0)
+    with kc.Tape() as tape:
+        square(2, x[:2], y[1:3])
+    tape.backward(grads=[(y, floats(1, 2, 3, 4))])
+    # What no step wrote to is as it was.
+    assert tape.gradient(x).tolist() == [4, 12, 0, 0] and tape.gradient(y).tolist() == [1, 0, 0, 4]
+
+
+def test_gradients_by_array():
+    x, y, loss = kc.array([1.0, 2.0, 3.0], requires_grad=True), kc.zeros(3), kc.zeros(1)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        y[0] = 7.0
+        total(3, y, loss)
+    assert x not in tape.gradients and len(tape.gradients) == 0
+    tape.backward(loss)
+    found = dict(tape.gradients.items())
+    assert set(found) == {x, y, loss} and found[x].numpy().tolist() == [0, 4, 6] and tape.gradients.get(kc.zeros(1)) is None
+
+
+@pytest.mark.parametrize(
+    "change, gradient",
+    [
+        (lambda y, z: z.__setitem__(slice(1, 3), y[0:2]), [2 * 10, 4 * 100, 0]),
+        (lambda y, z: z.__setitem__(slice(0, 3), y.numpy()), [2, 40, 600]),
+        (lambda y, z: z.__setitem__(slice(None), y[1:2]), [0, 4 * 111, 0]),
+        (lambda y, z: z.__setitem__(1, y[0:1]), [20, 0, 0]),
+        (lambda y, z: z.__setitem__(np.array([2, 0, 2]), y), [0, 4, 600]),
+        (lambda y, z: z.__setitem__(np.array([False, True, True]), y[::2]), [20, 0, 600]),
+        (lambda y, z: (z.assign(y), z.fill_(1.0)), [0, 0, 0]),
+        (lambda y, z: (z.assign(y), z[1:].zero_()), [2, 0, 0]),
+        (lambda y, z: (z.assign(y), z.__setitem__(slice(1, 3), z[0:2])), [2 * 11, 4 * 100, 0]),
+        (lambda y, z: z.assign(kc.array(y, dtype=kc.float64).numpy().astype(np.float32) * 0), [0, 0, 0]),
+        (lambda y, z: z.assign(kc.array(y, copy=True)), [2, 40, 600]),
+        (lambda y, z: z.assign(kc.array(kc.array(y, dtype=kc.float64), dtype=float)), [2, 40, 600]),
+        (lambda y, z: z.assign(kc.array([y[2:], y[:1], y[1:2]]).numpy()[:, 0]), [20, 400, 6]),
+        (lambda y, z: z.assign(copy.deepcopy(y)), [2, 40, 600]),
+    ],
+)
+def test_what_methods_of_arrays_write_is_recorded(change, gradient):
+    x, y, z = kc.array([1.0, 2.0, 3.0]), kc.zeros(3), kc.zeros(3)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        change(y, z)
+    tape.backward(grads=[(z, floats(1, 10, 100))])
+    assert tape.gradient(x, allow_unused=True).numpy().tolist() == gradient
+
+
+def test_arrays_of_the_same_memory_have_the_same_gradient():
+    x, y = kc.array([1.0, 2.0], requires_grad=True), kc.zeros(2)
+    with kc.Tape() as tape:
+        square(2, kc.array(x), y)
+    tape.backward(grads=[(y, 1.0)])
+    assert x.grad.numpy().tolist() == [2, 4] and kc.array(x, requires_grad=True).grad is x.grad and kc.array(x, copy=True).grad is None
+
+
+def test_a_buffer_that_python_code_fills_again():
+    x, y, buffer = kc.array([1.0, 2.0]), kc.zeros(2), floats(0, 0)
+    with kc.Tape() as tape:
+        for n in range(3):
+            buffer[:] = n
+            y.assign(buffer)
+            scale(2, 2.0, x, x)
+    tape.backward(grads=[(x, 1.0), (y, 1.0)])
+    # What Python code wrote to it are numbers; the first contents were there before.
+    assert tape.gradient(x).numpy().tolist() == [8, 8] and tape.gradient(buffer).tolist() == [0, 0]
+
+
+def test_arrays_that_nothing_joins_to_the_result():
+    x, y, loss, other = floats(4, 9, 16), floats(0, 0, 0), floats(0), floats(1, 1, 1)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        z = np.sqrt(y)
+        total(3, z, loss)
+        scale(3, 2.0, other, floats(0, 0, 0))
+    tape.backward(loss)
+    assert tape.gradient(z).tolist() == [1, 1, 1] and z in tape.gradients and x not in tape.gradients
+    with pytest.raises(kc.GradientError) as caught:
+        tape.gradient(x)
+    shown = str(caught.value)
+    assert caught.value.code == "E1103" and "`total` wrote last; joined to it are `x` of `total` with the shape (3,)" in shown and "allow_unused=True" in shown
+    assert tape.gradient(x, allow_unused=True).tolist() == [0, 0, 0] == tape.gradient(floats(1, 2, 3), allow_unused=True).tolist()
+    # Another run joins it.
+    tape.backward(grads=[(y, 1.0)])
+    assert tape.gradient(x).tolist() == [8, 18, 32]
+    with pytest.raises(kc.GradientError, match="no recorded step joins"):
+        tape.gradient(other)
+    with kc.Tape() as tape:
+        square(3, x, y)
+    tape.backward(grads=[(x, 1.0)])
+    assert tape.gradient(x).tolist() == [1, 1, 1]
+    with pytest.raises(kc.GradientError, match="to which none wrote"):
+        tape.gradient(y)
+
+
+def test_derivatives_of_a_kernel_inside_of_a_tape():
+    x, y = floats(1, 2, 3), floats(0, 0, 0)
+    for derive in (lambda: square.grad(3, x, y, grads={"y": 1.0}), lambda: square.jvp(3, x, y, tangents={"x": x})):
+        with kc.Tape(), pytest.raises(kc.GradientError, match="no tape differentiates kernel"):
+            derive()

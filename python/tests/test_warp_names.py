@@ -167,6 +167,45 @@ def test_tapes_take_the_gradients_that_arrays_have():
     assert found.numpy().tolist() == [2, 4] and seed.numpy().tolist() == [1, 1]
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda data: wp.array(data, dtype=float, requires_grad=True),
+        lambda data: wp.array(data.astype(np.float64), dtype=float, requires_grad=True),
+        lambda data: wp.array(wp.array(data, dtype=float), dtype=float, requires_grad=True),
+        lambda data: wp.array(data.tolist(), dtype=float, requires_grad=True),
+        lambda data: wp.from_numpy(data, dtype=float, requires_grad=True),
+        lambda data: wp.clone(wp.array(data, dtype=float), requires_grad=True),
+        lambda data: wp.array(np.repeat(data, 2), dtype=float, requires_grad=True)[::2].contiguous(),
+    ],
+)
+def test_arrays_that_are_made_inside_of_a_tape_have_gradients(make):
+    loss = wp.zeros(1, requires_grad=True)
+    with wp.Tape() as tape:
+        x = make(np.array([1.0, 2.0], np.float32))
+        wp.launch(product, dim=2, inputs=[x, x], outputs=[loss])
+    tape.backward(loss)
+    assert x.grad.numpy().tolist() == [2, 4] == tape.gradients[x].numpy().tolist()
+
+
+@wp.kernel
+def product(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, 0, x[i] * y[i])
+
+
+def test_captured_copies():
+    x, out = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float), wp.zeros(1)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=4, inputs=[x, 1.0])
+        wp.launch(product, dim=2, inputs=[x[::2].contiguous(), x[1::2].contiguous()], outputs=[out])
+        total = wp.utils.array_sum(x.reshape((2, 2)), axis=1)
+        with pytest.raises(NotImplementedError, match="which no captured graph has"):
+            wp.utils.array_sum(x)
+    wp.capture_launch(capture.graph)
+    assert out.numpy().tolist() == [2 * 3 + 4 * 5] and total.numpy().tolist() == [[5], [9]]
+
+
 def test_graphs_and_commands():
     x = wp.zeros(3)
     with wp.ScopedCapture() as capture:

@@ -22,7 +22,7 @@ use crate::run::Result;
 use crate::run::devices::{self, Device, Entry, Job, Report};
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
-use crate::run::meeting::{Looked, Threads};
+use crate::run::meeting::{self, Looked, Threads};
 use crate::run::program::{self, Program};
 use crate::run::session;
 use crate::run::told::describe_note;
@@ -95,12 +95,42 @@ pub(super) struct Ran {
     pub dims: usize,
     pub report: Report,
     parameters: Vec<ParameterGradient>,
+    /// How many threads were looked at, if any had to be.
+    looked: Option<u64>,
 }
 
 impl Ran {
     pub fn new(bounds: LaunchBounds, dims: usize, report: Report) -> Ran {
-        Ran { bounds, dims, report, parameters: Vec::new() }
+        Ran { bounds, dims, report, parameters: Vec::new(), looked: None }
     }
+}
+
+/// How far a launch was looked at.
+#[doc(hidden)]
+pub struct Seen {
+    /// False: it follows from extents and integers alone that there is nothing to look at.
+    pub any: bool,
+    /// Not to its end: what the first look that was not tells.
+    pub partly: Option<Warning>,
+}
+
+/// A finding as it is handed out.
+fn shown(found: &Diagnostic, program: &Program) -> Warning {
+    let text = render(found, &program.sources, Format::Full, Style::PLAIN).trim_end().to_string();
+    Warning { code: found.code.name(), text }
+}
+
+/// What a launch that was looked at in part tells, once: `told` keeps where something was told.
+fn partly(
+    program: &Program,
+    kernel: FuncId,
+    looked: Option<u64>,
+    bounds: &LaunchBounds,
+    told: &Mutex<HashSet<Span>>,
+) -> Option<Diagnostic> {
+    let span = program.module.functions[kernel].span;
+    let found = meeting::partly(looked, bounds.size, span)?;
+    told.lock().unwrap_or_else(PoisonError::into_inner).insert(span).then_some(found)
 }
 
 impl Gradient {
@@ -158,19 +188,16 @@ impl Gradient {
         kernel: &Kernel,
         ran: Ran,
     ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
-        let Ran { bounds, dims, report, parameters } = ran;
+        let Ran { bounds, dims, report, parameters, looked } = ran;
         let mut findings = std::mem::take(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(note) = &report.note
             && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(note.span)
         {
             findings.push(describe_note(note, &bounds, dims.max(rank(&self.program, self.forward))));
         }
+        findings.extend(partly(&self.program, self.forward, looked, &bounds, &self.told));
         let mut outcome = kernel.conclude(&self.program, self.forward, &bounds, dims, report)?;
-        let shown = |found: &Diagnostic| Warning {
-            code: found.code.name(),
-            text: render(found, &self.program.sources, Format::Full, Style::PLAIN).trim_end().to_string(),
-        };
-        outcome.warnings = findings.iter().map(shown).collect();
+        outcome.warnings = findings.iter().map(|found| shown(found, &self.program)).collect();
         Ok((outcome, parameters))
     }
 
@@ -195,10 +222,13 @@ impl Gradient {
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
-        if part == Part::Both {
-            let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
-            self.threads.check(&looked, &mut arguments)?;
-        }
+        let looked = match part {
+            Part::Both => {
+                let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
+                self.threads.check(&looked, &mut arguments)?
+            }
+            Part::Backward => None,
+        };
         let memory = arguments.memory();
         let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
             let memory = [&memory, more].concat();
@@ -219,7 +249,7 @@ impl Gradient {
             parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
         });
         let parameters = parameters.collect();
-        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters })
+        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters, looked })
     }
 
     /// Runs the backward entry as [`gradient::backward`] does where it takes nothing else.
@@ -237,12 +267,11 @@ impl Gradient {
         unsafe { ready(&self.entry(alone.entry, kernel.device()), module, &job)?.run(module, &job) }
     }
 
-    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards. False: it
-    /// follows from extents and integers alone that there is nothing to look at.
+    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards.
     ///
     /// # Safety
     /// As for [`Gradient::run`].
-    unsafe fn look(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<bool> {
+    unsafe fn look(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<Seen> {
         let module = &self.program.module;
         let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
         session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
@@ -250,7 +279,9 @@ impl Gradient {
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
         let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
-        self.threads.check(&looked, &mut arguments).map(|looked| looked.is_some())
+        let looked = self.threads.check(&looked, &mut arguments)?;
+        let found = partly(&self.program, self.forward, looked, &bounds, &self.told);
+        Ok(Seen { any: looked.is_some(), partly: found.map(|found| shown(&found, &self.program)) })
     }
 
     /// An entry, made ready when first asked for.
@@ -269,6 +300,8 @@ pub(super) struct Tangents {
     /// None: the order of the threads is part of what it computes, and it runs in order.
     threads: Option<Threads>,
     entry: Entry,
+    /// Where a run was looked at in part, and said so.
+    told: Mutex<HashSet<Span>>,
 }
 
 impl Tangents {
@@ -280,18 +313,19 @@ impl Tangents {
         let entry = Entry::new(ir, kernel, device, HOW);
         let threads = (!in_order).then(|| Threads::of(ir, kernel));
         let signature = signature(&program, kernel).named(name);
-        Ok(Tangents { program, kernel, signature, threads, entry })
+        Ok(Tangents { program, kernel, signature, threads, entry, told: Mutex::default() })
     }
 
-    unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, Report)> {
+    unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<Ran> {
         let module = &self.program.module;
         let bounds = bind::bounds(dim, &module.functions[self.kernel], kernel.block_dim)?;
+        let mut seen = None;
         if let Some(threads) = &self.threads {
             // SAFETY: the caller's promise, and the arguments go before the run ends.
             let mut arguments =
                 unsafe { self.signature.arguments(bound, &module.functions[self.kernel], &module.structs) }?;
             let looked = Looked { program: &self.program, direction: Direction::Forward, bounds: &bounds };
-            threads.check(&looked, &mut arguments)?;
+            seen = threads.check(&looked, &mut arguments)?;
         }
         let workers = if self.threads.is_some() { kernel.threads } else { 1 };
         let job = Job {
@@ -302,7 +336,7 @@ impl Tangents {
         };
         // SAFETY: the caller's promise.
         let report = unsafe { ready(&self.entry, module, &job)?.run(module, &job) }?;
-        Ok((bounds, report))
+        Ok(Ran { looked: seen, ..Ran::new(bounds, dim.extents().len(), report) })
     }
 }
 
@@ -342,15 +376,14 @@ impl Kernel {
         gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
     }
 
-    /// Whether a gradient run on these arguments would be refused, as an error. False: no run with these extents and integers
-    /// would be.
+    /// Whether a gradient run on these arguments would be refused, as an error; and how far that was looked at.
     ///
     /// # Errors
     /// It would.
     ///
     /// # Safety
     /// As for [`Kernel::gradient_bound`].
-    pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<bool, Error> {
+    pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<Seen, Error> {
         // SAFETY: the caller's promise.
         unsafe { gradient.look(self, dim, bound) }.map_err(|error| self.error(error, &gradient.program))
     }
@@ -375,7 +408,10 @@ impl Kernel {
         let tangents = self.forward_mode()?;
         // SAFETY: the caller's promise.
         let ran = unsafe { tangents.run(self, dim, bound) };
-        let (bounds, report) = ran.map_err(|error| self.error(error, &tangents.program))?;
-        self.conclude(&tangents.program, tangents.kernel, &bounds, dim.extents().len(), report)
+        let Ran { bounds, dims, report, looked, .. } = ran.map_err(|error| self.error(error, &tangents.program))?;
+        let found = partly(&tangents.program, tangents.kernel, looked, &bounds, &tangents.told);
+        let mut outcome = self.conclude(&tangents.program, tangents.kernel, &bounds, dims, report)?;
+        outcome.warnings = found.iter().map(|found| shown(found, &tangents.program)).collect();
+        Ok(outcome)
     }
 }

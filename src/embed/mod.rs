@@ -30,7 +30,7 @@ mod tests;
 
 pub use arg::{Arg, Dim};
 pub use bind::{Bound, Extent, Param, Place, Signature};
-pub use derivative::{Form, Gradient, ParameterGradient, Part};
+pub use derivative::{Form, Gradient, ParameterGradient, Part, Seen};
 pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome, Warning};

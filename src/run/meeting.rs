@@ -5,13 +5,14 @@
 //! that is proved costs a look at its instructions, once for each shape of launch.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::LaunchBounds;
 use crate::analysis::independence::{Meetings, meetings};
 use crate::analysis::privatization::IndexFacts;
 use crate::analysis::ranges::LaunchFacts;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
 use crate::ir::interp::{self, AccessKind, Accesses, Clash, Outcome, Visit};
 use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module};
@@ -22,10 +23,16 @@ use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
 use crate::run::program::Program;
 use crate::run::{Fail, Result, fail};
+use crate::source::Span;
 use crate::types::StructTable;
 
 /// The instructions that are looked at: a second of the interpreter, about.
-const STEPS: u64 = 50_000_000;
+static STEPS: AtomicU64 = AtomicU64::new(50_000_000);
+
+/// Has other launches of this process looked at for so many instructions.
+pub fn look_for(steps: u64) {
+    STEPS.store(steps, Ordering::Relaxed);
+}
 
 /// What is known of the threads of a kernel.
 pub struct Threads {
@@ -142,8 +149,8 @@ fn is_read_only(meetings: &Meetings, threads: &Threads, gradient: bool) -> bool 
 struct Run<'a> {
     looked: &'a Looked<'a>,
     watched: Vec<(u64, u64)>,
-    ignored: IdSet<crate::source::Span>,
-    /// Of the first entry: how many threads ran.
+    ignored: IdSet<Span>,
+    /// Of the entry that came least far: how many threads ran.
     threads: Option<u64>,
     clash: Option<Clash>,
 }
@@ -152,7 +159,7 @@ impl Run<'_> {
     fn one(&mut self, entry: FuncId, args: *const c_void) -> Result<Report> {
         let (module, bounds) = (&self.looked.program.module, self.looked.bounds);
         let mut outcome = Outcome::new(|_| {});
-        outcome.steps = Some(STEPS);
+        outcome.steps = Some(STEPS.load(Ordering::Relaxed));
         outcome.accesses = Some(Accesses::new(self.watched.clone(), self.ignored.clone()));
         let program = interp::Program::new(module, entry);
         let mut threads = 0;
@@ -169,13 +176,39 @@ impl Run<'_> {
             threads = end;
         }
         let stopped = outcome.trap.as_ref().filter(|trap| trap.kind == interp::TrapKind::StepLimit);
-        self.threads.get_or_insert(stopped.map_or(threads, |trap| trap.thread));
+        let looked = stopped.map_or(threads, |trap| trap.thread);
+        self.threads = Some(self.threads.map_or(looked, |before| before.min(looked)));
         match self.clash {
             // Ends the run; the caller knows why.
             Some(_) => Err(fail(Code::E1108, "threads meet")),
             None => Ok(Report::default()),
         }
     }
+}
+
+/// What to tell of a launch that was looked at in part.
+pub fn partly(looked: Option<u64>, threads: u64, kernel: Span) -> Option<Diagnostic> {
+    let looked = looked.filter(|&looked| looked < threads)?;
+    let message = format!(
+        "looked at {} of {} threads: whether the order of the others shows is not known",
+        grouped(looked),
+        grouped(threads)
+    );
+    let mut told = Diagnostic::new(Code::W1122, message).label(kernel, "in launches of this kernel");
+    told.help = Some(match looked {
+        0 => "there is no room for a copy of the arrays: a smaller launch is looked at".to_string(),
+        _ => "a smaller launch is looked at to its end".to_string(),
+    });
+    Some(told)
+}
+
+/// A number with its thousands apart.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let first = (digits.len() + 2) % 3 + 1;
+    let (head, rest) = digits.split_at(first);
+    let rest = rest.as_bytes().chunks(3).map(|three| format!(",{}", String::from_utf8_lossy(three)));
+    head.to_string() + &rest.collect::<String>()
 }
 
 fn report(clash: &Clash, place: Option<String>, bounds: &LaunchBounds, rank: usize, gradient: bool) -> Fail {
@@ -215,4 +248,15 @@ fn report(clash: &Clash, place: Option<String>, bounds: &LaunchBounds, rank: usi
         .to_string(),
     );
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_apart() {
+        let shown = [0, 7, 999, 1000, 8325, 200_000, 12_345_678].map(grouped);
+        assert_eq!(shown, ["0", "7", "999", "1,000", "8,325", "200,000", "12,345,678"]);
+    }
 }

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .. import _array, _types
+from .. import _array, _types, _writes
 from .._arguments import as_numpy
 from . import _launches
 from ._devices import get_device
@@ -119,7 +119,7 @@ class array(_array.array):
         return self._again(look)
 
     def contiguous(self):
-        return self if self.is_contiguous else self._part(np.ascontiguousarray(self.numpy()))
+        return self if self.is_contiguous else clone(self)
 
     def list(self) -> list:
         """The elements, as numbers, vectors or matrices."""
@@ -131,18 +131,26 @@ class array(_array.array):
         get_device(device)
         return self
 
-    def zero_(self):
-        _launches.done(lambda: _set(self, 0))
-
-    def fill_(self, value):
-        value = value if self.numpy().dtype.names else self._fitting(value)
-        _launches.done(lambda: _set(self, value))
+    def _put(self, key, value, what):
+        if isinstance(value, indexedarray):
+            value = value.contiguous()
+        if isinstance(value, (_array.array, list, tuple)):
+            # What the arrays hold then.
+            _launches.done(lambda: _array.array._put(self, key, value, what))
+        else:
+            numbers = self._fitting(value)
+            _launches.done(lambda: _writes.put(self, key, value, numbers, what))
 
     def assign(self, source):
         """Copies elements: those of another array, or as many of the first ones as are given."""
-        if not isinstance(source, array) or source.dtype is not self.dtype and source.numpy().dtype != self.numpy().dtype:
-            source = _of(source, self.dtype, False)
-        copy(self, source)
+        if isinstance(source, indexedarray):
+            source = source.contiguous()
+        if isinstance(source, array) and (source.dtype is self.dtype or source.numpy().dtype == self.numpy().dtype):
+            copy(self, source)
+        elif isinstance(source, _array.array):
+            _launches.done(lambda: copy(self, _of(source, self.dtype, False)))
+        else:
+            copy(self, _of(source, self.dtype, False))
 
     def __reduce__(self):
         return _again, (self.numpy(), self.dtype, self._grad)
@@ -198,13 +206,22 @@ class indexedarray:
 
     def contiguous(self):
         """An array of the elements, with memory of its own."""
-        return _array._wrap(self.numpy(), self.dtype, False, array)
+        made = empty(self.shape, self.dtype)
+        _launches.done(lambda: _writes.taken(made, self.data, self._chosen()))
+        return made
 
     def list(self) -> list:
-        return self.contiguous().list()
+        return _array._wrap(self.numpy(), self.dtype, False, array).list()
+
+    def _put(self, value, what):
+        _launches.done(lambda: self.data._put(self._chosen(), value, what))
+
+    def assign(self, source):
+        """Copies elements: those of another array of the same shape."""
+        copy(self, source if isinstance(source, (array, indexedarray)) else _of(source, self.dtype, False))
 
     def fill_(self, value):
-        _launches.done(lambda: self.data.numpy().__setitem__(self._chosen(), value))
+        self._put(value, "fill_")
 
     def zero_(self):
         self.fill_(0)
@@ -243,32 +260,17 @@ def _known(shape, size):
     return tuple(size // max(rest, 1) if n == -1 else n for n in shape)
 
 
-def _set(target, value):
-    """Sets all elements, with a note on the tape that records."""
-    from .._tape import current
-
-    memory, tape = target.numpy(), current()
-    if memory.dtype.names and np.isscalar(value):
-        value = np.zeros((), memory.dtype)
-    if tape is None:
-        memory[...] = as_numpy(value) if isinstance(value, _array.array) else value
-    else:
-        tape.assign(target, value)
-
-
 def _of(data, dtype, copy):
-    if isinstance(dtype, type) and issubclass(dtype, _types.Struct) and isinstance(data, (list, tuple)):
-        layout = dtype.numpy_dtype()
-        rows = [tuple(np.asarray(getattr(item, name)).tolist() if np.ndim(getattr(item, name)) == 0 else getattr(item, name) for name in layout.names) for item in data]
-        return _array._wrap(np.array(rows, layout), dtype, False, array)
+    data, dtype = _array._of_structs(data, dtype)
     values = np.asarray(data) if isinstance(data, (list, tuple, int, float)) else as_numpy(data)
     if values is None or values.ndim == 0:
         raise RuntimeError(f"the data of an array is a sequence or an array, not {data!r}")
     if dtype is None:
         dtype = data.dtype if isinstance(data, _array.array) else values.dtype if values.dtype.names else _types.scalar_of(values.dtype)
     layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
-    made = _array.converted(_of_elements(values, layout.shape), layout.base, copy)
-    return _array._wrap(made, dtype, False, array)
+    made = _array._wrap(_array.converted(_of_elements(values, layout.shape), layout.base, copy), dtype, False, array)
+    _array._note(made, data, "wp.array")
+    return made
 
 
 def _of_elements(values, inner):
@@ -329,7 +331,8 @@ def ones(shape=None, dtype=float, device=None, requires_grad=False, pinned=False
 
 
 def _like(make, src, requires_grad):
-    return make(src.shape, src.dtype, requires_grad=src.requires_grad if requires_grad is None else requires_grad)
+    # That of an indexedarray is its data's.
+    return make(src.shape, src.dtype, requires_grad=getattr(src, "requires_grad", False) if requires_grad is None else requires_grad)
 
 
 def zeros_like(src, device=None, requires_grad=None, pinned=None):
@@ -350,7 +353,8 @@ def full_like(src, value, device=None, requires_grad=None, pinned=None):
 
 def clone(src, device=None, requires_grad=None, pinned=None):
     made = empty_like(src, device, requires_grad)
-    copy(made, src)
+    src = src.contiguous() if isinstance(src, indexedarray) else src
+    _launches.done(lambda: _writes.put(made, ..., src, src.numpy(), "wp.clone", fresh=True))
     return made
 
 
@@ -358,13 +362,21 @@ def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
     """Copies elements; recorded by a tape, as launches are."""
     if dest.dtype is not src.dtype and _types.numpy_layout(dest.dtype) != _types.numpy_layout(src.dtype):
         raise RuntimeError(f"wp.copy copies between arrays of one type, not from {src.dtype} to {dest.dtype}")
+    if isinstance(dest, indexedarray) or isinstance(src, indexedarray):
+        if dest_offset or src_offset or count not in (0, src.size) or dest.shape != src.shape:
+            raise RuntimeError(f"wp.copy copies chosen elements to as many: all of {src.shape} to {dest.shape}")
+        src = src.contiguous() if isinstance(src, indexedarray) else src
+        if isinstance(dest, indexedarray):
+            dest._put(src, "wp.copy")
+            return
     count = count or src.size - src_offset
     if count < 0 or src_offset + count > src.size or dest_offset + count > dest.size:
         raise RuntimeError(f"wp.copy copies {count} elements of {src.size} from {src_offset} on to {dest.size} from {dest_offset} on")
     if dest.shape != src.shape or count != src.size:
-        dest, src = dest.flatten()[dest_offset : dest_offset + count], src.contiguous().flatten()[src_offset : src_offset + count]
+        src = src if src.ndim == 1 else src.contiguous().flatten()
+        dest, src = dest.flatten()[dest_offset : dest_offset + count], src[src_offset : src_offset + count]
     if dest.numpy() is not src.numpy():
-        _launches.done(lambda: _set(dest, src))
+        _launches.done(lambda: _writes.put(dest, ..., src, src.numpy(), "wp.copy"))
 
 
 def from_numpy(arr, dtype=None, shape=None, device=None, requires_grad=False):

@@ -28,6 +28,11 @@ def done(step):
     return None
 
 
+def is_captured() -> bool:
+    """Whether a graph is captured in this thread."""
+    return getattr(_local, "graph", None) is not None
+
+
 class Launch:
     """A launch that is kept, to be done again."""
 
@@ -109,6 +114,7 @@ def _blocks(kernel, block_dim):
 
 def _adjoint(kernel, dim, values, adjoints, blocks):
     """The derivative of a launch that has run: on the gradients of its arrays, or on those given."""
+    _tape.unrecorded("a launch of a derivative")
     kernel, dim, values = kernel._arguments(dim, *values, **blocks)
     arguments = Arguments(kernel, values)
     if _native.records(kernel, arguments.same):
@@ -150,6 +156,9 @@ def _adjoint(kernel, dim, values, adjoints, blocks):
 
 class Tape(_tape.Tape):
     """Records launches and copies; ``backward`` adds to the ``grad`` of arrays that require one."""
+
+    #: As in Warp.
+    _allow_unused = True
 
     def backward(self, loss=None, grads=None):
         if getattr(_local, "graph", None) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arguments import as_numpy
+from .._tape import unrecorded
 
 
 class _Optimizer:
@@ -26,6 +27,7 @@ class _Optimizer:
 
     def step(self, grad):
         """Changes the parameters along their gradients."""
+        unrecorded("the step of an optimiser")
         if self.params is None or len(grad) != len(self.params):
             raise ValueError(f"{len(grad)} gradients for {len(self.params or ())} parameters")
         for param, gradient, state in zip(self.params, grad, self._state):
