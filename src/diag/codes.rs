@@ -208,6 +208,7 @@ codes! {
     W1203 "narrowed-literal" "a literal that does not survive as float32";
     W1204 "double-precision" "a comparison in double precision by accident";
 
+    W1205 "lost-digits" "a float64 that has the digits of a float32";
     // 13 tidiness
     W1301 "unused-variable" "a variable that is never read";
     W1302 "unreachable-code" "code that is never reached";

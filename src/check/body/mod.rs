@@ -13,7 +13,7 @@ mod operator;
 pub(in crate::check) mod place;
 mod promise;
 mod python_call;
-mod python_math;
+pub(in crate::check) mod python_math;
 pub mod python_value;
 mod results;
 mod slice;
