@@ -558,7 +558,13 @@ impl Body<'_, '_> {
     fn range_between(&mut self, bounds: [Option<&ast::Expr>; 3]) -> Res<ViewIndex> {
         let mut bound = |e: Option<&ast::Expr>| e.map(|e| self.int_value(e)).transpose();
         let [start, stop, step] = bounds;
-        Ok(ViewIndex::Range { start: bound(start)?, stop: bound(stop)?, step: bound(step)? })
+        let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?);
+        if let Some(step) = &step
+            && self.number(step).is_some_and(|number| !number.is_true())
+        {
+            return self.error(Code::E0305, step.span, "the step of a slice is 0", "no element follows");
+        }
+        Ok(ViewIndex::Range { start, stop, step })
     }
 
     /// `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`, where `None` is a bound that is not given; None for
