@@ -19,6 +19,7 @@ mod results;
 mod slice;
 mod stmt;
 
+mod transform;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -641,32 +641,6 @@ impl Body<'_, '_> {
         }
         Ok(Operand::Value(expr))
     }
-
-    /// `t[k]`: one of the 7 numbers of a transform.
-    fn index_transform(&mut self, base: Expr, scalar: Scalar, index: &ast::Expr, span: Span) -> Res<Operand> {
-        let value = self.int_value(index)?;
-        match self.number(&value) {
-            Some(Number::Int(k)) if (-7..7).contains(&k) => {
-                let k = k.rem_euclid(7);
-                let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
-                let part = self.part(base, Step::At(half), span);
-                Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
-            }
-            Some(_) => self.error(Code::E0306, index.span, "a transform has the components 0 to 6", "out of range"),
-            None => {
-                let mut lets = Vec::new();
-                let base = self.shared(base, &mut lets);
-                let mut numbers = Vec::new();
-                for (half, count) in [(0, 3), (1, 4)] {
-                    let part = self.part(base.clone(), Step::At(half), span);
-                    numbers.extend((0..count).map(|k| self.part(part.clone(), Step::At(k), span)));
-                }
-                let vector = Expr::new(ExprKind::Construct(numbers), Type::Vec(7, scalar), span);
-                let component = self.part(vector, Step::Dynamic(Box::new(value)), span);
-                Ok(Operand::Value(self.wrap(lets, component)))
-            }
-        }
-    }
 }
 
 /// Whether so many indices name a component of an element of a tile, or a row of one.

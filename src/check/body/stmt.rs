@@ -274,6 +274,9 @@ impl Body<'_, '_> {
                     }
                 }
                 result
+                if self.assign_component(target, &value_operand, value.span, span, out)? {
+                    return Ok(());
+                }
             }
             _ => {
                 let value_operand = self.expr(value)?;
@@ -516,7 +519,7 @@ impl Body<'_, '_> {
         ))
     }
 
-    fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
+    pub(super) fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
         let (wanted, found) = (self.show(place.ty), self.show(value.ty));
         let what = match (&place.root, place.path.is_empty()) {
             (Root::Element { .. }, true) => "the array's elements are",
@@ -579,6 +582,9 @@ impl Body<'_, '_> {
         };
         if self.update_tile(target, op, &right, (value.span, span))? {
             return Ok(());
+        if self.update_component(target, op, &right, (value.span, span), out)? {
+            return Ok(());
+        }
         }
         if self.update_slice(target, op, &right, value.span, span, out)? {
             return Ok(());
