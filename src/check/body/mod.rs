@@ -237,8 +237,11 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut statements = body.block(&definition.ast.body);
         let own = |id: LocalId| id.index() >= param_count as usize;
         crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
-        if !body.failed && mode == Mode::User && !definition.kernel {
-            body.keep_promise(definition);
+        if !body.failed && mode == Mode::User {
+            match definition.kernel {
+                true => body.no_promise(definition),
+                false => body.keep_promise(definition),
+            }
         }
         if let Some(facts) = &mut body.c.facts {
             for local in body.locals.values() {

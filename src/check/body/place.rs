@@ -406,6 +406,12 @@ impl Body<'_, '_> {
                 Err(self.replaced(diagnostic, span, &text))
             }
             Operand::Dict(dict) => self.dict_item(&dict, indices, span),
+            Operand::Shape(array)
+                if let [slice] = indices
+                    && let Some(taken) = self.python_slice(&self.extents(&array, span), slice) =>
+            {
+                taken
+            }
             Operand::Shape(array) => {
                 // Every shape has four extents in memory; those past the rank are 0.
                 let mut extents = self.extents(&array, span);
