@@ -314,7 +314,8 @@ impl Work<'_> {
         let findings = analysis::refuse::findings(&world, normal, &facts, &lost);
         let (shared, assumed_disjoint) = analysis::sharing::findings(&world, normal, &facts);
         let callees = emit::entry::active_callees(self.module, normal, &facts);
-        let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
+        let refused = !findings.is_empty()
+            || shared.iter().any(|finding| finding.level == Level::Error || finding.code == crate::diag::Code::W0607);
         self.found.extend(findings.into_iter().chain(shared));
         if refused {
             return None;

@@ -93,6 +93,7 @@ codes! {
     E0319 "tile-shape" "shapes of tiles that do not fit";
     E0320 "tile-not-once" "a tile operation that may not run, or more than once";
     E0321 "threads-differ" "a tile operation with what differs between the threads of a block";
+    E0322 "several-meanings" "a name of a function or type that means one or another, as a run decides";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";
@@ -207,6 +208,7 @@ codes! {
     W1202 "integer-overflow" "integer arithmetic that wraps";
     W1203 "narrowed-literal" "a literal that does not survive as float32";
     W1204 "double-precision" "a comparison in double precision by accident";
+    W1205 "lost-digits" "a float64 that has the digits of a float32";
 
     // 13 tidiness
     W1301 "unused-variable" "a variable that is never read";

@@ -154,7 +154,8 @@ impl<'a> Lowering<'a> {
     fn assign(&mut self, local: tree::LocalId, value: ValueId) {
         let name = &self.function.locals[local].name;
         if !name.is_empty() {
-            self.b.name(value, name);
+            // That of a tuple's element is `t[0]`.
+            self.b.name(value, &name.replace('[', "_").replace(']', ""));
         }
         self.env[local.index()] = Some(value);
     }

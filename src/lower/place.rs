@@ -232,15 +232,16 @@ impl<'a> Lowering<'a> {
                     let (start, stop) = self.slice_ends(start, stop, extent, known < 0);
                     return ir::ViewIndex::Range { start, stop, step };
                 }
-                // The direction is known at run time only; a step of 0 counts as 1.
+                // The direction is known at run time only. A step of 0 is an error, and where nothing looks for errors it counts as 1.
                 let (up, down) =
                     (self.slice_ends(start, stop, extent, false), self.slice_ends(start, stop, extent, true));
                 let [zero, one] = [0, 1].map(|n| self.b.constant(Const::int(Scalar::I32, n)));
                 let falls = self.b.compare(CompareOp::Lt, step, zero);
                 let start = self.b.select(falls, down.0, up.0);
                 let stop = self.b.select(falls, down.1, up.1);
-                let stays = self.b.compare(CompareOp::Eq, step, zero);
-                let step = self.b.select(stays, one, step);
+                let moves = self.b.compare(CompareOp::Ne, step, zero);
+                self.b.effect(ir::Op::Assert { condition: moves, message: "the step of a slice is 0".into() });
+                let step = self.b.select(moves, step, one);
                 ir::ViewIndex::Range { start, stop, step }
             }
         }

@@ -339,3 +339,34 @@ def shrinks(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
         out[i] = out[i] + 0.01 * x[i]
         k += 1
     out[i] = out[i] * float(k)
+
+
+@wp.func
+def square_and_next(a: float):
+    return a * a, a + 1.0
+
+
+@wp.kernel
+def tuple_in_loop(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    """A tuple that a loop and a condition assign, all its elements at once."""
+    i = wp.tid()
+    t = (x[i], 1.0)
+    for k in range(n):
+        t = (0.5 * t[1] * x[i], t[0] + 0.5 * t[1])
+        if k == 1:
+            t = square_and_next(t[1])
+    u = square_and_next(t[0]) if x[i] > 0.0 else (t[1], x[i] * x[i])
+    while t[0] > 2.0:
+        t = (t[0] * 0.5, t[1] + t[0])
+    out[i] = t[0] * u[1] + t[1] * u[0]
+
+
+@wp.kernel
+def component_of_transform(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    """Components of a transform at indices that are known at run time."""
+    i = wp.tid()
+    t = wp.transform(wp.vec3(1.0, x[i], 2.0), wp.quat(x[i] * x[i], 1.0, 2.0, 3.0))
+    t[i] = t[(i + n) % 7] * x[i]
+    t[i + 1] += x[i] * x[i]
+    for k in range(7):
+        out[i] = out[i] + t[k] * t[k] * float(k + 1)

@@ -68,6 +68,8 @@ impl Uses {
 struct Elements {
     known: BTreeSet<Vec<i128>>,
     others: bool,
+    /// The arrays and indices of the others.
+    values: BTreeSet<(ValueId, Vec<ValueId>)>,
 }
 
 impl Elements {
@@ -77,17 +79,27 @@ impl Elements {
             index.iter().map(|&i| function.as_const(i)?.as_int().filter(|&i| i >= 0)).collect();
         match constants.filter(|_| whole) {
             Some(element) => _ = self.known.insert(element),
-            None => self.others = true,
+            None => {
+                self.others = true;
+                self.values.insert((array, index.to_vec()));
+            }
         }
     }
 
     fn join(&mut self, other: &Elements) {
         self.known.extend(other.known.iter().cloned());
         self.others |= other.others;
+        self.values.extend(other.values.iter().cloned());
     }
 
     fn may_meet(&self, other: &Elements) -> bool {
         self.others || other.others || self.known.intersection(&other.known).next().is_some()
+    }
+
+    /// Whether both surely have an element in common.
+    fn meet(&self, other: &Elements) -> bool {
+        self.known.intersection(&other.known).next().is_some()
+            || self.values.intersection(&other.values).next().is_some()
     }
 }
 
@@ -178,14 +190,22 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         if let (Some(sum), Some(extreme)) = (uses.sum, uses.extreme)
             && uses.sums.may_meet(&uses.extremes)
         {
-            let message = format!(
-                "AD-ORDER: {name} gets sums and extremes in one launch, which depends on the order of the threads"
-            );
+            let diagnostic = match uses.sums.meet(&uses.extremes) {
+                true => {
+                    let order = "which depends on the order of the threads";
+                    let message = format!("AD-ORDER: {name} gets sums and extremes in one launch, {order}");
+                    Diagnostic::new(Code::E0601, message).label(sum, "a sum")
+                }
+                // Perhaps of different elements: the launch is right then, and its gradient is not known to be.
+                false => {
+                    let what = format!("sums and extremes of {name}, perhaps of one element");
+                    super::refuse::limit(sum, what)
+                }
+            };
             found.push(
-                Diagnostic::new(Code::E0601, message)
-                    .label(sum, "a sum")
+                diagnostic
                     .label(extreme, "an extreme")
-                    .help("use two launches, or mark the kernel `enable_backward=False`"),
+                    .help("use two launches or two arrays, or mark the kernel `enable_backward=False`"),
             );
             continue;
         }

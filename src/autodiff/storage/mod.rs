@@ -18,6 +18,9 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::StructTable;
 
+/// How many values are looked at to find what to log, at most.
+const MAX_LOOKS: usize = 4_000_000;
+
 /// How the reverse of one function comes by the values of the forward program.
 #[derive(Default)]
 pub struct Strategy {
@@ -144,7 +147,13 @@ impl Strategy {
                 candidates.push(test);
             }
         });
-        for &test in &candidates {
+        // Each candidate takes a look at the whole function: of a long one, the first are looked at.
+        let most = MAX_LOOKS / function.values.len().max(1);
+        for &test in candidates.iter().take(most) {
+            // It has to take fewer slots than what it saves.
+            if size(&[test]) >= size(&best) {
+                continue;
+            }
             if leaves.insert(test, None).is_some() {
                 continue;
             }

@@ -1,13 +1,11 @@
 //! Expressions.
 
 use crate::check::body::{Binding, Body, Mode};
-use crate::check::calls::call::Given;
 use crate::check::names::member::is_core;
 use crate::check::names::scope::Global;
 use crate::check::tree::{Expr, ExprKind};
-use crate::check::types::advice::left_moves;
-use crate::check::types::value::{Constant, Number, Operand, Reported, Res, convert_help};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
+use crate::diag::{Code, Diagnostic};
 use crate::ir::NamedConstant;
 use crate::syntax::ast::{self, BoolOp};
 use crate::types::{BOOL, Type};
@@ -202,55 +200,6 @@ impl Body<'_, '_> {
                 Operand::Value(Expr::new(kind, BOOL, expr.span))
             }
         })
-    }
-
-    fn conditional(
-        &mut self,
-        condition: &ast::Expr,
-        then: &ast::Expr,
-        otherwise: &ast::Expr,
-        expr: &ast::Expr,
-    ) -> Res<Operand> {
-        let condition = match self.expr(condition)? {
-            Operand::Const(c) => return self.expr(if self.meant(&c).is_true() { then } else { otherwise }),
-            operand => match self.python_truth(&operand) {
-                Some(holds) => return self.expr(if holds { then } else { otherwise }),
-                None => self.truth(operand, condition.span)?,
-            },
-        };
-        let before = self.pending.len();
-        let (left, right) = (self.expr(then)?, self.expr(otherwise)?);
-        self.nothing_pending(before, expr.span)?;
-        if self.is_tile(&left) && self.is_tile(&right) {
-            let given = |operand, span| Given { name: None, operand, span };
-            let condition = given(Operand::Value(condition), expr.span);
-            return self.tile_choice([condition, given(left, then.span), given(right, otherwise.span)], expr.span);
-        }
-        let (left, right) = self.unify(left, right, then.span, otherwise.span)?;
-        if left.ty != right.ty {
-            let (a, b) = (self.show(left.ty), self.show(right.ty));
-            let mut diagnostic =
-                Diagnostic::new(Code::E0301, format!("the two sides of this conditional are `{a}` and `{b}`"))
-                    .label(then.span, format!("this is `{a}`"))
-                    .label(otherwise.span, format!("this is `{b}`"));
-            diagnostic = self.label_origin(diagnostic, &left, then.span);
-            diagnostic = self.label_origin(diagnostic, &right, otherwise.span);
-            diagnostic = match (left.ty, right.ty) {
-                (Type::Scalar(a), Type::Scalar(b)) => {
-                    let (at, cast) = match left_moves(a, b) {
-                        true => (then.span, (left.ty, b)),
-                        false => (otherwise.span, (right.ty, a)),
-                    };
-                    self.suggest_cast(diagnostic, at, cast, "one side", Applicability::Maybe)
-                }
-                _ => diagnostic.help(convert_help(right.ty)),
-            };
-            return Err(self.report(diagnostic));
-        }
-        let ty = left.ty;
-        let kind =
-            ExprKind::Conditional { condition: Box::new(condition), then: Box::new(left), otherwise: Box::new(right) };
-        Ok(Operand::Value(Expr::new(kind, ty, expr.span)))
     }
 
     /// Two operands as values. In library code an untyped literal takes the scalar type of the other side.

@@ -9,7 +9,7 @@ use crate::limits::MAX_STATIC_ITERATIONS;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::visit::{self, each_statement};
-use crate::types::{BOOL, Scalar, Type};
+use crate::types::{BOOL, I32, Scalar, Type};
 
 /// The arguments of `range`, of one integer type.
 struct Range {
@@ -39,21 +39,19 @@ impl Body<'_, '_> {
         let ast::ExprKind::Name(name) = &target.kind else {
             let refused = self.several_variables(target, iter, body);
             self.forgive_targets(target);
-            self.forget_assigned(body);
-            self.loop_body(body);
+            self.broken_loop(body, out);
             return Err(refused);
         };
         if let Some(refused) = self.loop_over_values(target, iter, body) {
             self.scope.entry(name.clone()).or_insert(Binding::Broken);
-            self.forget_assigned(body);
-            self.loop_body(body);
+            self.broken_loop(body, out);
             return Err(refused);
         }
         let header = self.header(iter);
         if let Ok((range, mirrored)) = &header
             && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
             // Such a loop is none of copies, as in Warp: its variable is not known.
-            && !jumps(body)
+            && !jumps(body, &ast::StmtKind::Break)
             && let Some(iterations) = self.constant_iterations(range, *mirrored)
         {
             return self.unroll(name, &iterations, body, span, out);
@@ -69,7 +67,9 @@ impl Body<'_, '_> {
         let last = iterations.and_then(|iterations| iterations.last().copied());
         self.forget_assigned(body);
         let plain = !leaves_or_assigns(body, name);
+        self.enter_loop(body, out);
         let mut body = self.loop_body(body);
+        self.leave_loop();
         // A loop that runs all its known iterations leaves its variable at the last one.
         if let (Some(last), Ok(id), true) = (last, &variable, plain) {
             self.known.insert(*id, Constant::untyped(Number::Int(last)));
@@ -89,6 +89,14 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// Looks at the body of a loop whose header has an error.
+    fn broken_loop(&mut self, body: &[ast::Stmt], out: &mut Vec<Stmt>) {
+        self.forget_assigned(body);
+        self.enter_loop(body, out);
+        self.loop_body(body);
+        self.leave_loop();
+    }
+
     /// The variable that a loop counts with. One of another type has its name until the loop begins, if nothing reads that one
     /// afterwards.
     fn loop_variable(&mut self, name: &str, ty: Type, place: Span, iter: Span, span: Span) -> Res<LocalId> {
@@ -98,7 +106,7 @@ impl Body<'_, '_> {
             && is_of_loops(&source.body, name, Some(span))
         {
             let id = self.new_local(name, ty, place);
-            self.scope.insert(name.to_string(), Binding::Local(id));
+            self.means(name, Binding::Local(id), place);
             return Ok(id);
         }
         self.assigned_local(name, ty, place, iter)
@@ -113,14 +121,18 @@ impl Body<'_, '_> {
         span: Span,
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
-        let outer = self.scope.remove(name);
+        let outer = self.scope.get(name).cloned();
         self.unrolled += 1;
         let errors = self.c.diagnostics.error_count();
         for &iteration in iterations {
             let constant = Operand::Const(Constant::untyped(Number::Int(iteration)));
-            self.scope.insert(name.to_string(), Binding::Alias(constant));
-            let statements = self.block(body);
-            out.extend(statements);
+            self.means(name, Binding::Alias(constant), span);
+            if jumps(body, &ast::StmtKind::Continue) {
+                self.once(body, span, out);
+            } else {
+                let statements = self.block(body);
+                out.extend(statements);
+            }
             // The other iterations would say the same, most often.
             if self.c.diagnostics.error_count() > errors || self.c.is_unrolled_enough() {
                 self.failed = true;
@@ -129,10 +141,7 @@ impl Body<'_, '_> {
         }
         self.unrolled -= 1;
         // After the loop the name is an ordinary variable with the last value.
-        self.scope.remove(name);
-        if let Some(outer) = outer {
-            self.scope.insert(name.to_string(), outer);
-        }
+        self.unbind(name, outer);
         if let Some(&last) = iterations.last() {
             let value = Constant::untyped(Number::Int(last)).expr(span);
             let id = self.assigned_local(name, value.ty, span, span)?;
@@ -140,6 +149,17 @@ impl Body<'_, '_> {
             out.push(self.assign_local(id, value, span));
         }
         Ok(())
+    }
+
+    /// A copy of a loop's body that `continue` may leave: a loop of one iteration.
+    fn once(&mut self, body: &[ast::Stmt], span: Span, out: &mut Vec<Stmt>) {
+        self.enter_loop(body, out);
+        let copy = self.loop_body(body);
+        self.leave_loop();
+        self.forget_assigned(body);
+        let variable = self.new_local("", I32, span);
+        let [start, end, step] = [0, 1, 1].map(|n| whole(n, I32, span));
+        out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body: copy }, span });
     }
 
     /// What the loop ranges over, `range(...)` or `reversed(range(...))`, and whether from the last to the first.
@@ -377,11 +397,10 @@ fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
 }
 
 /// Whether a `break` or `continue` in a loop's body belongs to this loop.
-fn jumps(body: &[ast::Stmt]) -> bool {
+fn jumps(body: &[ast::Stmt], how: &ast::StmtKind) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
-        ast::StmtKind::Break | ast::StmtKind::Continue => true,
-        ast::StmtKind::If { then, otherwise, .. } => jumps(then) || jumps(otherwise),
-        _ => false,
+        ast::StmtKind::If { then, otherwise, .. } => jumps(then, how) || jumps(otherwise, how),
+        kind => std::mem::discriminant(kind) == std::mem::discriminant(how),
     })
 }
 

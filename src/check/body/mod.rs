@@ -1,5 +1,6 @@
 //! One function instance: its variables and the walk over its body.
 
+mod conditional;
 mod expr;
 mod foreign;
 mod indexed;
@@ -13,16 +14,19 @@ mod operator;
 pub(in crate::check) mod place;
 mod promise;
 mod python_call;
-mod python_math;
+pub(in crate::check) mod python_math;
 pub mod python_value;
 mod results;
 mod slice;
 mod stmt;
+mod transform;
+mod ways;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::check::body::known::Known;
+use crate::check::body::ways::{Several, Ways};
 use crate::check::calls::gradient::Rule;
 use crate::check::facts::Variable;
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray, Stmt};
@@ -45,6 +49,8 @@ pub(crate) enum Binding {
     Alias(Operand),
     /// A view of a tile or local array that a branch or loop named: behind it, the name may stand for another one, or for nothing.
     Left,
+    /// Known at compile time, but not one thing on all ways to here.
+    Several(Box<Several>),
     /// Assigned from something that had an error: uses are not reported again.
     Broken,
 }
@@ -87,8 +93,8 @@ pub(crate) struct Body<'c, 'a> {
     pub depth: u32,
     /// How many loops around it are unrolled.
     pub unrolled: u32,
-    /// The names that are known where each branch and loop around the current statement begins.
-    pub outside: Vec<HashSet<String>>,
+    /// What its names mean on each way through its branches and loops.
+    pub(crate) ways: Ways,
     /// The places of the tiles of whose elements something is computed: what is said of an element is said there.
     pub of_tiles: Vec<Span>,
     /// The local arrays that a first look at the body found to be returned.
@@ -132,7 +138,7 @@ impl<'c, 'a> Body<'c, 'a> {
             known: Known::new(),
             depth: 0,
             unrolled: 0,
-            outside: Vec::new(),
+            ways: Ways::default(),
             of_tiles: Vec::new(),
             arrays: Vec::new(),
             own_arrays: HashSet::new(),
@@ -236,8 +242,11 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut statements = body.block(&definition.ast.body);
         let own = |id: LocalId| id.index() >= param_count as usize;
         crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
-        if !body.failed && mode == Mode::User && !definition.kernel {
-            body.keep_promise(definition);
+        if !body.failed && mode == Mode::User {
+            match definition.kernel {
+                true => body.no_promise(definition),
+                false => body.keep_promise(definition),
+            }
         }
         if let Some(facts) = &mut body.c.facts {
             for local in body.locals.values() {
@@ -329,7 +338,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 && self.depth == 0
             {
                 let id = self.new_local(name, ty, span);
-                self.scope.insert(name.to_string(), Binding::Local(id));
+                self.means(name, Binding::Local(id), span);
                 return Ok(id);
             }
             let (old, first) = (self.show(local.ty), local.span);
@@ -349,7 +358,7 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(self.report(diagnostic));
         }
         let id = self.new_local(name, ty, span);
-        self.scope.insert(name.to_string(), Binding::Local(id));
+        self.means(name, Binding::Local(id), span);
         Ok(id)
     }
 
@@ -362,8 +371,11 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             Some(Binding::Alias(operand)) => {
                 let operand = operand.clone();
-                if matches!(operand, Operand::Tuple(_)) {
-                    self.c.charge(&operand, span)?;
+                self.warn_maybe(name, span);
+                if let Operand::Tuple(items) = operand {
+                    let tuple = Operand::Tuple(items.into_iter().map(|item| at(item, span)).collect());
+                    self.c.charge(&tuple, span)?;
+                    return Ok(tuple);
                 }
                 return Ok(operand);
             }
@@ -373,6 +385,13 @@ impl<'c, 'a> Body<'c, 'a> {
                         .label(span, "which one, is not known here")
                         .help("make a tile before, and copy into it there: `wp.tile_assign(t, ...)`");
                 return Err(self.report(diagnostic));
+            }
+            Some(Binding::Several(several)) => {
+                let several = several.clone();
+                let reported = self.several(name, &several, span);
+                // Once is enough.
+                self.means(name, Binding::Broken, span);
+                return Err(reported);
             }
             Some(Binding::Broken) => {
                 self.failed = true;

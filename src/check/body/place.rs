@@ -406,6 +406,12 @@ impl Body<'_, '_> {
                 Err(self.replaced(diagnostic, span, &text))
             }
             Operand::Dict(dict) => self.dict_item(&dict, indices, span),
+            Operand::Shape(array)
+                if let [slice] = indices
+                    && let Some(taken) = self.python_slice(&self.extents(&array, span), slice) =>
+            {
+                taken
+            }
             Operand::Shape(array) => {
                 // Every shape has four extents in memory; those past the rank are 0.
                 let mut extents = self.extents(&array, span);
@@ -558,7 +564,13 @@ impl Body<'_, '_> {
     fn range_between(&mut self, bounds: [Option<&ast::Expr>; 3]) -> Res<ViewIndex> {
         let mut bound = |e: Option<&ast::Expr>| e.map(|e| self.int_value(e)).transpose();
         let [start, stop, step] = bounds;
-        Ok(ViewIndex::Range { start: bound(start)?, stop: bound(stop)?, step: bound(step)? })
+        let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?);
+        if let Some(step) = &step
+            && self.number(step).is_some_and(|number| !number.is_true())
+        {
+            return self.error(Code::E0305, step.span, "the step of a slice is 0", "no element follows");
+        }
+        Ok(ViewIndex::Range { start, stop, step })
     }
 
     /// `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`, where `None` is a bound that is not given; None for
@@ -634,32 +646,6 @@ impl Body<'_, '_> {
             expr = self.part(expr, step, span);
         }
         Ok(Operand::Value(expr))
-    }
-
-    /// `t[k]`: one of the 7 numbers of a transform.
-    fn index_transform(&mut self, base: Expr, scalar: Scalar, index: &ast::Expr, span: Span) -> Res<Operand> {
-        let value = self.int_value(index)?;
-        match self.number(&value) {
-            Some(Number::Int(k)) if (-7..7).contains(&k) => {
-                let k = k.rem_euclid(7);
-                let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
-                let part = self.part(base, Step::At(half), span);
-                Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
-            }
-            Some(_) => self.error(Code::E0306, index.span, "a transform has the components 0 to 6", "out of range"),
-            None => {
-                let mut lets = Vec::new();
-                let base = self.shared(base, &mut lets);
-                let mut numbers = Vec::new();
-                for (half, count) in [(0, 3), (1, 4)] {
-                    let part = self.part(base.clone(), Step::At(half), span);
-                    numbers.extend((0..count).map(|k| self.part(part.clone(), Step::At(k), span)));
-                }
-                let vector = Expr::new(ExprKind::Construct(numbers), Type::Vec(7, scalar), span);
-                let component = self.part(vector, Step::Dynamic(Box::new(value)), span);
-                Ok(Operand::Value(self.wrap(lets, component)))
-            }
-        }
     }
 }
 

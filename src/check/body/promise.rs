@@ -9,6 +9,24 @@ use crate::syntax::ast::{ExprKind, StmtKind};
 use crate::types::Type;
 
 impl Body<'_, '_> {
+    /// Reports a kernel with an annotation of what it returns, which can be `None` alone.
+    pub fn no_promise(&mut self, definition: &Definition) {
+        let Some(promised) = definition.ast.returns.as_ref().filter(|it| !matches!(it.kind, ExprKind::None)) else {
+            return;
+        };
+        let mut diagnostic = Diagnostic::new(Code::E0312, "kernels do not return values")
+            .label(promised.span, "promised here")
+            .help("write the results to an array parameter, and leave the annotation away or write `-> None`");
+        let text = &self.c.sources.file(promised.span.file).text;
+        let before = text.get(..promised.span.start as usize).and_then(|before| before.rfind("->"));
+        if let Some(arrow) = before {
+            let start = text[..arrow].trim_end().len() as u32;
+            let at = Span { start, ..promised.span };
+            diagnostic = diagnostic.fix("leave the annotation away", at, "", Applicability::Machine);
+        }
+        self.report(diagnostic);
+    }
+
     /// Reports a function that returns nothing, or one value of another type, where its annotation promises a type.
     pub fn keep_promise(&mut self, definition: &Definition) {
         let Some(promised) = &definition.ast.returns else { return };

@@ -148,9 +148,6 @@ impl Body<'_, '_> {
     /// `items[1:3]` where Python computes.
     pub fn python_slice(&mut self, items: &[Operand], slice: &ast::Expr) -> Option<Res<Operand>> {
         let ast::ExprKind::Slice { lower, upper, step } = &slice.kind else { return None };
-        if !self.is_python() {
-            return None;
-        }
         let mut bounds = [None; 3];
         for (bound, given) in bounds.iter_mut().zip([lower, upper, step]) {
             if let Some(given) = given {

@@ -166,19 +166,4 @@ impl Body<'_, '_> {
         }
         Ok(())
     }
-
-    /// Assigns the results of a call to new variables.
-    pub(super) fn unpack_call(
-        &mut self,
-        name: &str,
-        call: Call,
-        types: &[Type],
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<Operand> {
-        let ids: Vec<LocalId> =
-            types.iter().enumerate().map(|(k, &ty)| self.new_local(&format!("{name}_{k}"), ty, span)).collect();
-        self.call_into(call, &ids, span, out);
-        ids.into_iter().map(|id| self.local_operand(id, span)).collect()
-    }
 }

@@ -26,12 +26,13 @@ impl Body<'_, '_> {
     /// Looks at the branches of a condition that is not known: perhaps only one of them is ever compiled, so what they
     /// assign and return says nothing about the code behind them.
     fn either(&mut self, then: &[ast::Stmt], otherwise: &[ast::Stmt]) {
-        let (scope, results) = (self.scope.clone(), self.results.clone());
+        let (scope, results, mark) = (self.scope.clone(), self.results.clone(), self.mark());
         let names: Vec<String> = assigned(then).union(&assigned(otherwise)).map(|name| (*name).to_string()).collect();
         for branch in [then, otherwise] {
             self.block(branch);
             self.scope.clone_from(&scope);
             self.results.clone_from(&results);
+            self.drop_changes(mark);
         }
         for name in names {
             self.scope.insert(name, Binding::Broken);
@@ -108,11 +109,15 @@ impl Body<'_, '_> {
                         let condition = self.truth(operand, condition.span);
                         self.depth += 1;
                         let before = self.known.clone();
-                        let then = self.branch(then);
+                        let mark = self.mark();
+                        let mut then = self.branch(then);
                         let after_then = std::mem::replace(&mut self.known, before);
-                        let otherwise = self.branch(otherwise);
+                        let ends = self.turn_back(mark);
+                        let mark = self.mark();
+                        let mut otherwise = self.branch(otherwise);
                         self.join_known(&after_then);
                         self.depth -= 1;
+                        self.join_ways(mark, ends, &mut then, &mut otherwise);
                         push(StmtKind::If { condition: condition?, then, otherwise });
                     }
                     Err(Reported) => {
@@ -123,12 +128,15 @@ impl Body<'_, '_> {
             }
             ast::StmtKind::While { condition, body, otherwise } => {
                 self.forget_assigned(std::slice::from_ref(statement));
+                self.enter_loop(body, out);
                 let before = self.pending.len();
                 let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
-                self.nothing_pending(before, condition.span)?;
+                let alone = self.nothing_pending(before, condition.span);
                 let checked_body = self.loop_body(body);
+                self.leave_loop();
+                alone?;
                 self.no_loop_else(body, otherwise)?;
-                push(StmtKind::While { condition: checked?, body: checked_body });
+                out.push(Stmt { kind: StmtKind::While { condition: checked?, body: checked_body }, span });
             }
             ast::StmtKind::For { target, iter, body, otherwise } => {
                 self.for_loop(target, iter, body, span, out)?;
@@ -145,6 +153,7 @@ impl Body<'_, '_> {
                         false => self.report(diagnostic),
                     });
                 }
+                self.note_leave();
                 push(if is_break { StmtKind::Break } else { StmtKind::Continue });
             }
             ast::StmtKind::Return(value) => self.return_(value.as_ref(), span, out)?,
@@ -197,24 +206,6 @@ impl Body<'_, '_> {
         for name in defined {
             self.scope.entry(name.to_string()).or_insert(Binding::Broken);
         }
-    }
-
-    /// Statements that may not run, or more than once. What they name views of tiles or local arrays stands for these no longer than that.
-    fn branch(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
-        let known = |(name, binding): (&String, &Binding)| match binding {
-            Binding::Left => None,
-            _ => Some(name.clone()),
-        };
-        self.outside.push(self.scope.iter().filter_map(known).collect());
-        let checked = self.block(statements);
-        let outside = self.outside.pop().unwrap_or_default();
-        let named = |(name, binding): (&String, &Binding)| match binding {
-            Binding::Alias(operand) if self.is_part(operand) && !outside.contains(name) => Some(name.clone()),
-            _ => None,
-        };
-        let left: Vec<String> = self.scope.iter().filter_map(named).collect();
-        left.into_iter().for_each(|name| _ = self.scope.insert(name, Binding::Left));
-        checked
     }
 
     /// The body of a loop whose iterations are not known one by one; what it assigns is forgotten already.
@@ -283,6 +274,9 @@ impl Body<'_, '_> {
                 if self.assign_slice(target, &value_operand, value.span, span, out)? {
                     return Ok(());
                 }
+                if self.assign_component(target, &value_operand, value.span, span, out)? {
+                    return Ok(());
+                }
                 let place = self.place(target)?;
                 let expr = self.coerce(value_operand, place.ty, value.span)?;
                 if expr.ty != place.ty {
@@ -326,19 +320,24 @@ impl Body<'_, '_> {
                 return self.assign_results(&[(name, at)], call, &types, (value.span, span), out);
             }
             Operand::Results(call, types) if types.len() > 1 => {
-                let items = self.unpack_call(name, call, &types, span, out);
-                self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(items)));
+                let (ids, _) = self.tuple_variables(name, &types, at);
+                self.call_into(call, &ids, span, out);
+                self.bind_tuple(name, ids, at);
                 return Ok(());
             }
             Operand::Tuple(items) => {
-                let mut variables = Vec::new();
-                for (k, item) in items.into_iter().enumerate() {
-                    let expr = self.materialize(item, value.span)?;
-                    let id = self.new_local(&format!("{name}_{k}"), expr.ty, at);
-                    variables.push(self.local_operand(id, at));
-                    out.push(self.assign_local(id, expr, span));
-                }
-                self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(variables)));
+                return self.assign_elements_of(name, items, (at, value.span, span), out);
+            }
+            // The extents are those that the array has here, whatever its name means later.
+            Operand::Shape(array) if self.has_elements(name, &array) => {
+                let extents = self.extents(&array, value.span);
+                return self.assign_elements_of(name, extents, (at, value.span, span), out);
+            }
+            Operand::Shape(array) if !matches!(array.ty, Type::Local(_)) => {
+                let id = self.new_local("", array.ty, value.span);
+                let kept = Expr::new(ExprKind::Local(id), array.ty, value.span);
+                out.push(self.assign_local(id, array, span));
+                self.means(name, Binding::Alias(Operand::Shape(kept)), at);
                 return Ok(());
             }
             Operand::Function(_)
@@ -347,7 +346,7 @@ impl Body<'_, '_> {
             | Operand::Shape(_)
             | Operand::Module(_)
             | Operand::Enum(_) => {
-                self.scope.insert(name.to_string(), Binding::Alias(operand));
+                self.means(name, Binding::Alias(operand), at);
                 return Ok(());
             }
             other => {
@@ -516,7 +515,7 @@ impl Body<'_, '_> {
         ))
     }
 
-    fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
+    pub(super) fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
         let (wanted, found) = (self.show(place.ty), self.show(value.ty));
         let what = match (&place.root, place.path.is_empty()) {
             (Root::Element { .. }, true) => "the array's elements are",
@@ -581,6 +580,9 @@ impl Body<'_, '_> {
             return Ok(());
         }
         if self.update_slice(target, op, &right, value.span, span, out)? {
+            return Ok(());
+        }
+        if self.update_component(target, op, &right, (value.span, span), out)? {
             return Ok(());
         }
         let place = self.place(target)?;

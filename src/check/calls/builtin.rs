@@ -132,6 +132,15 @@ impl Body<'_, '_> {
     pub fn type_argument(&mut self, given: &Given) -> Res<Type> {
         match &given.operand {
             Operand::Type(TypeWord::Type(ty)) => Ok(*ty),
+            Operand::Str(text) => {
+                let diagnostic = Diagnostic::new(Code::E0310, "a type is needed here, not its name in quotes")
+                    .label(given.span, "a string");
+                let bare = text.strip_prefix("wp.").unwrap_or(text);
+                Err(match crate::check::types::value::type_of_name(bare) {
+                    Some(_) => self.replaced(diagnostic, given.span, &format!("wp.{bare}")),
+                    None => self.report(diagnostic.help("name the type itself: `dtype=wp.float64`")),
+                })
+            }
             _ => self.error(Code::E0310, given.span, "a type is needed here", "not a type"),
         }
     }

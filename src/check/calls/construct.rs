@@ -128,7 +128,12 @@ impl Body<'_, '_> {
         let value = self.materialize(operand.clone(), given[0].span)?;
         match value.ty {
             // The conversion has the place of the call, its operand keeps its own.
-            Type::Scalar(_) => Ok(Operand::Value(Expr { span, ..cast_to(value, scalar) })),
+            Type::Scalar(from) => {
+                if (from, scalar) == (Scalar::F32, Scalar::F64) {
+                    self.warn_of_digits(given[0].span, span);
+                }
+                Ok(Operand::Value(Expr { span, ..cast_to(value, scalar) }))
+            }
             Type::Array(_) if scalar == Scalar::Bool => Ok(Operand::Value(self.truth(Operand::Value(value), span)?)),
             ty => {
                 let shown = self.show(ty);

@@ -154,12 +154,14 @@ impl Walk<'_, '_> {
             return;
         }
         let name = &local.name;
+        // Of an element, the tuple is assigned.
+        let whole = name.split('[').next().unwrap_or(name);
         self.found.push(
             Diagnostic::new(Code::W0704, format!("`{name}` may be unset here"))
                 .label(span, "read here on every way")
                 .label(*first, "assigned here, on some ways only")
                 .note("a variable that was not assigned is zero in a kernel; Python would raise an error")
-                .help(format!("assign `{name}` before the branch or loop")),
+                .help(format!("assign `{whole}` before the branch or loop")),
         );
         // Once for each variable.
         if let Some(set) = &mut self.set

@@ -53,7 +53,7 @@ impl Body<'_, '_> {
                         id
                     }
                 };
-                self.scope.insert(name.to_string(), Binding::Local(id));
+                self.means(name, Binding::Local(id), at);
                 Ok(())
             }
         }
@@ -151,13 +151,8 @@ impl Body<'_, '_> {
                     .help(format!("use another name, or copy the elements: `wp.tile_assign({name}, ...)`")),
             ));
         }
-        self.scope.insert(name.to_string(), Binding::Alias(view));
+        self.means(name, Binding::Alias(view), span);
         Ok(())
-    }
-
-    /// Whether a name is known where the branch or loop begins that the current statement stands in.
-    fn is_known_outside(&self, name: &str) -> bool {
-        self.outside.last().is_some_and(|names| names.contains(name))
     }
 
     /// Refuses a new value for a view that was named outside of this branch or loop: the name would stand for the view on one

@@ -19,6 +19,13 @@ pub struct Stack {
     count: LocalId,
 }
 
+impl Stack {
+    /// Whether both are the same stack.
+    pub fn is(self, other: &Stack) -> bool {
+        self.elements == other.elements
+    }
+}
+
 impl Body<'_, '_> {
     /// `tile_stack(capacity, dtype)`: an empty one.
     pub(super) fn tile_stack(&mut self, given: &[Given], span: Span) -> Res<Operand> {
@@ -188,7 +195,7 @@ impl Body<'_, '_> {
                     .help("use another name, or `wp.tile_stack_clear`"),
             ));
         }
-        self.scope.insert(name.to_string(), Binding::Alias(Operand::Stack(stack)));
+        self.means(name, Binding::Alias(Operand::Stack(stack)), span);
         Ok(())
     }
 }

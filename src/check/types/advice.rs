@@ -102,6 +102,14 @@ impl Body<'_, '_> {
                 Err(KeepsInteger) => diagnostic.help("`/` drops the fraction of integers: convert what it divides"),
             };
         }
+        if to == Scalar::F64
+            && from == Type::Scalar(Scalar::F32)
+            && let Some((place, text)) = self.text_with_digits(at)
+        {
+            let help = format!("compute it as `float64`, to keep its digits: `{text}`");
+            let sure = if place == at { sure } else { Applicability::Maybe };
+            return diagnostic.help(help).fix("keep the digits", place, text, sure);
+        }
         let repaired = converted(text, to);
         diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
     }

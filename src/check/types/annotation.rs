@@ -168,6 +168,12 @@ impl Checker<'_> {
     }
 
     fn called(&mut self, callee: &Expr, args: &[Arg], span: Span, library: bool) -> Res<Pattern> {
+        if matches!(&callee.kind, ExprKind::Attribute { name, .. } if name.text == "tile_stack") {
+            let diagnostic = Diagnostic::new(Code::E0310, "a function takes no stack")
+                .label(span, "a stack is known where it is made, and nowhere else")
+                .help("push and pop in the kernel that makes the stack, and pass the values to the function");
+            return Err(self.report(diagnostic));
+        }
         let is_tile = self.is_tile_word(callee);
         let word = if is_tile { TypeWord::Any } else { self.type_word(callee, library)? };
         let find = |name: &str, position: usize| {
@@ -180,7 +186,14 @@ impl Checker<'_> {
             _ if is_tile => match (find("dtype", 0), find("shape", 1).map(|shape| (&shape.kind, shape))) {
                 (Some(element), Some((ExprKind::Tuple(extents), _))) => self.tile_pattern(element, extents, span),
                 (Some(element), Some((_, one))) => self.tile_pattern(element, std::slice::from_ref(one), span),
-                _ => self.not_a_type(span, "its `dtype` or `shape` is missing"),
+                (Some(element), None) => match self.element(element, false)? {
+                    Pattern::Exact(ty) => match ty.element() {
+                        Some(element) => Ok(Pattern::Tile(element)),
+                        None => self.not_a_type(span, "a tile holds numbers, vectors or structs"),
+                    },
+                    _ => Ok(Pattern::Any),
+                },
+                _ => self.not_a_type(span, "its `dtype` is missing"),
             },
             TypeWord::Array(n) | TypeWord::IndexedArray(n) => {
                 let ndim = match find("ndim", 1) {

@@ -1,9 +1,9 @@
 //! How is a number of integers written as one of floats, so that its divisions keep their fractions?
 
+use super::digits::expression_at;
 use super::value::cast_name;
 use crate::source::{SourceMap, Span};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
-use crate::syntax::visit::{each_statement, expressions, walk};
 use crate::types::Scalar;
 
 /// What is computed has a meaning for integers alone, such as a remainder of a quotient.
@@ -40,17 +40,7 @@ pub fn fraction(
     to: Scalar,
     sources: &SourceMap,
 ) -> Option<Result<String, KeepsInteger>> {
-    let mut found = None;
-    each_statement(&function.body, &mut |stmt| {
-        expressions(stmt, &mut |expr| {
-            walk(expr, &mut |part| {
-                if part.span == at {
-                    found.get_or_insert(part);
-                }
-            });
-        });
-    });
-    let whole = found.filter(|expr| divides(expr))?;
+    let whole = expression_at(function, at).filter(|expr| divides(expr))?;
     let mut operands = Vec::new();
     if !take_operands(whole, &mut operands) {
         return Some(Err(KeepsInteger));

@@ -3,6 +3,7 @@
 pub(super) mod advice;
 mod alias;
 mod annotation;
+mod digits;
 mod double;
 mod foreign_type;
 pub(super) mod fraction;

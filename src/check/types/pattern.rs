@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::value::ScalarClass;
-use crate::types::{ArrayType, Scalar, StructTable, Type};
+use crate::types::{ArrayType, Element, Scalar, StructTable, Type};
 
 /// What a parameter accepts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,8 @@ pub enum Pattern {
     Transform(Part),
     /// An array of any rank when `None`.
     Array(Box<Pattern>, Option<u8>),
+    /// A tile of any shape.
+    Tile(Element),
     /// By reference.
     Ref(Box<Pattern>),
     /// A function, bound at compile time.
@@ -94,6 +96,7 @@ impl Pattern {
             (Pattern::Ref(inner), _) => inner.matches(ty, bindings),
             (Pattern::Var(name), _) => bindings.bind(name, ty),
             (Pattern::Class(class), Type::Scalar(s)) => class.contains(s) && bindings.bind(class.name(), ty),
+            (Pattern::Tile(element), Type::Local(l)) => l.block && l.element == *element,
             (Pattern::Vec(n, part), Type::Vec(m, s)) => bindings.bind_length(n, m) && bindings.bind_part(part, s),
             (Pattern::Mat(r, c, part), Type::Mat(p, q, s)) => {
                 bindings.bind_length(r, p) && bindings.bind_length(c, q) && bindings.bind_part(part, s)
@@ -126,7 +129,7 @@ impl Pattern {
         };
         Some(match self {
             Pattern::Exact(ty) => *ty,
-            Pattern::Any | Pattern::Function | Pattern::Unknown => return None,
+            Pattern::Any | Pattern::Function | Pattern::Unknown | Pattern::Tile(_) => return None,
             Pattern::Class(class) => bindings.ty(class.name())?,
             Pattern::Var(name) => bindings.ty(name)?,
             Pattern::Vec(n, p) => Type::Vec(length(n)?, part(p)?),
@@ -180,6 +183,7 @@ impl Pattern {
                 let dims = ndim.filter(|&n| n > 1).map_or(String::new(), |n| format!("{n}d"));
                 format!("array{dims}(dtype={})", element.display(structs))
             }
+            Pattern::Tile(element) => format!("tile(dtype={})", Type::from(*element).display(structs)),
             Pattern::Ref(inner) => format!("ref[{}]", inner.display(structs)),
             Pattern::Function => "Function".into(),
             Pattern::Unknown => "?".into(),

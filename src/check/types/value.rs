@@ -59,7 +59,7 @@ pub enum Number {
     Bool(bool),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum TypeWord {
     Type(Type),
     /// `wp.array`, `wp.array2d`, ... (0: the rank is given by `ndim`).

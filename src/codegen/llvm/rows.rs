@@ -64,8 +64,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             && access.path.is_empty()
             && matches!(function.ty(access.array), Type::Array(_));
         let last = own(*access.indices.last().filter(|_| may)?)?;
-        let is_last = !function.has(|inst| matches!(inst.op, Op::ThreadIndex(n) if n > last));
-        Rows::of(ty, least).filter(|_| is_last)
+        // The look at the whole function comes last.
+        let rows = Rows::of(ty, least)?;
+        (!function.has(|inst| matches!(inst.op, Op::ThreadIndex(n) if n > last))).then_some(rows)
     }
 
     /// Brings the numbers of an element at `pointer` to memory by `each`: (address, number).
