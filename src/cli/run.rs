@@ -363,6 +363,7 @@ pub(super) fn compile_from(
         same_arrays: wanted.same_arrays.clone(),
         lanes: wanted.lanes,
         checked: wanted.checked,
+        nudged: wanted.nudged,
         ..driver::Request::default()
     };
     let compilation = driver::Compiler::new().load_from(&wanted.source, files.clone(), &request);

@@ -1,6 +1,7 @@
 //! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own. Several launches in one file:
-//! [`steps`].
+//! [`steps`]. What [`beside`] looks at, only few launches need.
 
+mod beside;
 mod steps;
 
 use std::borrow::Cow;
@@ -20,7 +21,7 @@ use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
 use crate::passes::same_arrays::SameArrays;
-use crate::run::devices::{Device, Entry, How, Job, Trial};
+use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
@@ -110,6 +111,18 @@ struct Ready<'a> {
     id: FuncId,
     /// Whether threads may meet is looked at.
     look: bool,
+}
+
+/// The runs of a launch's entries, and what they took.
+struct Runs<'a> {
+    wanted: &'a Wanted,
+    module: &'a Module,
+    bounds: LaunchBounds,
+    block_dim: u32,
+    /// All that the arrays lie in.
+    memory: Vec<(u64, u64)>,
+    seconds: f64,
+    counted: Vec<Measured>,
 }
 
 /// More compiled sources than this are not kept.
@@ -280,41 +293,23 @@ impl<'a> Session<'a> {
                 Err(error) => return Err(error),
             }
         }
-        let options = self.options.clone();
-        let memory = arguments.memory();
-        let (mut seconds, mut counted) = (0.0, Vec::new());
-        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
-            let in_order = options.deterministic && order::order_shows(module, entry);
-            if in_order && !options.device.keeps_order() {
-                let name = &module.functions[entry].source_name;
-                let message = format!(
-                    "the atomics of kernel `{name}` show the order of its threads, and `{}` has none to keep",
-                    options.device.name()
-                );
-                let mut error = fail(Code::E1012, message);
-                error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
-                return Err(error);
-            }
-            let threads = if in_order { 1 } else { options.threads };
-            let entry = self.entry(&wanted, module, entry);
-            let executable = entry.ready(module, &bounds, threads)?;
-            let memory = [&memory, more].concat();
-            let start = Instant::now();
-            // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
-            let mut report = unsafe {
-                let job = Job { block_dim: launch.block_dim, memory: &memory, ..Job::new(bounds, args, threads) };
-                executable.run(module, &job)
-            }?;
-            seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
-            counted.append(&mut report.counted);
-            Ok(report)
+        let before = beside::start(module, id, launch.direction, look, arguments);
+        let mut runs = Runs {
+            wanted: &wanted,
+            module,
+            bounds,
+            block_dim: launch.block_dim,
+            memory: arguments.memory(),
+            seconds: 0.0,
+            counted: Vec::new(),
         };
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| self.run_entry(&mut runs, entry, args, more);
         let report = match launch.direction {
             Direction::Forward => run(id, arguments.block(), &[])?,
             Direction::Backward => gradient::backward(&program, id, arguments, bounds.size, &mut run)?,
             Direction::Gradient => gradient::gradient(&program, id, arguments, bounds.size, &mut run)?,
         };
-        (finished.seconds, finished.counted) = (seconds, counted);
+        (finished.seconds, finished.counted) = (runs.seconds, runs.counted);
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         finished.take(report.findings, Some(function.span));
         if let Some(note) = &report.note {
@@ -329,8 +324,47 @@ impl<'a> Session<'a> {
             };
             let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
+        } else if let (Some(before), Some(place), None) = (before, report.visited, &report.note) {
+            let note = self.beside(launch, &wanted, (&bounds, place), &before, arguments)?;
+            finished.findings.extend(note);
         }
         Ok(())
+    }
+
+    /// Runs one entry on memory that outlives the run.
+    fn run_entry(
+        &mut self,
+        runs: &mut Runs,
+        entry: FuncId,
+        args: *const std::ffi::c_void,
+        more: &[(u64, u64)],
+    ) -> Result<Report> {
+        let Runs { wanted, module, bounds, block_dim, memory, seconds, counted } = runs;
+        let Options { device, deterministic, threads, .. } = self.options;
+        let in_order = deterministic && order::order_shows(module, entry);
+        if in_order && !device.keeps_order() {
+            let name = &module.functions[entry].source_name;
+            let message = format!(
+                "the atomics of kernel `{name}` show the order of its threads, and `{}` has none to keep",
+                device.name()
+            );
+            let mut error = fail(Code::E1012, message);
+            error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
+            return Err(error);
+        }
+        let threads = if in_order { 1 } else { threads };
+        let entry = self.entry(wanted, module, entry);
+        let executable = entry.ready(module, bounds, threads)?;
+        let memory = [memory.as_slice(), more].concat();
+        let start = Instant::now();
+        // SAFETY: `args` was made for this entry; its arrays live in the launch's arguments, which outlive the run.
+        let mut report = unsafe {
+            let job = Job { block_dim: *block_dim, memory: &memory, ..Job::new(*bounds, args, threads) };
+            executable.run(module, &job)
+        }?;
+        *seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
+        counted.append(&mut report.counted);
+        Ok(report)
     }
 
     /// An entry, which is compiled once for each form that a launch of it needs.

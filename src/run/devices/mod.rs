@@ -239,6 +239,8 @@ pub struct Report {
     pub trap: Option<Trap>,
     /// The first gradient that is near-degenerate.
     pub note: Option<Note>,
+    /// A place where the gradient of a library function would have been near-degenerate for an adjoint that is not 0.
+    pub visited: Option<Span>,
     /// Of the kernel alone, where the device tells.
     pub seconds: Option<f64>,
     /// What a device found that looks for faults.

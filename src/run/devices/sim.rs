@@ -260,7 +260,13 @@ fn tried(
             let mut watch = stop::Watch::begin();
             let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
             let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
-            outcome.findings.iter().for_each(|finding| words::note(report, shown.diagnostic(finding)));
+            for finding in &outcome.findings {
+                let found = shown.diagnostic(finding);
+                match finding.what {
+                    sim::What::Visit => report.visited = report.visited.or(found.span()),
+                    _ => words::note(report, found),
+                }
+            }
             let counted = outcome.measured.map(|measured| sim::Measured { text: shown.text.cloned(), ..measured });
             report.counted.extend(counted);
             if schedule == 0 {
