@@ -70,7 +70,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false, tests: false, nudged: None, double: false, types: Vec::new(), block_dim: None }
+        Options {
+            backward: true,
+            facts: false,
+            tests: false,
+            nudged: None,
+            double: false,
+            types: Vec::new(),
+            block_dim: None,
+        }
     }
 }
 

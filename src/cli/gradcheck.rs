@@ -111,7 +111,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
     let dim = launch.dim_by_block(&program.module.functions[forward])?;
     session::counts_once(&program.module.functions[forward], &dim)?;
     if let Some(bounds) = LaunchBounds::new(&dim) {
-        let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds };
+        let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds, only_proves: false };
         Threads::of(&program.module, forward).check(&looked, &mut arguments)?;
     }
     one(args, subject, forward, launch, arguments)

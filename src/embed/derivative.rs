@@ -196,7 +196,8 @@ impl Gradient {
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
         if part == Part::Both {
-            let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
+            let looked =
+                Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds, only_proves: false };
             self.threads.check(&looked, &mut arguments)?;
         }
         let memory = arguments.memory();
@@ -249,7 +250,8 @@ impl Gradient {
         // SAFETY: as above.
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
-        let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
+        let looked =
+            Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds, only_proves: false };
         self.threads.check(&looked, &mut arguments).map(|looked| looked.is_some())
     }
 
@@ -290,7 +292,8 @@ impl Tangents {
             // SAFETY: the caller's promise, and the arguments go before the run ends.
             let mut arguments =
                 unsafe { self.signature.arguments(bound, &module.functions[self.kernel], &module.structs) }?;
-            let looked = Looked { program: &self.program, direction: Direction::Forward, bounds: &bounds };
+            let looked =
+                Looked { program: &self.program, direction: Direction::Forward, bounds: &bounds, only_proves: false };
             threads.check(&looked, &mut arguments)?;
         }
         let workers = if self.threads.is_some() { kernel.threads } else { 1 };

@@ -18,7 +18,7 @@ use crate::abi::LaunchBounds;
 use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::{Cpu, TensorCores};
-use crate::diag::{Code, Diagnostic, Level};
+use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
@@ -54,6 +54,8 @@ pub struct Options {
     pub gradient: bool,
     /// Convert numbers of other types in files.
     pub convert: bool,
+    /// Of the runs of a step of a launch program, only the first and the last are looked at for races.
+    pub sample: bool,
 }
 
 impl Options {
@@ -71,6 +73,7 @@ impl Options {
             npy: false,
             gradient: false,
             convert: false,
+            sample: false,
         }
     }
 }
@@ -85,8 +88,8 @@ pub struct Finished {
     pub findings: Vec<Diagnostic>,
     /// How many findings the source allows, which are not among them.
     pub allowed: usize,
-    /// The threads whose accesses were compared, where the kernel does not prove that their order can't show.
-    pub looked_at: Option<u64>,
+    /// How many threads were looked at for races; None: the kernel proves that their order can't show, or nobody looked.
+    pub looked_at: Option<LookedAt>,
     /// What the kernel printed.
     pub printed: String,
     /// The arrays whose sum the gradient is of, where the launch does not state it.
@@ -101,6 +104,47 @@ pub struct Finished {
     pub arguments: Option<Arguments>,
 }
 
+/// The threads whose accesses were compared, of those of launches that do not prove that the order of threads can't show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LookedAt {
+    pub threads: u64,
+    pub of: u64,
+}
+
+impl LookedAt {
+    pub fn is_partial(self) -> bool {
+        self.threads < self.of
+    }
+
+    /// Together with that of another launch.
+    fn and(self, other: Option<LookedAt>) -> LookedAt {
+        let other = other.unwrap_or(LookedAt { threads: 0, of: 0 });
+        LookedAt { threads: self.threads.saturating_add(other.threads), of: self.of.saturating_add(other.of) }
+    }
+}
+
+/// `looked at 8,325 of 200,000 threads`
+impl std::fmt::Display for LookedAt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let grouped = |number: u64| {
+            let digits = number.to_string();
+            let groups: Vec<&str> =
+                digits.as_bytes().rchunks(3).rev().map(|g| str::from_utf8(g).unwrap_or("")).collect();
+            groups.join(",")
+        };
+        write!(f, "looked at {} of {} threads for races", grouped(self.threads), grouped(self.of))
+    }
+}
+
+/// Whether a launch is looked at for threads that meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    Yes,
+    /// Others of the same step are; what it leaves open is only counted.
+    Sampled,
+    No,
+}
+
 /// A kernel that is to run.
 struct Ready<'a> {
     launch: &'a Launch,
@@ -109,8 +153,7 @@ struct Ready<'a> {
     wanted: Wanted,
     program: Rc<Program>,
     id: FuncId,
-    /// Whether threads may meet is looked at.
-    look: bool,
+    look: Look,
 }
 
 /// The runs of a launch's entries, and what they took.
@@ -134,13 +177,22 @@ pub struct Session<'a> {
     compile: &'a mut Compile<'a>,
     programs: HashMap<Wanted, Rc<Program>>,
     entries: HashMap<(Wanted, FuncId), Rc<Entry>>,
+    /// What is known of the threads of kernels that were looked at.
+    threads: HashMap<(Wanted, FuncId), Rc<Threads>>,
     /// The results that are already written by this call.
     ids: HashSet<String>,
 }
 
 impl<'a> Session<'a> {
     pub fn new(options: Options, compile: &'a mut Compile<'a>) -> Self {
-        Session { options, compile, programs: HashMap::new(), entries: HashMap::new(), ids: HashSet::new() }
+        Session {
+            options,
+            compile,
+            programs: HashMap::new(),
+            entries: HashMap::new(),
+            threads: HashMap::new(),
+            ids: HashSet::new(),
+        }
     }
 
     /// Runs the launch file at `path` and writes its results.
@@ -175,6 +227,7 @@ impl<'a> Session<'a> {
         // What was cached may be half-made.
         self.programs.clear();
         self.entries.clear();
+        self.threads.clear();
         self.ids.remove(&id);
         let mut finished = Finished::failed(id, error);
         self.write(&mut finished);
@@ -204,6 +257,7 @@ impl<'a> Session<'a> {
         if self.programs.len() >= KEPT_PROGRAMS {
             self.programs.clear();
             self.entries.clear();
+            self.threads.clear();
         }
         let program = Rc::new((self.compile)(wanted));
         self.programs.insert(wanted.clone(), program.clone());
@@ -229,8 +283,11 @@ impl<'a> Session<'a> {
         }
         let (function, structs) = (&program.module.functions[id], &program.module.structs);
         let mut arguments = Arguments::bind(&launch, origin, function, structs)?;
-        let ready = Ready { launch: &launch, origin, wanted, program, id, look: self.options.checked };
-        self.execute(ready, &mut arguments, finished)?;
+        let look = if self.options.checked { Look::Yes } else { Look::No };
+        let ready = Ready { launch: &launch, origin, wanted, program, id, look };
+        let ended = self.execute(ready, &mut arguments, finished);
+        self.claim_no_check(finished);
+        ended?;
         finished.arguments = Some(arguments);
         Ok(())
     }
@@ -284,16 +341,20 @@ impl<'a> Session<'a> {
                 error
             })?;
         }
-        if look {
-            let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds };
-            match Threads::of(module, id).check(&looked, arguments) {
-                Ok(threads) => finished.looked_at = threads,
+        if look != Look::No {
+            let only_proves = look == Look::Sampled;
+            let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds, only_proves };
+            let threads = self.threads.entry((wanted.clone(), id)).or_insert_with(|| Rc::new(Threads::of(module, id)));
+            match threads.check(&looked, arguments) {
+                Ok(threads) => {
+                    finished.looked_at = threads.map(|threads| LookedAt { threads, of: bounds.size });
+                }
                 // It tells where in the machine's code that is.
                 Err(error) if self.options.device.finds_races() => finished.errors.push(*error),
                 Err(error) => return Err(error),
             }
         }
-        let before = beside::start(module, id, launch.direction, look, arguments);
+        let before = beside::start(module, id, launch.direction, self.options.checked, arguments);
         let mut runs = Runs {
             wanted: &wanted,
             module,
@@ -329,6 +390,17 @@ impl<'a> Session<'a> {
             finished.findings.extend(note);
         }
         Ok(())
+    }
+
+    /// Says of findings that promise a check of this run what became of it, where that was not all.
+    fn claim_no_check(&self, finished: &mut Finished) {
+        let instead = match finished.looked_at {
+            _ if !self.options.checked => "this run does not check it".to_string(),
+            Some(looked) if looked.is_partial() => format!("this run checks it in part: {looked}"),
+            _ => return,
+        };
+        let notes = finished.findings.iter_mut().flat_map(|finding| &mut finding.notes);
+        notes.filter(|note| *note == CHECKED_IN_GRADIENT_RUNS).for_each(|note| note.clone_from(&instead));
     }
 
     /// Runs one entry on memory that outlives the run.
@@ -404,7 +476,8 @@ impl<'a> Session<'a> {
             message: message.as_deref(),
             findings: found.collect(),
             findings_allowed: finished.allowed,
-            threads_looked_at: finished.looked_at,
+            threads_looked_at: finished.looked_at.map(|looked| looked.threads),
+            threads_to_look_at: finished.looked_at.map(|looked| looked.of),
             printed: &finished.printed,
             seconds: finished.seconds,
             parameter_gradients: finished.arguments.as_ref().map(output::parameter_gradients).unwrap_or_default(),
