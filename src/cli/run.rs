@@ -60,7 +60,7 @@ pub(super) struct Args {
     /// launch is that of the threads of a block.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     block_dim: Option<u16>,
-    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `y=zeros:f32:512x512`, `ones:SHAPE`,
+    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `x=[[1,2],[3,4]]`, `y=zeros:f32:512x512`, `ones:SHAPE`,
     /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out), `s.dt=0.1` for a struct's field.
     #[arg(long = "arg", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
