@@ -213,6 +213,12 @@ impl Job<'_> {
     pub fn new(bounds: LaunchBounds, args: *const c_void, threads: usize) -> Self {
         Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[] }
     }
+
+    /// The threads of a block on a GPU. A kernel without tiles does the same in blocks of any size, and where a launch says nothing of
+    /// them it has 1, which would leave 31 threads of each warp idle.
+    pub fn usual_blocks(block_dim: u32, by_block: bool) -> u32 {
+        if block_dim == 1 && !by_block { Self::BLOCK_DIM } else { block_dim }
+    }
 }
 
 /// A launch of a kernel that is PTX.

@@ -180,13 +180,18 @@ impl Kernel {
         let block = copies::bytes(&mut words);
         let params = self.parameters(&bounds, block)?;
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
-        let form = self.form(&bounds, job.block_dim)?;
+        // What is counted stands for a GPU. Faults are found where each thread is a block of its own too.
+        let block_dim = match self.trial.counts {
+            true => Job::usual_blocks(job.block_dim, self.by_block),
+            false => job.block_dim,
+        };
+        let form = self.form(&bounds, block_dim)?;
         let mut report = Report::default();
         let source = Source::Kernel {
             module,
             kernel: self.id,
             launch: bounds,
-            block_dim: (self.grid == Grid::Covering).then_some(job.block_dim),
+            block_dim: (self.grid == Grid::Covering).then_some(block_dim),
         };
         let shown = Shown { code: &self.code, arrays: &arrays, source, text: self.text.as_ref() };
         let Some(memory) = tried(&shown, &form, &params, memory, repeats, &self.trial, &mut report) else {
