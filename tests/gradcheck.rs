@@ -209,6 +209,7 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                 print: None,
                 user: std::ptr::null_mut(),
                 note: 0,
+                visited: 0,
                 note_thread: 0,
             };
             // SAFETY: as above.
