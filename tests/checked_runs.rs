@@ -672,3 +672,42 @@ def wrong(x: wp.array(dtype=float), y: wp.array(dtype=float)):
         assert_eq!(!said.contains("own rule"), agrees, "{kernel} {x}: {said}");
     }
 }
+
+/// The simulator too, which sees of memory only what belongs to nobody.
+#[test]
+fn local_arrays_end_on_every_device() {
+    let text = r#"
+import warp as wp
+
+
+@wp.kernel
+def read(x: wp.array(dtype=float), n: wp.array(dtype=int), y: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.zeros(shape=4, dtype=float)
+    for j in range(4):
+        a[j] = x[j]
+    y[i] = a[n[i]]
+
+
+@wp.kernel
+def write(x: wp.array(dtype=float), n: wp.array(dtype=int), y: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.zeros(shape=(2, 4), dtype=float)
+    a[0, n[i]] = x[i]
+    y[i] = a[0, 0] + a[1, 0]
+"#;
+    let folder = Folder::new(text);
+    for device in DEVICES {
+        for kernel in ["read", "write"] {
+            for (n, inside) in [(3, true), (-4, true), (4, false), (-5, false), (100, false)] {
+                let args = format!("--arg x=ones:4 --arg n=0,{n} --arg y=zeros:2 --dim 2 --device {device}");
+                let (exit, said) = folder.run(kernel, &args);
+                assert_eq!(
+                    (exit, said.contains("E1101")),
+                    (Some(i32::from(!inside)), !inside),
+                    "{device} {kernel} {n}: {said}"
+                );
+            }
+        }
+    }
+}

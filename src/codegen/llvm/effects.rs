@@ -71,9 +71,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.ret(None);
     }
 
-    /// Records an access outside its array. `index` is i64, the others i32.
+    /// Records an access outside its array. `index` is i64, the others i32. `site`: its number, or, for the simulator, the array's name.
     pub fn report_out_of_bounds(&mut self, site: Val<'ctx>, dim: Val<'ctx>, index: Val<'ctx>, extent: Val<'ctx>) {
         let ll = self.ll;
+        if self.target.is_gpu() {
+            // The simulator: the site is the name.
+            let function = ll.declare(NO_COMPONENT, None, &[ll.ptr(0), ll.i64(), ll.i32()], false);
+            return ll.call_void(function, &[site, index, extent]);
+        }
         let thread = self.reporting_thread();
         let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
         let function = self.helper("kc_out_of_bounds", &params, |lower, function| {
@@ -276,7 +281,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// A text in constant memory.
-    fn text(&self, text: &str) -> Val<'ctx> {
+    pub fn text(&self, text: &str) -> Val<'ctx> {
         match self.target {
             Target::Host { .. } => self.ll.text(text),
             // The driver reads it in global memory, by its generic address.
