@@ -202,6 +202,8 @@ pub struct HostStatus {
     /// 0: none; else the number of the site, counted from 1, of the first gradient that is near-degenerate
     /// ([`crate::ir::Check::Degenerate`]), and its thread. Claimed as `kind` is.
     pub note: u32,
+    /// 0: none; else the number of a site, counted from 1, of a [`crate::ir::Check::Visit`] that held. Any of them.
+    pub visited: u32,
     pub note_thread: u64,
 }
 

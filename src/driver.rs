@@ -110,6 +110,7 @@ impl Compilation {
                 backward: request.gradients.backward,
                 facts: false,
                 tests: request.checked && request.gradients.backward,
+                nudged: request.nudged,
                 double: request.double,
                 types: request.types.clone(),
                 block_dim: request.lanes.map(|lanes| lanes.threads).or(request.block_dim),

@@ -461,3 +461,253 @@ fn notes_change_no_number() {
     let (forward, backward) = entries.split_once("kernel @normalize_backward(").expect("a backward entry");
     assert!(!forward.contains("degenerate") && backward.contains("check degenerate"), "{ir}");
 }
+
+/// Products of functions that have no derivative at the point: of `x` three zeros for each thread.
+const PRODUCTS: &str = r#"
+import warp as wp
+
+
+@wp.func
+def rotation_vector(q: wp.quat):
+    axis, angle = wp.quat_to_axis_angle(q)
+    return axis * angle
+
+
+@wp.kernel
+def direction(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.normalize(x[i]) * wp.length(x[i])
+
+
+@wp.kernel
+def exponential(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    q = wp.quat_from_axis_angle(wp.normalize(x[i]), wp.length(x[i]))
+    y[i] = wp.vec3(q[0], q[1], q[2])
+
+
+@wp.kernel
+def logarithm(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = rotation_vector(wp.quat(x[i], 1.0))
+
+
+@wp.kernel
+def polar(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    v = x[i]
+    r = wp.length(wp.vec2(v[0], v[1]))
+    t = wp.atan2(v[1], v[0])
+    y[i] = wp.vec3(r * wp.sin(t), 0.0, 0.0)
+
+
+@wp.kernel
+def angle(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    a = wp.acos(1.0 - x[i][0])
+    y[i] = wp.vec3(a * a, 0.0, 0.0)
+
+
+@wp.kernel
+def guarded(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    l = wp.length(x[i])
+    n = wp.vec3()
+    if l > 0.0:
+        n = x[i] / l
+    y[i] = n * wp.sin(l)
+
+
+@wp.kernel
+def friction(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = -wp.normalize(x[i]) * wp.min(0.5, wp.length(x[i]))
+
+
+@wp.kernel
+def bent(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.normalize(x[i]) * wp.norm_l1(x[i])
+
+
+@wp.kernel
+def cofactors(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    a = wp.mat22(1.0, 0.0, 0.0, x[i][0])
+    y[i] = wp.vec3((wp.inverse(a) * wp.determinant(a))[0, 0])
+
+
+@wp.kernel
+def masked(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.normalize(x[i]) * m[i] + wp.normalize(x[i]) * 0.0
+
+
+@wp.kernel
+def square(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    l = wp.length(x[i])
+    y[i] = x[i] * l + wp.vec3(l * l)
+
+
+@wp.kernel
+def small(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.normalize(x[i]) * wp.dot(x[i], x[i])
+
+
+@wp.kernel
+def branch(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    l = wp.length(x[i])
+    y[i] = x[i]
+    if l > 0.0:
+        y[i] = x[i] / l * l
+"#;
+
+const NOTED: [&str; 9] =
+    ["direction", "exponential", "logarithm", "polar", "angle", "guarded", "friction", "bent", "cofactors"];
+
+/// A factor 0 hides no convention that decides: what the gradient is beside the point shows it.
+#[test]
+fn products_of_degenerate_functions_are_noted() {
+    let folder = Folder::new(PRODUCTS);
+    let run = |kernel: &str, more: &str| {
+        let args = format!("--arg x=zeros:3 --arg m=zeros:3 --arg y=zeros:3 --dim 3 --gradient{more}");
+        let (exit, said) = folder.run(kernel, &args);
+        assert_eq!(exit, Some(0), "{kernel}: {said}");
+        said
+    };
+    for kernel in NOTED {
+        assert!(run(kernel, "").contains("W1120"), "{kernel}: {}", run(kernel, ""));
+        assert!(!run(kernel, " --unchecked").contains("W1120"), "{kernel}");
+        // Rows that the caller has no adjoint for.
+        let padded = run(kernel, " --arg y.grad=zeros");
+        assert!(!padded.contains("W1120"), "{kernel}: {padded}");
+    }
+    for device in DEVICES {
+        let said = run("direction", &format!(" --device {device} --print x.grad"));
+        assert!(said.contains("W1120") && said.contains("beside this point"), "{device}: {said}");
+        // The numbers are those of the conventions, as in other runs.
+        assert!(said.contains("[2]  (0.0, 0.0, 0.0)"), "{device}: {said}");
+    }
+    for kernel in ["masked", "square", "small", "branch"] {
+        let said = run(kernel, "");
+        assert!(!said.contains("W1120"), "{kernel}: {said}");
+    }
+}
+
+/// What `kc run` notes or passes in silence is never called wrong for that.
+#[test]
+fn conventions_are_not_wrong_by_differences() {
+    let folder = Folder::new(PRODUCTS);
+    for kernel in NOTED.into_iter().chain(["masked", "square", "small", "branch"]) {
+        let array = |name: &str, dtype: &str, grad: f64| {
+            serde_json::json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 1, "shape": [1], "fill": 0,
+                "grad_fill": grad})
+        };
+        let launch = serde_json::json!({"format": 1, "source": "k.py", "kernel": kernel, "direction": "gradient", "dim": [1],
+            "args": [array("x", "vec3f", 0.0), array("m", "float32", 0.0), array("y", "vec3f", 1.0)]});
+        std::fs::write(folder.0.path().join("k.json"), launch.to_string()).expect("a launch");
+        for more in [&[][..], &["--own-types"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+                .args(["gradcheck", "k.json"])
+                .args(more)
+                .current_dir(folder.0.path())
+                .output()
+                .expect("kc starts");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(0), "{kernel} {more:?}: {said}");
+            assert!(!said.contains("WRONG"), "{kernel}: {said}");
+        }
+    }
+}
+
+/// A difference that rounds, and a gradient that rounding leaves of 0, are no faults of the gradient.
+#[test]
+fn rounding_is_not_wrong() {
+    let text = r#"
+import warp as wp
+
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    s = wp.sin(x[i])
+    c = wp.cos(x[i])
+    y[i] = s * s + c * c
+
+
+@wp.func
+def half(x: float):
+    return x * x
+
+
+@wp.func_grad(half)
+def _(x: float, adj_ret: float):
+    wp.adjoint[x] += x * adj_ret
+
+
+@wp.kernel
+def wrong(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = half(x[i])
+"#;
+    let folder = Folder::new(text);
+    for (kernel, x, agrees) in [("k", 1e8, true), ("k", 1e-8, true), ("k", 1.0, true), ("wrong", 1.0, false)] {
+        let array = |name: &str, fill: f64| {
+            serde_json::json!({"name": name, "kind": "array", "dtype": "float32", "ndim": 1, "shape": [2], "fill": fill,
+                "grad_fill": 1})
+        };
+        let launch = serde_json::json!({"format": 1, "source": "k.py", "kernel": kernel, "direction": "gradient", "dim": [2],
+            "args": [array("x", x), array("y", 0.0)]});
+        std::fs::write(folder.0.path().join("k.json"), launch.to_string()).expect("a launch");
+        let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+            .args(["gradcheck", "--own-types", "k.json"])
+            .current_dir(folder.0.path())
+            .output()
+            .expect("kc starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(!said.contains("WRONG"), "{kernel} {x}: {said}");
+        assert_eq!(!said.contains("own rule"), agrees, "{kernel} {x}: {said}");
+    }
+}
+
+/// The simulator too, which sees of memory only what belongs to nobody.
+#[test]
+fn local_arrays_end_on_every_device() {
+    let text = r#"
+import warp as wp
+
+
+@wp.kernel
+def read(x: wp.array(dtype=float), n: wp.array(dtype=int), y: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.zeros(shape=4, dtype=float)
+    for j in range(4):
+        a[j] = x[j]
+    y[i] = a[n[i]]
+
+
+@wp.kernel
+def write(x: wp.array(dtype=float), n: wp.array(dtype=int), y: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.zeros(shape=(2, 4), dtype=float)
+    a[0, n[i]] = x[i]
+    y[i] = a[0, 0] + a[1, 0]
+"#;
+    let folder = Folder::new(text);
+    for device in DEVICES {
+        for kernel in ["read", "write"] {
+            for (n, inside) in [(3, true), (-4, true), (4, false), (-5, false), (100, false)] {
+                let args = format!("--arg x=ones:4 --arg n=0,{n} --arg y=zeros:2 --dim 2 --device {device}");
+                let (exit, said) = folder.run(kernel, &args);
+                assert_eq!(
+                    (exit, said.contains("E1101")),
+                    (Some(i32::from(!inside)), !inside),
+                    "{device} {kernel} {n}: {said}"
+                );
+            }
+        }
+    }
+}

@@ -209,6 +209,7 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                 print: None,
                 user: std::ptr::null_mut(),
                 note: 0,
+                visited: 0,
                 note_thread: 0,
             };
             // SAFETY: as above.
@@ -591,4 +592,19 @@ fn products_that_may_be_rounded_are_checked_in_double_precision() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     let results = results(&output);
     assert_eq!((results.len(), &results[0]["double"]), (1, &serde_json::Value::from(true)), "{}", results[0]);
+}
+
+/// A file with one kernel needs no name of it, as for `kc run`.
+#[test]
+fn the_only_kernel_needs_no_name() {
+    let folder = in_file(
+        "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    y[wp.tid()] = x[wp.tid()] * x[wp.tid()]\n",
+    );
+    let source = std::fs::read_dir(folder.path()).expect("a folder").flatten().next().expect("a source").file_name();
+    let array = |name: &str| serde_json::json!({"name": name, "kind": "array", "dtype": "float32", "ndim": 1, "shape": [8], "fill": "random:1"});
+    let launch = serde_json::json!({"format": 1, "source": source.to_string_lossy(), "dim": [8], "args": [array("x"), array("y")]});
+    let path = folder.path().join("k.json");
+    std::fs::write(&path, launch.to_string()).expect("a launch");
+    let output = gradcheck(&[], &path);
+    assert!(output.status.success() && text(&output).contains("right"), "{}", text(&output));
 }

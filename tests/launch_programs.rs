@@ -220,11 +220,10 @@ fn threads_of_a_block_have_values_of_their_own() {
     }
 }
 
-/// Where threads meet only in the first or the last of its launches, a gradient is refused, too.
+/// Where threads meet in one of the runs of a launch, whichever that is, a gradient is refused. A sample says that it is one.
 #[test]
 fn repeated_launches_are_looked_at() {
-    // In the middle one they are not looked at.
-    for (start, refused) in [(1, true), (-1, true), (5, false)] {
+    for (start, refused, by_ends) in [(1, true, true), (0, true, false), (-1, true, true), (5, false, false)] {
         let program = json!({
             "format": 1, "id": "p", "source": "k.py",
             "arrays": {
@@ -240,6 +239,15 @@ fn repeated_launches_are_looked_at() {
         for device in ["host", "interp"] {
             let (code, _, err) = Folder::new().run(&program, &["--device", device]);
             assert_eq!((code, err.contains("E1108")), (Some(i32::from(refused)), refused), "from {start}: {err}");
+            let folder = Folder::new();
+            let (code, out, err) = folder.run(&program, &["--device", device, "--look", "ends", "--out-dir", "out"]);
+            assert_eq!((code, err.contains("E1108")), (Some(i32::from(by_ends)), by_ends), "from {start}: {err}");
+            if !by_ends {
+                assert!(out.contains("looked at 12 of 18 threads for races"), "from {start}: {out}");
+                let status: Value =
+                    serde_json::from_slice(&std::fs::read(folder.path("out/p.json")).expect("a status")).expect("JSON");
+                assert_eq!((&status["threads_looked_at"], &status["threads_to_look_at"]), (&json!(12), &json!(18)));
+            }
         }
     }
 }

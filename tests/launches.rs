@@ -338,6 +338,28 @@ fn bench_counts_bytes_and_operations() {
     assert!(backward > forward && backward < 5.0 * forward, "{backward}");
 }
 
+/// An element is counted once, however far apart the elements are.
+#[test]
+fn bench_counts_the_bytes_of_elements() {
+    let folder = Folder::new();
+    folder.write(
+        "rows.py",
+        "import warp as wp\n\n\n@wp.kernel\ndef rows(x: wp.array2d(dtype=float), o: wp.array(dtype=float)):\n    i = wp.tid()\n    s = float(0.0)\n    for j in range(x.shape[1]):\n        s += x[i, j]\n    o[i] = s\n",
+    );
+    for (strides, elements) in [([64, 4], 16 * 16), ([4, 64], 16 * 16), ([256, 16], 16 * 16), ([0, 4], 16)] {
+        let array = |name: &str, shape: &[u32]| json!({"name": name, "kind": "array", "dtype": "float32", "ndim": shape.len(), "shape": shape, "fill": 1});
+        let mut x = array("x", &[16, 16]);
+        x["strides"] = json!(strides);
+        let launch = folder.launch("rows", "rows.py", &[16], json!([x, array("o", &[16])]));
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_kc")).args(["bench", "--repeats", "1", "--json"]).arg(launch).output();
+        let output = output.expect("kc starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let row: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(row["bytes"], 4 * (elements + 16), "{strides:?}");
+    }
+}
+
 #[test]
 fn bench_of_a_source_file_says_what_a_launch_file_is() {
     let folder = Folder::new();

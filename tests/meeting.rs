@@ -488,6 +488,7 @@ fn both_places_and_threads_are_shown() {
     let (status, shown) = folder.run(&["--unchecked"]);
     assert_eq!(status["status"], "ok", "{shown}");
     assert_eq!(status["findings"][0]["code"], "W0602");
+    assert!(!shown.contains("checks it"), "{shown}");
     // Forward runs have no gradient whose assumptions they could share.
     let args = vec![floats("x", &[8]), array("to", "int32", &[8], json!("range")), floats("y", &[8])];
     let scatter = Case { params: full("x: F, to: I, y: F"), body: "y[to[i]] = x[i]", dim: &[8], args };
@@ -512,6 +513,7 @@ fn the_look_is_bounded() {
     let (status, shown) = Folder::new(&long, "forward").run(&[]);
     let looked = status["threads_looked_at"].as_u64().expect("a number");
     assert!(status["status"] == "ok" && (10..4096).contains(&looked), "{shown}{status}");
+    assert!(shown.contains(" of 4,096 threads for races"), "{shown}");
 }
 
 /// One array as two parameters: right forward, with gradient, and by gradcheck.

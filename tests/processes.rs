@@ -154,3 +154,30 @@ fn flags_have_the_limit_too() {
         assert_eq!(run("x=zeros:4", &["--timeout", bad]).status.code(), Some(2), "{bad}");
     }
 }
+
+/// Wherever it is in its work, writing above all.
+#[test]
+fn no_file_is_left_half_written() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] = 1.0\n";
+    std::fs::write(folder.path().join("k.py"), source).expect("a source");
+    std::fs::create_dir(folder.path().join("tmp")).expect("a folder");
+    let args = ["k.py", "--dim", "1000000", "--arg", "x=zeros:1000000", "--out-dir", "out", "--timeout", "600"];
+    let start = Instant::now();
+    let whole = kc(folder.path(), &args).output().expect("kc starts");
+    assert!(whole.status.success(), "{}", text(&whole));
+    let time = start.elapsed();
+    for n in 0..30 {
+        let mut child = kc(folder.path(), &args).spawn().expect("kc starts");
+        std::thread::sleep(time * n / 30);
+        let workers = children(child.id());
+        // SAFETY: the process is a child that nobody has waited for.
+        unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+        child.wait().expect("a child");
+        wait_for("the end of its worker", SOON, || !workers.iter().any(|&worker| runs(worker)));
+        let results = std::fs::read_dir(folder.path().join("out")).expect("results");
+        let mut results: Vec<_> = results.flatten().map(|file| file.file_name()).collect();
+        results.sort();
+        assert_eq!(results, ["k.json", "k.npz", "x.npy"], "after {:?}", time * n / 30);
+    }
+}

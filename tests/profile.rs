@@ -93,6 +93,18 @@ fn neighbours_take_what_they_need_and_columns_eight_times_it() {
     assert!(advice[0]["message"].as_str().expect("words").contains("32.0 sectors per request, ideal 4.0"));
 }
 
+/// A launch that says nothing of blocks is counted in those that a GPU runs it in.
+#[test]
+fn blocks_are_the_usual_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), SOURCE).expect("a source");
+    let launch = json!({"format": 1, "id": "rows", "source": "k.py", "kernel": "rows", "dim": [64, 64],
+                        "args": [array("x"), array("y")]});
+    std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+    let (said, status) = kc(folder.path(), &["profile", "case.json"]);
+    assert!(status == Some(0) && said.contains("grid 16 x 1 x 1, block 256 x 1 x 1"), "{said}");
+}
+
 #[test]
 fn threads_store_elements_by_rows() {
     let dtype = |class: &str, shape: Value| json!({"class": class, "scalar": "float32", "shape": shape});

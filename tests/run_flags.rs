@@ -275,6 +275,23 @@ fn pictures_come_in_and_go_out() {
 }
 
 #[test]
+fn arrays_are_lists_of_numbers() {
+    let folder = Folder::new();
+    let source = "import warp as wp\n\n\n@wp.kernel\ndef weigh(x: wp.array2d(dtype=float), v: wp.array(dtype=wp.vec2), n: wp.array(dtype=int), y: wp.array(dtype=float)):\n    i, j = wp.tid()\n    wp.atomic_add(y, n[i], x[i, j] * v[i][j])\n";
+    folder.write("w.py", source.as_bytes());
+    let line = "run w.py --dim 2x2 --arg n=1,0";
+    for (x, v) in [("[[1,2],[3,4]]", "[[5,6],[7,8]]"), ("[[1,2.0],[3,4e0],]", "5,6,7,8")] {
+        folder.ok(&format!("{line} --arg x={x} --arg v={v} --arg y=0,0 --npy y=y.npy"));
+        assert_eq!(folder.floats("y.npy"), [53.0, 17.0], "{x} {v}");
+    }
+    folder.ok(&format!("{line} --arg x=[[1,2],[3,4]] --arg v=5,6,7,8 --arg y=0,0 --arg y.grad=2,3 --npy x.grad=g.npy"));
+    assert_eq!(folder.floats("g.npy"), [15.0, 18.0, 14.0, 16.0]);
+    for x in ["[[1,2],[3]]", "1,2,3,4", "[[1,2],[3,4]", "[[1,2],[3,a]]", "1"] {
+        folder.fails(&format!("{line} --arg x={x} --arg v=5,6,7,8 --arg y=0,0"), 2, &["E1012", "--arg x="]);
+    }
+}
+
+#[test]
 fn gradients_by_flags() {
     let folder = Folder::new();
     let line = "run k.py -k scale --dim 3 --arg a=2 --arg x=range:3 --arg y=zeros:3";

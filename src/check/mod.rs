@@ -39,7 +39,7 @@ use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic, Diagnostics};
 use crate::ids::{IdMap, IdVec};
-use crate::ir::ConstantNames;
+use crate::ir::{ConstantNames, Nudged};
 use crate::memo::Same;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
@@ -58,6 +58,8 @@ pub struct Options {
     pub backward: bool,
     /// Also make functions of the library's tests for near-degenerate gradients ([`tree::DegeneracyTest`]).
     pub tests: bool,
+    /// Functions of the library compute beside such points: `_nudged_f` stands for `f`.
+    pub nudged: Option<Nudged>,
     /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
@@ -68,7 +70,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false, tests: false, double: false, types: Vec::new(), block_dim: None }
+        Options {
+            backward: true,
+            facts: false,
+            tests: false,
+            nudged: None,
+            double: false,
+            types: Vec::new(),
+            block_dim: None,
+        }
     }
 }
 
@@ -128,6 +138,7 @@ pub fn check(
         backward_off: false,
         double: options.double,
         tests: options.tests,
+        nudged: options.nudged,
         block_dim: 1,
         launched: HashMap::new(),
         facts: options.facts.then(facts::EditorFacts::default),
@@ -267,6 +278,8 @@ pub(crate) struct Checker<'a> {
     following: usize,
     /// [`Options::tests`]
     tests: bool,
+    /// [`Options::nudged`]
+    nudged: Option<Nudged>,
     /// [`Options::block_dim`]
     pub block_dim: u32,
     /// By kernel the dimensions of its launches in the file that say a `block_dim`. None: not known, or not always as many.

@@ -75,8 +75,8 @@ fn say(error: &Diagnostic, sources: &SourceMap) {
 
 fn file(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<Exit> {
     if path.extension().is_some_and(|e| e == "json") {
-        let launch = gradcheck::as_gradient(launch::read(path)?);
-        let mut subject = Subject::of(args, &launch);
+        let mut launch = gradcheck::as_gradient(launch::read(path)?);
+        let mut subject = Subject::of(args, &mut launch);
         let end = of_launch(args, &mut subject, &launch).map_err(|error| refused(args, error));
         *sources = subject.plain.program.sources;
         return end;
@@ -111,7 +111,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
     let dim = launch.dim_by_block(&program.module.functions[forward])?;
     session::counts_once(&program.module.functions[forward], &dim)?;
     if let Some(bounds) = LaunchBounds::new(&dim) {
-        let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds };
+        let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds, only_proves: false };
         Threads::of(&program.module, forward).check(&looked, &mut arguments)?;
     }
     one(args, subject, forward, launch, arguments)
@@ -306,9 +306,13 @@ struct Compiled {
 
 impl Subject {
     /// As a launch needs it.
-    fn of(args: &Args, launch: &Launch) -> Subject {
+    fn of(args: &Args, launch: &mut Launch) -> Subject {
         let mut wanted = Wanted::of(&launch.source, true);
-        compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, None, false)));
+        let program = compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, None, false)));
+        // The only one, if none is named: forward mode adds kernels of its own to those of the file.
+        if let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) {
+            launch.kernel = Some(program.module.functions[id].source_name.clone());
+        }
         Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.lanes)
     }
 

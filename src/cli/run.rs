@@ -60,7 +60,7 @@ pub(super) struct Args {
     /// launch is that of the threads of a block.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     block_dim: Option<u16>,
-    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `y=zeros:f32:512x512`, `ones:SHAPE`,
+    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `x=[[1,2],[3,4]]`, `y=zeros:f32:512x512`, `ones:SHAPE`,
     /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out), `s.dt=0.1` for a struct's field.
     #[arg(long = "arg", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
@@ -68,6 +68,10 @@ pub(super) struct Args {
     /// some array. The gradient of `x` is stored as `x.grad`.
     #[arg(long)]
     gradient: bool,
+    /// Which runs of the steps of a launch program are looked at for races: all of them, or the first and the last of each step. What
+    /// was not looked at, the result says.
+    #[arg(long, value_enum, value_name = "RUNS", default_value = "all")]
+    look: LookArg,
     /// Convert numbers of another type in files, such as float64 for an array of float32.
     #[arg(long)]
     convert: bool,
@@ -97,6 +101,12 @@ pub(super) struct Args {
 enum Switch {
     On,
     Off,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum, Debug)]
+enum LookArg {
+    All,
+    Ends,
 }
 
 /// An array to show or to draw.
@@ -146,6 +156,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         npy: by_flags,
         gradient: args.gradient,
         convert: args.convert,
+        sample: args.look == LookArg::Ends,
     };
     let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into), true);
     let mut session = Session::new(options, &mut compile);
@@ -220,6 +231,9 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
         command.arg("--store").arg(store.get_name());
     }
     command.args(args.unchecked.then_some("--unchecked")).args(args.deterministic.then_some("--deterministic"));
+    if let Some(look) = args.look.to_possible_value() {
+        command.arg("--look").arg(look.get_name());
+    }
     args.trial.pass_on(&mut command);
     if let Some(folder) = &args.out_dir {
         command.arg("--out-dir").arg(folder);
@@ -305,7 +319,9 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
             1 => ", 1 finding allowed".to_string(),
             count => format!(", {count} findings allowed"),
         };
-        write(format!("{}: ok, {:.6} s{of}{allowed}\n", finished.id, finished.seconds).as_bytes())?;
+        let looked = finished.looked_at.filter(|looked| looked.is_partial());
+        let looked = looked.map_or(String::new(), |looked| format!(", {looked}"));
+        write(format!("{}: ok, {:.6} s{of}{allowed}{looked}\n", finished.id, finished.seconds).as_bytes())?;
         return Ok(Exit::Ok);
     }
     Ok(Exit::Errors.max(Exit::after(&finished.errors)))
@@ -363,6 +379,7 @@ pub(super) fn compile_from(
         same_arrays: wanted.same_arrays.clone(),
         lanes: wanted.lanes,
         checked: wanted.checked,
+        nudged: wanted.nudged,
         ..driver::Request::default()
     };
     let compilation = driver::Compiler::new().load_from(&wanted.source, files.clone(), &request);

@@ -38,6 +38,7 @@ typedef struct kc_status {
     void (*print)(void *user, const uint8_t *text, uint64_t length); /* null: standard output */
     void *user;
     uint32_t note; /* 0, or 1 + the site of the first gradient that is near-degenerate */
+    uint32_t visited; /* 0, or 1 + a site whose gradient would be near-degenerate for an adjoint that is not 0 */
     uint64_t note_thread;
 } kc_status;
 

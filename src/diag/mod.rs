@@ -46,6 +46,9 @@ pub struct Fix {
     pub applicability: Applicability,
 }
 
+/// The note of findings about gradients that checked runs look at. A run that did not says so in its place.
+pub const CHECKED_IN_GRADIENT_RUNS: &str = "`kc run` checks it in gradient runs";
+
 /// One finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {

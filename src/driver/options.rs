@@ -2,7 +2,7 @@
 
 pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
-pub use crate::ir::Lanes;
+pub use crate::ir::{Lanes, Nudged};
 use crate::passes::block_threads::Tensor;
 pub use crate::passes::same_arrays::SameArrays;
 
@@ -40,6 +40,8 @@ pub struct Request {
     pub double: bool,
     /// For checked runs: the code has the checks that host objects and the simulator report and that arrays have no part in.
     pub checked: bool,
+    /// Functions of the library that have no derivative at some point compute next to it there: what the gradient is around such points.
+    pub nudged: Option<Nudged>,
     /// How the threads of a block are launched, for kernels in which they have values of their own. None: as the launches of the file
     /// say, or in blocks of one thread.
     pub lanes: Option<Lanes>,

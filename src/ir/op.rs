@@ -63,9 +63,23 @@ pub enum Check {
     /// In forward code there is a second operand, a result of the call of that function, and the bool comes from a call of its
     /// test with its arguments and zeros: differentiation makes the same test with the adjoints, and then these are gone.
     Degenerate { why: String },
+    /// The operand is a bool: where it is true, this is a point of [`Check::Degenerate`] for any adjoint but 0. A product of two functions
+    /// that both have such a point here sends 0 to both.
+    Visit,
     /// What stands from one that `begins` to one that does not, the threads of a block do together, once: nothing in it
     /// differs between them. Only code that [`lanes`](crate::passes::lanes) has not yet been over has these; nobody runs it.
     Together { begins: bool },
+}
+
+/// How functions of the library compute beside the points at which they have no derivative. The library knows the numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Nudged {
+    /// On one side.
+    Moved = 0,
+    /// There, and without a derivative.
+    Cut = 1,
+    /// On the other side.
+    Back = 2,
 }
 
 /// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index (int64), the count (int32).
@@ -73,6 +87,9 @@ pub const NO_COMPONENT: &str = "kc_no_component";
 
 /// The same for [`Check::Degenerate`]: the reason as a text.
 pub const DEGENERATE: &str = "kc_degenerate";
+
+/// The same for [`Check::Visit`].
+pub const VISIT: &str = "kc_visit";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Op {

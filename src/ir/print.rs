@@ -537,6 +537,7 @@ impl<'a> Printer<'a> {
                 self.put(", ");
                 self.put(&quote(why));
             }
+            Op::Check(Check::Visit, args) => self.words("check visit", args),
             Op::Check(Check::Together { begins }, _) => {
                 self.put(if *begins { "check together begin" } else { "check together end" });
             }

@@ -89,7 +89,8 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;
-            let job = Job { block_dim: launch.block_dim, memory: &memory, ..Job::new(bounds, args, options.threads) };
+            let block_dim = Job::usual_blocks(launch.block_dim, module.functions[forward].by_block);
+            let job = Job { block_dim, memory: &memory, ..Job::new(bounds, args, options.threads) };
             let (wall, cpu) = (Instant::now(), processor_seconds());
             // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
             let report = unsafe { executable.run(module, &job) }?;
@@ -201,8 +202,9 @@ fn moved(module: &Module, entry: FuncId, arguments: &Arguments) -> u64 {
         // The adjoints follow the parameters in the same order.
         let size = match array {
             Some(array) => {
-                primal.push((n, array.bytes()));
-                array.bytes()
+                let bytes = array.bytes(&module.structs);
+                primal.push((n, bytes));
+                bytes
             }
             None => {
                 let shift = function.params().len().saturating_sub(function.tape.len()) / 2;

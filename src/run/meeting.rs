@@ -50,6 +50,8 @@ pub struct Looked<'a> {
     pub program: &'a Program,
     pub direction: Direction,
     pub bounds: &'a LaunchBounds,
+    /// Nothing is run to look: the number is that of no thread where the launch does not prove that there is nothing to see.
+    pub only_proves: bool,
 }
 
 impl Threads {
@@ -77,7 +79,7 @@ impl Threads {
     /// afterwards. Gives the number of threads that were looked at: None where there was nothing to look at, fewer than the
     /// launch has where it takes longer than [`STEPS`], none where there is no room for a copy of the arrays.
     pub fn check(&self, looked: &Looked, arguments: &mut Arguments) -> Result<Option<u64>> {
-        let Looked { program, direction, bounds } = *looked;
+        let Looked { program, direction, bounds, only_proves } = *looked;
         let module = &program.module;
         let kernel = &module.functions[self.forward];
         let FunctionKind::Kernel { rank } = kernel.kind else { return Ok(None) };
@@ -102,6 +104,9 @@ impl Threads {
         if arrays.is_empty() || bounds.size < 2 || meetings.arrays.is_none() && is_read_only(&meetings, self, gradient)
         {
             return Ok(None);
+        }
+        if only_proves {
+            return Ok(Some(0));
         }
         let watched: Vec<(u64, u64)> = arrays.iter().flat_map(|a| arguments.addresses(a, &module.structs)).collect();
         let mut ignored = meetings.ignored;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Lanes, Module, Phase};
+use crate::ir::{FuncId, Lanes, Module, Nudged, Phase};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::launch::{Launch, other_lanes};
 use crate::source::SourceMap;
@@ -33,6 +33,8 @@ pub struct Wanted {
     pub lanes: Option<Lanes>,
     /// With the checks of checked runs.
     pub checked: bool,
+    /// Next to the points at which functions of the library have no derivative.
+    pub nudged: Option<Nudged>,
 }
 
 impl Wanted {
@@ -45,6 +47,7 @@ impl Wanted {
             same_arrays: None,
             lanes: None,
             checked,
+            nudged: None,
         }
     }
 }

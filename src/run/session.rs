@@ -1,6 +1,7 @@
 //! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own. Several launches in one file:
-//! [`steps`].
+//! [`steps`]. What [`beside`] looks at, only few launches need.
 
+mod beside;
 mod steps;
 
 use std::borrow::Cow;
@@ -17,10 +18,10 @@ use crate::abi::LaunchBounds;
 use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::{Cpu, TensorCores};
-use crate::diag::{Code, Diagnostic, Level};
+use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
 use crate::passes::same_arrays::SameArrays;
-use crate::run::devices::{Device, Entry, How, Job, Trial};
+use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
@@ -53,6 +54,8 @@ pub struct Options {
     pub gradient: bool,
     /// Convert numbers of other types in files.
     pub convert: bool,
+    /// Of the runs of a step of a launch program, only the first and the last are looked at for races.
+    pub sample: bool,
 }
 
 impl Options {
@@ -70,6 +73,7 @@ impl Options {
             npy: false,
             gradient: false,
             convert: false,
+            sample: false,
         }
     }
 }
@@ -84,8 +88,8 @@ pub struct Finished {
     pub findings: Vec<Diagnostic>,
     /// How many findings the source allows, which are not among them.
     pub allowed: usize,
-    /// The threads whose accesses were compared, where the kernel does not prove that their order can't show.
-    pub looked_at: Option<u64>,
+    /// How many threads were looked at for races; None: the kernel proves that their order can't show, or nobody looked.
+    pub looked_at: Option<LookedAt>,
     /// What the kernel printed.
     pub printed: String,
     /// The arrays whose sum the gradient is of, where the launch does not state it.
@@ -100,6 +104,47 @@ pub struct Finished {
     pub arguments: Option<Arguments>,
 }
 
+/// The threads whose accesses were compared, of those of launches that do not prove that the order of threads can't show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LookedAt {
+    pub threads: u64,
+    pub of: u64,
+}
+
+impl LookedAt {
+    pub fn is_partial(self) -> bool {
+        self.threads < self.of
+    }
+
+    /// Together with that of another launch.
+    fn and(self, other: Option<LookedAt>) -> LookedAt {
+        let other = other.unwrap_or(LookedAt { threads: 0, of: 0 });
+        LookedAt { threads: self.threads.saturating_add(other.threads), of: self.of.saturating_add(other.of) }
+    }
+}
+
+/// `looked at 8,325 of 200,000 threads`
+impl std::fmt::Display for LookedAt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let grouped = |number: u64| {
+            let digits = number.to_string();
+            let groups: Vec<&str> =
+                digits.as_bytes().rchunks(3).rev().map(|g| str::from_utf8(g).unwrap_or("")).collect();
+            groups.join(",")
+        };
+        write!(f, "looked at {} of {} threads for races", grouped(self.threads), grouped(self.of))
+    }
+}
+
+/// Whether a launch is looked at for threads that meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    Yes,
+    /// Others of the same step are; what it leaves open is only counted.
+    Sampled,
+    No,
+}
+
 /// A kernel that is to run.
 struct Ready<'a> {
     launch: &'a Launch,
@@ -108,8 +153,19 @@ struct Ready<'a> {
     wanted: Wanted,
     program: Rc<Program>,
     id: FuncId,
-    /// Whether threads may meet is looked at.
-    look: bool,
+    look: Look,
+}
+
+/// The runs of a launch's entries, and what they took.
+struct Runs<'a> {
+    wanted: &'a Wanted,
+    module: &'a Module,
+    bounds: LaunchBounds,
+    block_dim: u32,
+    /// All that the arrays lie in.
+    memory: Vec<(u64, u64)>,
+    seconds: f64,
+    counted: Vec<Measured>,
 }
 
 /// More compiled sources than this are not kept.
@@ -121,13 +177,22 @@ pub struct Session<'a> {
     compile: &'a mut Compile<'a>,
     programs: HashMap<Wanted, Rc<Program>>,
     entries: HashMap<(Wanted, FuncId), Rc<Entry>>,
+    /// What is known of the threads of kernels that were looked at.
+    threads: HashMap<(Wanted, FuncId), Rc<Threads>>,
     /// The results that are already written by this call.
     ids: HashSet<String>,
 }
 
 impl<'a> Session<'a> {
     pub fn new(options: Options, compile: &'a mut Compile<'a>) -> Self {
-        Session { options, compile, programs: HashMap::new(), entries: HashMap::new(), ids: HashSet::new() }
+        Session {
+            options,
+            compile,
+            programs: HashMap::new(),
+            entries: HashMap::new(),
+            threads: HashMap::new(),
+            ids: HashSet::new(),
+        }
     }
 
     /// Runs the launch file at `path` and writes its results.
@@ -162,6 +227,7 @@ impl<'a> Session<'a> {
         // What was cached may be half-made.
         self.programs.clear();
         self.entries.clear();
+        self.threads.clear();
         self.ids.remove(&id);
         let mut finished = Finished::failed(id, error);
         self.write(&mut finished);
@@ -191,6 +257,7 @@ impl<'a> Session<'a> {
         if self.programs.len() >= KEPT_PROGRAMS {
             self.programs.clear();
             self.entries.clear();
+            self.threads.clear();
         }
         let program = Rc::new((self.compile)(wanted));
         self.programs.insert(wanted.clone(), program.clone());
@@ -216,8 +283,11 @@ impl<'a> Session<'a> {
         }
         let (function, structs) = (&program.module.functions[id], &program.module.structs);
         let mut arguments = Arguments::bind(&launch, origin, function, structs)?;
-        let ready = Ready { launch: &launch, origin, wanted, program, id, look: self.options.checked };
-        self.execute(ready, &mut arguments, finished)?;
+        let look = if self.options.checked { Look::Yes } else { Look::No };
+        let ready = Ready { launch: &launch, origin, wanted, program, id, look };
+        let ended = self.execute(ready, &mut arguments, finished);
+        self.claim_no_check(finished);
+        ended?;
         finished.arguments = Some(arguments);
         Ok(())
     }
@@ -271,50 +341,36 @@ impl<'a> Session<'a> {
                 error
             })?;
         }
-        if look {
-            let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds };
-            match Threads::of(module, id).check(&looked, arguments) {
-                Ok(threads) => finished.looked_at = threads,
+        if look != Look::No {
+            let only_proves = look == Look::Sampled;
+            let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds, only_proves };
+            let threads = self.threads.entry((wanted.clone(), id)).or_insert_with(|| Rc::new(Threads::of(module, id)));
+            match threads.check(&looked, arguments) {
+                Ok(threads) => {
+                    finished.looked_at = threads.map(|threads| LookedAt { threads, of: bounds.size });
+                }
                 // It tells where in the machine's code that is.
                 Err(error) if self.options.device.finds_races() => finished.errors.push(*error),
                 Err(error) => return Err(error),
             }
         }
-        let options = self.options.clone();
-        let memory = arguments.memory();
-        let (mut seconds, mut counted) = (0.0, Vec::new());
-        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
-            let in_order = options.deterministic && order::order_shows(module, entry);
-            if in_order && !options.device.keeps_order() {
-                let name = &module.functions[entry].source_name;
-                let message = format!(
-                    "the atomics of kernel `{name}` show the order of its threads, and `{}` has none to keep",
-                    options.device.name()
-                );
-                let mut error = fail(Code::E1012, message);
-                error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
-                return Err(error);
-            }
-            let threads = if in_order { 1 } else { options.threads };
-            let entry = self.entry(&wanted, module, entry);
-            let executable = entry.ready(module, &bounds, threads)?;
-            let memory = [&memory, more].concat();
-            let start = Instant::now();
-            // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
-            let mut report = unsafe {
-                let job = Job { block_dim: launch.block_dim, memory: &memory, ..Job::new(bounds, args, threads) };
-                executable.run(module, &job)
-            }?;
-            seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
-            counted.append(&mut report.counted);
-            Ok(report)
+        let before = beside::start(module, id, launch.direction, self.options.checked, arguments);
+        let mut runs = Runs {
+            wanted: &wanted,
+            module,
+            bounds,
+            block_dim: launch.block_dim,
+            memory: arguments.memory(),
+            seconds: 0.0,
+            counted: Vec::new(),
         };
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| self.run_entry(&mut runs, entry, args, more);
         let report = match launch.direction {
             Direction::Forward => run(id, arguments.block(), &[])?,
             Direction::Backward => gradient::backward(&program, id, arguments, bounds.size, &mut run)?,
             Direction::Gradient => gradient::gradient(&program, id, arguments, bounds.size, &mut run)?,
         };
-        (finished.seconds, finished.counted) = (seconds, counted);
+        (finished.seconds, finished.counted) = (runs.seconds, runs.counted);
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         finished.take(report.findings, Some(function.span));
         if let Some(note) = &report.note {
@@ -329,8 +385,58 @@ impl<'a> Session<'a> {
             };
             let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
+        } else if let (Some(before), Some(place), None) = (before, report.visited, &report.note) {
+            let note = self.beside(launch, &wanted, (&bounds, place), &before, arguments)?;
+            finished.findings.extend(note);
         }
         Ok(())
+    }
+
+    /// Says of findings that promise a check of this run what became of it, where that was not all.
+    fn claim_no_check(&self, finished: &mut Finished) {
+        let instead = match finished.looked_at {
+            _ if !self.options.checked => "this run does not check it".to_string(),
+            Some(looked) if looked.is_partial() => format!("this run checks it in part: {looked}"),
+            _ => return,
+        };
+        let notes = finished.findings.iter_mut().flat_map(|finding| &mut finding.notes);
+        notes.filter(|note| *note == CHECKED_IN_GRADIENT_RUNS).for_each(|note| note.clone_from(&instead));
+    }
+
+    /// Runs one entry on memory that outlives the run.
+    fn run_entry(
+        &mut self,
+        runs: &mut Runs,
+        entry: FuncId,
+        args: *const std::ffi::c_void,
+        more: &[(u64, u64)],
+    ) -> Result<Report> {
+        let Runs { wanted, module, bounds, block_dim, memory, seconds, counted } = runs;
+        let Options { device, deterministic, threads, .. } = self.options;
+        let in_order = deterministic && order::order_shows(module, entry);
+        if in_order && !device.keeps_order() {
+            let name = &module.functions[entry].source_name;
+            let message = format!(
+                "the atomics of kernel `{name}` show the order of its threads, and `{}` has none to keep",
+                device.name()
+            );
+            let mut error = fail(Code::E1012, message);
+            error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
+            return Err(error);
+        }
+        let threads = if in_order { 1 } else { threads };
+        let entry = self.entry(wanted, module, entry);
+        let executable = entry.ready(module, bounds, threads)?;
+        let memory = [memory.as_slice(), more].concat();
+        let start = Instant::now();
+        // SAFETY: `args` was made for this entry; its arrays live in the launch's arguments, which outlive the run.
+        let mut report = unsafe {
+            let job = Job { block_dim: *block_dim, memory: &memory, ..Job::new(*bounds, args, threads) };
+            executable.run(module, &job)
+        }?;
+        *seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
+        counted.append(&mut report.counted);
+        Ok(report)
     }
 
     /// An entry, which is compiled once for each form that a launch of it needs.
@@ -370,7 +476,8 @@ impl<'a> Session<'a> {
             message: message.as_deref(),
             findings: found.collect(),
             findings_allowed: finished.allowed,
-            threads_looked_at: finished.looked_at,
+            threads_looked_at: finished.looked_at.map(|looked| looked.threads),
+            threads_to_look_at: finished.looked_at.map(|looked| looked.of),
             printed: &finished.printed,
             seconds: finished.seconds,
             parameter_gradients: finished.arguments.as_ref().map(output::parameter_gradients).unwrap_or_default(),

@@ -100,6 +100,8 @@ pub enum Op {
     Assert(Box<[i64]>),
     /// A gradient is near-degenerate: the text that says why.
     Degenerate(Box<[u32; 1]>),
+    /// A gradient would be near-degenerate for an adjoint that is not 0.
+    Visit,
     /// An index of a component that is not there: the text that names what has components, the index, their number.
     NoComponent(Box<[u32; 3]>),
     Return,

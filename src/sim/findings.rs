@@ -54,6 +54,8 @@ pub enum What {
     Assert(String),
     /// A gradient that is near-degenerate, for the reason given.
     Degenerate(String),
+    /// A gradient that would be near-degenerate for an adjoint that is not 0: nothing to tell of by itself.
+    Visit,
     /// An index of one of `count` components of what is called `name` that is none of them.
     NoComponent {
         name: String,
@@ -76,6 +78,7 @@ impl What {
                 | What::Assert(_)
                 | What::NoComponent { .. }
                 | What::Degenerate(_)
+                | What::Visit
                 | What::RacesEnd(_)
         )
     }

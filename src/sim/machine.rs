@@ -303,6 +303,11 @@ impl Machine<'_> {
                     self.findings.add(What::Degenerate(why), pc, warp.thread(active.trailing_zeros()));
                 }
             }
+            Op::Visit => {
+                if active != 0 {
+                    self.findings.add(What::Visit, pc, warp.thread(active.trailing_zeros()));
+                }
+            }
             Op::NoComponent(at) => {
                 if active != 0 {
                     let lane = active.trailing_zeros();

@@ -110,6 +110,7 @@ pub fn run(entry: HostEntry, threads: u32, arrays: &mut [Memory]) -> Result<(), 
         print: Some(discard),
         user: std::ptr::null_mut(),
         note: 0,
+        visited: 0,
         note_thread: 0,
     };
     // SAFETY: the block describes memory that `arrays` own, as the entry's kernel takes it.

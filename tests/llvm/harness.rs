@@ -246,6 +246,7 @@ pub fn new_status() -> HostStatus {
         print: None,
         user: std::ptr::null_mut(),
         note: 0,
+        visited: 0,
         note_thread: 0,
     }
 }

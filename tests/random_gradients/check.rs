@@ -400,6 +400,7 @@ impl Code {
                     print: None,
                     user: std::ptr::null_mut(),
                     note: 0,
+                    visited: 0,
                     note_thread: 0,
                 };
                 // SAFETY: as above.

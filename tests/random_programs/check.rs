@@ -334,6 +334,7 @@ fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: 
         print: None,
         user: std::ptr::null_mut(),
         note: 0,
+        visited: 0,
         note_thread: 0,
     };
     // SAFETY: the block describes memory that `arguments` own.

@@ -71,7 +71,7 @@ fn kind(what: &What) -> Kind {
         What::DivergentBarrier(_) | What::EndlessBarrier { .. } | What::BadBarrier(_) => Barrier,
         What::MissingLanes { .. } | What::Unnamed(_) => Lanes,
         What::Endless | What::RacesEnd(_) => Endless,
-        What::Assert(_) | What::NoComponent { .. } | What::Degenerate(_) | What::Trap => Trap,
+        What::Assert(_) | What::NoComponent { .. } | What::Degenerate(_) | What::Visit | What::Trap => Trap,
     }
 }
 

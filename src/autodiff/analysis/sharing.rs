@@ -11,7 +11,7 @@ use super::needed::closure;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays_among};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::source::Span;
@@ -236,7 +236,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                     Diagnostic::new(Code::W0602, message)
                         .label(load, "read here, with a gradient")
                         .label(written, "written here")
-                        .note("`kc run` checks it in gradient runs")
+                        .note(CHECKED_IN_GRADIENT_RUNS)
                         .help("read from one array and write to another, or use two launches"),
                 );
                 continue;
@@ -258,7 +258,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                 found.push(
                     Diagnostic::new(Code::W0606, message)
                         .label(store, "the index does not show which thread this is")
-                        .note("`kc run` checks it in gradient runs")
+                        .note(CHECKED_IN_GRADIENT_RUNS)
                         .help("where threads may meet, use `wp.atomic_add`"),
                 );
             }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::reverse::Reverse;
 use crate::analysis::alias::{Root, root};
 use crate::autodiff::analysis::finite::{Size, size_of};
-use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
+use crate::ir::{BinaryOp, Check, CompareOp, Const, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 
 impl Reverse<'_> {
@@ -46,6 +46,11 @@ impl Reverse<'_> {
         if let Some((test, what)) = self.facts.tests.get(&id) {
             let holds = self.b.one(Op::Call(*test, values.clone()), BOOL);
             self.b.effect(Op::Check(what.clone(), Values::from_slice(&[holds])));
+            // The same for adjoints of 1: the point, whatever the adjoint.
+            let mut point = Values::from_slice(&values[..values.len() - seeds.len()]);
+            point.extend(seeds.iter().map(|&seed| self.ones_like(seed)));
+            let holds = self.b.one(Op::Call(*test, point), BOOL);
+            self.b.effect(Op::Check(Check::Visit, Values::from_slice(&[holds])));
         }
         let additions = self.b.push(Op::Call(adjoint, values), &types);
         let wanted = if self.needs_guard(inst, callee, adjoint) { self.any_nonzero(&seeds) } else { None };
@@ -82,6 +87,17 @@ impl Reverse<'_> {
         infinite
             || own && size_of(module, adjoint, &mut self.world.sizes.borrow_mut()) != Size::Finite
             || inst.results.iter().any(|&result| self.facts.finite.is_dropped(result))
+    }
+
+    /// 1 in all scalars of a type of floats.
+    fn ones_like(&mut self, value: ValueId) -> ValueId {
+        let ty = self.b.ty(value);
+        let Some(scalar) = ty.scalar_part().filter(|scalar| scalar.is_float()) else { return self.b.zero(ty) };
+        let one = self.b.constant(Const::float(scalar, 1.0));
+        match ty.scalar_count().filter(|_| ty.is_composite()) {
+            Some(count) => self.b.one(Op::Construct(Values::from_elem(one, count as usize)), ty),
+            None => one,
+        }
     }
 
     /// Whether any float in the values is not zero; None if there are none.

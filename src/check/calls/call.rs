@@ -13,11 +13,11 @@ use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
-use crate::ir::{BinaryOp, CompareOp, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::library::Library;
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{LocalArrayType, Type};
+use crate::types::{LocalArrayType, Scalar, Type};
 
 /// An argument as given at the call.
 #[derive(Clone, Debug)]
@@ -321,6 +321,7 @@ impl Body<'_, '_> {
     }
 
     fn apply(&mut self, fit: Fit, given: Vec<Given>, span: Span) -> Res<Operand> {
+        let (fit, given) = self.nudged(fit, given)?;
         if let Some(facts) = &mut self.c.facts {
             facts.call(span, || Callee {
                 name: fit.definition.ast.name.span,
@@ -389,6 +390,29 @@ impl Body<'_, '_> {
                 Some(Box::new(DegeneracyTest { callee: call.callee, why }))
             }
             _ => None,
+        }
+    }
+
+    /// `_nudged_f` in place of `f`, where the library has it and the program is one for beside.
+    fn nudged(&mut self, fit: Fit, mut given: Vec<Given>) -> Res<(Fit, Vec<Given>)> {
+        let Some(how) = self.c.nudged.filter(|_| !self.is_library() && fit.definition.library()) else {
+            return Ok((fit, given));
+        };
+        let name = format!("_nudged_{}", fit.definition.ast.name.text);
+        if !Library::has(&name) {
+            return Ok((fit, given));
+        }
+        let span = given.last().map_or(fit.definition.ast.name.span, |last| last.span);
+        let named = ast::Name { text: "how".into(), span };
+        let how = ExprKind::Const(Const::int(Scalar::I32, how as i128));
+        let operand = Operand::Value(Expr::new(how, Scalar::I32.into(), span));
+        given.push(Given { name: Some(named), operand, span });
+        match self.best_fit(&FunctionName::Builtin(name), &given)? {
+            Some(nudged) => Ok((nudged, given)),
+            None => {
+                given.pop();
+                Ok((fit, given))
+            }
         }
     }
 

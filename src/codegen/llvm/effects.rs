@@ -8,7 +8,7 @@ use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
 use crate::abi::HostStatus;
 use crate::codegen::sites::SiteKind;
-use crate::ir::{DEGENERATE, NO_COMPONENT, ValueId};
+use crate::ir::{DEGENERATE, NO_COMPONENT, VISIT, ValueId};
 use crate::source::Span;
 use crate::types::Scalar;
 
@@ -71,9 +71,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.ret(None);
     }
 
-    /// Records an access outside its array. `index` is i64, the others i32.
+    /// Records an access outside its array. `index` is i64, the others i32. `site`: its number, or, for the simulator, the array's name.
     pub fn report_out_of_bounds(&mut self, site: Val<'ctx>, dim: Val<'ctx>, index: Val<'ctx>, extent: Val<'ctx>) {
         let ll = self.ll;
+        if self.target.is_gpu() {
+            // The simulator: the site is the name.
+            let function = ll.declare(NO_COMPONENT, None, &[ll.ptr(0), ll.i64(), ll.i32()], false);
+            return ll.call_void(function, &[site, index, extent]);
+        }
         let thread = self.reporting_thread();
         let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
         let function = self.helper("kc_out_of_bounds", &params, |lower, function| {
@@ -138,6 +143,34 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Records that a gradient is near-degenerate here, in checked runs.
     pub fn note_degenerate(&mut self, holds: Val<'ctx>, why: &str, span: Span) {
+        self.noted(holds, |lower, here| match lower.target {
+            Target::Host { .. } => {
+                let site = lower.site(span, SiteKind::Degenerate, why);
+                match here {
+                    Some(_) => lower.with_mask(here, |lower| lower.report_note(site)),
+                    None => lower.report_note(site),
+                }
+            }
+            Target::Nvptx { .. } => {
+                let function = lower.ll.declare(DEGENERATE, None, &[lower.ll.ptr(0)], false);
+                lower.ll.call_void(function, &[lower.text(why)]);
+            }
+        });
+    }
+
+    /// Records that this is such a point for any adjoint but 0.
+    pub fn note_visit(&mut self, holds: Val<'ctx>, span: Span) {
+        self.noted(holds, |lower, _| match lower.target {
+            Target::Host { .. } => lower.report_visit(span),
+            Target::Nvptx { .. } => {
+                let function = lower.ll.declare(VISIT, None, &[lower.ll.ptr(0)], false);
+                lower.ll.call_void(function, &[lower.text("")]);
+            }
+        });
+    }
+
+    /// Does something where a test holds, in checked runs: for these lanes, where there are several.
+    fn noted(&mut self, holds: Val<'ctx>, note: impl FnOnce(&mut Self, Option<Val<'ctx>>)) {
         if !self.target.reports_checks() {
             return;
         }
@@ -146,21 +179,22 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (noted, go_on) = (ll.block(self.llvm_function, "noted"), ll.block(self.llvm_function, "plain"));
         ll.likely_br(here.map_or(ll.not(holds), |here| ll.not(ll.any(here))), go_on, noted);
         ll.position_at_end(noted);
-        match self.target {
-            Target::Host { .. } => {
-                let site = self.site(span, SiteKind::Degenerate, why);
-                match here {
-                    Some(_) => self.with_mask(here, |lower| lower.report_note(site)),
-                    None => self.report_note(site),
-                }
-            }
-            Target::Nvptx { .. } => {
-                let function = ll.declare(DEGENERATE, None, &[ll.ptr(0)], false);
-                ll.call_void(function, &[self.text(why)]);
-            }
-        }
+        note(self, here);
         ll.br(go_on);
         ll.position_at_end(go_on);
+    }
+
+    fn report_visit(&mut self, span: Span) {
+        let ll = self.ll;
+        let site = self.site(span, SiteKind::Degenerate, "");
+        let function = self.helper("kc_visited", &[ll.ptr(0), ll.i32()], |lower, function| {
+            let at = lower.status_field(ll.param(function, 0), offset_of!(HostStatus, visited));
+            let number = ll.add(ll.param(function, 1), ll.const_i32(1));
+            // Whose number it is does not matter, but two workers must not write it at once.
+            ll.atomic_cas(at, ll.const_i32(0), number, 4);
+            ll.ret(None);
+        });
+        ll.call_void(function, &[self.thread.status, site]);
     }
 
     fn report_note(&mut self, site: Val<'ctx>) {
@@ -247,7 +281,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// A text in constant memory.
-    fn text(&self, text: &str) -> Val<'ctx> {
+    pub fn text(&self, text: &str) -> Val<'ctx> {
         match self.target {
             Target::Host { .. } => self.ll.text(text),
             // The driver reads it in global memory, by its generic address.

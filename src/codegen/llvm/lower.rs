@@ -592,6 +592,10 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.note_degenerate(frame.scalar(args[0]), why, inst.span);
                 return;
             }
+            Op::Check(Check::Visit, args) => {
+                self.note_visit(frame.scalar(args[0]), inst.span);
+                return;
+            }
             Op::Check(Check::Together { .. }, _) => return,
             Op::Check(Check::Component { count, name }, index) => {
                 self.check_component(frame, index[0], *count, name, inst.span);

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::builder::{IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start, leaves};
-use super::lower::{Frame, Lower, Scalars};
+use super::lower::{Frame, Lower, Scalars, Target};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
 use crate::codegen::sites::SiteKind;
@@ -184,6 +184,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         index: ValueId,
         dim: u32,
         extent: Val<'ctx>,
+        is_local: bool,
     ) -> (Index<'ctx>, Option<DimCheck<'ctx>>) {
         let ll = self.ll;
         let value = frame.scalar(index);
@@ -220,7 +221,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped), step: None },
         };
         let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
-        if !self.target.is_checked() || ll.as_int(wrapped).is_some_and(in_range) {
+        // The simulator knows how far arrays go, but nothing of what stands beside a tile or a local array.
+        let is_checked = self.target.is_checked() || is_local && self.target.reports_checks();
+        if !is_checked || ll.as_int(wrapped).is_some_and(in_range) {
             return (wide, None);
         }
         let written =
@@ -266,7 +269,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let is_tile = matches!(frame.ty(access.array), Type::Local(array) if array.block);
         for (dim, &i) in access.indices.iter().enumerate() {
             let stride = parts.strides[dim];
-            let (mut wide, check) = self.index(frame, i, dim as u32, parts.extents[dim]);
+            let (mut wide, check) = self.index(frame, i, dim as u32, parts.extents[dim], parts.is_local);
             if is_tile {
                 wide.narrow = None;
             }
@@ -279,7 +282,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         if !place.checks.is_empty() {
             let name = frame.function.values[access.array].name.clone().unwrap_or_default();
-            place.site = Some(self.site(span, SiteKind::Access, &name));
+            place.site = Some(match self.target {
+                Target::Host { .. } => self.site(span, SiteKind::Access, &name),
+                Target::Nvptx { .. } => self.text(&name),
+            });
         }
         place.later = self.later_element(frame, access, &parts);
         place
@@ -615,7 +621,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                     strides.push(stride);
                 }
                 Some(ViewIndex::At(index)) => {
-                    let (wide, check) = self.index(frame, *index, dim as u32, extent);
+                    let (wide, check) = self.index(frame, *index, dim as u32, extent, false);
                     checks.extend(check);
                     offset = ll.add(offset, self.byte_offset(wide, stride));
                 }

@@ -286,6 +286,10 @@ pub(super) enum Code {
         why: String,
         span: Span,
     },
+    CheckVisit {
+        holds: u32,
+        span: Span,
+    },
     CheckComponent {
         index: Count,
         count: u32,

@@ -458,6 +458,7 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Check(Check::Degenerate { why }, args) => {
                 Code::CheckDegenerate { holds: self.slot(args[0]), why: why.clone(), span }
             }
+            Op::Check(Check::Visit, args) => Code::CheckVisit { holds: self.slot(args[0]), span },
             Op::Check(Check::Component { count, name }, index) => {
                 Code::CheckComponent { index: self.count(index[0]), count: *count, name: name.clone(), span }
             }

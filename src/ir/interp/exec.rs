@@ -497,6 +497,11 @@ impl<'p> Machine<'p, '_, '_> {
                     self.outcome.note = Some(Note { span: *span, thread: self.thread, why: why.clone() });
                 }
             }
+            Code::CheckVisit { holds, span } => {
+                if frame[*holds as usize] != 0 {
+                    self.outcome.visited.get_or_insert(*span);
+                }
+            }
             Code::CheckComponent { index, count, name, span } => {
                 let (at, extent) = (index.read(frame), i64::from(*count));
                 if !(-extent..extent).contains(&at) {

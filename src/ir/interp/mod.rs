@@ -67,6 +67,8 @@ pub struct Outcome<'a> {
     pub trap: Option<Trap>,
     /// The first of a run.
     pub note: Option<Note>,
+    /// The first place of a [`crate::ir::Check::Visit`] that held.
+    pub visited: Option<Span>,
     /// Receives every printed text.
     pub print: Box<dyn FnMut(&str) + 'a>,
     /// Instructions left to run, constants aside; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
@@ -81,7 +83,15 @@ pub struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// An outcome without a trap yet and without a step limit.
     pub fn new(print: impl FnMut(&str) + 'a) -> Outcome<'a> {
-        Outcome { trap: None, note: None, print: Box::new(print), steps: None, accesses: None, operations: None }
+        Outcome {
+            trap: None,
+            note: None,
+            visited: None,
+            print: Box::new(print),
+            steps: None,
+            accesses: None,
+            operations: None,
+        }
     }
 }
 

@@ -125,6 +125,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     assert %0, "message"
     check component %n of 3, "v"
     check degenerate %0, "equal values"
+    check visit %0
     check degenerate %0, %n, "equal values"
     return
   }

@@ -255,7 +255,7 @@ impl Typing<'_> {
                 match what {
                     Check::Component { .. } => check(ty.is_some_and(Type::is_int), "the index is not an integer")?,
                     Check::Together { .. } => check(operands.is_empty(), "it has an operand")?,
-                    Check::Degenerate { .. } => check(ty == Some(BOOL), "the test is not bool")?,
+                    Check::Degenerate { .. } | Check::Visit => check(ty == Some(BOOL), "the test is not bool")?,
                 }
                 Ok(Types::new())
             }

@@ -57,11 +57,12 @@ pub struct BoundArray {
 }
 
 impl BoundArray {
-    /// The bytes of its elements.
-    pub fn bytes(&self) -> u64 {
-        let elements: u64 = self.shape.iter().map(|&n| u64::from(n)).product();
-        let innermost = self.strides.last().map_or(0, |s| s.unsigned_abs());
-        elements * innermost
+    /// The bytes of its elements. Those that share memory, by a stride of 0, count once.
+    pub fn bytes(&self, structs: &StructTable) -> u64 {
+        let apart = self.shape.iter().zip(&self.strides).filter(|&(_, &stride)| stride != 0);
+        let empty = self.shape.contains(&0);
+        let elements: u64 = if empty { 0 } else { apart.map(|(&n, _)| u64::from(n)).product() };
+        elements * u64::from(Layout::of(self.ty.element.into(), structs).size)
     }
 }
 

@@ -155,6 +155,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         print: Some(receive),
         user: (&raw mut printed).cast(),
         note: 0,
+        visited: 0,
         note_thread: 0,
     };
     let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
@@ -236,7 +237,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         let site = code.sites().get(number)?;
         Some(Note { span: site.span, thread: status.note_thread, why: site.description.clone() })
     });
-    Report { printed, trap, note, ..Report::default() }
+    let visited = status.visited.checked_sub(1).and_then(|number| code.sites().get(number)).map(|site| site.span);
+    Report { printed, trap, note, visited, ..Report::default() }
 }
 
 /// Takes a printed text; `user` is a [`Printed`].

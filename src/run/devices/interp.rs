@@ -39,9 +39,9 @@ impl Executable for interp::Program {
         // SAFETY: the same contract.
         unsafe { interp::Program::run(self, &job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
         let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
-        let note = outcome.note.take();
+        let (note, visited) = (outcome.note.take(), outcome.visited);
         drop(outcome);
-        Ok(Report { printed, trap, note, ..Report::default() })
+        Ok(Report { printed, trap, note, visited, ..Report::default() })
     }
 }
 

@@ -213,6 +213,12 @@ impl Job<'_> {
     pub fn new(bounds: LaunchBounds, args: *const c_void, threads: usize) -> Self {
         Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[] }
     }
+
+    /// The threads of a block on a GPU. A kernel without tiles does the same in blocks of any size, and where a launch says nothing of
+    /// them it has 1, which would leave 31 threads of each warp idle.
+    pub fn usual_blocks(block_dim: u32, by_block: bool) -> u32 {
+        if block_dim == 1 && !by_block { Self::BLOCK_DIM } else { block_dim }
+    }
 }
 
 /// A launch of a kernel that is PTX.
@@ -239,6 +245,8 @@ pub struct Report {
     pub trap: Option<Trap>,
     /// The first gradient that is near-degenerate.
     pub note: Option<Note>,
+    /// A place where the gradient of a library function would have been near-degenerate for an adjoint that is not 0.
+    pub visited: Option<Span>,
     /// Of the kernel alone, where the device tells.
     pub seconds: Option<f64>,
     /// What a device found that looks for faults.

@@ -180,13 +180,18 @@ impl Kernel {
         let block = copies::bytes(&mut words);
         let params = self.parameters(&bounds, block)?;
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
-        let form = self.form(&bounds, job.block_dim)?;
+        // What is counted stands for a GPU. Faults are found where each thread is a block of its own too.
+        let block_dim = match self.trial.counts {
+            true => Job::usual_blocks(job.block_dim, self.by_block),
+            false => job.block_dim,
+        };
+        let form = self.form(&bounds, block_dim)?;
         let mut report = Report::default();
         let source = Source::Kernel {
             module,
             kernel: self.id,
             launch: bounds,
-            block_dim: (self.grid == Grid::Covering).then_some(job.block_dim),
+            block_dim: (self.grid == Grid::Covering).then_some(block_dim),
         };
         let shown = Shown { code: &self.code, arrays: &arrays, source, text: self.text.as_ref() };
         let Some(memory) = tried(&shown, &form, &params, memory, repeats, &self.trial, &mut report) else {
@@ -260,7 +265,13 @@ fn tried(
             let mut watch = stop::Watch::begin();
             let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
             let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
-            outcome.findings.iter().for_each(|finding| words::note(report, shown.diagnostic(finding)));
+            for finding in &outcome.findings {
+                let found = shown.diagnostic(finding);
+                match finding.what {
+                    sim::What::Visit => report.visited = report.visited.or(found.span()),
+                    _ => words::note(report, found),
+                }
+            }
             let counted = outcome.measured.map(|measured| sim::Measured { text: shown.text.cloned(), ..measured });
             report.counted.extend(counted);
             if schedule == 0 {

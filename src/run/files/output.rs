@@ -135,6 +135,8 @@ pub struct Status<'a> {
     pub findings_allowed: usize,
     /// The threads whose accesses were compared; null where there was no need, or the run was not checked.
     pub threads_looked_at: Option<u64>,
+    /// Of so many.
+    pub threads_to_look_at: Option<u64>,
     /// What the kernel printed.
     pub printed: &'a str,
     /// Of the launch alone: reading, compiling and writing are not counted.

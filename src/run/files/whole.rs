@@ -23,6 +23,20 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> 
         None => end_of_links(path)?,
     };
     let folder = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    #[cfg(target_os = "linux")]
+    if let Some(mut file) = nameless::file(folder) {
+        if let Some(there) = &there {
+            become_like(&file, there)?;
+        }
+        write(&mut file)?;
+        if nameless::name(&file, &place).is_ok() {
+            return Ok(());
+        }
+        // Another file has the name. From here to the end of the line below the new one has one of its own.
+        let own = folder.join(format!(".kc-{}-{:x}", std::process::id(), nameless::number()));
+        nameless::name(&file, &own)?;
+        return std::fs::rename(&own, &place).inspect_err(|_| drop(std::fs::remove_file(&own)));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".kc-");
     #[cfg(unix)]
@@ -38,6 +52,42 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> 
     write(temporary.as_file_mut())?;
     temporary.persist(&place).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Files without a name, which are gone with the process that has them open, however that ends.
+#[cfg(target_os = "linux")]
+mod nameless {
+    use std::ffi::CString;
+    use std::fs::{File, OpenOptions};
+    use std::io::{Error, Result};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// One in a folder, with the rights of any new file. None: the file system has none.
+    pub fn file(folder: &Path) -> Option<File> {
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_TMPFILE).mode(0o666).open(folder).ok()
+    }
+
+    /// Gives it a name that no file has.
+    pub fn name(file: &File, path: &Path) -> Result<()> {
+        let own = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+        // SAFETY: a system call that reads two texts that end with zero.
+        match unsafe { libc::linkat(here, own.as_ptr(), here, path.as_ptr(), follow) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os_error()),
+        }
+    }
+
+    /// Another one for each file of the process.
+    pub fn number() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
 }
 
 /// Copies into what cannot be replaced, and may have no positions.

@@ -4,7 +4,8 @@
 //! For each array x of the launch with floats in it, random tangents v (zero for the other arrays) and random adjoints u of all final
 //! contents: forward mode gives u.(J v), the backward entry (J^T u).v; both are the same number. Central differences
 //! along v give it a third time, from the forward entry alone. Where the two one-sided differences disagree, or differences
-//! do not settle as their step gets smaller, the launch is at or next to a kink, and the difference says nothing.
+//! do not settle as their step gets smaller, the launch is at or next to a kink, and the difference says nothing. Nor does it where
+//! its own rounding is as large as what it misses, or where a convention stands for a derivative (W1120).
 //!
 //! [`check_double`] does this in double precision ([`super::double`]), where the two products agree to 1e-9, and compares
 //! the gradient in the kernel's own types with that. [`check`] does it in the kernel's own types.
@@ -37,7 +38,8 @@ pub struct Row {
     pub dot_product: Option<f64>,
     /// The same for central differences.
     pub difference: f64,
-    /// The differences say nothing: one-sided ones disagree, they go on changing with their step, or they are not finite.
+    /// The differences say nothing: one-sided ones disagree, they go on changing with their step, they are not finite, rounding explains
+    /// what they miss, or the gradient passes a point where a convention stands for a derivative.
     pub kink: bool,
     /// The source states a derivative of its own, and differences disagree with it. Not right then, unless forward mode
     /// shows that this is the reason.
@@ -166,6 +168,8 @@ pub(in crate::run) struct Check<'a> {
     /// What has gradients; arrays that share memory count once.
     pub active: Vec<Subject>,
     pub runner: Runner<'a>,
+    /// The gradient came to a point at which a convention stands for a derivative.
+    degenerate: bool,
     seed: u64,
 }
 
@@ -215,6 +219,9 @@ impl Subject {
 /// For each that is active its floats.
 pub(in crate::run) type Floats = Vec<Vec<f64>>;
 
+/// Roundings of a result, each of the unit roundoff, that a difference may leave of 0.
+const ROUNDINGS: f64 = 64.0;
+
 impl<'a> Check<'a> {
     pub fn new(
         program: &'a Program,
@@ -253,7 +260,7 @@ impl<'a> Check<'a> {
             tangents: kernels.tangents,
             ready: HashMap::new(),
         };
-        Ok(Check { program, kernels, arguments, start, active, runner, seed })
+        Ok(Check { program, kernels, arguments, start, active, runner, degenerate: false, seed })
     }
 
     /// Random adjoints of all final contents, the gradients for them, and random tangents.
@@ -274,7 +281,9 @@ impl<'a> Check<'a> {
         let (threads, runner) = (self.runner.bounds.size, &mut self.runner);
         let memory = self.arguments.memory();
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| runner.run(entry, args, &[&memory, more].concat());
-        gradient::gradient(self.program, self.kernels.forward, &mut self.arguments, threads, &mut run)?;
+        let report = gradient::gradient(self.program, self.kernels.forward, &mut self.arguments, threads, &mut run)?;
+        let noted = report.findings.iter().any(|found| found.code == Code::W1120);
+        self.degenerate = noted || report.note.is_some() || report.visited.is_some();
         let gradients = read(&self.arguments, &self.active, true, structs);
         self.arguments.restore(&self.start);
         Ok((adjoints, gradients, tangents))
@@ -311,11 +320,11 @@ impl<'a> Check<'a> {
                 self.arguments.restore(&self.start);
             }
             let subject = self.active[k];
-            let mut value = |h: f64| -> Result<f64> {
+            let mut value = |h: f64| -> Result<(f64, f64)> {
                 let moved: Vec<f64> = x[k].iter().zip(&along[k]).map(|(x, v)| x + h * v).collect();
                 subject.set_floats(&mut self.arguments, false, structs, &moved);
                 self.runner.run(forward, self.arguments.block(), &self.arguments.memory())?;
-                let value = dot(&read(&self.arguments, &self.active, false, structs), &adjoints).0;
+                let value = dot(&read(&self.arguments, &self.active, false, structs), &adjoints);
                 self.arguments.restore(&self.start);
                 Ok(value)
             };
@@ -328,17 +337,24 @@ impl<'a> Check<'a> {
             let (exact, close) = (precision.powf(0.58), 4.0 * precision.cbrt());
             // Central differences are best at the cube root of the rounding error; the best of a few steps counts, and the
             // first that leaves no doubt is enough.
-            let here = match here {
+            let (here, terms) = match here {
                 Some(here) => here,
                 None => *here.insert(value(0.0)?),
             };
-            let (mut difference, mut kink) = (f64::INFINITY, true);
+            // A gradient of so much is what rounding leaves of 0: a result rounds by this share, and its inputs with it.
+            let length = |of: &[f64]| of.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let (inputs, largest) = (length(&x[k]), x[k].iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+            let noise = if inputs > 0.0 { ROUNDINGS * precision * terms * length(&along[k]) / inputs } else { 0.0 };
+            let (mut difference, mut kink, mut explained) = (f64::INFINITY, true, false);
             let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
             for scale in [1.0, 0.1, 10.0] {
                 let h = scale * precision.cbrt();
-                let (up, down) = (value(h)?, value(-h)?);
+                let (up, down) = (value(h)?.0, value(-h)?.0);
                 let (left, right, central) = ((here - down) / h, (up - here) / h, (up - down) / (2.0 * h));
                 kink &= (left - right).abs() > 0.05 * (left.abs() + right.abs()) + 10.0 * precision.sqrt();
+                // The sums of a difference round too, and so does where it is taken.
+                let rounding = noise + precision * (ROUNDINGS * terms + 4.0 * largest * size) / h;
+                explained |= (central - backward).abs() <= rounding;
                 difference = difference.min(relative(central, backward, size));
                 (least, most) = (least.min(central), most.max(central));
                 if difference < close && !kink {
@@ -350,8 +366,12 @@ impl<'a> Check<'a> {
             kink |= difference >= close && most - least > 0.25 * least.abs().max(most.abs());
             // The contents may hold infinities and NaNs that the kernel passes on.
             kink |= !difference.is_finite();
+            // Nor have they one where rounding or a step's own error is as large as what they miss.
+            let missed = (least - backward).abs().min((most - backward).abs());
+            kink |= difference >= close && (explained || self.degenerate || missed <= most - least);
             // Without forward mode only differences can tell.
-            let right = dot_product.map_or(difference < close, |e| e < exact);
+            let rounds = ahead.is_some_and(|(ahead, _)| (ahead - backward).abs() <= noise);
+            let right = dot_product.map_or(difference < close, |e| e < exact || rounds);
             let norm = gradients[k].iter().map(|g| g * g).sum::<f64>().sqrt();
             let agrees = kink || difference < close;
             // Forward mode follows the rules of the source: where it agrees, only the rules can be the reason.

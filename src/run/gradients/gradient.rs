@@ -30,13 +30,10 @@ pub struct Entries {
 pub fn entries(program: &Program, forward: FuncId) -> Result<Entries> {
     let module = &program.module;
     let kernel = &module.functions[forward];
-    let find = |phase: Phase| {
-        module.kernels().find(|(_, f)| f.phase == phase && f.source_name == kernel.source_name).map(|(id, _)| id)
-    };
-    match find(Phase::Backward) {
-        Some(backward) => Ok(Entries { augmented: find(Phase::Augmented), backward: Some(backward) }),
-        None if matches!(kernel.derivative, Derivative::Zero(_)) => Ok(Entries { augmented: None, backward: None }),
-        None => {
+    match entries_of(module, kernel) {
+        entries @ Entries { backward: Some(_), .. } => Ok(entries),
+        _ if matches!(kernel.derivative, Derivative::Zero(_)) => Ok(Entries { augmented: None, backward: None }),
+        _ => {
             let refused = program.diagnostics.iter().find(|d| d.level == Level::Error && d.code.is_gradient());
             let mut error = match refused {
                 Some(reason) => reason.clone(),
@@ -48,6 +45,14 @@ pub fn entries(program: &Program, forward: FuncId) -> Result<Entries> {
             Err(Box::new(error))
         }
     }
+}
+
+/// Those that there are.
+pub fn entries_of(module: &Module, kernel: &Function) -> Entries {
+    let find = |phase: Phase| {
+        module.kernels().find(|(_, f)| f.phase == phase && f.source_name == kernel.source_name).map(|(id, _)| id)
+    };
+    Entries { augmented: find(Phase::Augmented), backward: find(Phase::Backward) }
 }
 
 /// Why a kernel has no backward entry although the source has no error.
@@ -149,7 +154,7 @@ pub fn gradient(
         Some(backward) if report.trap.is_none() && report.findings.iter().all(|f| f.level != Level::Error) => {
             let reversed = reverse(module, forward, backward, arguments, threads, logs, run)?;
             report.trap = reversed.trap;
-            report.note = reversed.note;
+            (report.note, report.visited) = (reversed.note, reversed.visited);
             report.findings.extend(reversed.findings);
         }
         Some(_) => {}

@@ -9,7 +9,7 @@ use super::{Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launc
 use crate::diag::Code;
 use crate::ir::{Function, FunctionKind};
 use crate::run::{Fail, Result, fail, list, shorten};
-use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
+use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 
 /// What stands before and after the colon of `data.npz:x`; other files have no entries.
 pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
@@ -166,10 +166,10 @@ impl<'a> Forms<'a> {
         };
         let kind = match ty {
             Type::Array(array) => {
-                let mut argument = parse_array(path, value, array.element, structs)?;
+                let mut argument = parse_array(path, value, array, structs)?;
                 let of_gradient = format!("{path}.grad");
                 if let Some(text) = self.take(&of_gradient) {
-                    argument.grad = gradient(&of_gradient, text, &argument, array.element, structs)?;
+                    argument.grad = gradient(&of_gradient, text, &argument, array, structs)?;
                     self.gradients = true;
                 }
                 ArgumentKind::Array(argument)
@@ -218,7 +218,7 @@ fn gradient(
     path: &str,
     text: &str,
     of: &ArrayArgument,
-    element: Element,
+    ty: ArrayType,
     structs: &StructTable,
 ) -> Result<Option<Stored>> {
     let made = ["zeros", "ones", "range"].contains(&text);
@@ -226,8 +226,8 @@ fn gradient(
         made || ["full:", "random:"].iter().any(|word| text.strip_prefix(word).is_some_and(|rest| !rest.contains(':')));
     let parsed = match made {
         // The shape stands for that of the array.
-        true => parse_array(path, &format!("{text}:1"), element, structs)?,
-        false => parse_array(path, text, element, structs)?,
+        true => parse_array(path, &format!("{text}:1"), ty, structs)?,
+        false => parse_array(path, text, ty, structs)?,
     };
     if !made
         && let (Some(own), Some(shape)) = (&parsed.shape, &of.shape)
@@ -247,7 +247,7 @@ fn parse_literal(text: &str) -> Option<Literal> {
     parse_number(text).map(Literal::One)
 }
 
-fn parse_number(text: &str) -> Option<Number> {
+pub(super) fn parse_number(text: &str) -> Option<Number> {
     let text = text.trim();
     Some(match text {
         "true" | "True" => Number::Bool(true),
@@ -260,7 +260,8 @@ fn parse_number(text: &str) -> Option<Number> {
 }
 
 /// The right side of `--arg x=...` for an array.
-fn parse_array(path: &str, text: &str, element: Element, structs: &StructTable) -> Result<ArrayArgument> {
+fn parse_array(path: &str, text: &str, ty: ArrayType, structs: &StructTable) -> Result<ArrayArgument> {
+    let element = ty.element;
     let bad = |why: &str| Err(fail(Code::E1012, format!("--arg {path}={}: {why}", shorten(text))));
     if text == "null" {
         return Ok(ArrayArgument::default());
@@ -275,8 +276,16 @@ fn parse_array(path: &str, text: &str, element: Element, structs: &StructTable) 
         let data = stored(Source::File { path: PathBuf::from(file), entry });
         return Ok(ArrayArgument { data, ..ArrayArgument::default() });
     }
+    if let Some((shape, numbers)) = super::listed::parse(text) {
+        let Some(shape) = super::listed::shape(&shape, ty) else {
+            let ty = Type::Array(ty).display(structs).to_string();
+            return bad(&format!("a list of shape {shape:?} has not the form of `{ty}`; write it as NumPy would"));
+        };
+        let data = stored(Source::Fill(Fill::List(numbers)));
+        return Ok(ArrayArgument { shape: Some(shape), data, ..ArrayArgument::default() });
+    }
     let parts: Vec<&str> = text.split(':').collect();
-    let forms = "expected @FILE.npy, @FILE.npz:ENTRY, @FILE.png, null, zeros:DTYPE:SHAPE, ones:DTYPE:SHAPE, \
+    let forms = "expected numbers (1,2,3 or [[1,2],[3,4]]), @FILE.npy, @FILE.npz:ENTRY, @FILE.png, null, zeros:DTYPE:SHAPE, ones:DTYPE:SHAPE, \
                  full:VALUE:DTYPE:SHAPE, range:DTYPE:SHAPE or random:SEED:DTYPE:SHAPE";
     let (fill, rest) = match parts.as_slice() {
         ["zeros", rest @ ..] => (Fill::Value(Literal::One(Number::Int(0))), rest),

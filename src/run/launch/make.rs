@@ -145,7 +145,7 @@ fn attempt(
     if !finite {
         return Err(Failure::Other("its results are infinite, NaN or very large".to_string()));
     }
-    let looked = Looked { program, direction: Direction::Gradient, bounds };
+    let looked = Looked { program, direction: Direction::Gradient, bounds, only_proves: false };
     match Threads::of(&program.module, kernel).check(&looked, arguments) {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::Other(error.message.clone())),

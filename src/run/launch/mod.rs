@@ -6,6 +6,7 @@
 mod extents;
 pub mod flags;
 mod grid;
+mod listed;
 pub mod make;
 mod read;
 pub mod steps;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::{Finished, Ready, Session, Wanted, compiled_for, kernel};
+use super::{Finished, Look, Ready, Session, Wanted, compiled_for, kernel};
 use crate::analysis::written::{Touched, written};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function};
@@ -54,6 +54,7 @@ impl Session<'_> {
         if let Err(error) = self.attempt_steps(program, origin, &mut finished) {
             finished.errors.push(*error);
         }
+        self.claim_no_check(&mut finished);
         self.write(&mut finished);
         finished
     }
@@ -254,8 +255,12 @@ impl Session<'_> {
                         }
                         before = shared.save(overwritten.into_iter());
                     }
-                    // Where threads meet is looked at when a launch runs for the first time.
-                    let look = self.options.checked && !sweep.keep && sweep.looked.insert(at);
+                    // The reverse sweep looks at the launches of a gradient.
+                    let look = match (self.options.checked && !sweep.keep, self.options.sample) {
+                        (false, _) => Look::No,
+                        (true, true) if !sweep.looked.insert(at) => Look::Sampled,
+                        (true, _) => Look::Yes,
+                    };
                     self.launch(step, Direction::Forward, look, shared, &given, finished)?;
                     if sweep.keep {
                         sweep.ran.push(Ran { step: at, given, before });
@@ -276,7 +281,7 @@ impl Session<'_> {
         finished: &mut Finished,
     ) -> Result<Vec<FloatParameter>> {
         let mut sums = zeros;
-        // Threads are looked at where a launch runs for the first and for the last time.
+        // Where only samples are looked at: those that run for the first and for the last time.
         let mut looked = HashSet::new();
         let first: HashSet<usize> =
             (ran.iter().enumerate()).filter(|(_, r)| looked.insert(r.step)).map(|(n, _)| n).collect();
@@ -284,7 +289,11 @@ impl Session<'_> {
         // What kernels print was printed by the forward sweep.
         let printed = finished.printed.len();
         for (n, Ran { step, given, before }) in ran.into_iter().enumerate().rev() {
-            let look = self.options.checked && (looked.insert(step) || first.contains(&n));
+            let look = match (self.options.checked, self.options.sample) {
+                (false, _) => Look::No,
+                (true, true) if !looked.insert(step) && !first.contains(&n) => Look::Sampled,
+                (true, _) => Look::Yes,
+            };
             let step = &prepared[step];
             shared.restore(&before);
             let parameters = self.launch(step, Direction::Gradient, look, shared, &given, finished)?;
@@ -305,7 +314,7 @@ impl Session<'_> {
         &mut self,
         step: &Prepared,
         direction: Direction,
-        look: bool,
+        look: Look,
         shared: &mut Shared,
         given: &BTreeMap<(u32, Vec<u32>), usize>,
         finished: &mut Finished,
@@ -332,7 +341,9 @@ impl Session<'_> {
         })?;
         finished.seconds += this.seconds;
         finished.printed += &this.printed;
-        finished.looked_at = this.looked_at.or(finished.looked_at);
+        if let Some(looked) = this.looked_at {
+            finished.looked_at = Some(looked.and(finished.looked_at));
+        }
         for finding in this.findings {
             if !finished.findings.contains(&finding) {
                 finished.findings.push(finding);
@@ -349,7 +360,7 @@ impl Session<'_> {
 
 /// What goes along with the forward sweep.
 struct Sweep {
-    /// The launches whose threads were looked at.
+    /// The launches whose threads were looked at, where only samples are.
     looked: HashSet<usize>,
     /// What ran, for the reverse sweep.
     ran: Vec<Ran>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::modifiers::Modifiers;
 use super::{Decoder, U32, arithmetic, unknown};
-use crate::ir::{DEGENERATE, NO_COMPONENT};
+use crate::ir::{DEGENERATE, NO_COMPONENT, VISIT};
 use crate::ptx::{Error, Instruction, Kind, Module, Operand, Result, Type};
 use crate::sim::code::{self, Barrier, Call, Copied, Op, Print, Reg, Shuffle, Vote, Way};
 use crate::sim::windows;
@@ -121,6 +121,7 @@ impl<'t> Decoder<'_, 't> {
             }
             ("__assertfail", &[(message, 8), ..]) => return Ok(Op::Assert(Box::new([message.into()]))),
             (DEGENERATE, &[(why, 8)]) => return Ok(Op::Degenerate(Box::new([why]))),
+            (VISIT, &[(_, 8)]) => return Ok(Op::Visit),
             (NO_COMPONENT, &[(name, 8), (index, 8), (count, 4)]) => {
                 return Ok(Op::NoComponent(Box::new([name, index, count])));
             }

@@ -146,7 +146,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         {
             return (first, inner, None);
         }
-        let (index, check) = self.index(frame, index, dim, extent);
+        let (index, check) = self.index(frame, index, dim, extent, false);
         (index.wide, 0, check)
     }
 

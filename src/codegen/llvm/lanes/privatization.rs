@@ -149,7 +149,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (mut at, mut open) = (ll.const_i64(0), 0);
         for (dim, &i) in access.indices.iter().enumerate() {
             if self.fixed_index(frame, i, parts.extents[dim]).is_none() {
-                let (index, _) = self.index(frame, i, dim as u32, parts.extents[dim]);
+                let (index, _) = self.index(frame, i, dim as u32, parts.extents[dim], false);
                 at = ll.add(ll.mul(at, ll.sext(parts.extents[dim], ll.i64())), index.wide);
                 open += 1;
             }

@@ -18,9 +18,6 @@ use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
-/// Threads of a block of which nothing is said, as in Warp.
-const USUAL_BLOCK: u32 = 256;
-
 /// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities": 2048, 1536 or 1024).
 const THREADS_OF_MULTIPROCESSOR: u64 = 2048;
 
@@ -323,7 +320,7 @@ impl Kernel {
         if bounds.size == 0 {
             return Ok(());
         }
-        let (threads, block_dim) = (bounds.size, self.block_dim(block_dim));
+        let (threads, block_dim) = (bounds.size, Job::usual_blocks(block_dim, self.by_block));
         let blocks = self.blocks(threads, block_dim)?;
         let (offsets, _) = argument_layout(&self.params, &self.structs);
         let mut values: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
@@ -348,12 +345,6 @@ impl Kernel {
         launched.map_err(|e| self.fault(e, threads, block_dim))
     }
 
-    /// The threads of a block. A kernel without tiles does the same in blocks of any size, and where a launch says nothing of them it has 1,
-    /// which would leave 31 threads of each warp idle.
-    fn block_dim(&self, asked: u32) -> u32 {
-        if asked == 1 && !self.by_block { USUAL_BLOCK } else { asked }
-    }
-
     fn blocks(&self, threads: u64, block_dim: u32) -> Result<u32> {
         // Numbers of tasks are of 32 bits where grids cover the launch ([`Grid::Covering`]).
         if threads > i32::MAX as u64 {
@@ -367,7 +358,7 @@ impl Kernel {
 
     /// A launch done `repeats` times and waited for; its time on the device in seconds.
     fn launch(&self, args: &mut [*mut c_void], threads: u64, repeats: u64, block_dim: u32) -> Result<f64> {
-        let block_dim = self.block_dim(block_dim);
+        let block_dim = Job::usual_blocks(block_dim, self.by_block);
         let blocks = self.blocks(threads, block_dim)?;
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();

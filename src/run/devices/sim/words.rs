@@ -254,6 +254,7 @@ pub fn told(finding: &Finding, arrays: &Arrays, code: &sim::Code, name: &dyn Fn(
         What::Degenerate(why) => {
             plain(Code::W1120, crate::run::devices::near_degenerate(&thread, why), "a gradient passes here")
         }
+        What::Visit => plain(Code::W1120, crate::run::devices::near_degenerate(&thread, ""), "a gradient passes here"),
         What::NoComponent { name, index, count } => {
             let whole = if name.is_empty() { "a value".to_string() } else { format!("`{name}`") };
             let message = format!("{thread} takes component {index} of {whole}, which has {count} components");
