@@ -13,14 +13,18 @@
 //! | [`eval`] | what does a program compute, by the definition of the language? |
 //! | [`case`] | what is a case? |
 //! | [`check`] | does kc compute the same? |
+//! | [`known`] | does the evaluator give what was worked out by hand? |
 //! | [`names`] | what is a program with names under control flow? |
+//! | [`threads`] | and one whose threads share tiles and arrays of the block? |
 
 mod case;
 mod check;
 mod eval;
+mod known;
 mod names;
 #[path = "../random_programs/random.rs"]
 mod random;
+mod threads;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -107,4 +111,9 @@ fn right_or_refused(case: fn(u64) -> Case, count: u64, least: u64) {
 #[test]
 fn names_under_control_flow_are_right_or_refused() {
     right_or_refused(names::case, 500, 30);
+}
+
+#[test]
+fn threads_of_a_block_are_right_or_refused() {
+    right_or_refused(threads::case, 500, 40);
 }
