@@ -15,12 +15,14 @@
 //! | [`check`] | does kc compute the same? |
 //! | [`known`] | does the evaluator give what was worked out by hand? |
 //! | [`names`] | what is a program with names under control flow? |
+//! | [`launches`] | what is a launch program whose steps repeat? |
 //! | [`threads`] | and one whose threads share tiles and arrays of the block? |
 
 mod case;
 mod check;
 mod eval;
 mod known;
+mod launches;
 mod names;
 #[path = "../random_programs/random.rs"]
 mod random;
@@ -116,4 +118,9 @@ fn names_under_control_flow_are_right_or_refused() {
 #[test]
 fn threads_of_a_block_are_right_or_refused() {
     right_or_refused(threads::case, 500, 40);
+}
+
+#[test]
+fn launch_programs_are_right_or_refused() {
+    right_or_refused(launches::case, 500, 30);
 }
