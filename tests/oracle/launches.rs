@@ -77,7 +77,11 @@ impl Generator {
                     self.w.uses("other arguments");
                     let step = self.kernel(false);
                     if let Step::Launch { kernel, dim, block_dim, .. } = step {
-                        let args = if self.w.one_in(2) { vec![("x", "y"), ("y", "x")] } else { vec![("idx", "next"), ("next", "idx")] };
+                        let args = if self.w.one_in(2) {
+                            vec![("x", "y"), ("y", "x")]
+                        } else {
+                            vec![("idx", "next"), ("next", "idx")]
+                        };
                         steps.push(Step::Launch { kernel, dim, block_dim, args });
                     }
                 }

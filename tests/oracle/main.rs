@@ -16,6 +16,7 @@
 //! | [`known`] | does the evaluator give what was worked out by hand? |
 //! | [`names`] | what is a program with names under control flow? |
 //! | [`launches`] | what is a launch program whose steps repeat? |
+//! | [`rest`] | what is a program at a point where its parts have no derivative? |
 //! | [`threads`] | and one whose threads share tiles and arrays of the block? |
 
 mod case;
@@ -26,6 +27,7 @@ mod launches;
 mod names;
 #[path = "../random_programs/random.rs"]
 mod random;
+mod rest;
 mod threads;
 mod writer;
 
@@ -123,4 +125,9 @@ fn threads_of_a_block_are_right_or_refused() {
 #[test]
 fn launch_programs_are_right_or_refused() {
     right_or_refused(launches::case, 500, 30);
+}
+
+#[test]
+fn gradients_at_rest_are_right_or_told() {
+    right_or_refused(rest::case, 500, 60);
 }
