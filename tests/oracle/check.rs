@@ -1,16 +1,20 @@
 //! Does kc compute what the evaluator computes? Values of all arrays, and the gradient along a direction. What kc refuses with
 //! a code counts as refused.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use kc::driver::{Compiler, Gradients, Request};
+use kc::diag::Diagnostic;
+use kc::driver::{Compiler, Gradients, Request, SameArrays};
+use kc::ir::{Lanes, Module};
 use kc::run::devices::Device;
 use kc::run::devices::host::Host;
 use kc::run::devices::interp::Interp;
 use kc::run::devices::sim::Sim;
 use kc::run::program::{Program, Wanted};
 use kc::run::session::{Finished, Options, Session};
+use kc::source::{SourceFile, SourceMap};
 
 use crate::case::{Case, Numbers};
 use crate::eval::Stop;
@@ -84,7 +88,7 @@ fn compare(case: &Case, seed: u64, extent: Extent) -> Result<Outcome, String> {
     }
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     std::fs::write(folder.path().join("k.py"), &case.text).map_err(|e| e.to_string())?;
-    let runs = Runs { case, folder: folder.path(), expected: &expected, along: &along };
+    let runs = Runs { case, folder: folder.path(), expected: &expected, along: &along, whole: extent.host };
     let ended = runs.one(&Interp, true)?;
     let outcome = match &ended {
         Ended::Right | Ended::Told => {
@@ -121,6 +125,7 @@ struct Runs<'a> {
     folder: &'a Path,
     expected: &'a Numbers,
     along: &'a [Vec<f64>],
+    whole: bool,
 }
 
 impl Runs<'_> {
@@ -128,7 +133,8 @@ impl Runs<'_> {
     fn one(&self, device: &'static dyn Device, gradient: bool) -> Result<Ended, String> {
         let path = self.folder.join("p.json");
         std::fs::write(&path, self.case.json(gradient).to_string()).map_err(|e| e.to_string())?;
-        let mut compile = compile;
+        let mut compiled = Compiled { gradient, whole: self.whole, kept: HashMap::new() };
+        let mut compile = |wanted: &Wanted| compiled.program(wanted);
         let options = Options { threads: 1, deterministic: device.name() == "host", ..Options::of(device) };
         let finished = Session::new(options, &mut compile).run_file(&path);
         let on = device.name();
@@ -218,21 +224,47 @@ fn is_refusal(code: &str) -> bool {
     of_compiler || ["E1006", "E1103", "E1108"].contains(&code)
 }
 
-fn compile(wanted: &Wanted) -> Program {
-    let request = Request {
-        kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
-        gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
-        same_arrays: wanted.same_arrays.clone(),
-        lanes: wanted.lanes,
-        checked: wanted.checked,
-        ..Request::default()
-    };
-    let compilation = Compiler::new().load(&wanted.source, &request);
-    let diagnostics = compilation.diagnostics.into_sorted();
-    Program { module: compilation.module, sources: compilation.sources, diagnostics }
+/// What kc makes of a file. A file is compiled once for the launches of a run, with the gradients of all kernels if the run
+/// wants some: most of the time of a case goes there.
+struct Compiled {
+    gradient: bool,
+    /// As `kc run` does it: once for all that is asked for.
+    whole: bool,
+    kept: HashMap<(Option<Lanes>, Option<SameArrays>), (Module, Vec<Diagnostic>)>,
 }
 
-/// What an array holds; None: no launch takes it.
+impl Compiled {
+    fn program(&mut self, wanted: &Wanted) -> Program {
+        let mut request = Request {
+            kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
+            gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
+            same_arrays: wanted.same_arrays.clone(),
+            lanes: wanted.lanes,
+            checked: wanted.checked,
+            ..Request::default()
+        };
+        let key = (wanted.lanes, wanted.same_arrays.clone());
+        if !self.whole {
+            if let Some((module, diagnostics)) = self.kept.get(&key) {
+                let mut sources = SourceMap::default();
+                kc::library::Library::default().open(&mut sources);
+                let text = std::fs::read_to_string(&wanted.source).unwrap_or_default();
+                sources.add(SourceFile::new(&wanted.source, text));
+                return Program { module: module.clone(), sources, diagnostics: diagnostics.clone() };
+            }
+            request.kernels.clear();
+            request.gradients.backward = self.gradient;
+        }
+        let compilation = Compiler::new().load(&wanted.source, &request);
+        let diagnostics = compilation.diagnostics.into_sorted();
+        if !self.whole {
+            self.kept.insert(key, (compilation.module.clone(), diagnostics.clone()));
+        }
+        Program { module: compilation.module, sources: compilation.sources, diagnostics }
+    }
+}
+
+/// The floats that an array holds; None: no launch takes it. Integers show in what floats are computed from.
 fn numbers(finished: &Finished, name: &str, gradient: bool) -> Option<Vec<f64>> {
     let (arguments, program) = finished.arguments.as_ref().zip(finished.program.as_ref())?;
     let array = arguments.arrays.iter().find(|array| array.key == name)?;

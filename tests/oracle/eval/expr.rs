@@ -33,7 +33,7 @@ impl Machine {
             ExprKind::Name(name) => self.name(name),
             ExprKind::Int(Some(n)) => Ok(self.all(Value::Number(Number::i32(*n as i64)))),
             ExprKind::Float(x) => Ok(self.all(Value::Number(Number::float(Kind::F32, *x, 0.0)))),
-            ExprKind::Str(text) => Ok(self.all(Value::Text(text.clone()))),
+            ExprKind::Str(_) => Ok(self.all(Value::Text)),
             ExprKind::Bool(b) => Ok(self.all(Value::Number(Number::bool(*b)))),
             ExprKind::None => Ok(self.all(Value::Unset)),
             ExprKind::Attribute { base, name } => self.attribute(base, &name.text, mask),

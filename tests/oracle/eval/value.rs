@@ -24,7 +24,8 @@ pub enum Value {
     Function(Arc<ast::Function>),
     Builtin(String),
     Type(Type),
-    Text(String),
+    /// A string, such as that of `storage=`: what it says does not matter.
+    Text,
 }
 
 /// A vector, matrix (row major) or quaternion.
@@ -178,12 +179,6 @@ impl View {
     /// With elements of its own.
     pub fn copied(&self) -> View {
         View { local: self.local, ..View::new(self.shape.clone(), self.element.clone(), self.elements()) }
-    }
-
-    /// The part at an index of the first dimension.
-    pub fn row(&self, index: i128) -> Result<View, Stop> {
-        let offset = self.place(&[index])?;
-        Ok(View { offset, shape: self.shape[1..].to_vec(), strides: self.strides[1..].to_vec(), ..self.clone() })
     }
 
     /// A slice of one dimension, by Python's rule.
