@@ -112,13 +112,9 @@ impl Generator {
     pub(super) fn test(&mut self) -> String {
         let mut tests: Vec<String> =
             ["j > 1", "q > 1", "p > 0.125", "j == q", "j % 2 == 0", "q == 0"].map(String::from).to_vec();
-        tests.extend(
-            self.names
-                .pairs
-                .iter()
-                .filter(|t| self.w.text.contains(&format!(" {t} =")))
-                .map(|t| format!("{t}[0] > 0.125")),
-        );
+        let body = &self.w.text[self.w.text.rfind("def ").unwrap_or(0)..];
+        let set = self.names.pairs.iter().filter(|t| body.contains(&format!(" {t} =")));
+        tests.extend(set.map(|t| format!("{t}[0] > 0.125")));
         tests.extend(self.w.loops.iter().map(|k| format!("{k} % 2 == 1")));
         tests.extend(self.w.loops.iter().map(|k| format!("{k} < q")));
         let n = self.w.below(tests.len());

@@ -58,14 +58,14 @@ struct Generator {
 pub fn case(seed: u64) -> Case {
     let mut random = Random::new(seed ^ 0x7468_7264);
     let double = random.one_in(2);
-    let threads = random.pick(&[4, 4, 4, 5, 6, 8, 8, 16, 32, 33]);
+    let threads: usize = random.pick(&[4, 4, 4, 5, 6, 8, 8, 16, 32, 33]);
     let blocks = 1 + random.below(3);
     let rows = if random.one_in(5) { 2 } else { 1 };
     // The last block may lack threads.
     let partial = rows == 1 && random.one_in(12);
-    let grid = if threads % 4 == 0 {
+    let grid = if threads.is_multiple_of(4) {
         (threads / 4, 4)
-    } else if threads % 2 == 0 {
+    } else if threads.is_multiple_of(2) {
         (2, threads / 2)
     } else {
         (1, threads)
