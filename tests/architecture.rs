@@ -244,6 +244,27 @@ fn modules_import_along_the_arrows() {
     report(faults);
 }
 
+/// The evaluator that kc is compared with shares no step with it behind the parser: neither the crate's, nor what tests share.
+#[test]
+fn the_oracle_is_independent() {
+    const ALLOWED: &[&str] = &["eval", "syntax", "source", "diag"];
+    let (mut seen, mut faults) = (BTreeSet::new(), Vec::new());
+    for file in files("tests/oracle/eval", "rs") {
+        let code = Code::of(&file.text);
+        let name = file.path.trim_start_matches("tests/oracle/").trim_end_matches(".rs").trim_end_matches("/mod");
+        let named = imports(&code.text.replace("kc::", "crate::"), &format!("{name}/"));
+        for import in named.iter().filter(|import| !ALLOWED.contains(&import.as_str())) {
+            faults.push(format!("{}: the oracle may not import `{import}`", file.path));
+        }
+        if code.text.contains("#[path") || code.text.contains("include!") {
+            faults.push(format!("{}: the oracle has its files in its folder", file.path));
+        }
+        seen.extend(named);
+    }
+    assert!(seen.contains("syntax"), "the files of the oracle were not found");
+    report(faults);
+}
+
 #[test]
 fn folders_of_a_module_know_no_later_step() {
     let is_in = |path: &str, folder: &str| path == folder || path.starts_with(&format!("{folder}::"));

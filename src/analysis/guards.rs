@@ -57,15 +57,17 @@ fn hold(function: &Function, guard: Guard, held: &mut Vec<Guard>) {
             Some(&Op::Binary(BinaryOp::And, a, b)) if holds => all.extend([with(a), with(b)]),
             Some(&Op::Binary(BinaryOp::Or, a, b)) if !holds => all.extend([with(a), with(b)]),
             // `a and b`, where `b` is evaluated only if `a` holds, and `a or b`, where only if it does not.
-            Some(&Op::If { condition: first, then, otherwise }) => match (yielded(function, then), yielded(function, otherwise)) {
-                (Some(second), Some(end)) if holds && is_bool(function, end, false) => {
-                    all.extend([with(first), with(second)]);
+            Some(&Op::If { condition: first, then, otherwise }) => {
+                match (yielded(function, then), yielded(function, otherwise)) {
+                    (Some(second), Some(end)) if holds && is_bool(function, end, false) => {
+                        all.extend([with(first), with(second)]);
+                    }
+                    (Some(end), Some(second)) if !holds && is_bool(function, end, true) => {
+                        all.extend([with(first), with(second)]);
+                    }
+                    _ => held.push(with(condition)),
                 }
-                (Some(end), Some(second)) if !holds && is_bool(function, end, true) => {
-                    all.extend([with(first), with(second)]);
-                }
-                _ => held.push(with(condition)),
-            },
+            }
             _ => held.push(with(condition)),
         }
     }

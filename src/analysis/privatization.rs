@@ -127,7 +127,13 @@ pub fn private_arrays_among(
                     }
                     let indices = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
                     let fixed = fixed(function, known, guards.get(&id).map_or(&[], |guards| &guards[..]));
-                    accesses.push(Found { element, root: place.root, writes: op.properties().writes, forms: indices, fixed });
+                    accesses.push(Found {
+                        element,
+                        root: place.root,
+                        writes: op.properties().writes,
+                        forms: indices,
+                        fixed,
+                    });
                 }
             }
             // What a callee does with its arrays is not known here.
@@ -215,7 +221,8 @@ fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>)
             told.extend(factors.iter().map(|&(n, _)| n));
         }
     }
-    let is_fixed = |&n: &u8| first.fixed.get(&n).is_some_and(|at| others.iter().all(|other| other.fixed.get(&n) == Some(at)));
+    let is_fixed =
+        |&n: &u8| first.fixed.get(&n).is_some_and(|at| others.iter().all(|other| other.fixed.get(&n) == Some(at)));
     told.extend((0..rank).filter(is_fixed));
     let alone = |n: u8| threads.is_some_and(|threads| threads[usize::from(n)] <= 1);
     (0..rank).all(|n| told.contains(&n) || alone(n))

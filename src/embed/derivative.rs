@@ -222,3 +222,203 @@ impl Gradient {
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
+        let looked = match part {
+            Part::Both => {
+                let looked = Looked {
+                    program: &self.program,
+                    direction: Direction::Gradient,
+                    bounds: &bounds,
+                    only_proves: false,
+                };
+                self.threads.check(&looked, &mut arguments)?
+            }
+            Part::Backward => None,
+        };
+        let memory = arguments.memory();
+        let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
+            let memory = [&memory, more].concat();
+            let job = Job { memory: &memory, ..kernel.job(bounds, block) };
+            // SAFETY: `block` was made for this entry; its arrays are the caller's, as promised.
+            unsafe { ready(&self.entry(id, kernel.device()), module, &job)?.run(module, &job) }
+        };
+        let order = match part {
+            Part::Both => gradient::gradient,
+            Part::Backward => gradient::backward,
+        };
+        let report = order(&self.program, self.forward, &mut arguments, bounds.size, &mut run)?;
+        if report.trap.is_none() {
+            bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&self.program, &key))?;
+        }
+        let parameters = arguments.parameters.iter().filter_map(|parameter| {
+            let (name, shape) = (parameter.key.clone(), parameter.shape());
+            parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
+        });
+        let parameters = parameters.collect();
+        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters, looked })
+    }
+
+    /// Runs the backward entry as [`gradient::backward`] does where it takes nothing else.
+    ///
+    /// # Safety
+    /// As for [`Gradient::run`].
+    unsafe fn run_alone(&self, kernel: &Kernel, alone: &Alone, bounds: LaunchBounds, bound: &Bound) -> Result<Report> {
+        let module = &self.program.module;
+        let mut block = bound.grown(alone.size);
+        let made = bound.complete(&mut block, &module.structs)?;
+        let more = made.iter().map(|gradient| (gradient.address(), gradient.bytes().len() as u64));
+        let memory: SmallVec<[(u64, u64); 16]> = bound.memory.iter().copied().chain(more).collect();
+        let job = Job { memory: &memory, constant: &bound.constant, ..kernel.job(bounds, block.as_ptr().cast()) };
+        // SAFETY: the block is that of the entry; the arrays are the caller's, as promised.
+        unsafe { ready(&self.entry(alone.entry, kernel.device()), module, &job)?.run(module, &job) }
+    }
+
+    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards.
+    ///
+    /// # Safety
+    /// As for [`Gradient::run`].
+    unsafe fn look(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<Seen> {
+        let module = &self.program.module;
+        let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
+        session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
+        // SAFETY: as above.
+        let mut arguments =
+            unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
+        let looked =
+            Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds, only_proves: false };
+        let looked = self.threads.check(&looked, &mut arguments)?;
+        let found = partly(&self.program, self.forward, looked, &bounds, &self.told);
+        Ok(Seen { any: looked.is_some(), partly: found.map(|found| shown(&found, &self.program)) })
+    }
+
+    /// An entry, made ready when first asked for.
+    fn entry(&self, id: FuncId, device: &'static dyn Device) -> Arc<Entry> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Entry::new(&self.program.module, id, device, HOW));
+        entries.entry(id).or_insert_with(new).clone()
+    }
+}
+
+/// The kernel with its forward mode: one that takes a tangent `d_x` for each parameter `x`, after them all.
+pub(super) struct Tangents {
+    program: Arc<Program>,
+    kernel: FuncId,
+    signature: Signature,
+    /// None: the order of the threads is part of what it computes, and it runs in order.
+    threads: Option<Threads>,
+    entry: Entry,
+    /// Where a run was looked at in part, and said so.
+    told: Mutex<HashSet<Span>>,
+}
+
+impl Tangents {
+    pub fn new(module: &Module, name: &str, device: &'static dyn Device) -> std::result::Result<Tangents, Error> {
+        let (program, kernel) = module.with_tangents(name)?;
+        let ir = &program.module;
+        let in_order = order::moves_floats(ir, kernel);
+        let device = if in_order { devices::named("interp").map_err(|error| Error::plain(*error))? } else { device };
+        let entry = Entry::new(ir, kernel, device, HOW);
+        let threads = (!in_order).then(|| Threads::of(ir, kernel));
+        let signature = signature(&program, kernel).named(name);
+        Ok(Tangents { program, kernel, signature, threads, entry, told: Mutex::default() })
+    }
+
+    unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<Ran> {
+        let module = &self.program.module;
+        let bounds = bind::bounds(dim, &module.functions[self.kernel], kernel.block_dim)?;
+        let mut seen = None;
+        if let Some(threads) = &self.threads {
+            // SAFETY: the caller's promise, and the arguments go before the run ends.
+            let mut arguments =
+                unsafe { self.signature.arguments(bound, &module.functions[self.kernel], &module.structs) }?;
+            let looked =
+                Looked { program: &self.program, direction: Direction::Forward, bounds: &bounds, only_proves: false };
+            seen = threads.check(&looked, &mut arguments)?;
+        }
+        let workers = if self.threads.is_some() { kernel.threads } else { 1 };
+        let job = Job {
+            memory: &bound.memory,
+            constant: &bound.constant,
+            threads: workers,
+            ..kernel.job(bounds, bound.block())
+        };
+        // SAFETY: the caller's promise.
+        let report = unsafe { ready(&self.entry, module, &job)?.run(module, &job) }?;
+        Ok(Ran { looked: seen, ..Ran::new(bounds, dim.extents().len(), report) })
+    }
+}
+
+/// For bindings of other languages.
+#[doc(hidden)]
+impl Kernel {
+    /// Its gradient of this form, compiled when it is first asked for.
+    ///
+    /// # Errors
+    /// The kernel has no gradient that would be right.
+    pub fn gradient_of(&self, form: Form) -> std::result::Result<Arc<Gradient>, Error> {
+        self.differentiated(form)
+    }
+
+    /// The same where it is compiled already.
+    pub fn known_gradient(&self, form: &Form) -> Option<Arc<Gradient>> {
+        self.gradients().get(form).cloned()
+    }
+
+    /// [`Kernel::gradient`] for arguments that are laid out.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::gradient`].
+    ///
+    /// # Safety
+    /// The arguments were laid out for the signature of `gradient`, which is of this kernel. Their arrays are valid memory that
+    /// nobody else uses meanwhile, and share none but those of [`Form::same`] and those that are only read.
+    pub unsafe fn gradient_bound(
+        &self,
+        gradient: &Gradient,
+        dim: &Dim,
+        bound: &Bound,
+        part: Part,
+    ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
+        // SAFETY: the caller's promise.
+        let ran = unsafe { gradient.run(self, dim, bound, part) };
+        gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
+    }
+
+    /// Whether a gradient run on these arguments would be refused, as an error; and how far that was looked at.
+    ///
+    /// # Errors
+    /// It would.
+    ///
+    /// # Safety
+    /// As for [`Kernel::gradient_bound`].
+    pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<Seen, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { gradient.look(self, dim, bound) }.map_err(|error| self.error(error, &gradient.program))
+    }
+
+    /// What its forward mode takes: the arguments, then a tangent for each. A null array stands for tangents of zero.
+    ///
+    /// # Errors
+    /// The kernel has no forward mode.
+    pub fn tangent_signature(&self) -> std::result::Result<(&Signature, &StructTable), Error> {
+        let tangents = self.forward_mode()?;
+        Ok((&tangents.signature, &tangents.program.module.structs))
+    }
+
+    /// Runs the kernel in forward mode.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::launch`]; or there is no derivative that would be right.
+    ///
+    /// # Safety
+    /// The arguments were laid out for [`Kernel::tangent_signature`]; otherwise as for [`Kernel::launch_bound`].
+    pub unsafe fn tangents_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
+        let tangents = self.forward_mode()?;
+        // SAFETY: the caller's promise.
+        let ran = unsafe { tangents.run(self, dim, bound) };
+        let Ran { bounds, dims, report, looked, .. } = ran.map_err(|error| self.error(error, &tangents.program))?;
+        let found = partly(&tangents.program, tangents.kernel, looked, &bounds, &tangents.told);
+        let mut outcome = self.conclude(&tangents.program, tangents.kernel, &bounds, dims, report)?;
+        outcome.warnings = found.iter().map(|found| shown(found, &tangents.program)).collect();
+        Ok(outcome)
+    }
+}

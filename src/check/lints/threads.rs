@@ -55,9 +55,7 @@ impl Threads {
         match &expr.kind {
             ExprKind::ThreadIndex(k) => Coordinates::one(*k),
             // `lane < 0` marks what each thread does by itself, and says nothing of the thread.
-            ExprKind::Compare(CompareOp::Lt, lane, zero)
-                if matches!((&lane.kind, &zero.kind), (ExprKind::Lane, ExprKind::Const(c)) if c.as_int() == Some(0)) =>
-            {
+            ExprKind::Compare(CompareOp::Lt, lane, zero) if matches!((&lane.kind, &zero.kind), (ExprKind::Lane, ExprKind::Const(c)) if c.as_int() == Some(0)) => {
                 Coordinates::NONE
             }
             ExprKind::Lane => Coordinates::LANE,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::footprint::{Dimension, Elements, Iterations, MOST_ITERATIONS};
-use crate::analysis::guards::{Guard, Guards};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
+use crate::analysis::guards::{Guard, Guards};
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BinaryOp, BlockId, CompareOp, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
@@ -237,9 +237,8 @@ impl Region<'_> {
 
     /// Whether both are done only in the iteration in which the variable is one certain number.
     fn are_of_one_iteration(&self, a: &Touch, b: &Touch, variable: ValueId) -> bool {
-        let certain = |touch: &Touch| {
-            self.conditions(touch).filter_map(|condition| self.equal(condition, variable)).next()
-        };
+        let certain =
+            |touch: &Touch| self.conditions(touch).filter_map(|condition| self.equal(condition, variable)).next();
         certain(a).is_some_and(|number| certain(b) == Some(number))
     }
 
@@ -321,7 +320,8 @@ impl Region<'_> {
         };
         let dimensions: Vec<Dimension> = (0..first.len()).map(dimension).collect();
         let natural = |v: ValueId| {
-            self.counts.get(&v).is_some_and(|count| count.least >= 0) || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+            self.counts.get(&v).is_some_and(|count| count.least >= 0)
+                || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         let iterations = Iterations {
             function: self.function,
@@ -397,7 +397,9 @@ impl Region<'_> {
                 continue;
             }
             match self.counts.get(term) {
-                Some(&Count { trips, .. }) if a == b && a.abs() < step => smaller += a.abs() * (i128::from(trips) - 1).max(0),
+                Some(&Count { trips, .. }) if a == b && a.abs() < step => {
+                    smaller += a.abs() * (i128::from(trips) - 1).max(0)
+                }
                 // Larger digits need not be those of the other sum.
                 _ => larger = greatest_divisor(greatest_divisor(larger, a.abs()), b.abs()),
             }

@@ -10,11 +10,11 @@
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
 use super::accesses::{Count, Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
-use crate::analysis::guards::guards;
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
 use super::updates::{self, Update};
 use crate::analysis::effects::EffectTable;
+use crate::analysis::guards::guards;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, Unit, ValueId};

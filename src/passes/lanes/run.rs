@@ -6,11 +6,11 @@
 
 use super::updates::Updates;
 use crate::analysis::effects::EffectTable;
+use crate::analysis::guards::{Guard, Guards, guards_in};
 use crate::ir::properties::Io;
 use crate::ir::{Function, InstId, Op};
 use crate::passes::block_threads::accesses::{Kind, Memory, Touch, touches};
 use crate::passes::block_threads::footprint::{Dimension, Elements, Iterations};
-use crate::analysis::guards::{Guard, Guards, guards_in};
 use crate::types::Type;
 
 /// What an instruction touches, with all that is in it.
@@ -59,9 +59,8 @@ impl Reach {
     pub(super) fn reread(&self, matters: &dyn Fn(&Touch, &Touch) -> bool) -> Option<(&Touch, &Touch)> {
         let of_tiles = self.touches.iter().filter(|touch| matches!(touch.memory, Memory::Block(_)));
         let sets = of_tiles.filter(|touch| touch.kind != Kind::Read);
-        sets.flat_map(|set| self.touches.iter().map(move |other| (set, other))).find(|(set, other)| {
-            other.kind == Kind::Read && other.memory == set.memory && matters(set, other)
-        })
+        sets.flat_map(|set| self.touches.iter().map(move |other| (set, other)))
+            .find(|(set, other)| other.kind == Kind::Read && other.memory == set.memory && matters(set, other))
     }
 
     pub(super) fn guards(&self, touch: &Touch) -> &[Guard] {

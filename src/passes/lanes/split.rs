@@ -212,9 +212,8 @@ impl Split<'_> {
                 })
         };
         self.with_threads(&[id], &Updates::default(), |threads| {
-            let apart = |set: &Touch, read: &Touch| {
-                threads.are_apart((set, reach.guards(set)), (read, reach.guards(read)))
-            };
+            let apart =
+                |set: &Touch, read: &Touch| threads.are_apart((set, reach.guards(set)), (read, reach.guards(read)));
             let found = reach.reread(&|set, read| !is_update(set, read) && !apart(set, read));
             found.map(|(set, read)| (set.clone(), read.clone()))
         })

@@ -208,7 +208,12 @@ impl Query<'_> {
         }
         match self.op(value) {
             Some(
-                op @ (Op::Binary(..) | Op::Unary(..) | Op::Compare(..) | Op::Cast(_) | Op::Select { .. } | Op::If { .. }),
+                op @ (Op::Binary(..)
+                | Op::Unary(..)
+                | Op::Compare(..)
+                | Op::Cast(_)
+                | Op::Select { .. }
+                | Op::If { .. }),
             ) => op.for_each_operand(|v| self.leaves(v, found, depth + 1)),
             _ if (self.iterations.uniform)(value) => found.push(value),
             _ => {}
@@ -256,7 +261,11 @@ impl Query<'_> {
             Op::Binary(op @ (BinaryOp::Rem | BinaryOp::And), a, b) if self.int(b).is_some_and(|n| n > 0) => {
                 let by = self.int(b)?;
                 let form = evaluation.of(a)?;
-                let period = if op == BinaryOp::Rem { by } else { i64::try_from((by as u64 + 1).checked_next_power_of_two()?).ok()? };
+                let period = if op == BinaryOp::Rem {
+                    by
+                } else {
+                    i64::try_from((by as u64 + 1).checked_next_power_of_two()?).ok()?
+                };
                 let linear = form.terms.len() == 1 && form.terms.get(&leaf).is_some_and(|times| times.abs() == 1);
                 let reach = form.low.iter().chain(&form.high).map(|n| n.abs()).max()?;
                 linear.then_some((period, reach))

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::Iterations;
-use crate::passes::block_threads::accesses::Count;
 use crate::ir::{BinaryOp, CompareOp, Function, Op, UnaryOp, ValueDef, ValueId};
+use crate::passes::block_threads::accesses::Count;
 use crate::types::{BOOL, Scalar};
 
 /// Numbers beyond this are not followed.
@@ -316,7 +316,8 @@ impl<'a> Evaluation<'a> {
             BinaryOp::And => (true, power(by)?),
             _ => return None,
         };
-        if divisor <= 0 || !a.is_natural(self.iterations.natural) || a.terms.values().any(|times| times % divisor != 0) {
+        if divisor <= 0 || !a.is_natural(self.iterations.natural) || a.terms.values().any(|times| times % divisor != 0)
+        {
             return None;
         }
         let quotient = |numbers: &[i64]| numbers.iter().map(|n| n / divisor).collect::<Vec<_>>();
@@ -343,7 +344,8 @@ fn fits(form: &Form, scalar: Scalar) -> bool {
     };
     let inside = |n: &i64| (least..=most).contains(n);
     if !form.terms.is_empty() {
-        return scalar.size() >= 4 && (signed || form.terms.values().all(|&times| times > 0) && form.low.iter().all(|&n| n >= 0));
+        return scalar.size() >= 4
+            && (signed || form.terms.values().all(|&times| times > 0) && form.low.iter().all(|&n| n >= 0));
     }
     form.low.iter().all(inside) && form.high.iter().all(inside)
 }
