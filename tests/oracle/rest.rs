@@ -1,5 +1,8 @@
 //! Points where parts of a program have no derivative and the whole has one: directions and lengths at 0, rotations at the
 //! identity, absolute values and extrema at their kinks. Always in double.
+//!
+//! Not here, since a gradient is that of the branch that is taken: a program's own `w / n if n > 0.0 else 0`, and sums and products of
+//! different kinks whose ties have conventions (`max(a, 0) + min(a, 0)`, `abs(a) * sign(a)`).
 
 use crate::case::{Array, Case, Step, doubled, unit};
 use crate::eval::number::Kind;
@@ -12,14 +15,6 @@ const HEAD: &str = "import warp as wp
 @wp.func
 def direction(w: wp.vec3):
     return wp.normalize(w)
-
-
-@wp.func
-def safe_direction(w: wp.vec3):
-    n = wp.length(w)
-    if n > 0.0:
-        return w / n
-    return wp.vec3(0.0, 0.0, 0.0)
 
 
 @wp.func
@@ -80,8 +75,8 @@ fn statements(w: &mut Writer) {
         }
         1 => {
             w.line("n = size(w)");
-            w.line("u = safe_direction(w)");
-            w.uses("safe direction");
+            w.line("u = direction(w)");
+            w.uses("root of a product");
         }
         2 => {
             w.uses("kept in an array");
@@ -185,11 +180,7 @@ fn scalar(w: &mut Writer) -> String {
         0 => "n * n".to_string(),
         1 => "wp.cos(n)".to_string(),
         2 => "n * wp.sin(n)".to_string(),
-        3 => {
-            w.uses("absolute value");
-            "wp.abs(a) * wp.sign(a)".to_string()
-        }
-        4 => {
+        3 | 4 => {
             w.uses("absolute value");
             "wp.abs(a) * wp.abs(a)".to_string()
         }
@@ -197,11 +188,7 @@ fn scalar(w: &mut Writer) -> String {
             w.uses("root of a square");
             "wp.sqrt(a * a) * wp.sqrt(a * a)".to_string()
         }
-        6 => {
-            w.uses("extrema");
-            "(wp.max(a, 0.0) + wp.min(a, 0.0))".to_string()
-        }
-        7 => {
+        6 | 7 => {
             w.uses("extrema");
             "wp.max(a, 0.0) * wp.min(a, 0.0)".to_string()
         }

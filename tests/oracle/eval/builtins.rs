@@ -10,6 +10,9 @@ fn fault<T>(text: impl Into<String>) -> Result<T> {
 }
 
 pub fn pure(name: &str, values: &[Value]) -> Result<Value> {
+    if !values.is_empty() && values.iter().all(|v| matches!(v, Value::Unset)) {
+        return Err(Stop::Undefined("a variable is read before it is assigned".to_string()));
+    }
     // What was not assigned is a zero of the other operand's type.
     if let Some(known) = values.iter().find(|v| !matches!(v, Value::Unset))
         && values.iter().any(|v| matches!(v, Value::Unset))
