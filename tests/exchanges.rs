@@ -111,3 +111,42 @@ fn sums_of_warps_need_one_array() {
     assert!(forward.contains("if ((int)threadIdx.x % 32 == 0) parts"), "{forward}");
     common::assert_cuda(&text, "sm_90");
 }
+
+/// Transposes, products, histograms and sweeps in shared memory are no work of one thread.
+#[test]
+fn all_threads_work_in_shared_memory() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/shared_memory.py");
+    let text = folder.path().join("k.cu");
+    let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+        .args(["compile", "--block-dim", "64", "--emit", "cuda", "-o"])
+        .args([&text, &program])
+        .output()
+        .expect("kc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(text).expect("kc wrote it");
+    let by_all = [
+        "halving",
+        "shifted",
+        "interleaved",
+        "odd",
+        "folded",
+        "rows_of_two",
+        "red_black",
+        "red_black_sums",
+        "odd_even_sort",
+        "transposed",
+        "product",
+        "reversed",
+        "histogram",
+        "strided",
+        "scan",
+    ];
+    for kernel in by_all {
+        let forward = entry(&text, &format!(" {kernel}_cuda_kernel_forward("));
+        assert!(!forward.contains("threadIdx.x == 0"), "{forward}");
+    }
+    // A histogram of integers adds by atomics, and sums of floats to one element keep their order.
+    assert!(entry(&text, " histogram_cuda_kernel_forward(").contains("atomicAdd(&s["));
+    assert!(entry(&text, " scatter_behind_read_cuda_kernel_forward(").contains("threadIdx.x == 0"));
+}
