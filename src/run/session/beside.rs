@@ -172,7 +172,8 @@ fn jump_to_both(here: &Gradients, one: &Gradients, other: &Gradients, noise: f64
 
 fn differs(a: f64, b: f64, noise: f64) -> bool {
     match (a.is_nan(), b.is_nan()) {
-        (false, false) => a != b && !((a - b).abs() <= noise.max(ROUNDING * a.abs().max(b.abs()))),
+        (false, false) if a.is_finite() && b.is_finite() => (a - b).abs() > noise.max(ROUNDING * a.abs().max(b.abs())),
+        (false, false) => a != b,
         (a, b) => a != b,
     }
 }

@@ -335,7 +335,7 @@ impl<'a> Evaluation<'a> {
 
 /// Whether no iteration's number wraps around in this type. What is added is not known, and is taken to fit.
 fn fits(form: &Form, scalar: Scalar) -> bool {
-    let (signed, bits) = (scalar.is_signed_int(), 8 * scalar.size().min(4) as u32);
+    let (signed, bits) = (scalar.is_signed_int(), 8 * scalar.size().min(4));
     let [least, most] = match (scalar, signed) {
         (Scalar::Bool, _) => [0, 1],
         (Scalar::I64, _) => [-MOST, MOST],
