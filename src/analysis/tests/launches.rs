@@ -1,6 +1,6 @@
 //! What is proved of one launch, against what its threads saw: random kernels whose values become the indices of stores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::random::{Seen, launched};
 use super::*;
@@ -69,10 +69,14 @@ fn what_a_launch_proves_holds_for_its_threads() {
             }
             proved += 1;
             let mut owners = BTreeMap::new();
-            // Where one thread stores alone, its index may count from the end.
-            let alone = numbers.iter().all(|(thread, _)| *thread == numbers[0].0);
+            // Where one thread of a row stores alone, its index may count from the end.
+            let mut threads_of_row: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+            for (thread, _) in &numbers {
+                threads_of_row.entry(thread / 3).or_default().insert(*thread);
+            }
             for (thread, number) in numbers {
                 let owner = *owners.entry((thread / 3, number)).or_insert(thread);
+                let alone = threads_of_row[&(thread / 3)].len() == 1;
                 assert!(
                     (alone || number >= 0) && owner == thread,
                     "seed {seed}: threads {owner} and {thread} have {value} = {number}"
