@@ -33,6 +33,7 @@ use readable::Readable;
 
 use std::collections::HashMap;
 
+use crate::analysis::effects::effects;
 use crate::check;
 use crate::check::Checked;
 use crate::check::lints::Allows;
@@ -40,6 +41,7 @@ use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
+use crate::passes::block_threads::{self, Unordered};
 use crate::passes::lanes::{Doubt, Form, Outcome};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
@@ -170,6 +172,7 @@ impl Compilation {
         self.join_arrays(request);
         self.write_out(&request.gradients);
         self.differentiate(&request.gradients);
+        self.find_unordered();
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
@@ -185,6 +188,22 @@ impl Compilation {
             self.readable = None;
             self.kernels.clear();
         }
+    }
+
+    /// Says of kernels where the threads of a block have no order.
+    fn find_unordered(&mut self) {
+        let Compilation { module, diagnostics, timings, .. } = self;
+        let kernels = || module.kernels().filter(|(_, kernel)| kernel.phase == Phase::Forward);
+        if !kernels().any(|(_, kernel)| block_threads::own_threads(kernel).is_some()) {
+            return;
+        }
+        timings.time("find races in blocks", || {
+            let effects = effects(module);
+            for (id, kernel) in kernels() {
+                let found = block_threads::unordered(module, id, &effects);
+                found.iter().for_each(|found| diagnostics.push(no_order(kernel.span, found)));
+            }
+        });
     }
 
     /// Writes short loops out for machine code, and keeps what readers see beside it. (Loops are not written out after the
@@ -313,6 +332,33 @@ impl Compilation {
     }
 }
 
+/// Threads of a block touch one element in no order of their own.
+fn no_order(kernel: Span, found: &Unordered) -> Diagnostic {
+    let &Unordered { threads, accesses: [write, other], ref array, serial } = found;
+    // What functions of the library do is told at the kernel.
+    let at = |span: Span| if span.file == kernel.file { span } else { kernel };
+    let (write, other) = (at(write), at(other));
+    let array = array.as_ref().map_or("a tile".to_string(), |name| format!("`{name}`"));
+    let (code, message, labels, help) = if serial {
+        let message = format!("on a GPU, one thread stores to {array} for all {threads} threads of its block");
+        let help = "store at an index that is different for each thread (`s[lane] = ..`), with `wp.sync()` before others read it, or \
+                    add integers (`s[k] += 1`), which all threads do at once";
+        let labels =
+            ["several threads may store to one element here", "this may be the same element, of another thread"];
+        (Code::W0412, message, labels, help)
+    } else {
+        let message =
+            format!("a thread reads an element of {array} that another thread of its block writes, in any order");
+        let help = "put `wp.sync()` between the two: all threads of the block wait there for each other";
+        (Code::W0702, message, ["written here", "read here, by another thread"], help)
+    };
+    let mut diagnostic = Diagnostic::new(code, message).label(write, labels[0]);
+    if other != write {
+        diagnostic = diagnostic.label(other, labels[1]);
+    }
+    diagnostic.help(help)
+}
+
 /// A compilation with gradients.
 pub struct Differentiable<'a>(&'a mut Compilation);
 
@@ -350,7 +396,11 @@ impl Differentiable<'_> {
 
 /// A race that the checker tells is not told again for the gradient.
 fn drop_echoes(diagnostics: &mut Diagnostics) {
-    let races: Vec<Span> = diagnostics.iter().filter(|d| d.code == Code::W0701).filter_map(Diagnostic::span).collect();
+    let races: Vec<Span> = diagnostics
+        .iter()
+        .filter(|d| matches!(d.code, Code::W0701 | Code::W0702))
+        .filter_map(Diagnostic::span)
+        .collect();
     diagnostics.retain(|d| d.code != Code::W0602 || !d.labels.iter().any(|label| races.contains(&label.span)));
 }
 

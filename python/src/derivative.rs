@@ -48,7 +48,8 @@ impl Launch {
             let path = &arguments.part(ready, n).path;
             Root::Param(path[0], path[1..].to_vec())
         };
-        let form = Form { parameters, same: arguments.same().map(|(a, b)| (root(a), root(b))).collect() };
+        let same = arguments.same().map(|(a, b)| (root(a), root(b))).collect();
+        let form = Form { parameters, same, ..Form::default() };
         let gradient = derived(py, ready, form)?;
         for given in &arguments.arrays {
             let part = &ready.parts().arrays[given.part];
@@ -117,7 +118,8 @@ fn form_of(parameters: bool, same: Same) -> Form {
         let mut path = path.into_iter();
         Root::Param(path.next().unwrap_or(0), path.collect())
     };
-    Form { parameters, same: same.into_iter().map(|(a, b)| (root(a), root(b))).collect() }
+    let same = same.into_iter().map(|(a, b)| (root(a), root(b))).collect();
+    Form { parameters, same, ..Form::default() }
 }
 
 /// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are those of arrays by name.

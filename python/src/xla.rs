@@ -131,7 +131,7 @@ pub fn xla_plan(
             (Mode::Forward { along: read(&chosen, of)?, outputs: read(&results, of)? }, leaves, made)
         }
         "backward" => {
-            let form = Form { parameters, same: Vec::new() };
+            let form = Form { parameters, ..Form::default() };
             let gradient = py.detach(|| ready.gradient_of(form)).map_err(refused)?;
             let of = (gradient.signature(), gradient.structs());
             let (leaves, outputs) = (read(&leaves, of)?, read(&outputs, of)?);

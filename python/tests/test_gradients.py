@@ -293,6 +293,34 @@ def test_a_point_where_a_convention_decides_is_told():
             kc.compile(directions._kc_kernel).grad(2, v, out, grads={"out": 1.0})
 
 
+@kc.kernel
+def at_rest(x: kc.array(dtype=kc.vec3), y: kc.array(dtype=kc.vec3)):
+    i = kc.tid()
+    y[i] = kc.normalize(x[i]) * kc.length(x[i])
+
+
+@pytest.mark.parametrize("way", ["grad", "tape"])
+def test_a_product_that_a_convention_decides_is_told(way):
+    """``y`` is ``x``, with the gradient 1; each factor has none at 0, and sends an adjoint of 0 to the other."""
+
+    def gradient(kernel, x):
+        y = np.zeros_like(x)
+        if way == "grad":
+            return kernel.grad(len(x), x, y, grads={"y": 1.0})["x"]
+        with kc.Tape() as tape:
+            kernel(len(x), x, y)
+        tape.backward(grads=[(y, np.ones_like(y))])
+        return tape.gradient(x)
+
+    kernel = kc.compile(at_rest._kc_kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", kc.GradientWarning)
+        assert gradient(kernel, np.ones((3, 3), np.float32)) == pytest.approx(1)
+    with pytest.warns(kc.GradientWarning, match="beside this point") as told:
+        assert gradient(kernel, np.zeros((3, 3), np.float32)).tolist() == [[0, 0, 0]] * 3
+    assert [one.message.code for one in told] == ["W1120"]
+
+
 def test_a_gradient_that_is_none_is_an_error():
     x, y = np.ones(2, np.float32), np.zeros(2, np.float32)
 

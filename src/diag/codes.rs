@@ -107,6 +107,7 @@ codes! {
     W0409 "launch-mismatch" "a launch that does not fit its kernel";
     W0410 "precision-kept" "a product that may be computed with fewer bits than it is";
     W0411 "coordinates-unclear" "a kernel with tiles of which nothing says whether its coordinates count threads or blocks";
+    W0412 "serial-work" "work of all threads of a block that one thread does";
 
     // 05 constants
     E0501 "not-constant" "a value that is not known at compile time";
@@ -136,6 +137,7 @@ codes! {
 
     // 07 races and memory
     W0701 "racy-write" "threads that write one element without an atomic";
+    W0702 "missing-sync" "a read of what another thread of the block writes, without a barrier between";
     W0703 "out-of-bounds" "a constant index outside its array";
     W0704 "maybe-unset" "a variable that may be read before it is assigned";
     I0705 "uncoalesced-access" "neighbouring threads that touch memory far apart";

@@ -111,6 +111,11 @@ impl Bound {
         self.values.is_empty() && self.arrays.iter().all(|array| array.descriptor.flags & ARRAY_FLAGS_RETAIN == 0)
     }
 
+    /// Of all arrays and gradients.
+    pub(super) fn bytes_of_arrays(&self) -> u64 {
+        self.memory.iter().chain(&self.constant).map(|&(_, bytes)| bytes).sum()
+    }
+
     /// A copy of the struct of arguments with room behind it, `size` bytes in all.
     pub(super) fn grown(&self, size: usize) -> SmallVec<[u64; 64]> {
         let mut block = self.words.clone();

@@ -10,6 +10,7 @@ use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
 use super::kernel::{HOW, rank, ready, signature};
 use super::resident::Residents;
+use super::watch::Watch;
 use super::{Error, Kernel, Module, Outcome, Warning};
 use crate::abi::{LaunchBounds, argument_layout};
 use crate::analysis::alias::Root;
@@ -17,10 +18,11 @@ use crate::analysis::order;
 use crate::analysis::written::{Touched, read, written};
 use crate::diag::Diagnostic;
 use crate::diag::render::{Format, Style, render};
-use crate::ir::FuncId;
+use crate::ir::{FuncId, Nudged};
 use crate::run::Result;
+use crate::run::args::Arguments;
 use crate::run::devices::{self, Device, Entry, Job, Report};
-use crate::run::gradients::gradient;
+use crate::run::gradients::{beside, gradient};
 use crate::run::launch::Direction;
 use crate::run::meeting::{self, Looked, Threads};
 use crate::run::program::{self, Program};
@@ -37,6 +39,8 @@ pub struct Form {
     pub parameters: bool,
     /// Array parameters (or fields of struct parameters) that are one array in the launch, which has one gradient.
     pub same: Vec<(Root, Root)>,
+    /// Beside the points at which functions of the library have no derivative.
+    pub nudged: Option<Nudged>,
 }
 
 /// Which of the two runs of a gradient.
@@ -64,6 +68,7 @@ pub struct ParameterGradient {
 /// The kernel with its gradient.
 #[doc(hidden)]
 pub struct Gradient {
+    form: Form,
     pub(super) program: Arc<Program>,
     pub(super) forward: FuncId,
     pub(super) signature: Signature,
@@ -79,6 +84,8 @@ pub struct Gradient {
     findings: Mutex<Vec<Diagnostic>>,
     /// Where a run was near-degenerate, and said so.
     told: Mutex<HashSet<Span>>,
+    /// Which of its runs may be made again, beside a point without a derivative.
+    watch: Watch,
 }
 
 /// A backward entry without memory of its own. Most are: their launches lay out nothing but the struct of arguments.
@@ -97,11 +104,13 @@ pub(super) struct Ran {
     parameters: Vec<ParameterGradient>,
     /// How many threads were looked at, if any had to be.
     looked: Option<u64>,
+    /// A gradient that a convention decided, with one beside the point.
+    beside: Option<Diagnostic>,
 }
 
 impl Ran {
     pub fn new(bounds: LaunchBounds, dims: usize, report: Report) -> Ran {
-        Ran { bounds, dims, report, parameters: Vec::new(), looked: None }
+        Ran { bounds, dims, report, parameters: Vec::new(), looked: None, beside: None }
     }
 }
 
@@ -135,7 +144,7 @@ fn partly(
 
 impl Gradient {
     pub(super) fn new(module: &Module, kernel: &str, form: &Form) -> std::result::Result<Gradient, Error> {
-        let program = module.with_gradient(kernel, form.parameters, &form.same)?;
+        let program = module.with_gradient(kernel, form)?;
         let refused = |reasons| Error::new(reasons, program.clone());
         let forward = program::kernel(&program, module.path(), Some(kernel)).map_err(refused)?;
         let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
@@ -154,7 +163,22 @@ impl Gradient {
         });
         let findings = Mutex::new(session::findings(&program, forward, Direction::Gradient));
         let (entries, told) = (Mutex::default(), Mutex::default());
-        Ok(Gradient { program, forward, signature, reads, records, threads, alone, entries, findings, told })
+        let watch = Watch::new(form.nudged.is_none() && beside::may_visit(&program.module, forward));
+        let form = form.clone();
+        Ok(Gradient {
+            form,
+            program,
+            forward,
+            signature,
+            reads,
+            records,
+            threads,
+            alone,
+            entries,
+            findings,
+            told,
+            watch,
+        })
     }
 
     /// What the runs take.
@@ -188,13 +212,14 @@ impl Gradient {
         kernel: &Kernel,
         ran: Ran,
     ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
-        let Ran { bounds, dims, report, parameters, looked } = ran;
+        let Ran { bounds, dims, report, parameters, looked, beside } = ran;
         let mut findings = std::mem::take(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(note) = &report.note
             && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(note.span)
         {
             findings.push(describe_note(note, &bounds, dims.max(rank(&self.program, self.forward))));
         }
+        findings.extend(beside);
         findings.extend(partly(&self.program, self.forward, looked, &bounds, &self.told));
         let mut outcome = kernel.conclude(&self.program, self.forward, &bounds, dims, report)?;
         outcome.warnings = findings.iter().map(|found| shown(found, &self.program)).collect();
@@ -214,9 +239,11 @@ impl Gradient {
         let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
         session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
         let alone = self.alone.as_ref().filter(|_| part == Part::Backward && bound.overwrites_gradients());
-        if let Some(alone) = alone {
+        let watched = self.watch.takes(bound.bytes_of_arrays());
+        if let Some(alone) = alone.filter(|_| !watched) {
             // SAFETY: the caller's promise.
             let report = unsafe { self.run_alone(kernel, alone, bounds, bound) }?;
+            self.watch.visited(report.visited.is_some());
             return Ok(Ran::new(bounds, dim.extents().len(), report));
         }
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
@@ -234,6 +261,42 @@ impl Gradient {
             }
             Part::Backward => None,
         };
+        let before = watched.then(|| beside::start(&arguments)).flatten();
+        let report = self.entries_on(kernel, bounds, part, &mut arguments)?;
+        let mut found = None;
+        if let (Some(place), None, None) = (report.visited, &report.note, &report.trap) {
+            self.watch.visited(before.is_none());
+            if let Some(before) = &before {
+                let mut again = |how, arguments: &mut Arguments| {
+                    let Ok(nudged) = kernel.differentiated(Form { nudged: Some(how), ..self.form.clone() }) else {
+                        return Ok(false);
+                    };
+                    nudged.entries_on(kernel, bounds, part, arguments).map(|_| true)
+                };
+                found = beside::note(&mut arguments, before, &module.structs, place, &mut again)?;
+                self.watch.compared(found.is_some());
+            }
+        }
+        if report.trap.is_none() {
+            bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&self.program, &key))?;
+        }
+        let parameters = arguments.parameters.iter().filter_map(|parameter| {
+            let (name, shape) = (parameter.key.clone(), parameter.shape());
+            parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
+        });
+        let parameters = parameters.collect();
+        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters, looked, beside: found })
+    }
+
+    /// Runs the entries of a gradient on arguments that are laid out.
+    fn entries_on(
+        &self,
+        kernel: &Kernel,
+        bounds: LaunchBounds,
+        part: Part,
+        arguments: &mut Arguments,
+    ) -> Result<Report> {
+        let module = &self.program.module;
         let memory = arguments.memory();
         let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
             let memory = [&memory, more].concat();
@@ -245,16 +308,7 @@ impl Gradient {
             Part::Both => gradient::gradient,
             Part::Backward => gradient::backward,
         };
-        let report = order(&self.program, self.forward, &mut arguments, bounds.size, &mut run)?;
-        if report.trap.is_none() {
-            bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&self.program, &key))?;
-        }
-        let parameters = arguments.parameters.iter().filter_map(|parameter| {
-            let (name, shape) = (parameter.key.clone(), parameter.shape());
-            parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
-        });
-        let parameters = parameters.collect();
-        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters, looked })
+        order(&self.program, self.forward, arguments, bounds.size, &mut run)
     }
 
     /// Runs the backward entry as [`gradient::backward`] does where it takes nothing else.

@@ -9,6 +9,7 @@
 //! | `kernel` | how is a kernel launched? |
 //! | `derivative` | how are its derivatives? |
 //! | `resident` | how does either run where a GPU's arrays are? |
+//! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
 //!
 //! What a user needs of it stands at the root of the crate.
@@ -24,6 +25,7 @@ mod error;
 mod kernel;
 mod module;
 mod resident;
+mod watch;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::derivative::Form;
 use super::{Error, Kernel};
-use crate::analysis::alias::Root;
 use crate::diag::render::{Format, Style, render_all};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Lanes, Request, SameArrays};
@@ -234,17 +234,13 @@ impl Module {
         &self.0.program
     }
 
-    /// All entries of one kernel. `same`: arrays that are one.
-    pub(super) fn with_gradient(
-        &self,
-        kernel: &str,
-        parameters: bool,
-        same: &[(Root, Root)],
-    ) -> Result<Arc<Program>, Error> {
-        let gradients = driver::Gradients { parameters, ..driver::Gradients::default() };
-        let same = SameArrays { kernel: kernel.to_string(), pairs: same.to_vec() };
+    /// All entries of one kernel.
+    pub(super) fn with_gradient(&self, kernel: &str, form: &Form) -> Result<Arc<Program>, Error> {
+        let gradients = driver::Gradients { parameters: form.parameters, ..driver::Gradients::default() };
+        let same = SameArrays { kernel: kernel.to_string(), pairs: form.same.clone() };
         let same_arrays = (!same.pairs.is_empty()).then_some(same);
-        self.0.program(&Request { kernels: vec![kernel.to_string()], gradients, same_arrays, ..checked() })
+        let (kernels, nudged) = (vec![kernel.to_string()], form.nudged);
+        self.0.program(&Request { kernels, gradients, same_arrays, nudged, ..checked() })
     }
 
     /// The forward entry of one kernel, and its forward mode.

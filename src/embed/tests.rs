@@ -566,3 +566,34 @@ fn blocks_that_do_not_fit_are_refused() {
     copy.block_dim(32).launch(12, &mut [Arg::read(&x), Arg::write(&mut z)]).expect("a launch");
     assert_eq!(z, x);
 }
+
+/// Each factor is 0 at 0, and so is the adjoint of the other one: the product is `x`, and its gradient 1.
+const AT_REST: &str = "
+@wp.kernel
+def at_rest(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.normalize(x[i]) * (wp.length(x[i]) + m[i])
+";
+
+#[test]
+fn a_gradient_that_a_convention_decides_is_told_with_the_run() {
+    let codes = |kernel: &Kernel, x: [f32; 3], count: usize| {
+        let (x, m, mut y) = (vec![x; count], vec![0.0f32; count], vec![[0.0f32; 3]; count]);
+        let (mut x_grad, mut y_grad) = (vec![[0.0f32; 3]; count], vec![[1.0f32; 3]; count]);
+        let mut args = [Arg::read(&x).grad(&mut x_grad), Arg::read(&m), Arg::write(&mut y).grad(&mut y_grad)];
+        let outcome = kernel.gradient(count, &mut args).expect("a gradient");
+        let expected = if x[0] == [0.0; 3] { 0.0 } else { 1.0 };
+        assert!(x_grad.iter().all(|one| (one[0] - expected).abs() < 1e-6), "the run's own gradient stays: {x_grad:?}");
+        assert!(y_grad.iter().all(|one| *one == [0.0; 3]), "what the kernel overwrites has no gradient");
+        outcome.warnings.iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    let small = kernel(AT_REST, "at_rest");
+    assert_eq!(codes(&small, [3.0, 0.0, 0.0], 4), [] as [&str; 0]);
+    assert_eq!(codes(&small, [0.0; 3], 4), ["W1120"]);
+    assert_eq!(codes(&small, [0.0; 3], 4), [] as [&str; 0], "once");
+    // Of large arrays a copy is made for the first run, and for the next one behind a visit.
+    let large = kernel(AT_REST, "at_rest");
+    assert_eq!(codes(&large, [2.0, 0.0, 0.0], 10_000), [] as [&str; 0]);
+    assert_eq!(codes(&large, [0.0; 3], 10_000), [] as [&str; 0]);
+    assert_eq!(codes(&large, [0.0; 3], 10_000), ["W1120"]);
+}

@@ -1,7 +1,6 @@
 //! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own. Several launches in one file:
-//! [`steps`]. What [`beside`] looks at, only few launches need.
+//! [`steps`].
 
-mod beside;
 mod steps;
 
 use std::borrow::Cow;
@@ -19,12 +18,12 @@ use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level};
-use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
+use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module, Nudged};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::files::output;
-use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
+use crate::run::gradients::{beside, gradient};
 use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{Compile, Program, Wanted, compiled_for, kernel};
 use crate::run::told::{describe_note, describe_trap};
@@ -354,7 +353,8 @@ impl<'a> Session<'a> {
                 Err(error) => return Err(error),
             }
         }
-        let before = beside::start(module, id, launch.direction, self.options.checked, arguments);
+        let looks_beside = launch.direction != Direction::Forward && self.options.checked;
+        let before = (looks_beside && beside::may_visit(module, id)).then(|| beside::start(arguments)).flatten();
         let mut runs = Runs {
             wanted: &wanted,
             module,
@@ -386,10 +386,39 @@ impl<'a> Session<'a> {
             let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
         } else if let (Some(before), Some(place), None) = (before, report.visited, &report.note) {
-            let note = self.beside(launch, &wanted, (&bounds, place), &before, arguments)?;
-            finished.findings.extend(note);
+            let mut again = |how, arguments: &mut Arguments| self.again(launch, &wanted, how, &bounds, arguments);
+            finished.findings.extend(beside::note(arguments, &before, &program.module.structs, place, &mut again)?);
         }
         Ok(())
+    }
+
+    /// Runs the gradient of a launch by a program that computes beside the points without a derivative, where it compiles.
+    fn again(
+        &mut self,
+        launch: &Launch,
+        wanted: &Wanted,
+        how: Nudged,
+        bounds: &LaunchBounds,
+        arguments: &mut Arguments,
+    ) -> Result<bool> {
+        let wanted = Wanted { nudged: Some(how), ..wanted.clone() };
+        let program = self.compiled(&wanted);
+        let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) else { return Ok(false) };
+        let mut runs = Runs {
+            wanted: &wanted,
+            module: &program.module,
+            bounds: *bounds,
+            block_dim: launch.block_dim,
+            memory: arguments.memory(),
+            seconds: 0.0,
+            counted: Vec::new(),
+        };
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| self.run_entry(&mut runs, entry, args, more);
+        match launch.direction {
+            Direction::Backward => gradient::backward(&program, id, arguments, bounds.size, &mut run)?,
+            _ => gradient::gradient(&program, id, arguments, bounds.size, &mut run)?,
+        };
+        Ok(true)
     }
 
     /// Says of findings that promise a check of this run what became of it, where that was not all.
@@ -546,7 +575,9 @@ pub fn findings(program: &Program, kernel: FuncId, direction: Direction) -> Vec<
     let module = &program.module;
     let spans: Vec<Span> = module.reached_from(kernel).into_iter().map(|id| module.functions[id].span).collect();
     let inside = |span: Span| spans.iter().any(|f| f.file == span.file && f.start <= span.start && span.end <= f.end);
-    let counts = |code: Code| code == Code::W0701 || direction != Direction::Forward && code.name().starts_with("W06");
+    let counts = |code: Code| {
+        matches!(code, Code::W0701 | Code::W0702) || direction != Direction::Forward && code.name().starts_with("W06")
+    };
     let all = program.diagnostics.iter();
     all.filter(|d| d.level == Level::Warning && counts(d.code) && d.span().is_some_and(inside)).cloned().collect()
 }

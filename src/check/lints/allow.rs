@@ -135,7 +135,7 @@ struct Header {
 
 /// Whether an architecture or a number of threads may bring a finding, so that a check without them does not.
 fn brought(code: Code) -> bool {
-    matches!(code, Code::W0410 | Code::W0411)
+    matches!(code, Code::W0410 | Code::W0411 | Code::W0412 | Code::W0702)
 }
 
 /// The headers of a file, in order.

@@ -6,6 +6,7 @@ use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
 use super::{Cpu, HostOptions, Opt};
 use crate::analysis::alias::{Root, root};
+use crate::analysis::effects::effects;
 use crate::codegen::privatization::{self, NamedApart};
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Function, Module, Op, ValueId};
@@ -22,7 +23,8 @@ use crate::types::Type;
 ///   workers: each takes threads as they come
 /// ```
 ///
-/// Of products of tiles it says what computes them on a GPU.
+/// Of products of tiles it says what computes them on a GPU, and of threads of a block what one of them does for all
+/// (W0412).
 ///
 /// An object of several versions has the lanes of each, under the name of its level.
 pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, tensor: Tensor) -> String {
@@ -59,6 +61,7 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
         let _ = writeln!(text, "  workers: {}", workers(module, kernel));
         if entry.by_block {
             products(module, kernel, tensor, &mut text);
+            serial(module, kernel, &mut text);
         }
     }
     text
@@ -68,6 +71,14 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
 fn products(module: &Module, kernel: FuncId, tensor: Tensor, text: &mut String) {
     for product in block_threads::products(module, kernel, tensor) {
         let _ = writeln!(text, "  product {}", product.words(tensor));
+    }
+}
+
+/// A line for each part that thread 0 of a block does on a GPU for all threads.
+fn serial(module: &Module, kernel: FuncId, text: &mut String) {
+    for found in block_threads::unordered(module, kernel, &effects(module)).iter().filter(|found| found.serial) {
+        let array = found.array.as_deref().unwrap_or("a tile");
+        let _ = writeln!(text, "  one thread for all {}: stores to {array}", found.threads);
     }
 }
 

@@ -203,6 +203,8 @@ pub(super) struct Region<'a> {
     pub guards: Guards,
     /// What is defined in it: other in every iteration.
     pub inside: IdSet<ValueId>,
+    /// Iterations are the threads of a block: the order in which they touch an element of the caller's is nobody's.
+    pub threads: bool,
 }
 
 impl Region<'_> {
@@ -217,15 +219,27 @@ impl Region<'_> {
     /// Two arrays of the caller's count as different memory: where a launch gives one array twice, its kernel is compiled with
     /// one array ([`same_arrays`](crate::passes::same_arrays)).
     pub fn is_independent(&self, variable: ValueId) -> bool {
-        self.touches.iter().filter(|touch| touch.kind != Kind::Read && self.is_outside(&touch.memory)).all(|write| {
-            self.touches.iter().all(|other| {
-                let both_atomic = write.kind == Kind::Atomic && other.kind == Kind::Atomic;
-                both_atomic
-                    || !self.may_meet(&write.memory, &other.memory)
-                    || self.are_of_one_iteration(write, other, variable)
-                    || self.differ(write, other, variable)
-            })
-        })
+        self.conflict(variable).is_none()
+    }
+
+    /// A write, and what another iteration may touch of the same element.
+    pub fn conflict(&self, variable: ValueId) -> Option<[&Touch; 2]> {
+        let ordered = |touch: &&Touch| self.is_outside(&touch.memory) && !self.is_unordered(&touch.memory);
+        let writes = self.touches.iter().filter(|touch| touch.kind != Kind::Read).filter(ordered);
+        let meets = |write: &Touch, other: &Touch| {
+            let both_atomic = write.kind == Kind::Atomic && other.kind == Kind::Atomic;
+            !both_atomic
+                && self.may_meet(&write.memory, &other.memory)
+                && !self.are_of_one_iteration(write, other, variable)
+                && !self.differ(write, other, variable)
+        };
+        writes.flat_map(|write| self.touches.iter().map(move |other| [write, other])).find(|[a, b]| meets(a, b))
+    }
+
+    /// Whether iterations may touch its elements in any order: threads of a launch race for what is the caller's, whether they are of
+    /// one block or of two.
+    fn is_unordered(&self, memory: &Memory) -> bool {
+        self.threads && matches!(memory, Memory::Global(_))
     }
 
     fn may_meet(&self, a: &Memory, b: &Memory) -> bool {
@@ -319,14 +333,47 @@ impl Region<'_> {
             }
         };
         let dimensions: Vec<Dimension> = (0..first.len()).map(dimension).collect();
+        self.with_iterations(variable, (least, trips), |iterations| {
+            iterations.are_apart(&self.elements(a, first), &self.elements(b, second), &dimensions)
+        })
+    }
+
+    /// A write and a read of one element of the caller's by two iterations, where that is certain.
+    pub fn unordered_read(&self, variable: ValueId) -> Option<[&Touch; 2]> {
+        let &Count { least, trips } = self.counts.get(&variable).filter(|count| count.trips <= MOST_ITERATIONS)?;
+        let of_caller = |touch: &&Touch| matches!(touch.memory, Memory::Global(Root::Param(..)));
+        let (reads, writes): (Vec<_>, Vec<_>) =
+            self.touches.iter().filter(of_caller).partition(|touch| touch.kind == Kind::Read);
+        self.with_iterations(variable, (least, trips), |iterations| {
+            let meet = |a: &Touch, b: &Touch| {
+                let (Some(first), Some(second)) = (&a.indices, &b.indices) else { return false };
+                a.array == b.array
+                    && self.is_one_array(a.array)
+                    && iterations.surely_meet(&self.elements(a, first), &self.elements(b, second))
+            };
+            let pairs = writes.iter().flat_map(|&write| reads.iter().map(move |&read| [write, read]));
+            pairs.into_iter().find(|[write, read]| meet(write, read))
+        })
+    }
+
+    fn elements<'t>(&'t self, touch: &Touch, indices: &'t [ValueId]) -> Elements<'t> {
+        Elements { indices, guards: self.guards_of(touch) }
+    }
+
+    fn with_iterations<T>(
+        &self,
+        variable: ValueId,
+        (first, trips): (i64, u64),
+        ask: impl FnOnce(&Iterations<'_>) -> T,
+    ) -> T {
         let natural = |v: ValueId| {
             self.counts.get(&v).is_some_and(|count| count.least >= 0)
                 || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
-        let iterations = Iterations {
+        ask(&Iterations {
             function: self.function,
             variable: Some(variable),
-            first: least,
+            first,
             count: trips as usize,
             coordinate: None,
             uniform: &|v| !self.inside.contains(&v),
@@ -334,9 +381,7 @@ impl Region<'_> {
             plain: &|v| v,
             loops: self.loops,
             counts: self.counts,
-        };
-        let elements = |touch: &Touch, indices| Elements { indices, guards: self.guards_of(touch) };
-        iterations.are_apart(&elements(a, first), &elements(b, second), &dimensions)
+        })
     }
 
     fn guards_of(&self, touch: &Touch) -> &[Guard] {

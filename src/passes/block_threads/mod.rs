@@ -60,6 +60,7 @@ mod warps;
 
 use std::borrow::Cow;
 
+use self::plan::{Meeting, Plan};
 use super::reverse_sums::{Terms, in_chains};
 use super::{dead_stores, inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
@@ -154,6 +155,37 @@ pub fn precision_kept(module: &Module, kernels: &[FuncId], tensor: Tensor) -> Ve
     let forward = kernels.iter().filter(|&&kernel| module.functions[kernel].phase == Phase::Forward);
     let whole = forward.filter_map(|&kernel| whole(module, kernel, &effects).ok());
     whole.flat_map(|function| precision_kept_in(&function, tensor)).collect()
+}
+
+/// What threads of a block do to one element of memory in no order of their own: a write, and another access.
+#[derive(Clone, Debug)]
+pub struct Unordered {
+    pub threads: u32,
+    /// The name of the memory.
+    pub array: Option<String>,
+    pub accesses: [Span; 2],
+    /// Thread 0 does it for all threads, one after the other. Else the element is the caller's, and they race.
+    pub serial: bool,
+}
+
+/// The places in a kernel where threads of a block have values of their own, and no order.
+pub fn unordered(module: &Module, kernel: FuncId, effects: &EffectTable) -> Vec<Unordered> {
+    let Some(threads) = own_threads(&module.functions[kernel]) else { return Vec::new() };
+    let Ok(mut function) = whole(module, kernel, effects) else { return Vec::new() };
+    let plans = warps::ask(&mut function, &module.structs, effects, Tensor::NONE, threads);
+    let mut found = Vec::new();
+    for id in warps::loops_over_threads(&function, threads) {
+        let alone = matches!(plans.get(&id), Some(Plan::OneThread));
+        let (serial, pair) = match plan::meeting(&function, effects, id, alone) {
+            Some(Meeting::MayBe(pair)) => (true, pair),
+            Some(Meeting::Is(pair)) => (false, pair),
+            None => continue,
+        };
+        let array = function.insts[pair[0]].op.access().map(|access| access.array);
+        let array = array.and_then(|array| function.values[array].name.clone());
+        found.push(Unordered { threads, array, accesses: pair.map(|at| function.insts[at].span), serial });
+    }
+    found
 }
 
 fn asks_for_tf32(inst: &Inst) -> bool {

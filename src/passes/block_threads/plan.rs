@@ -9,7 +9,7 @@
 //!
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
-use super::accesses::{Count, Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
+use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, defined_in, upward_loops};
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
 use super::updates::{self, Update};
@@ -83,15 +83,38 @@ pub(super) struct Planner<'a> {
 
 /// The plans of a kernel's loops and branches; those without one are done by every thread.
 pub(in crate::passes) fn plan(function: &Function, effects: &EffectTable, tensor: Tensor) -> IdMap<InstId, Plan> {
-    let (ranges, loops, uses) = (Ranges::of(function), upward_loops(function), crate::analysis::uses(function));
-    let counts = counts(function);
-    let mut planner = Planner { function, effects, ranges, loops, counts, uses, tensor, plans: IdMap::default() };
+    let mut planner = Planner::new(function, effects, tensor);
     planner.block(function.entry);
     planner.copies();
     planner.plans
 }
 
-impl Planner<'_> {
+/// Two accesses to one element of which one writes, in a loop over the threads of the block.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meeting {
+    /// They may be of different threads; so one thread does the loop alone.
+    MayBe([InstId; 2]),
+    /// They are of different threads, and the element is the caller's.
+    Is([InstId; 2]),
+}
+
+/// The first two such accesses in a loop over the threads of the block.
+pub(super) fn meeting(function: &Function, effects: &EffectTable, id: InstId, alone: bool) -> Option<Meeting> {
+    let planner = Planner::new(function, effects, Tensor::NONE);
+    let level = planner.level(id)?;
+    let region = planner.region(&level);
+    let insts = |pair: [&Touch; 2]| pair.map(|touch| touch.at);
+    let serial = || region.conflict(level.variable).filter(|_| alone).map(|pair| Meeting::MayBe(insts(pair)));
+    serial().or_else(|| region.unordered_read(level.variable).map(|pair| Meeting::Is(insts(pair))))
+}
+
+impl<'a> Planner<'a> {
+    fn new(function: &'a Function, effects: &'a EffectTable, tensor: Tensor) -> Planner<'a> {
+        let (ranges, loops, uses) = (Ranges::of(function), upward_loops(function), crate::analysis::uses(function));
+        let counts = counts(function);
+        Planner { function, effects, ranges, loops, counts, uses, tensor, plans: IdMap::default() }
+    }
+
     /// Returns whether something in the block is dealt out.
     fn block(&mut self, block: BlockId) -> bool {
         let function = self.function;
@@ -224,6 +247,21 @@ impl Planner<'_> {
         Some(Level { inst: id, body, variable, known, up, dealt: init.is_empty() })
     }
 
+    fn region(&self, level: &Level) -> Region<'_> {
+        let function = self.function;
+        let every = super::own_threads(function).map(|threads| (0, u64::from(threads)));
+        Region {
+            function,
+            ranges: &self.ranges,
+            loops: &self.loops,
+            counts: &self.counts,
+            touches: all_touches(function, self.effects, level.body),
+            guards: guards(function, level.body),
+            inside: defined_in(function, level.body),
+            threads: every.is_some() && level.known == every,
+        }
+    }
+
     /// The loops from this one inward, where one of them can be dealt out.
     fn nest(&self, id: InstId, inst: &Inst) -> Option<Nest> {
         let function = self.function;
@@ -235,16 +273,8 @@ impl Planner<'_> {
         }
         let mut prints = false;
         function.walk(first.body, &mut |_, inst| prints |= matches!(inst.op, Op::Print { .. }));
-        let mut region = Region {
-            function,
-            ranges: &self.ranges,
-            loops: &self.loops,
-            counts: &self.counts,
-            touches: all_touches(function, self.effects, first.body),
-            guards: guards(function, first.body),
-            inside: defined_in(function, first.body),
-        };
-        let private = |touch: &super::accesses::Touch| {
+        let mut region = self.region(&first);
+        let private = |touch: &Touch| {
             touch.kind != Kind::Read && matches!(touch.memory, Memory::Thread(_)) && region.is_outside(&touch.memory)
         };
         if prints || region.touches.len() > MOST_TOUCHES || region.touches.iter().any(private) {

@@ -99,7 +99,11 @@ fn rewrite(function: &mut Function, effects: &EffectTable, threads: u32, left: &
     loops
 }
 
-/// The loops over all threads that carry nothing.
+/// The loops over all threads of the block that carry nothing.
+pub(super) fn loops_over_threads(function: &Function, threads: u32) -> impl Iterator<Item = InstId> {
+    lane_loops(function, threads).into_iter().map(|lanes| lanes.inst)
+}
+
 fn lane_loops(function: &Function, threads: u32) -> Vec<Lanes> {
     let mut found = Vec::new();
     let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());

@@ -1,5 +1,6 @@
 //! How are the entries of a gradient run, and are the derivatives right?
 
+pub mod beside;
 pub mod double;
 pub mod gradcheck;
 pub mod gradient;

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::accesses::Count;
 use crate::analysis::guards::Guard;
 use crate::ids::IdMap;
-use crate::ir::{BinaryOp, BlockId, CompareOp, Function, Op, ValueId};
+use crate::ir::{BinaryOp, BlockId, CompareOp, Function, Op, Value, ValueDef, ValueId};
 use crate::types::MAX_DIMS;
 use values::{Evaluation, Form, at};
 
@@ -73,6 +73,53 @@ impl Iterations<'_> {
                     && numbers.into_iter().all(|number| query.try_with(Some((value, number))))
             })
     }
+}
+
+impl Iterations<'_> {
+    /// Whether one iteration surely touches at `a` an element that another one touches at `b`, in each block of threads or in those
+    /// in which a coordinate is 0.
+    pub fn surely_meet(&self, a: &Elements<'_>, b: &Elements<'_>) -> bool {
+        let coordinate = |(id, value): (ValueId, &Value)| {
+            let ValueDef::Result(inst, _) = value.def else { return None };
+            matches!(self.function.insts[inst].op, Op::ThreadIndex(_)).then_some(Some((id, 0)))
+        };
+        let coordinates = self.function.values.iter().filter_map(coordinate);
+        std::iter::once(None).chain(coordinates).any(|given| self.surely_meet_with(given, a, b))
+    }
+
+    fn surely_meet_with(&self, given: Option<(ValueId, i64)>, a: &Elements<'_>, b: &Elements<'_>) -> bool {
+        let mut evaluation = Evaluation::new(self, given);
+        let (Some(active_a), Some(active_b)) = (
+            surely_active(&mut evaluation, a.guards, self.count),
+            surely_active(&mut evaluation, b.guards, self.count),
+        ) else {
+            return false;
+        };
+        let mut pairs = Vec::new();
+        for (&i, &j) in a.indices.iter().zip(b.indices) {
+            let (Some(first), Some(second)) = (evaluation.of(i), evaluation.of(j)) else { return false };
+            if first.terms != second.terms || first.low != first.high || second.low != second.high {
+                return false;
+            }
+            pairs.push((first, second));
+        }
+        let mut owners: HashMap<Vec<i64>, usize> = HashMap::new();
+        for n in (0..self.count).filter(|&n| active_a[n]) {
+            owners.insert(pairs.iter().map(|(first, _)| at(&first.low, n)).collect(), n);
+        }
+        (0..self.count).filter(|&n| active_b[n]).any(|n| {
+            let element: Vec<i64> = pairs.iter().map(|(_, second)| at(&second.low, n)).collect();
+            owners.get(&element).is_some_and(|&owner| owner != n)
+        })
+    }
+}
+
+/// The iterations in which all conditions hold. None: not all of them are known.
+fn surely_active(evaluation: &mut Evaluation<'_>, guards: &[Guard], count: usize) -> Option<Vec<bool>> {
+    let known = guards
+        .iter()
+        .all(|guard| evaluation.of(guard.condition).is_some_and(|form| form.terms.is_empty() && form.low == form.high));
+    known.then(|| active(evaluation, guards, count))
 }
 
 /// The iterations in which all conditions may hold.
