@@ -349,7 +349,8 @@ fn no_order(kernel: Span, found: &Unordered) -> Diagnostic {
     } else {
         let message =
             format!("a thread reads an element of {array} that another thread of its block writes, in any order");
-        let help = "put `wp.sync()` between the two: all threads of the block wait there for each other";
+        let help =
+            "put `wp.sync()` between the two, outside of branches: all threads of the block wait there for each other";
         (Code::W0702, message, ["written here", "read here, by another thread"], help)
     };
     let mut diagnostic = Diagnostic::new(code, message).label(write, labels[0]);
