@@ -385,3 +385,15 @@ fn files_are_named_as_they_were_given() {
     assert!(said.err.starts_with(absolute.join("a.py").to_str().expect("UTF-8")), "{}", said.err);
     assert!(Path::new(&absolute).is_absolute());
 }
+
+#[test]
+fn each_command_is_said_in_ten_words() {
+    let help = some_files().kc(&["--help"]).ends(0).out;
+    let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of commands");
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines.len() > 12, "{list}");
+    for line in lines {
+        let about = line.trim().split_once("  ").expect("a command and what it does").1;
+        assert!(about.split_whitespace().count() <= 10, "{line}");
+    }
+}

@@ -16,9 +16,11 @@ use crate::run::program::{Program, Wanted, compiled_for, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
-/// Runs launches again and again on the same contents and tells how long each entry takes: the median and the least of the
-/// wall times, the processor time of all cores, the rate at which the arrays that the entry reads and writes went by, and the
-/// rate of operations on floats.
+/// Times launches of each kernel entry.
+///
+/// Repeats every launch on the same contents. For each entry it reports the median and the least wall
+/// time, the processor time of all cores, the memory rate (bytes of the arrays that the entry reads
+/// and writes, per second), and the rate of floating-point operations.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files.

@@ -10,7 +10,9 @@ use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
 use crate::driver::{Compiler, Overlaid, Request};
 
-/// Checks kernel files and reports what is wrong, without writing anything.
+/// Checks kernel files and reports errors and warnings.
+///
+/// It writes no files.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for standard input.

@@ -15,7 +15,7 @@ use crate::driver::{
 };
 use crate::source::lined::Lined;
 
-/// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
+/// Compiles kernel files to PTX, CUDA C++ or host code.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Python files with kernels, or `.ir` texts; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for

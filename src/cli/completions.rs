@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use super::{Command, Exit, output};
 
-/// Prints a script that completes the commands and options of kc in a shell.
+/// Prints a script that completes kc in a shell.
 ///
 /// bash: `kc completions bash > ~/.local/share/bash-completion/completions/kc`.
 /// zsh: into a file `_kc` in a folder of `$fpath`.

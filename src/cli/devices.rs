@@ -11,8 +11,10 @@ use crate::profile::{Limits, gpus, gpus::Gpu, occupancy};
 use crate::run::devices::{self, Device, Found};
 use crate::source::SourceMap;
 
-/// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows; without a GPU, why
-/// there is none. With an architecture, what a GPU of it has.
+/// Lists the devices that kernels can run on.
+///
+/// These are the host, the interpreter, the simulator, and each NVIDIA GPU that the driver finds. If
+/// there is no GPU, it says why. With an architecture, it lists the resources of a GPU of it.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// One JSON object per device that is there.

@@ -11,7 +11,9 @@ use crate::diag::{Code, Diagnostic};
 use crate::driver::{self, fix};
 use crate::source::SourceMap;
 
-/// Repairs kernel files: applies every fix that is safe, and checks the result before it is written.
+/// Applies the safe fixes of the findings in kernel files.
+///
+/// The result is checked before it is written.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there. With `-`, standard input

@@ -24,9 +24,11 @@ use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
-/// Compares gradients with forward mode and with finite differences, on the reference interpreter (or `--device`) and in double precision
-/// whatever the kernel's types; then compares the gradient in the kernel's own types with that. Exit code 1 if one is
-/// wrong or can't be checked.
+/// Checks gradients against forward mode and finite differences.
+///
+/// Runs on the reference interpreter (or `--device`), in double precision whatever the kernel's types.
+/// Then it compares the gradient in the kernel's own types with that. The exit code is 1 if a gradient
+/// is wrong or can't be checked.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up arguments.

@@ -2,7 +2,9 @@
 
 use super::Exit;
 
-/// Serves an editor over standard input and output (Language Server Protocol).
+/// Serves an editor by the Language Server Protocol.
+///
+/// It speaks over standard input and output.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// The way of talking; the only one there is. Some editors ask for it.

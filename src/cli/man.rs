@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use super::{Command, Exit, output};
 use crate::diag::{Code, Diagnostic};
 
-/// Writes the manual pages of kc and of each of its commands, or prints one.
+/// Writes the manual pages, or prints one.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// The command whose page is printed, such as `compile`; without one, the page of kc itself.

@@ -23,9 +23,12 @@ use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::{SourceFile, SourceMap};
 
-/// Runs launches on the simulator and counts what a profiler counts on a GPU: sectors, requests, bank conflicts, active lanes, the mix of
-/// instructions, per line of the source, under the names of Nsight Compute. Each figure is exact, a bound, or an estimate; no time is
-/// invented. Then the occupancy, and advice, what costs most first.
+/// Counts what launches do on a simulated GPU.
+///
+/// The counters are those of a GPU profiler, under the names of Nsight Compute: sectors, requests, bank
+/// conflicts, active lanes, the instruction mix, per line of the source. Each figure is exact, a bound
+/// or an estimate, and says which. No time is invented. Occupancy and advice follow, the most costly
+/// first.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files; or source files (`.py`), of whose kernels those launches are counted that `kc launch new` would write.

@@ -22,7 +22,9 @@ use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::SourceMap;
 
-/// Runs kernels on this machine: launch files (`.json`), or one kernel of a source file with its arguments as flags.
+/// Runs kernels on this machine.
+///
+/// Takes launch files (`.json`), or one kernel of a source file with its arguments as flags.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files; or one source file (`.py`, or IR text `.ir`), launched as the flags say.

@@ -13,7 +13,9 @@ use crate::run::session::{Finished, Options, Session};
 use crate::run::verify::{self, Row};
 use crate::source::SourceMap;
 
-/// Runs launches on several devices and compares every array, and what they print. Exit code 1 if devices disagree or a
+/// Runs launches on several devices and compares the results.
+///
+/// It compares every array, and what the kernels print. The exit code is 1 if devices disagree or a
 /// launch fails. With `--quiet`, only what disagrees is shown.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
