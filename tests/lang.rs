@@ -310,6 +310,14 @@ fn rendered(program: String, files: &Files) -> Result<String, String> {
     Ok(render_all(&findings, &compilation.sources, Format::Full, Style::PLAIN, 0))
 }
 
+/// `1 dimensions`, if a text has such words.
+fn wrong_plural(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split(' ').map(|word| word.trim_matches([',', '.', ';', ':', ')', '('])).collect();
+    let not_plural = ["is", "has", "as", "was", "axis", "always", "this"];
+    let found = words.windows(2).find(|pair| pair[0] == "1" && pair[1].ends_with('s') && !not_plural.contains(&pair[1]));
+    found.map(|pair| pair.join(" "))
+}
+
 fn run_section(section: &Section) -> Result<(), String> {
     let (program, files) = (section.program(), section.files());
     let mut expected = expectations(&program)?;
@@ -326,6 +334,10 @@ fn run_section(section: &Section) -> Result<(), String> {
                 && e.level == finding.level.name()
                 && finding.message.contains(&e.part)
         });
+        let labels = finding.labels.iter().map(|label| &label.message);
+        for text in [&finding.message].into_iter().chain(labels).chain(&finding.notes).chain(&finding.help) {
+            faults.extend(wrong_plural(text).map(|words| format!("line {line}: `{words}` in \"{text}\"")));
+        }
         match matching {
             Some(index) => drop(expected.remove(index)),
             None => faults.push(format!(

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use kc::diag::counted;
 use kc::embed::{Dim, Queue, Signature};
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
@@ -250,7 +251,7 @@ pub fn call<'py>(
     let kernel = ready.kernel.name();
     let refuse = |what: String| {
         let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
-        let all = format!("kernel `{kernel}` takes {} arguments ({})", params.len(), names.join(", "));
+        let all = format!("kernel `{kernel}` takes {} ({})", counted(params.len(), "argument"), names.join(", "));
         Err(Refused::new("E1004", format!("{all}{what}")).raise(py))
     };
     if count - 1 > params.len() {

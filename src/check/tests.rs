@@ -147,7 +147,7 @@ fn refusals_have_codes() {
         ("if vs[i]:\n    return", &["E0307 1"]),
         ("b: float = 1.0\ny[i] = b", &["E0308 1"]),
         ("b = [1, 2]", &["E0308 1"]),
-        ("for j in x:\n    pass", &["E0313 1"]),
+        ("for j in x:\n    pass", &["E0323 1"]),
         ("return 1.0", &["E0312 1"]),
         ("b, c = a", &["E0313 1"]),
         ("x[0:2] = 1.0", &["E0314 1"]),

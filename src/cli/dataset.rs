@@ -15,12 +15,14 @@ use crate::dataset::store::{Store, Writer};
 use crate::dataset::{
     Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, natural, produce, validate,
 };
-use crate::diag::Code;
 use crate::diag::render::{Format, render};
+use crate::diag::{Code, counted};
 use crate::driver::{Compilers, Timings};
 use crate::source::SourceMap;
 
-/// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as Parquet and JSONL.
+/// Generates verified training data: kernels with their artefacts.
+///
+/// It compiles each kernel, runs it, checks its gradient, and writes what passed as Parquet and JSONL.
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -297,7 +299,7 @@ fn generate(args: &Args) -> Result<()> {
     }
     if store.is_complete() {
         finish(&store, &pool)?;
-        output::err(&format!("{} rows in `{}`\n", options.rows, args.out.display()));
+        output::err(&format!("{} in `{}`\n", counted(options.rows as usize, "row"), args.out.display()));
     } else {
         let missing = options.shards() - store.shards.len() as u64;
         output::err(&format!(
@@ -453,7 +455,12 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
         for fault in &report.faults {
             text += &format!("{}: {}: {}\n", fault.file, fault.row, fault.reason);
         }
-        text += &format!("{} rows, {} made again, {} faults\n", report.rows, report.made_again, report.faults.len());
+        text += &format!(
+            "{}, {} made again, {}\n",
+            counted(report.rows as usize, "row"),
+            report.made_again,
+            counted(report.faults.len(), "fault")
+        );
         if report.missing_shards > 0 {
             text += &format!("{} shards of the set are not here\n", report.missing_shards);
         }

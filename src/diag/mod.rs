@@ -8,12 +8,14 @@ pub mod explain;
 pub mod policy;
 pub mod render;
 mod spelling;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{FileId, Span};
 pub use codes::Code;
 pub use spelling::Spelling;
+pub use words::counted;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {

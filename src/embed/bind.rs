@@ -7,7 +7,7 @@ use super::arg::{Arg, Array, Dim, Form};
 use super::element::rust_type;
 use crate::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, LaunchBounds, argument_layout, descriptor};
 use crate::analysis::written::Touched;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{Const, Function};
 use crate::run::args::memory::Buffer;
 use crate::run::args::{Arguments, Lent, literal};
@@ -287,9 +287,9 @@ impl Signature {
         if args.len() != self.params.len() {
             let names: Vec<String> = self.params.iter().map(|p| format!("`{}`", p.name)).collect();
             let message = format!(
-                "kernel `{}` takes {} arguments ({}), and {} are given",
+                "kernel `{}` takes {} ({}), and {} are given",
                 self.kernel,
-                self.params.len(),
+                counted(self.params.len(), "argument"),
                 names.join(", "),
                 args.len()
             );
@@ -315,7 +315,7 @@ impl Signature {
                     return Err(self.fail(place, Code::E1005, structs, &what));
                 }
                 if memory.len != 1 {
-                    let what = format!("its gradient has {} elements, and a value has one", memory.len);
+                    let what = format!("its gradient has {}, and a value has one", counted(memory.len, "element"));
                     return Err(self.fail(place, Code::E1009, structs, &what));
                 }
                 let (offset, size) = (place.offset, bytes.len() as u32);
@@ -366,10 +366,13 @@ impl Signature {
         let shape = given.shape.as_ref().unwrap_or(&whole);
         if shape.0.len() != usize::from(ty.ndim) {
             let (n, wanted) = (shape.0.len(), expected(Type::Array(ty), structs));
-            return no(Code::E1005, format!("expected {wanted}, found {n} extents"));
+            return no(Code::E1005, format!("expected {wanted}, found {}", counted(n, "extent")));
         }
         if let Some(strides) = given.strides.as_ref().filter(|strides| strides.0.len() != shape.0.len()) {
-            return no(Code::E1009, format!("{} strides for {} extents", strides.0.len(), shape.0.len()));
+            return no(
+                Code::E1009,
+                format!("{} for {}", counted(strides.0.len(), "stride"), counted(shape.0.len(), "extent")),
+            );
         }
         let Some((descriptor, elements)) = describe(given, shape) else {
             let what = format!("shape {:?}: extents and strides in bytes are at most {}", shape.0.as_slice(), i32::MAX);
@@ -383,7 +386,10 @@ impl Signature {
             let (shape, len) = (shape.0.as_slice(), given.data.len);
             return no(
                 Code::E1009,
-                format!("shape {shape:?}{strides} takes {elements} elements, and the slice has {len}"),
+                format!(
+                    "shape {shape:?}{strides} takes {}, and the slice has {len}",
+                    counted(elements as usize, "element")
+                ),
             );
         }
         let mut descriptor = descriptor;
@@ -393,7 +399,7 @@ impl Signature {
             }
             if gradient.len != given.data.len {
                 let (a, b) = (gradient.len, given.data.len);
-                return no(Code::E1009, format!("its gradient has {a} elements, and the array has {b}"));
+                return no(Code::E1009, format!("its gradient has {}, and the array has {b}", counted(a, "element")));
             }
             descriptor.grad = address(gradient.start, gradient.len);
         }

@@ -17,7 +17,7 @@ use crate::abi::LaunchBounds;
 use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::{Cpu, TensorCores};
-use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level};
+use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level, counted};
 use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module, Nudged};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
@@ -589,9 +589,10 @@ pub fn counts_once(kernel: &Function, dim: &[u32]) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "kernel `{}` has {rank} coordinates and this launch {} dimensions: each thread would count several times in its gradient",
+        "kernel `{}` has {} and this launch {}: each thread would count several times in its gradient",
         kernel.source_name,
-        dim.len()
+        counted(rank.into(), "coordinate"),
+        counted(dim.len(), "dimension")
     );
     Err(fail(Code::E1103, message))
 }

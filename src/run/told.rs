@@ -2,7 +2,7 @@
 
 use super::devices::{self, Note, Trap, TrapKind};
 use crate::abi::LaunchBounds;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 
 /// What a note of a launch with `dims` dimensions means.
 pub fn describe_note(note: &Note, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
@@ -28,10 +28,11 @@ pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnos
         TrapKind::Component { name, index, count } => {
             let whole = name.as_ref().map_or("the value".to_string(), |name| format!("`{name}`"));
             let message = format!(
-                "component index {index} is out of bounds for {whole}, which has {count} components, in thread ({thread})"
+                "component index {index} is out of bounds for {whole}, which has {}, in thread ({thread})",
+                counted(*count as usize, "component")
             );
             Diagnostic::new(Code::E1101, message)
-                .label(trap.span, format!("index {index}, {count} components"))
+                .label(trap.span, format!("index {index}, {}", counted(*count as usize, "component")))
                 .note("a read gave 0 and a write changed nothing, and the other threads ran on")
         }
         TrapKind::Assert { message } => {

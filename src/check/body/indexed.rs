@@ -8,7 +8,7 @@ use crate::check::Checker;
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, Step, ViewIndex};
 use crate::check::types::value::{Operand, Res, cast_to};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{ArrayType, BOOL, Element, Field, I32, MAX_DIMS, Scalar, StructDef, Type};
@@ -80,8 +80,7 @@ impl Body<'_, '_> {
     pub fn index_indexed(&mut self, array: Expr, picked: ArrayType, indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let rank = usize::from(picked.ndim);
         if indices.len() > rank {
-            let plural = if rank == 1 { "" } else { "s" };
-            let message = format!("{} indices for an array of {rank} dimension{plural}", indices.len());
+            let message = format!("{} for an array of {}", counted(indices.len(), "index"), counted(rank, "dimension"));
             let shown = self.show(array.ty);
             return self.error(Code::E0305, span, message, format!("the array is `{shown}`"));
         }

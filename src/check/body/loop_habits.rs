@@ -47,7 +47,7 @@ impl Body<'_, '_> {
     /// Refuses `for value in x` where `x` is an array, or a list that is written out. None: it is neither.
     pub fn loop_over_values(&mut self, target: &ast::Expr, iter: &ast::Expr, body: &[ast::Stmt]) -> Option<Reported> {
         let diagnostic =
-            Diagnostic::new(Code::E0313, "loops go over `range(...)` only").label(iter.span, "not a range");
+            Diagnostic::new(Code::E0323, "loops go over `range(...)` only").label(iter.span, "not a range");
         match &iter.kind {
             ExprKind::List(items) | ExprKind::Tuple(items) => {
                 let number = |item: &ast::Expr| self.c.sources.text(item.span).parse::<i64>().ok();

@@ -340,7 +340,7 @@ impl Body<'_, '_> {
 
     fn not_iterable<T>(&mut self, span: Span) -> Res<T> {
         Err(self.report(
-            Diagnostic::new(Code::E0313, "loops go over `range(...)` only")
+            Diagnostic::new(Code::E0323, "loops go over `range(...)` only")
                 .label(span, "not a range")
                 .help("loop over the indices: `for i in range(n):`"),
         ))

@@ -33,7 +33,7 @@ use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, R
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::ids::{Id, IdVec};
 use crate::ir::ConstantId;
 use crate::library::Meaning;
@@ -557,7 +557,7 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             Operand::Results(call, types) if types.is_empty() => {
                 let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);
-                self.error(Code::E0313, span, message, "no value comes out of this call")
+                self.error(Code::E0324, span, message, "no value comes out of this call")
             }
             // An array is in a variable first.
             Operand::Results(call, types) if types.len() == 1 => {
@@ -567,7 +567,7 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Results(_, types) => self.error(
                 Code::E0313,
                 span,
-                format!("this function returns {} values", types.len()),
+                format!("this function returns {}", counted(types.len(), "value")),
                 "assign them to as many variables",
             ),
             Operand::Tile(elements) => {

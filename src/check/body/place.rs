@@ -5,7 +5,7 @@ use crate::check::host::nest::{Unknown, Why};
 use crate::check::names::scope::{EnumClass, Global, ScopeId};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -489,19 +489,15 @@ impl Body<'_, '_> {
         }
         if indices.len() > rank {
             let shown = self.show(array.ty);
-            let message = format!(
-                "{} indices for an array of {rank} dimension{}",
-                indices.len(),
-                if rank == 1 { "" } else { "s" }
-            );
+            let message = format!("{} for an array of {}", counted(indices.len(), "index"), counted(rank, "dimension"));
             let mut diagnostic = Diagnostic::new(Code::E0305, message).label(span, format!("the array is `{shown}`"));
             diagnostic = self.label_origin(diagnostic, &array, span);
             let axes = indices.iter().any(|index| matches!(index.kind, ast::ExprKind::None));
             diagnostic = match array.ty {
                 _ if axes => diagnostic.help("arrays get no new dimensions in a kernel: leave `None` away"),
                 Type::Array(_) if indices.len() <= MAX_DIMS => diagnostic.help(format!(
-                    "use {rank} ind{}, or declare the array with {} dimensions: `wp.array{}d(dtype=...)`",
-                    if rank == 1 { "ex" } else { "ices" },
+                    "use {}, or declare the array with {} dimensions: `wp.array{}d(dtype=...)`",
+                    counted(rank, "index"),
                     indices.len(),
                     indices.len()
                 )),
@@ -635,7 +631,7 @@ impl Body<'_, '_> {
             return self.error(
                 Code::E0305,
                 span,
-                format!("{} indices for `{shown}`", indices.len()),
+                format!("{} for `{shown}`", counted(indices.len(), "index")),
                 format!("it takes {depth}"),
             );
         }

@@ -42,7 +42,7 @@ impl Body<'_, '_> {
             Some((types, _)) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {}
             None => {
                 let diagnostic =
-                    Diagnostic::new(Code::E0313, format!("`{}` promises `{shown}` and returns nothing", name.text))
+                    Diagnostic::new(Code::E0324, format!("`{}` promises `{shown}` and returns nothing", name.text))
                         .label(promised.span, "promised here")
                         .label(name.span, "no `return` follows");
                 self.report(match definition.ast.body.last().map(|last| (&last.kind, last.span)) {

@@ -3,7 +3,7 @@
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, Place, Step, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{Scalar, Type};
@@ -41,7 +41,7 @@ impl Body<'_, '_> {
             return self.error(
                 Code::E0305,
                 span,
-                format!("{} indices for `{shown}`", indices.len()),
+                format!("{} for `{shown}`", counted(indices.len(), "index")),
                 format!("it takes {wanted}"),
             );
         }

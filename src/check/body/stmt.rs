@@ -4,7 +4,7 @@ use super::known::assigned;
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
@@ -462,11 +462,18 @@ impl Body<'_, '_> {
 
     fn count_mismatch<T>(&mut self, span: Span, found: usize, names: &[(&str, Span)]) -> Res<T> {
         let wanted = names.len();
-        let mut diagnostic = Diagnostic::new(Code::E0313, format!("{found} values for {wanted} variables"))
-            .label(span, format!("{found} values come from here"));
+        let mut diagnostic =
+            Diagnostic::new(Code::E0313, format!("{} for {}", counted(found, "value"), counted(wanted, "variable")))
+                .label(
+                    span,
+                    match found {
+                        1 => "1 value comes from here".to_string(),
+                        _ => format!("{found} values come from here"),
+                    },
+                );
         if let [(_, first), .., (_, last)] = names {
             let targets = Span { end: last.end, ..*first };
-            diagnostic = diagnostic.label(targets, format!("{wanted} variables"));
+            diagnostic = diagnostic.label(targets, counted(wanted, "variable"));
         }
         if found > wanted {
             diagnostic = diagnostic.help("give each value a name, `_` where it is not needed");

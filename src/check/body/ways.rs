@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Reported, Res, TypeWord};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::ids::Id;
 use crate::source::Span;
 use crate::syntax::{ast, visit};
@@ -345,7 +345,9 @@ impl Body<'_, '_> {
                     .collect();
                 format!("a tuple of {}", shown.join(", "))
             }
-            Binding::Alias(Operand::Shape(array)) => format!("a shape of {} extents", self.rank_of(array.ty)),
+            Binding::Alias(Operand::Shape(array)) => {
+                format!("a shape of {}", counted(self.rank_of(array.ty).into(), "extent"))
+            }
             Binding::Alias(operand) if self.is_part(operand) => "a view".to_string(),
             Binding::Alias(_) => "a constant".to_string(),
             Binding::Several(_) | Binding::Left | Binding::Broken => "something else".to_string(),

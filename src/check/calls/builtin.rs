@@ -68,7 +68,7 @@ impl Body<'_, '_> {
                 _ => self.arguments(name, "one function", given, span),
             },
             "range" | "reversed" => {
-                self.error(Code::E0313, span, "`range` stands only in `for ... in range(...)`", "not a value")
+                self.error(Code::E0323, span, "`range` is only for loops: `for i in range(n):`", "not a value")
             }
             "print" | "printf" => {
                 self.error(Code::E0313, span, format!("`{name}` gives no value"), "use it as a statement")

@@ -6,7 +6,7 @@ use crate::check::body::{Body, Mode};
 use crate::check::tree::{Expr, ExprKind, Step};
 use crate::check::types::value::cast_to;
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -161,7 +161,7 @@ impl Body<'_, '_> {
                 return self.error(
                     Code::E0402,
                     arg.span,
-                    format!("`{name}` has {} fields", fields.len()),
+                    format!("`{name}` has {}", counted(fields.len(), "field")),
                     "no field for this",
                 );
             };

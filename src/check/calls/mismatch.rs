@@ -11,7 +11,7 @@ use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::Bindings;
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::types::{F32, Scalar, Type};
 
@@ -109,9 +109,8 @@ impl Body<'_, '_> {
         }
         let listed: Vec<String> = counts.iter().map(usize::to_string).collect();
         let (last, before) = listed.split_last()?;
-        let plural = if counts.len() == 1 && counts.contains(&1) { "" } else { "s" };
         let takes = match before {
-            [] => format!("{last} argument{plural}"),
+            [] => counted(counts.first().copied().unwrap_or(0), "argument"),
             _ => format!("{} or {last} arguments", before.join(", ")),
         };
         Some((counts, takes))

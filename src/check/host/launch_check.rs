@@ -6,7 +6,7 @@ use crate::check::names::scope::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::{Number, Operand};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
@@ -115,10 +115,10 @@ impl Checker<'_> {
         let (asked, place) = coordinates(definition)?;
         (1..=MAX_DIMS).contains(&given).then_some(())?;
         (given < asked).then(|| {
-            let dimensions = if given == 1 { "1 dimension".to_string() } else { format!("{given} dimensions") };
+            let dimensions = counted(given, "dimension");
             Diagnostic::new(
                 Code::W0409,
-                format!("`{kernel}` asks for {asked} coordinates, and this launch has {dimensions}"),
+                format!("`{kernel}` asks for {}, and this launch has {dimensions}", counted(asked, "coordinate")),
             )
             .label(dim.value.span, dimensions)
             .label(place, format!("the last of the {asked} is always 0"))

@@ -6,7 +6,7 @@ use crate::check::calls::call::Given;
 use crate::check::calls::keyword::unknown_keyword;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::limits::MAX_LOCAL_ELEMENTS;
 use crate::source::Span;
 use crate::types::{ArrayType, Element, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -225,7 +225,8 @@ impl Body<'_, '_> {
             one => vec![one.clone()],
         };
         if items.len() != ndim {
-            let message = format!("the offset has {} numbers for {ndim} dimensions", items.len());
+            let message =
+                format!("the offset has {} for {}", counted(items.len(), "number"), counted(ndim, "dimension"));
             return self.error(Code::E0319, given.span, message, "one for each dimension");
         }
         items.iter().map(|item| self.integer_argument(item, given.span)).collect()
@@ -241,7 +242,7 @@ impl Body<'_, '_> {
         match usize::try_from(wrapped).ok().filter(|&axis| axis < ndim) {
             Some(axis) => Ok(axis),
             None => {
-                let message = format!("axis {axis} of a tile of {ndim} dimensions");
+                let message = format!("axis {axis} of a tile of {}", counted(ndim, "dimension"));
                 self.error(Code::E0319, given.span, message, "there is none")
             }
         }

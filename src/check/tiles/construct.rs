@@ -7,7 +7,7 @@ use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
-use crate::diag::Code;
+use crate::diag::{Code, counted};
 use crate::ir::BinaryOp;
 use crate::source::Span;
 use crate::types::{Element, F32, Scalar, Type};
@@ -150,7 +150,7 @@ impl Body<'_, '_> {
             [start, stop, step] => (start, stop, step),
             _ => {
                 let message = "`tile_arange` takes a stop, a start and a step";
-                return self.error(Code::E0402, span, message, format!("{} numbers", numbers.len()));
+                return self.error(Code::E0402, span, message, counted(numbers.len(), "number"));
             }
         };
         let [from, to, by] = [start, stop, step].map(|number| number.to_const(scalar));

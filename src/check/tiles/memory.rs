@@ -7,7 +7,7 @@ use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, StmtKind};
 use crate::check::types::value::{Number, Operand, Res};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{AtomicOp, BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{ArrayType, BOOL, Element, I32, Scalar, Type};
@@ -70,7 +70,7 @@ impl Body<'_, '_> {
         let ndim = usize::from(ty.ndim);
         if extents.len() != ndim {
             let shown = self.show(array.ty);
-            let message = format!("a tile of {} dimensions does not lie on `{shown}`", extents.len());
+            let message = format!("a tile of {} does not fit `{shown}`", counted(extents.len(), "dimension"));
             return Err(self.report(
                 Diagnostic::new(Code::E0319, message)
                     .label(span, "array and tile have equally many dimensions")
@@ -103,8 +103,11 @@ impl Body<'_, '_> {
                 );
             }
             if indices.ty.shape[0] != extents[axis] {
-                let message =
-                    format!("{} indices for {} elements along axis {axis}", indices.ty.shape[0], extents[axis]);
+                let message = format!(
+                    "{} for {} along axis {axis}",
+                    counted(indices.ty.shape[0] as usize, "index"),
+                    counted(extents[axis] as usize, "element")
+                );
                 return self.error(Code::E0319, indices.span, message, "one for each");
             }
             let indices = self.cheap(indices, span)?;

@@ -7,7 +7,7 @@ use crate::check::body::place::has_components;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, ViewIndex};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
-use crate::diag::Code;
+use crate::diag::{Code, counted};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -71,7 +71,7 @@ impl Body<'_, '_> {
             return Ok(());
         }
         let shown = self.show(Type::Local(tile.ty));
-        let message = format!("{given} indices for a tile of {ndim} dimensions");
+        let message = format!("{} for a tile of {}", counted(given, "index"), counted(ndim, "dimension"));
         self.error(Code::E0305, span, message, format!("the tile is `{shown}`"))
     }
 

@@ -8,7 +8,7 @@ use crate::check::body::{Binding, Body};
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, Step, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, cast_to};
-use crate::diag::Code;
+use crate::diag::{Code, counted};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -39,7 +39,7 @@ impl Body<'_, '_> {
                 _ => 1,
             };
             if named >= whole.len() {
-                let message = format!("{named} indices leave nothing of a tile of {} dimensions", whole.len());
+                let message = format!("{named} of {} leave nothing of the tile", counted(whole.len(), "index"));
                 return self.error(Code::E0319, offset.span, message, "`wp.tile_extract` gives an element");
             }
             let fixed = self.offset_argument(Some(offset), named, span)?;
@@ -56,7 +56,7 @@ impl Body<'_, '_> {
         };
         let extents = self.shape_argument(shape)?;
         if extents.len() != whole.len() {
-            let message = format!("a view of {} dimensions of a tile of {}", extents.len(), whole.len());
+            let message = format!("a view of {} of a tile of {}", counted(extents.len(), "dimension"), whole.len());
             return self.error(Code::E0319, shape.span, message, "equally many are needed");
         }
         let offset = self.part_offset(offset, &whole, &extents, span)?;
@@ -280,7 +280,7 @@ impl Body<'_, '_> {
         let tile = self.tile_given("tile_extract", first)?;
         let ndim = usize::from(tile.ty.ndim);
         if indices.len() < ndim {
-            let message = format!("{} indices for a tile of {ndim} dimensions", indices.len());
+            let message = format!("{} for a tile of {}", counted(indices.len(), "index"), counted(ndim, "dimension"));
             return self.error(Code::E0319, span, message, "one for each dimension");
         }
         let mut index = Vec::new();

@@ -8,7 +8,7 @@ use super::elements::{Leaf, dense_strides, for_each_element};
 use super::fill::FillValues;
 use super::memory::Buffer;
 use super::{Binder, BoundArray, BufferOffset, Described, Grad, same_type, show_dtype};
-use crate::diag::Code;
+use crate::diag::{Code, counted};
 use crate::run::files::npy;
 use crate::run::files::npy::{Array, Header};
 use crate::run::files::npz;
@@ -215,7 +215,7 @@ impl<'a> Binder<'a> {
         };
         if given.len() != shape.len() {
             let (n, wanted) = (given.len(), shape.len());
-            return Err(self.fail(Code::E1010, format!("{at}: {n} strides for {}", dims(wanted as u32))));
+            return Err(self.fail(Code::E1010, format!("{at}: {} for {}", counted(n, "stride"), dims(wanted as u32))));
         }
         if let Some(bad) = given.iter().find(|&&s| s % i64::from(element.align) != 0 || i32::try_from(s).is_err()) {
             let message = format!(
@@ -345,7 +345,7 @@ impl<'a> Binder<'a> {
 }
 
 fn dims(n: u32) -> String {
-    if n == 1 { "1 dimension".to_string() } else { format!("{n} dimensions") }
+    counted(n as usize, "dimension")
 }
 
 fn show_shape(shape: &[u64]) -> String {

@@ -2,6 +2,7 @@
 
 use super::elements::Leaf;
 use super::{literal, random};
+use crate::diag::counted;
 use crate::run::launch::{Fill, Literal, Number};
 use crate::types::Scalar;
 
@@ -24,7 +25,11 @@ impl<'a> FillValues<'a> {
                 list.iter().map(|&n| literal::bits(n, leaf.scalar)).collect::<std::result::Result<_, _>>()?
             }
             Fill::Value(Literal::Many(list)) => {
-                return Err(format!("{} numbers for an element of {components} components", list.len()));
+                return Err(format!(
+                    "{} for an element of {}",
+                    counted(list.len(), "number"),
+                    counted(components as usize, "component")
+                ));
             }
             Fill::Range | Fill::Random(_) | Fill::List(_) => Vec::new(),
         };

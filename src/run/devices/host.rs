@@ -14,7 +14,7 @@ use crate::analysis::order::{has_atomics, prints};
 use crate::codegen::llvm::{Atomics, CodegenError, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
 use crate::codegen::sites::SiteKind;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Result, fail};
 use crate::source::{FileId, Span};
@@ -35,7 +35,11 @@ impl Device for Host {
     fn found(&self) -> Result<Vec<Found>> {
         let cores = pool::cores();
         let facts = [("cores".to_string(), cores.into())].into_iter().collect();
-        Ok(vec![Found { name: self.name().to_string(), about: format!("this machine, {cores} cores"), facts }])
+        Ok(vec![Found {
+            name: self.name().to_string(),
+            about: format!("this machine, {}", counted(cores, "core")),
+            facts,
+        }])
     }
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {

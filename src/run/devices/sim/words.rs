@@ -3,7 +3,7 @@
 
 use super::arrays::Arrays;
 use crate::abi::LaunchBounds;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::ptx::{Place, Space};
 use crate::run::devices::{Report, coordinates};
@@ -257,7 +257,10 @@ pub fn told(finding: &Finding, arrays: &Arrays, code: &sim::Code, name: &dyn Fn(
         What::Visit => plain(Code::W1120, crate::run::devices::near_degenerate(&thread, ""), "a gradient passes here"),
         What::NoComponent { name, index, count } => {
             let whole = if name.is_empty() { "a value".to_string() } else { format!("`{name}`") };
-            let message = format!("{thread} takes component {index} of {whole}, which has {count} components");
+            let message = format!(
+                "{thread} takes component {index} of {whole}, which has {}",
+                counted(*count as usize, "component")
+            );
             plain(Code::E1101, message, "no such component")
         }
         What::Trap => plain(Code::E1117, format!("{thread} stops the kernel"), "here"),
