@@ -9,8 +9,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
 use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 
-/// The findings about one function: the warnings AD-CAST, and where what is lost is no step but the whole derivative, the
-/// error AD-DROP.
+/// The findings about one function: W0604, and where what is lost is no step but the whole derivative, the
+/// error E0605.
 ///
 /// `parameters`: as for [`Activity::of`].
 pub fn findings(
@@ -73,7 +73,7 @@ pub fn findings(
         if found.iter().any(|d| d.span() == Some(inst.span)) {
             return;
         }
-        let mut message = format!("AD-CAST: the gradient through {what} is zero almost everywhere");
+        let mut message = format!("the gradient through {what} is zero almost everywhere");
         if let Some(name) = source(function, value) {
             message.push_str(&format!("; `{name}` gets none here"));
         }

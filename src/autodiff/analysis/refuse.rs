@@ -164,17 +164,17 @@ fn chosen(span: Span) -> Diagnostic {
 }
 
 pub fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {
-    let message = format!("AD-DROP: `{name}` has no gradient: {reason}");
+    let message = format!("`{name}` has no gradient: {reason}");
     Diagnostic::new(Code::E0605, message).label(span, "a gradient would pass here")
 }
 
 pub fn limit(span: Span, what: String) -> Diagnostic {
-    let message = format!("AD-LIMIT: no backward entry is made, because kc cannot reverse this: {what}");
+    let message = format!("no backward entry is made, because kc cannot reverse this: {what}");
     Diagnostic::new(Code::W0607, message).label(span, "this is what it can't reverse")
 }
 
 fn order(span: Span, what: &str) -> Diagnostic {
-    let message = format!("AD-ORDER: {what} depends on the order of the threads");
+    let message = format!("{what} depends on the order of the threads");
     Diagnostic::new(Code::E0601, message)
         .label(span, "it differs from run to run, so it has no gradient")
         .help("compute the value without the atomic's result, or mark the kernel `enable_backward=False`")
@@ -182,12 +182,12 @@ fn order(span: Span, what: &str) -> Diagnostic {
 
 fn overwrite(span: Span, what: &str) -> Diagnostic {
     let message =
-        format!("AD-OVERWRITE: no backward entry is made, because it needs {what}, which the launch overwrites");
+        format!("no backward entry is made, because it needs {what}, which the launch overwrites");
     Diagnostic::new(Code::W0603, message).label(span, "needed again in the backward pass")
 }
 
 /// A fault of kc found while building: never code that could be wrong.
 pub fn fault(span: Span, message: &str) -> Diagnostic {
-    let message = format!("AD-LIMIT: no backward entry is made, because kc failed to reverse this: {message}");
+    let message = format!("no backward entry is made, because kc failed to reverse this: {message}");
     Diagnostic::new(Code::W0607, message).label(span, "a fault of kc")
 }

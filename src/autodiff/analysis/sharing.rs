@@ -193,7 +193,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             let diagnostic = match uses.sums.meet(&uses.extremes) {
                 true => {
                     let order = "which depends on the order of the threads";
-                    let message = format!("AD-ORDER: {name} gets sums and extremes in one launch, {order}");
+                    let message = format!("{name} gets sums and extremes in one launch, {order}");
                     Diagnostic::new(Code::E0601, message).label(sum, "a sum")
                 }
                 // Perhaps of different elements: the launch is right then, and its gradient is not known to be.
@@ -213,7 +213,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         if let (Some((load, _)), Some(store), Some(extreme)) = (uses.active_load, uses.later, uses.extreme)
             && uses.laters.may_meet(&uses.extremes)
         {
-            let message = format!("AD-ORDER: {name} gets an extreme, is read, and is stored to in one launch");
+            let message = format!("{name} gets an extreme, is read, and is stored to in one launch");
             found.push(
                 Diagnostic::new(Code::E0601, message)
                     .label(store, "stored here: which value the extreme took is not known afterwards")
@@ -230,7 +230,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             });
             if asks && !private.contains(function, array) {
                 let message = format!(
-                    "AD-RACE: the gradient assumes that no thread reads an element of {name} that another one writes"
+                    "the gradient assumes that no thread reads an element of {name} that another one writes"
                 );
                 found.push(
                     Diagnostic::new(Code::W0602, message)
@@ -254,7 +254,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                     continue;
                 }
                 let message =
-                    format!("AD-OVERWRITE: the gradient assumes that no two threads store to one element of {name}");
+                    format!("the gradient assumes that no two threads store to one element of {name}");
                 found.push(
                     Diagnostic::new(Code::W0606, message)
                         .label(store, "the index does not show which thread this is")

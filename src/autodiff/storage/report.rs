@@ -1,4 +1,4 @@
-//! What does the reverse of a kernel keep, where, and why? For the metadata, the remark AD-TAPE and readers of the text.
+//! What does the reverse of a kernel keep, where, and why? For the metadata, the remark I0608 and readers of the text.
 
 use super::Strategy;
 use super::plan::{Plan, body_of};
@@ -58,7 +58,7 @@ pub fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &Inst) ->
 pub fn remarks(world: &World<'_>, function: &Function, strategy: &Strategy) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let remark = |span: Span, message: String, label: &str| {
-        Diagnostic::new(Code::I0608, format!("AD-TAPE: {message}")).label(span, label)
+        Diagnostic::new(Code::I0608, format!("{message}")).label(span, label)
     };
     function.walk(function.entry, &mut |id, inst| {
         let Some(kept) = strategy.plans.get(&id).and_then(|plan| kept(world, function, plan, inst)) else { return };

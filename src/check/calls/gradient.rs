@@ -111,7 +111,7 @@ impl Checker<'_> {
             }
             let at = definition.ast.decorators.first().map_or(definition.ast.name.span, |d| d.expr.span);
             self.report(
-                Diagnostic::new(Code::E0621, format!("AD-CUSTOM: `{name}` is no `@wp.func` of this file"))
+                Diagnostic::new(Code::E0621, format!("`{name}` is no `@wp.func` of this file"))
                     .label(at, "a custom gradient belongs to a kernel function")
                     .help(format!("define `{name}` with `@wp.func` before it")),
             );
@@ -185,7 +185,7 @@ impl Checker<'_> {
             self.report(
                 Diagnostic::new(
                     Code::E0622,
-                    format!("AD-CUSTOM: this gradient does not take the arguments of `{name}`"),
+                    format!("this gradient does not take the arguments of `{name}`"),
                 )
                 .label(rule.ast.name.span, "its first parameters differ")
                 .label(place, format!("`{name}` is defined here"))
@@ -232,7 +232,7 @@ impl Checker<'_> {
             Diagnostic::new(
                 Code::E0622,
                 format!(
-                    "AD-CUSTOM: the last parameters of this gradient are the adjoints of what `{}` returns",
+                    "the last parameters of this gradient are the adjoints of what `{}` returns",
                     name.text
                 ),
             )
@@ -259,7 +259,7 @@ impl Checker<'_> {
             return Err(self.report(
                 Diagnostic::new(
                     Code::E0623,
-                    format!("AD-CUSTOM: this replay function differs from `{}` in its signature", name.text),
+                    format!("this replay function differs from `{}` in its signature", name.text),
                 )
                 .label(definition.ast.name.span, "it stands for the function when gradients are computed")
                 .label(name.span, format!("`{}` is defined here", name.text))
@@ -300,7 +300,7 @@ impl Checker<'_> {
                     Diagnostic::new(
                         Code::W0620,
                         format!(
-                            "AD-CUSTOM: no adjoint of argument `{x}` is ever written; its gradient through `{}` will be 0",
+                            "no adjoint of argument `{x}` is ever written; its gradient through `{}` will be 0",
                             name.text
                         ),
                     )
@@ -429,7 +429,7 @@ impl<'a> Body<'_, 'a> {
             && !types.is_empty()
         {
             body.report(
-                Diagnostic::new(Code::E0622, "AD-CUSTOM: a gradient returns nothing")
+                Diagnostic::new(Code::E0622, "a gradient returns nothing")
                     .label(at, "it writes adjoints: `wp.adjoint[x] += ...`"),
             );
         }
@@ -440,7 +440,7 @@ impl<'a> Body<'_, 'a> {
                 Diagnostic::new(
                     Code::E0622,
                     format!(
-                        "AD-CUSTOM: the gradient of `{}` {what}, and the function itself does not",
+                        "the gradient of `{}` {what}, and the function itself does not",
                         rule.ast.name.text
                     ),
                 )
@@ -485,7 +485,7 @@ impl<'a> Body<'_, 'a> {
             return self.error(
                 Code::E0624,
                 span,
-                "AD-CUSTOM: `wp.adjoint` is only known in custom gradients",
+                "`wp.adjoint` is only known in custom gradients",
                 "not inside a `@wp.func_grad`",
             );
         };
@@ -500,7 +500,7 @@ impl<'a> Body<'_, 'a> {
                 true => format!("`{name}` is no parameter of the function that holds floats"),
                 false => "a parameter of the function is named here".to_string(),
             };
-            let mut diagnostic = Diagnostic::new(Code::E0624, "AD-CUSTOM: this has no adjoint").label(span, label);
+            let mut diagnostic = Diagnostic::new(Code::E0624, "this has no adjoint").label(span, label);
             if !known.is_empty() {
                 let mut known = known;
                 known.sort();
