@@ -546,6 +546,11 @@ impl<'a> Printer<'a> {
                 self.put(&format!(" of {count}, "));
                 self.put(&quote(name));
             }
+            Op::Check(Check::Element { dim, extent, name }, index) => {
+                self.words("check element", index);
+                self.put(&format!(" of {extent} in {dim}, "));
+                self.put(&quote(name));
+            }
             Op::Yield(args) => self.words("yield", args),
             Op::Break(args) => self.words("break", args),
             Op::Continue(args) => self.words("continue", args),

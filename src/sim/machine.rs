@@ -317,6 +317,15 @@ impl Machine<'_> {
                     self.findings.add(What::NoComponent { name, index, count }, pc, warp.thread(lane));
                 }
             }
+            Op::NoElement(at) => {
+                if active != 0 {
+                    let lane = active.trailing_zeros();
+                    let name = print::text(self, warp, at[0], lane as usize);
+                    let given = |at: u32, bytes: u32| print::parameter(self, warp, at, bytes, lane as usize);
+                    let (dim, index, extent) = (given(at[1], 4) as u32, given(at[2], 8) as i64, given(at[3], 4) as u32);
+                    self.findings.add(What::NoElement { name, dim, index, extent }, pc, warp.thread(lane));
+                }
+            }
             Op::Print(print) => print::print(self, warp, print, active),
             Op::CopyAsync(copy) => self.copy_async(shared, warp, copy, pc, active),
             Op::CommitCopies => self.commit_copies(warp, active),
