@@ -588,6 +588,17 @@ impl Checker<'_> {
                 Err(Reported) => {
                     failed = true;
                     continue;
+            if let Some(stack) = self.stack_pattern(annotation).filter(|_| !definition.kernel) {
+                let names = tiles::Stack::params(&param.name.text);
+                failed |= stack.is_err();
+                params.extend(stack.into_iter().flatten().zip(names).map(|(pattern, name)| ParamInfo {
+                    name,
+                    pattern,
+                    default: None,
+                    span: param.span,
+                }));
+                continue;
+            }
                 }
             };
             if let (true, Pattern::Exact(ty)) = (definition.kernel, &pattern)
