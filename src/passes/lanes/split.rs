@@ -180,7 +180,19 @@ impl Split<'_> {
                 }
             });
         }
-        if let Some(at) = found {
+        // `if wp.lane() > 2: return`: what stands behind it is what the others do.
+        if let Some(at) = found.filter(|at| at.file == inst.span.file && at.start >= inst.span.end) {
+            self.refuse(Refused {
+                cause: Cause::Way,
+                message: "some threads of a block leave before what all of them do together".to_string(),
+                labels: vec![
+                    (at, "all threads of the block have to come here".to_string()),
+                    (inst.span, "some leave here".to_string()),
+                ],
+                help: "let every thread go on: put what the others do alone under the opposite condition, and leave what all do \
+                       together (`wp.sync()`, tile operations) behind it",
+            });
+        } else if let Some(at) = found {
             let labels = vec![
                 (at, "all threads of a block do this together".to_string()),
                 (inst.span, "threads differ in whether, or how often, they come to it".to_string()),
