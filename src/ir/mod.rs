@@ -196,6 +196,16 @@ pub struct Lanes {
     pub threads: u32,
     /// The last coordinate of a launch counts threads; else the coordinates are those of the block, for all its threads the same.
     pub counted: bool,
+    /// The last block of the launch, where it is not full. The number of threads of a launch is part of such a kernel.
+    pub last: Option<LastBlock>,
+}
+
+/// A block with fewer threads than the others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LastBlock {
+    /// The blocks before it.
+    pub number: u32,
+    pub threads: u32,
 }
 
 /// How a function is differentiated.

@@ -257,9 +257,12 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
-        if let Some(Lanes { threads, counted }) = function.lanes {
+        if let Some(Lanes { threads, counted, last }) = function.lanes {
             self.write(format_args!(" lanes {threads}"));
             self.put(if counted { " counted" } else { "" });
+            if let Some(LastBlock { number, threads }) = last {
+                self.write(format_args!(" last {threads} behind {number}"));
+            }
         }
         if let Some(name) = &function.cuda_name {
             self.write(format_args!(" cuda {}", quote(name)));
