@@ -800,3 +800,44 @@ def far(x: wp.array(dtype=float), y: wp.array(dtype=float)):
         }
     }
 }
+
+/// On a GPU an atomic of 8 or 16 bits swaps the word around it, which may go over the end of the array.
+#[test]
+fn atomics_of_few_bits_end_on_every_device() {
+    let text = r#"
+import warp as wp
+
+
+@wp.kernel
+def bytes(n: int, x: wp.array(dtype=wp.int8), y: wp.array(dtype=wp.int8)):
+    i = wp.tid()
+    wp.atomic_add(y, i % n, x[i])
+
+
+@wp.kernel
+def pairs(n: int, x: wp.array(dtype=wp.uint16), y: wp.array(dtype=wp.uint16)):
+    i = wp.tid()
+    wp.atomic_max(y, i % n, x[i])
+
+
+@wp.kernel
+def swaps(n: int, x: wp.array(dtype=wp.int16), y: wp.array(dtype=wp.int16)):
+    i = wp.tid()
+    wp.atomic_cas(y, i % n, wp.int16(0), x[i])
+"#;
+    let folder = Folder::new(text);
+    for device in DEVICES {
+        for (kernel, length) in [("bytes", 5), ("pairs", 3), ("swaps", 3)] {
+            for n in [length, length + 1] {
+                let args = format!("--arg x=ones:12 --arg y=zeros:{length} --arg n={n} --dim 12 --device {device}");
+                let (exit, said) = folder.run(kernel, &args);
+                let outside = n > length;
+                assert_eq!(
+                    (exit, said.contains("E1101")),
+                    (Some(i32::from(outside)), outside),
+                    "{device} {kernel} {n}: {said}"
+                );
+            }
+        }
+    }
+}

@@ -52,6 +52,8 @@ pub struct Machine<'c> {
 /// What the warps of a block share.
 pub struct Shared {
     pub number: u32,
+    /// The bytes that the block has.
+    pub size: usize,
     pub bytes: Vec<u8>,
     pub set: Vec<u8>,
     pub history: History,
