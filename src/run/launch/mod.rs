@@ -91,7 +91,7 @@ pub fn other_lanes(function: &Function, dim: &[u32], block: u32) -> Option<Lanes
 /// one, and Warp's blocks go over their ends instead.
 fn last_block(dim: &[u32], block: u32) -> Option<LastBlock> {
     let (&last, rows) = dim.split_last()?;
-    let threads = last % block;
+    let threads = last.checked_rem(block)?;
     (threads > 0 && rows.iter().all(|&n| n == 1)).then_some(LastBlock { number: last / block, threads })
 }
 
