@@ -9,11 +9,11 @@ use std::rc::Rc;
 
 use self::buffers::slots_of;
 use self::log::Log;
-use self::plan::{Plan, plan};
-use super::Options;
+use self::plan::{Plan, Unrolled, plan};
 use super::analysis::facts::ForwardFacts;
 use super::analysis::needed::{closure, defined_in};
 use super::analysis::world::World;
+use super::{Options, Store};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::StructTable;
@@ -72,10 +72,14 @@ impl Strategy {
     ) -> Strategy {
         let roots: Vec<ValueId> = reads.values().flatten().copied().collect();
         let needed = closure(function, &facts.holders, &facts.fills, roots.iter().copied(), &|_| false, leaves);
-        let mut plans = IdMap::default();
+        let (mut plans, mut unrolled) = (IdMap::default(), Unrolled::none_yet(function));
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
-                plans.insert(id, plan(world, function, facts, reads, leaves, inst, options));
+                let mut options = *options;
+                if options.store == Some(Store::Unroll) && !unrolled.takes(function, id) {
+                    options.store = Some(Store::Stack);
+                }
+                plans.insert(id, plan(world, function, facts, reads, leaves, inst, &options));
             }
         });
         Strategy { needed: Rc::new(needed), roots, plans, log: Log::default(), leaves: leaves.clone() }
