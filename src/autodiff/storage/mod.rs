@@ -151,22 +151,37 @@ impl Strategy {
                 candidates.push(test);
             }
         });
-        // Each candidate takes a look at the whole function: of a long one, the first are looked at.
-        let most = MAX_LOOKS / function.values.len().max(1);
-        for &test in candidates.iter().take(most) {
-            // It has to take fewer slots than what it saves.
-            if size(&[test]) >= size(&best) {
+        let takes = |roots: &[ValueId], leaves: &IdMap<InstId, Option<ValueId>>| {
+            closure(function, &facts.holders, &facts.fills, roots.iter().copied(), &|_| false, leaves)
+        };
+        let mut lost: IdSet<InstId> = best.iter().copied().collect();
+        let mut all = size(&best);
+        // How many values were looked at: of a long function, the first candidates are.
+        let mut looks = 0;
+        for test in candidates {
+            if looks >= MAX_LOOKS || leaves.contains_key(&test) {
                 continue;
             }
-            if leaves.insert(test, None).is_some() {
+            // It has to take fewer slots than what it saves, which is some of what it takes to compute it.
+            let own = takes(&function.insts[test].results, &leaves);
+            looks += own.len();
+            let defined_by = |value: &ValueId| match function.values[*value].def {
+                ValueDef::Result(inst, _) => lost.contains(&inst).then_some(inst),
+                ValueDef::Param(..) => None,
+            };
+            let saved: IdSet<InstId> = own.iter().filter_map(defined_by).collect();
+            if size(&[test]) >= size(&saved.into_iter().collect::<Vec<_>>()) {
                 continue;
             }
-            let roots = self.roots.iter().copied();
-            let needed = closure(function, &facts.holders, &facts.fills, roots, &|_| false, &leaves);
+            leaves.insert(test, None);
+            let needed = takes(&self.roots, &leaves);
+            looks += needed.len();
             let is_lost = |id: &InstId| function.insts[*id].results.iter().any(|r| needed.contains(r));
             let left: Vec<InstId> = best.iter().copied().filter(is_lost).collect();
-            if size(&left) + size(&[test]) < size(&best) {
-                best = left;
+            let without_test = size(&left);
+            if without_test + size(&[test]) < all {
+                (best, all) = (left, without_test);
+                lost = best.iter().copied().collect();
                 conditions.push(test);
             } else {
                 leaves.remove(&test);
