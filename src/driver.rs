@@ -42,7 +42,7 @@ use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::passes::block_threads::{self, Unordered};
-use crate::passes::lanes::{Doubt, Form, Outcome};
+use crate::passes::lanes::{Doubt, Form, OF_LAST, Outcome};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{analysis, autodiff, passes};
@@ -116,6 +116,7 @@ impl Compilation {
                 double: request.double,
                 types: request.types.clone(),
                 block_dim: request.lanes.map(|lanes| lanes.threads).or(request.block_dim),
+                last_threads: request.lanes.and_then(|lanes| lanes.last).map(|last| last.threads),
             },
         );
         let (threads, launched) = (checked.block_dim, checked.launched.clone());
@@ -139,8 +140,9 @@ impl Compilation {
                 _ => Form::Either,
             }
         };
+        let last = request.lanes.and_then(|lanes| lanes.last);
         let Compilation { module, diagnostics, kernels, timings, .. } = self;
-        let Outcome { refused, doubts } = timings.time("lanes", || passes::lanes::run(module, threads, &form));
+        let Outcome { refused, doubts } = timings.time("lanes", || passes::lanes::run(module, threads, last, &form));
         let labelled = |diagnostic: Diagnostic, labels: Vec<(Span, String)>| {
             labels.into_iter().fold(diagnostic, |diagnostic, (span, text)| diagnostic.label(span, text))
         };
@@ -316,7 +318,9 @@ impl Compilation {
         }
         self.kernels.retain(|kernel| names.contains(kernel));
         let Compilation { module, kernels, timings, .. } = self;
-        timings.time("select", || passes::select(module, |entry| kernels.contains(&entry.source_name)));
+        // Those for a last block go with those for the others.
+        let wanted = |name: &str| kernels.iter().any(|kernel| kernel == name.trim_end_matches(OF_LAST));
+        timings.time("select", || passes::select(module, |entry| wanted(&entry.source_name)));
     }
 
     fn unknown_kernel(&self, name: &str) -> Diagnostic {

@@ -66,6 +66,8 @@ pub struct Options {
     pub types: Vec<String>,
     /// The threads of a block. None: as many as the launches of the file say, if they agree, else one.
     pub block_dim: Option<u32>,
+    /// The threads of a last block that is not full: kernels are checked for it, too.
+    pub last_threads: Option<u32>,
 }
 
 impl Default for Options {
@@ -78,6 +80,7 @@ impl Default for Options {
             double: false,
             types: Vec::new(),
             block_dim: None,
+            last_threads: None,
         }
     }
 }
@@ -179,6 +182,9 @@ pub fn check(
     );
     checker.check_launches();
     checker.expect_own_kernels();
+    if let Some(threads) = options.last_threads {
+        checker.check_last_block(threads, &mut kernels);
+    }
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
     names::quiet(parsed, checker.sources, checker.diagnostics);
@@ -582,6 +588,17 @@ impl Checker<'_> {
                 continue;
             };
             let errors = self.diagnostics.error_count();
+            if let Some(stack) = self.stack_pattern(annotation).filter(|_| !definition.kernel) {
+                let names = tiles::Stack::params(&param.name.text);
+                failed |= stack.is_err();
+                params.extend(stack.into_iter().flatten().zip(names).map(|(pattern, name)| ParamInfo {
+                    name,
+                    pattern,
+                    default: None,
+                    span: param.span,
+                }));
+                continue;
+            }
             let pattern = match self.annotation(annotation, definition.library()) {
                 Ok(pattern) => pattern,
                 Err(Reported) if self.diagnostics.error_count() == errors => Pattern::Unknown,

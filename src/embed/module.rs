@@ -102,7 +102,7 @@ impl Compiler {
 }
 
 /// Blocks without a word about them.
-const ONE_THREAD: Lanes = Lanes { threads: 1, counted: false };
+const ONE_THREAD: Lanes = Lanes { threads: 1, counted: false, last: None };
 
 impl Source {
     /// With its forward entries.

@@ -54,7 +54,7 @@
 //!     Where a block's threads have values of their own (`lanes`), that code goes through the threads in loops, which
 //!     [`lanes`](crate::passes::lanes) makes; before that, it is code of any of them, and `lane` is its number.
 //! 21. `check component` says of an index into components that it has to be one (rule 14: -count .. count, unsigned 0 .. count);
-//!     any other is an error of the run. It changes no value.
+//!     any other is an error of the run. It changes no value. `check element` says the same of an index of a local array (rule 13).
 //! 22. `product` is a product of tiles that the threads of a block compute together: `set` makes `c` that of `a` and `b`, `add` adds it to
 //!     `c`. All threads come to it, and to barriers around it where others read or write what it does. It sums in `float32`, or
 //!     `float64`, in any order, and rounds once where `c` has less. Whole warps of the block do it with the instructions for matrices
@@ -196,6 +196,16 @@ pub struct Lanes {
     pub threads: u32,
     /// The last coordinate of a launch counts threads; else the coordinates are those of the block, for all its threads the same.
     pub counted: bool,
+    /// The last block of the launch, where it is not full. The number of threads of a launch is part of such a kernel.
+    pub last: Option<LastBlock>,
+}
+
+/// A block with fewer threads than the others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LastBlock {
+    /// The blocks before it.
+    pub number: u32,
+    pub threads: u32,
 }
 
 /// How a function is differentiated.

@@ -57,6 +57,8 @@ impl Access {
 pub enum Check {
     /// The operand is an index of one of `count` components (rule 14) of what the source calls `name`; empty: it has no name.
     Component { count: u32, name: String },
+    /// The operand is an index of a tile or a local array, which the source calls `name` (empty: it has no name), in the dimension `dim`.
+    Element { dim: u32, extent: u32, name: String },
     /// The operand is a bool: where it is true, the gradient of a library function is what a convention says, or has lost half of
     /// its digits, for the reason given. That is no error, but worth a note.
     ///
@@ -84,6 +86,9 @@ pub enum Nudged {
 
 /// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index (int64), the count (int32).
 pub const NO_COMPONENT: &str = "kc_no_component";
+
+/// The same for [`Check::Element`]: the name, the dimension (int32), the index (int64), the extent (int32).
+pub const NO_ELEMENT: &str = "kc_no_element";
 
 /// The same for [`Check::Degenerate`]: the reason as a text.
 pub const DEGENERATE: &str = "kc_degenerate";

@@ -327,7 +327,14 @@ impl<'t> Parser<'t> {
         self.function.library = self.eat_word("library");
         self.function.by_block = self.eat_word("by_block");
         if self.eat_word("lanes") {
-            self.function.lanes = Some(Lanes { threads: self.number()?, counted: self.eat_word("counted") });
+            let (threads, counted) = (self.number()?, self.eat_word("counted"));
+            let mut last = None;
+            if self.eat_word("last") {
+                let threads = self.number()?;
+                self.keyword("behind")?;
+                last = Some(LastBlock { number: self.number()?, threads });
+            }
+            self.function.lanes = Some(Lanes { threads, counted, last });
         }
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);

@@ -257,9 +257,12 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
-        if let Some(Lanes { threads, counted }) = function.lanes {
+        if let Some(Lanes { threads, counted, last }) = function.lanes {
             self.write(format_args!(" lanes {threads}"));
             self.put(if counted { " counted" } else { "" });
+            if let Some(LastBlock { number, threads }) = last {
+                self.write(format_args!(" last {threads} behind {number}"));
+            }
         }
         if let Some(name) = &function.cuda_name {
             self.write(format_args!(" cuda {}", quote(name)));
@@ -544,6 +547,11 @@ impl<'a> Printer<'a> {
             Op::Check(Check::Component { count, name }, index) => {
                 self.words("check component", index);
                 self.put(&format!(" of {count}, "));
+                self.put(&quote(name));
+            }
+            Op::Check(Check::Element { dim, extent, name }, index) => {
+                self.words("check element", index);
+                self.put(&format!(" of {extent} in {dim}, "));
                 self.put(&quote(name));
             }
             Op::Yield(args) => self.words("yield", args),

@@ -89,8 +89,11 @@ impl<'a> Lowering<'a> {
         b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.by_block = function.by_block;
-        b.function.lanes =
-            (function.by_block && function.by_lane).then_some(Lanes { threads: checked.block_dim, counted: false });
+        b.function.lanes = (function.by_block && function.by_lane).then_some(Lanes {
+            threads: checked.block_dim,
+            counted: false,
+            last: None,
+        });
         b.function.results = result_infos(function);
         b.function.derivative = derivative(&head.derivative);
         let mut env = vec![None; function.locals.len()];

@@ -25,6 +25,7 @@
 //! | [`unread_stores`] | removes stores to tiles that nothing reads afterwards |
 //! | [`unroll`] | makes straight code of short loops |
 //! | [`lanes`] | goes in loops through the threads of a block that have values of their own |
+//! | [`index_checks`] | says which indices may be outside of tiles and local arrays, for the simulator |
 //! | [`reverse_sums`] | gives chains to the sums that reverse code carries through tiles |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
@@ -43,6 +44,7 @@ pub mod dce;
 pub mod dead_stores;
 pub mod fold;
 pub mod forward_loads;
+pub mod index_checks;
 pub mod inline;
 pub mod join_stores;
 pub mod lanes;

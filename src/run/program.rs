@@ -69,7 +69,7 @@ pub fn compiled_for(
     let made_for = match first {
         Some(id) => lanes(&program, id),
         // It may need to know that.
-        None => (launch.block_dim > 1).then_some(Lanes { threads: launch.block_dim, counted: false }),
+        None => (launch.block_dim > 1).then_some(Lanes { threads: launch.block_dim, counted: false, last: None }),
     };
     if made_for.is_none() {
         return program;
@@ -77,11 +77,12 @@ pub fn compiled_for(
     let name = first.map(|id| program.module.functions[id].source_name.clone());
     (wanted.lanes, wanted.kernel) = (made_for, name.or_else(|| launch.kernel.clone()));
     let mut made = compile(wanted);
-    if let Some(other) = found(&made).and_then(|id| lanes(&made, id)) {
+    let id = found(&made);
+    if let Some(other) = id.and_then(|id| lanes(&made, id)) {
         wanted.lanes = Some(other);
         made = compile(wanted);
     }
-    if first.is_none() && found(&made).is_none() {
+    if first.or(id).is_none() {
         (wanted.lanes, wanted.kernel) = (None, None);
         return program;
     }

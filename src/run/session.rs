@@ -245,7 +245,7 @@ impl<'a> Session<'a> {
             return program;
         };
         // What does not compile for them either has its errors for them.
-        let lanes = Some(Lanes { threads, counted: false });
+        let lanes = Some(Lanes { threads, counted: false, last: None });
         self.compiled(&Wanted { lanes, ..Wanted::of(path, self.options.checked) })
     }
 

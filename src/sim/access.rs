@@ -187,7 +187,7 @@ impl Machine<'_> {
             usize::try_from(t.address).ok().filter(|at| at.checked_add(bytes).is_some_and(|end| end <= limit))
         };
         let found = match t.space {
-            Space::Shared => inside(shared.bytes.len()).map(Place::Shared),
+            Space::Shared => inside(if words { shared.bytes.len() } else { shared.size }).map(Place::Shared),
             Space::Local => inside(size).map(|at| Place::Local(lane * size + at)),
             Space::Param => {
                 let at = t.address.wrapping_sub(windows::PARAM) as usize;

@@ -104,6 +104,8 @@ pub enum Op {
     Visit,
     /// An index of a component that is not there: the text that names what has components, the index, their number.
     NoComponent(Box<[u32; 3]>),
+    /// An index outside of a tile or a local array: the text that names it, the dimension, the index, the extent.
+    NoElement(Box<[u32; 4]>),
     Return,
     Exit,
     Trap,

@@ -62,6 +62,13 @@ pub enum What {
         index: i64,
         count: u32,
     },
+    /// An index outside of what is called `name`, a tile or a local array.
+    NoElement {
+        name: String,
+        dim: u32,
+        index: i64,
+        extent: u32,
+    },
     Trap,
     Endless,
     /// So many intervals between synchronisations have been followed: races after them are not found.
@@ -77,6 +84,7 @@ impl What {
                 | What::Race(..)
                 | What::Assert(_)
                 | What::NoComponent { .. }
+                | What::NoElement { .. }
                 | What::Degenerate(_)
                 | What::Visit
                 | What::RacesEnd(_)

@@ -52,6 +52,8 @@ pub struct Machine<'c> {
 /// What the warps of a block share.
 pub struct Shared {
     pub number: u32,
+    /// The bytes that the block has.
+    pub size: usize,
     pub bytes: Vec<u8>,
     pub set: Vec<u8>,
     pub history: History,
@@ -315,6 +317,15 @@ impl Machine<'_> {
                     let given = |at: u32, bytes: u32| print::parameter(self, warp, at, bytes, lane as usize);
                     let (index, count) = (given(at[1], 8) as i64, given(at[2], 4) as u32);
                     self.findings.add(What::NoComponent { name, index, count }, pc, warp.thread(lane));
+                }
+            }
+            Op::NoElement(at) => {
+                if active != 0 {
+                    let lane = active.trailing_zeros();
+                    let name = print::text(self, warp, at[0], lane as usize);
+                    let given = |at: u32, bytes: u32| print::parameter(self, warp, at, bytes, lane as usize);
+                    let (dim, index, extent) = (given(at[1], 4) as u32, given(at[2], 8) as i64, given(at[3], 4) as u32);
+                    self.findings.add(What::NoElement { name, dim, index, extent }, pc, warp.thread(lane));
                 }
             }
             Op::Print(print) => print::print(self, warp, print, active),

@@ -127,8 +127,10 @@ impl Machine<'_> {
         }
         let shared = Shared {
             number,
-            bytes: vec![0; shared_bytes],
-            set: vec![0; shared_bytes],
+            size: shared_bytes,
+            // Whole words: one of which a part is there can be swapped.
+            bytes: vec![0; shared_bytes.next_multiple_of(4)],
+            set: vec![0; shared_bytes.next_multiple_of(4)],
             history: if self.intervals.is_some() { History::new(shared_bytes) } else { History::default() },
             barriers: std::array::from_fn(|_| Barrier::default()),
             epoch: 0,

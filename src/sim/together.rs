@@ -188,7 +188,7 @@ impl Machine<'_> {
                 }
                 (Field::Global, piece.start, piece.bytes, piece.start - GLOBAL, 0)
             }
-            Space::Shared => (Field::Shared, window, shared.bytes.len() as u64, 0, 0),
+            Space::Shared => (Field::Shared, window, shared.size as u64, 0, 0),
             Space::Local => (Field::Local, window, own, 0, own),
             _ => return None,
         };

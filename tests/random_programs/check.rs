@@ -124,7 +124,8 @@ fn check_file(programs: &[&Program], ways: &[Way]) -> Option<Vec<Verdict>> {
     let mut request = Request::default();
     request.gradients.backward = false;
     // Those of one file are for the same blocks.
-    let lanes = |program: &Program| program.counted.map(|counted| Lanes { threads: program.block_dim, counted });
+    let lanes =
+        |program: &Program| program.counted.map(|counted| Lanes { threads: program.block_dim, counted, last: None });
     if programs.iter().any(|program| lanes(program) != lanes(programs[0])) {
         return None;
     }

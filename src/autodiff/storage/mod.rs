@@ -9,11 +9,11 @@ use std::rc::Rc;
 
 use self::buffers::slots_of;
 use self::log::Log;
-use self::plan::{Plan, plan};
-use super::Options;
+use self::plan::{Plan, Unrolled, plan};
 use super::analysis::facts::ForwardFacts;
 use super::analysis::needed::{closure, defined_in};
 use super::analysis::world::World;
+use super::{Options, Store};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::StructTable;
@@ -72,10 +72,14 @@ impl Strategy {
     ) -> Strategy {
         let roots: Vec<ValueId> = reads.values().flatten().copied().collect();
         let needed = closure(function, &facts.holders, &facts.fills, roots.iter().copied(), &|_| false, leaves);
-        let mut plans = IdMap::default();
+        let (mut plans, mut unrolled) = (IdMap::default(), Unrolled::none_yet(function));
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
-                plans.insert(id, plan(world, function, facts, reads, leaves, inst, options));
+                let mut options = *options;
+                if options.store == Some(Store::Unroll) && !unrolled.takes(function, id) {
+                    options.store = Some(Store::Stack);
+                }
+                plans.insert(id, plan(world, function, facts, reads, leaves, inst, &options));
             }
         });
         Strategy { needed: Rc::new(needed), roots, plans, log: Log::default(), leaves: leaves.clone() }
@@ -147,22 +151,37 @@ impl Strategy {
                 candidates.push(test);
             }
         });
-        // Each candidate takes a look at the whole function: of a long one, the first are looked at.
-        let most = MAX_LOOKS / function.values.len().max(1);
-        for &test in candidates.iter().take(most) {
-            // It has to take fewer slots than what it saves.
-            if size(&[test]) >= size(&best) {
+        let takes = |roots: &[ValueId], leaves: &IdMap<InstId, Option<ValueId>>| {
+            closure(function, &facts.holders, &facts.fills, roots.iter().copied(), &|_| false, leaves)
+        };
+        let mut lost: IdSet<InstId> = best.iter().copied().collect();
+        let mut all = size(&best);
+        // How many values were looked at: of a long function, the first candidates are.
+        let mut looks = 0;
+        for test in candidates {
+            if looks >= MAX_LOOKS || leaves.contains_key(&test) {
                 continue;
             }
-            if leaves.insert(test, None).is_some() {
+            // It has to take fewer slots than what it saves, which is some of what it takes to compute it.
+            let own = takes(&function.insts[test].results, &leaves);
+            looks += own.len();
+            let defined_by = |value: &ValueId| match function.values[*value].def {
+                ValueDef::Result(inst, _) => lost.contains(&inst).then_some(inst),
+                ValueDef::Param(..) => None,
+            };
+            let saved: IdSet<InstId> = own.iter().filter_map(defined_by).collect();
+            if size(&[test]) >= size(&saved.into_iter().collect::<Vec<_>>()) {
                 continue;
             }
-            let roots = self.roots.iter().copied();
-            let needed = closure(function, &facts.holders, &facts.fills, roots, &|_| false, &leaves);
+            leaves.insert(test, None);
+            let needed = takes(&self.roots, &leaves);
+            looks += needed.len();
             let is_lost = |id: &InstId| function.insts[*id].results.iter().any(|r| needed.contains(r));
             let left: Vec<InstId> = best.iter().copied().filter(is_lost).collect();
-            if size(&left) + size(&[test]) < size(&best) {
-                best = left;
+            let without_test = size(&left);
+            if without_test + size(&[test]) < all {
+                (best, all) = (left, without_test);
+                lost = best.iter().copied().collect();
                 conditions.push(test);
             } else {
                 leaves.remove(&test);

@@ -20,8 +20,36 @@ const STACK_BYTES: u64 = 2048;
 /// The same where local memory is asked for.
 const MOST_STACK_BYTES: u64 = 1 << 18;
 
-/// The most instructions that a loop is unrolled to.
-const MAX_UNROLLED: u64 = 1 << 14;
+/// The most instructions that the loops of a function are unrolled to, all together; with tiles, each is code of a whole block, which
+/// takes the passes and LLVM far longer.
+const MAX_UNROLLED: [u64; 2] = [1 << 14, 1 << 11];
+
+/// What is left to unroll in a function.
+pub struct Unrolled {
+    left: u64,
+    /// The loops in one that is unrolled, which paid for them.
+    inside: IdSet<InstId>,
+}
+
+impl Unrolled {
+    pub fn none_yet(function: &Function) -> Unrolled {
+        Unrolled { left: MAX_UNROLLED[usize::from(function.by_block)], inside: IdSet::default() }
+    }
+
+    /// Whether a loop is unrolled; outer ones are asked about first.
+    pub fn takes(&mut self, function: &Function, id: InstId) -> bool {
+        let inst = &function.insts[id];
+        let Some(size) = unrolled_size(function, inst) else { return false };
+        if !self.inside.contains(&id) {
+            let Some(left) = self.left.checked_sub(size) else { return false };
+            self.left = left;
+        }
+        for block in inst.op.blocks() {
+            function.walk(block, &mut |id, _| _ = self.inside.insert(id));
+        }
+        true
+    }
+}
 
 /// The bytes per thread that the snapshots of a loop may take, and how many there are at least and at most.
 const SNAPSHOT_BYTES: u64 = 512;
@@ -164,10 +192,10 @@ pub fn plan(
     let can_tape = function.is_kernel()
         && (0..slots.len()).all(|n| slots_of(function.ty(params[n]), &world.module.structs).is_some());
     let store = match options.store {
-        Some(Store::Unroll) if unrolled_size(function, inst).is_some_and(|size| size <= MAX_UNROLLED) => Store::Unroll,
+        Some(Store::Unroll) => Store::Unroll,
         Some(Store::Checkpoint) => Store::Checkpoint,
-        Some(Store::Stack | Store::Unroll) if small => Store::Stack,
-        Some(Store::Tape | Store::Stack | Store::Unroll) if can_tape => Store::Tape,
+        Some(Store::Stack) if small => Store::Stack,
+        Some(Store::Tape | Store::Stack) if can_tape => Store::Tape,
         _ if fits => Store::Stack,
         _ => Store::Checkpoint,
     };

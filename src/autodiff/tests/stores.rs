@@ -110,6 +110,32 @@ fn long_loops_are_not_unrolled() {
     assert!(loops(5462) > 0);
 }
 
+/// What loops are unrolled to counts together.
+#[test]
+fn many_loops_are_not_unrolled() {
+    let loops = |count: usize| {
+        let one = |n: usize| {
+            format!(
+                "%r{n}: float64 = for %k{n}: int32 = %zero to %end step %c1 carry %s{n}: float64 = %a {{
+                   %p{n}: float64 = mul %s{n}, %a
+                   %q{n}: float64 = mul %p{n}, %s{n}
+                   yield %q{n}
+                 }}
+                 store %y[%i], %r{n}\n"
+            )
+        };
+        let body: String = (0..count).map(one).collect();
+        let text = kernel("x y", &format!("%a: float64 = load %x[%i]\n%end: int32 = const 2000\n{body}"));
+        let (module, _) = differentiated(&text, Some(Store::Unroll));
+        let backward = &module.functions[module.entry("k", Phase::Backward).unwrap()];
+        let mut loops = 0;
+        backward.walk(backward.entry, &mut |_, inst| loops += usize::from(matches!(inst.op, Op::For { .. })));
+        loops
+    };
+    assert_eq!(loops(2), 0);
+    assert!(loops(4) > 0);
+}
+
 #[test]
 fn nested_and_sibling_loops_with_run_time_iterations() {
     check(

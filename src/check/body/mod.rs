@@ -29,6 +29,7 @@ use crate::check::body::known::Known;
 use crate::check::body::ways::{Several, Ways};
 use crate::check::calls::gradient::Rule;
 use crate::check::facts::Variable;
+use crate::check::tiles::Stack;
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray, Stmt};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
@@ -230,6 +231,13 @@ impl<'c, 'a> Body<'c, 'a> {
                     Binding::Broken
                 }
             };
+            if let Some(name) = Stack::of_params(&param.name)
+                && let (Binding::Local(count), Some(&Binding::Local(elements))) = (&binding, body.scope.get(name))
+            {
+                let stack = Stack::new(elements, *count);
+                body.scope.insert(name.to_string(), Binding::Alias(Operand::Stack(stack)));
+                continue;
+            }
             // Two of one name are no Python, which is said already.
             body.failed |= body.scope.insert(param.name.clone(), binding).is_some();
         }

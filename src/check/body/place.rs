@@ -454,6 +454,18 @@ impl Body<'_, '_> {
                 Operand::Value(expr) => expr.ty.as_scalar().is_some(),
                 _ => false,
             });
+            if items.iter().all(|item| matches!(item, Operand::Function(_))) {
+                let text = self.c.sources.text(span);
+                let help = format!(
+                    "in a loop of constant length, `wp.static({text})` is the function of each turn; elsewhere call each by its name, \
+                     under an `if`"
+                );
+                return Err(self.report(
+                    Diagnostic::new(Code::E0305, "a tuple of functions is indexed by a constant")
+                        .label(span, "which function this is, is not known while compiling")
+                        .help(help),
+                ));
+            }
             let help = match items.len() {
                 n @ 2..=4 if numbers => {
                     format!("a vector takes any index: make it with `wp.vec{n}(...)`")

@@ -152,6 +152,7 @@ impl Body<'_, '_> {
                 {
                     return result;
                 }
+                let mut given = self.stacks_as_tiles(given);
                 let lent = self.lend_tiles(&mut given)?;
                 let result = self.call_function(&name, given, span)?;
                 self.take_back(result, lent, span)

@@ -278,6 +278,11 @@ impl Checker<'_> {
 }
 
 impl InstanceKey {
+    /// Whether it is one of a function of the library.
+    pub(in crate::check) fn is_library(&self) -> bool {
+        self.definition.0.library()
+    }
+
     pub(in crate::check) fn new(definition: &Arc<Definition>, args: Vec<InstanceArg>) -> InstanceKey {
         InstanceKey { definition: Same(definition.clone()), args }
     }

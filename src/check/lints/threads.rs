@@ -131,6 +131,9 @@ impl Threads {
                 StmtKind::If { condition, then, otherwise } => {
                     let outer = control.nested;
                     control.nested |= self.mask(condition);
+                    if is_turn(then) {
+                        control.nested |= Coordinates::ALL;
+                    }
                     self.block(then, control);
                     self.block(otherwise, control);
                     control.nested = outer;
@@ -162,6 +165,17 @@ impl Threads {
         }
         control.nested = outer;
     }
+}
+
+/// Whether this reads an element of a tile and sets it by what it was, if that will do, as pushing to a stack and popping from it are
+/// made: one thread after the other does it, and as with an atomic each finds another value there.
+fn is_turn(body: &[Stmt]) -> bool {
+    let [Stmt { kind: StmtKind::Assign(_, value), .. }, Stmt { kind: StmtKind::If { then, .. }, .. }] = body else {
+        return false;
+    };
+    let ExprKind::Load { array, .. } = &value.kind else { return false };
+    let sets = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Assign(place, _) if tile_of(place) == tile(array));
+    tile(array).is_some() && then.iter().any(sets)
 }
 
 /// Whether the elements of an array are those of one thread, and not of a block.

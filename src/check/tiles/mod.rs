@@ -47,6 +47,7 @@ mod fold;
 mod fourier;
 mod homes;
 mod lanes;
+mod last_block;
 mod map;
 mod matmul;
 mod memory;

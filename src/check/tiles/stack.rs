@@ -10,6 +10,7 @@ use crate::check::types::value::{Operand, Res};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
+use crate::syntax::ast::Name;
 use crate::types::{BOOL, Element, I32, LocalArrayType, Scalar, Type};
 
 /// The variables of a stack.
@@ -19,7 +20,24 @@ pub struct Stack {
     count: LocalId,
 }
 
+/// The end of the name of a parameter that a caller cannot write.
+const COUNT: &str = ".count";
+
 impl Stack {
+    /// A function is given both tiles of a stack.
+    pub fn params(name: &str) -> [String; 2] {
+        [name.to_string(), format!("{name}{COUNT}")]
+    }
+
+    /// The name that the body of a function has for the stack whose tiles are parameters, the second of this name.
+    pub fn of_params(count: &str) -> Option<&str> {
+        count.strip_suffix(COUNT)
+    }
+
+    pub fn new(elements: LocalId, count: LocalId) -> Stack {
+        Stack { elements, count }
+    }
+
     /// Whether both are the same stack.
     pub fn is(self, other: &Stack) -> bool {
         self.elements == other.elements
@@ -46,6 +64,25 @@ impl Body<'_, '_> {
         let stack = Stack { elements, count };
         self.set_count(stack, number(0, span), span);
         Ok(Operand::Stack(stack))
+    }
+
+    /// Arguments of a call, each stack as its tiles.
+    pub(in crate::check) fn stacks_as_tiles(&self, given: Vec<Given>) -> Vec<Given> {
+        let mut tiles = Vec::with_capacity(given.len());
+        for arg in given {
+            let Operand::Stack(stack) = arg.operand else {
+                tiles.push(arg);
+                continue;
+            };
+            let names =
+                arg.name.as_ref().map(|name| Stack::params(&name.text).map(|text| Name { text, span: name.span }));
+            let [first, second] = names.map_or([None, None], |names| names.map(Some));
+            for (id, name) in [(stack.elements, first), (stack.count, second)] {
+                let operand = Operand::Value(variable(id, self.locals[id].ty, arg.span));
+                tiles.push(Given { name, operand, span: arg.span });
+            }
+        }
+        tiles
     }
 
     fn set_count(&mut self, stack: Stack, to: Expr, span: Span) {

@@ -27,8 +27,8 @@ impl Body<'_, '_> {
         };
         let local = &self.locals[id];
         let place = local.span;
-        // What a line says about itself needs no second label.
-        if place == at || diagnostic.labels.iter().any(|label| label.span == place) {
+        // What a line says about itself needs no second label, and what has no name has none.
+        if local.name.is_empty() || place == at || diagnostic.labels.iter().any(|label| label.span == place) {
             return diagnostic;
         }
         let text = format!("`{}` {verb} `{}` because of this", local.name, self.show(ty));

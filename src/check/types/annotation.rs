@@ -9,7 +9,7 @@ use crate::diag::{Applicability, Code, Diagnostic};
 use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
-use crate::types::{ArrayType, MAX_DIMS, Type};
+use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, Type};
 
 impl Checker<'_> {
     /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
@@ -168,10 +168,13 @@ impl Checker<'_> {
     }
 
     fn called(&mut self, callee: &Expr, args: &[Arg], span: Span, library: bool) -> Res<Pattern> {
-        if matches!(&callee.kind, ExprKind::Attribute { name, .. } if name.text == "tile_stack") {
-            let diagnostic = Diagnostic::new(Code::E0310, "a function takes no stack")
-                .label(span, "a stack is known where it is made, and nowhere else")
-                .help("push and pop in the kernel that makes the stack, and pass the values to the function");
+        if is_stack_word(callee) {
+            let diagnostic = Diagnostic::new(
+                Code::E0310,
+                "a stack of a block is a parameter of a function, and no other type",
+            )
+            .label(span, "no type here")
+            .help("make it in the kernel with `s = wp.tile_stack(...)`, and name it in a parameter of a `@wp.func`");
             return Err(self.report(diagnostic));
         }
         let is_tile = self.is_tile_word(callee);
@@ -242,6 +245,25 @@ impl Checker<'_> {
     /// `wp.tile` is a function where it is called in a kernel, and names the tiles where types stand.
     fn is_tile_word(&self, expr: &Expr) -> bool {
         matches!(&expr.kind, ExprKind::Attribute { name, .. } if name.text == "tile")
+    }
+
+    /// The tiles of elements and of their number that a parameter is, which is annotated as `wp.tile_stack(capacity=8, dtype=float)`. None:
+    /// it is no stack.
+    pub fn stack_pattern(&mut self, annotation: &Expr) -> Option<Res<[Pattern; 2]>> {
+        let ExprKind::Call { callee, args } = &annotation.kind else { return None };
+        if !is_stack_word(callee) {
+            return None;
+        }
+        let find = |name: &str, position: usize| {
+            let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|n| n.text == name));
+            named.or_else(|| args.get(position).filter(|arg| arg.name.is_none())).map(|arg| &arg.value)
+        };
+        let (Some(capacity), Some(dtype)) = (find("capacity", 0), find("dtype", 1)) else {
+            return Some(self.not_a_type(annotation.span, "its `capacity` and `dtype` are missing"));
+        };
+        let elements = self.tile_pattern(dtype, std::slice::from_ref(capacity), annotation.span);
+        let count = Pattern::Exact(Type::Local(tile_type(Element::Scalar(Scalar::I32), &[1])));
+        Some(elements.map(|elements| [elements, count]))
     }
 
     /// `wp.tile[float, 4, 8]`
@@ -401,4 +423,8 @@ impl Checker<'_> {
             ),
         ))
     }
+}
+
+fn is_stack_word(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Attribute { name, .. } if name.text == "tile_stack")
 }

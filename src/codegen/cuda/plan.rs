@@ -144,7 +144,9 @@ impl Planner<'_> {
     fn block(&mut self, block: BlockId) -> Effects {
         let mut all = Effects::default();
         // Inlined values that read memory and are not part of a printed statement yet.
-        let mut pending: Vec<ValueId> = Vec::new();
+        let mut pending: IdSet<ValueId> = IdSet::default();
+        // All that these read, if not more.
+        let mut read = 0;
         for &id in &self.function.blocks[block].insts {
             let inst = &self.function.insts[id];
             let mut effects = self.effects.own(self.function, inst);
@@ -162,20 +164,22 @@ impl Planner<'_> {
             }
             let mut operands = Values::new();
             inst.op.for_each_operand(|value| operands.push(value));
-            if !pending.is_empty() {
-                pending.retain(|value| !operands.contains(value));
+            for value in &operands {
+                pending.remove(value);
             }
-            if effects.writes != 0 {
-                for value in pending.extract_if(.., |&mut v| self.cost[v].reads & effects.writes != 0) {
+            if effects.writes & read != 0 {
+                for value in pending.extract_if(|&v| self.cost[v].reads & effects.writes != 0) {
                     self.plan.forms[value] = Form::Variable;
                 }
+                read = pending.iter().fold(0, |read, &value| read | self.cost[value].reads);
             }
             self.choose(block, id, inst, effects, &operands);
             if let [result] = inst.results[..]
                 && self.plan.forms[result] == Form::Inline
                 && self.cost[result].reads != 0
             {
-                pending.push(result);
+                pending.insert(result);
+                read |= self.cost[result].reads;
             }
         }
         all

@@ -188,9 +188,9 @@ fn copy_of(list: &[Stmt], counts: &[Count]) -> Option<usize> {
     let (Stmt::Assign { var: made, value, .. }, rest) = list.split_first()? else { return None };
     let Count { reads: 1, sets: 1 } = counts[made.0 as usize] else { return None };
     let is_copy = |stmt: &Stmt| matches!(stmt, Stmt::Assign { value: Expr::Var(from), .. } if from == made);
-    let copy = rest.iter().position(is_copy)?;
+    let copy = rest.iter().position(|stmt| is_copy(stmt) || !only_assigns(stmt)).filter(|&n| is_copy(&rest[n]))?;
     let between = &rest[..copy];
-    let mut stays = copy > 0 && is_pure(value) && between.iter().all(only_assigns);
+    let mut stays = copy > 0 && is_pure(value);
     value.for_each_var(&mut |var| stays &= !tree::assigns(between, var));
     stays.then_some(copy + 1)
 }

@@ -84,6 +84,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             self.write(s, pointer, ops.from_bits(s, next));
             old
         } else {
+            self.touch(s, pointer);
             ll.atomic_cas(pointer, wanted, replacement, s.size()).0
         };
         ops.from_bits(s, old)
@@ -237,9 +238,18 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         match rmw {
             Some(rmw) => {
                 let bits = self.ops.to_bits(s, operand);
+                self.touch(s, pointer);
                 self.ops.from_bits(s, self.ll.atomic_rmw(rmw, pointer, bits, s.size()))
             }
             None => self.cas_loop(s, pointer, |lower, old| lower.combine(op, s, old, operand)),
+        }
+    }
+
+    /// Reads an element of fewer than 32 bits, for the simulator: the word around it, which the atomic swaps, may be there where the
+    /// element is not.
+    fn touch(&self, s: Scalar, pointer: Val<'ctx>) {
+        if self.target.is_gpu() && self.target.reports_checks() && s.size() < 4 {
+            self.ll.load_atomic(self.ll.int_ty(s.size() * 8), pointer, s.size());
         }
     }
 

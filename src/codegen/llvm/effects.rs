@@ -8,12 +8,22 @@ use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
 use crate::abi::HostStatus;
 use crate::codegen::sites::SiteKind;
-use crate::ir::{DEGENERATE, NO_COMPONENT, VISIT, ValueId};
+use crate::ir::{DEGENERATE, NO_COMPONENT, NO_ELEMENT, VISIT, ValueId};
 use crate::source::Span;
 use crate::types::Scalar;
 
 /// The longest text of one print on the host.
 const PRINT_BUFFER: u64 = 4096;
+
+/// What an index is one of.
+#[derive(Clone, Copy)]
+pub enum Indexed {
+    Component,
+    /// Those of a tile or a local array along a dimension.
+    Element {
+        dim: u32,
+    },
+}
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Emits an internal function once; `body` builds its instructions.
@@ -71,14 +81,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.ret(None);
     }
 
-    /// Records an access outside its array. `index` is i64, the others i32. `site`: its number, or, for the simulator, the array's name.
+    /// Records an access outside its array. `index` is i64, the others i32. The simulator sees such accesses itself, or was told by a
+    /// [`Check::Element`](crate::ir::Check::Element) before.
     pub fn report_out_of_bounds(&mut self, site: Val<'ctx>, dim: Val<'ctx>, index: Val<'ctx>, extent: Val<'ctx>) {
         let ll = self.ll;
-        if self.target.is_gpu() {
-            // The simulator: the site is the name.
-            let function = ll.declare(NO_COMPONENT, None, &[ll.ptr(0), ll.i64(), ll.i32()], false);
-            return ll.call_void(function, &[site, index, extent]);
-        }
         let thread = self.reporting_thread();
         let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
         let function = self.helper("kc_out_of_bounds", &params, |lower, function| {
@@ -95,8 +101,16 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.call_void(function, &[self.thread.status, site, dim, index, extent, thread]);
     }
 
-    /// Records an index of `count` components that is none of them, in checked runs.
-    pub fn check_component(&mut self, frame: &Frame<'a, 'ctx>, index: ValueId, count: u32, name: &str, span: Span) {
+    /// Records an index of `count` components or elements that is none of them, in checked runs.
+    pub fn check_index(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        index: ValueId,
+        count: u32,
+        of: Indexed,
+        name: &str,
+        span: Span,
+    ) {
         if !self.target.reports_checks() {
             return;
         }
@@ -133,8 +147,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 }
             }
             Target::Nvptx { .. } => {
-                let function = ll.declare(NO_COMPONENT, None, &[ll.ptr(0), ll.i64(), ll.i32()], false);
-                ll.call_void(function, &[self.text(name), first, ll.const_i32(count as i32)]);
+                let (name, count) = (self.text(name), ll.const_i32(count as i32));
+                let (callee, args): (_, &[Val]) = match of {
+                    Indexed::Component => (NO_COMPONENT, &[name, first, count]),
+                    Indexed::Element { dim } => (NO_ELEMENT, &[name, ll.const_i32(dim as i32), first, count]),
+                };
+                let types: Vec<_> = args.iter().map(|&arg| ll.ty(arg)).collect();
+                ll.call_void(ll.declare(callee, None, &types, false), args);
             }
         }
         ll.br(go_on);

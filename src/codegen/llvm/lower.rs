@@ -16,6 +16,7 @@ use super::block_sums::BlockSums;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
+use super::effects::Indexed;
 use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
 use super::lanes::{Copies, Lanes};
@@ -598,7 +599,12 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::Check(Check::Together { .. }, _) => return,
             Op::Check(Check::Component { count, name }, index) => {
-                self.check_component(frame, index[0], *count, name, inst.span);
+                self.check_index(frame, index[0], *count, Indexed::Component, name, inst.span);
+                return;
+            }
+            Op::Check(Check::Element { dim, extent, name }, index) => {
+                let of = Indexed::Element { dim: *dim };
+                self.check_index(frame, index[0], *extent, of, name, inst.span);
                 return;
             }
             Op::Assert { condition, message } => {

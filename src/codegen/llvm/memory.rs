@@ -221,7 +221,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped), step: None },
         };
         let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
-        // The simulator knows how far arrays go, but nothing of what stands beside a tile or a local array.
+        // Nothing outside of a tile or a local array is touched on the simulator either, which [`index_checks`] has told of it.
         let is_checked = self.target.is_checked() || is_local && self.target.reports_checks();
         if !is_checked || ll.as_int(wrapped).is_some_and(in_range) {
             return (wide, None);
@@ -282,10 +282,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         if !place.checks.is_empty() {
             let name = frame.function.values[access.array].name.clone().unwrap_or_default();
-            place.site = Some(match self.target {
-                Target::Host { .. } => self.site(span, SiteKind::Access, &name),
-                Target::Nvptx { .. } => self.text(&name),
-            });
+            place.site = matches!(self.target, Target::Host { .. }).then(|| self.site(span, SiteKind::Access, &name));
         }
         place.later = self.later_element(frame, access, &parts);
         place

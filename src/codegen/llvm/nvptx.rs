@@ -29,6 +29,7 @@ use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::limits::MAX_PARAMETER_BYTES;
 use crate::passes::block_threads::own_threads;
+use crate::passes::index_checks;
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
@@ -42,8 +43,14 @@ pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: 
     if !ptx.contains(".extern .shared") {
         return Ok(0);
     }
-    let shared = blocks::shared(module, &[kernel], options.tensor(), options.arch.shared)?;
+    let checked = with_checks(module, options);
+    let shared = blocks::shared(&checked, &[kernel], options.tensor(), options.arch.shared)?;
     Ok(blocks::Memory::of(&shared.functions[kernel], &shared.structs).asked as u32)
+}
+
+/// What checked code of a module is made from.
+fn with_checks<'a>(module: &'a Module, options: &PtxOptions) -> Cow<'a, Module> {
+    if options.checked { index_checks::add(module) } else { Cow::Borrowed(module) }
 }
 
 /// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs about 2 ms of its own: as
@@ -190,6 +197,10 @@ impl Ready<'_> {
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
+        let module = match with_checks(&module, options) {
+            Cow::Owned(checked) => Cow::Owned(checked),
+            Cow::Borrowed(_) => module,
+        };
         let module = match blocks::shared(&module, kernels, options.tensor(), options.arch.shared)? {
             Cow::Owned(shared) => Cow::Owned(shared),
             Cow::Borrowed(_) => module,

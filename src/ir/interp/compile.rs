@@ -253,7 +253,8 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Const(c) => Code::Set { to, bits: c.bits },
             Op::Zero => Code::Clear { to, count },
             // A block is one thread: nothing to wait for, nothing to clear.
-            Op::Barrier | Op::Check(Check::Together { .. }, _) => Code::Clear { to, count: 0 },
+            // The access behind it tells of an index outside.
+            Op::Barrier | Op::Check(Check::Together { .. } | Check::Element { .. }, _) => Code::Clear { to, count: 0 },
             // It has nothing in registers, either.
             Op::Product(product, args) if product.part.has_factors() => {
                 let tiles = [0, 1, 2].map(|n| Tile::new(self.slot(args[n]), function.ty(args[n])));

@@ -223,6 +223,15 @@ impl<'t> Parser<'t> {
                 }
                 Op::Check(Check::Together { begins }, Values::new())
             }
+            "check" if self.eat_word("element") => {
+                let index = self.value()?;
+                self.keyword("of")?;
+                let extent = self.number()?;
+                self.keyword("in")?;
+                let dim = self.number()?;
+                self.mark(',')?;
+                Op::Check(Check::Element { dim, extent, name: self.text()? }, Values::from_slice(&[index]))
+            }
             "check" => {
                 self.keyword("component")?;
                 let index = self.value()?;

@@ -124,6 +124,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
   } else {
     assert %0, "message"
     check component %n of 3, "v"
+    check element %n of 4 in 1, "t"
     check degenerate %0, "equal values"
     check visit %0
     check degenerate %0, %n, "equal values"

@@ -253,7 +253,9 @@ impl Typing<'_> {
             Op::Check(what, operands) => {
                 let ty = operands.first().map(|&first| self.ty(first));
                 match what {
-                    Check::Component { .. } => check(ty.is_some_and(Type::is_int), "the index is not an integer")?,
+                    Check::Component { .. } | Check::Element { .. } => {
+                        check(ty.is_some_and(Type::is_int), "the index is not an integer")?
+                    }
                     Check::Together { .. } => check(operands.is_empty(), "it has an operand")?,
                     Check::Degenerate { .. } | Check::Visit => check(ty == Some(BOOL), "the test is not bool")?,
                 }

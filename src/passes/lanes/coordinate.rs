@@ -1,12 +1,12 @@
 //! What of a thread's coordinate in the launch belongs to its block?
 //!
-//! The last dimension of a launch that counts threads is a multiple of the threads of a block. So the coordinate is the block's,
+//! Only the last block of a launch that counts threads may have fewer than the others. So the coordinate is the block's,
 //! times that number, plus the number of the thread: divided by it, it is the same for all threads, and the rest is the
 //! number of the thread.
 
 use super::Seeds;
 use crate::ids::IdMap;
-use crate::ir::{BinaryOp, Const, Function, FunctionKind, Inst, InstId, Lanes, Op, Value, ValueDef, ValueId};
+use crate::ir::{BinaryOp, Const, Function, FunctionKind, Inst, InstId, Op, Value, ValueDef, ValueId};
 use crate::source::Span;
 use crate::types::{I32, Scalar};
 
@@ -17,11 +17,11 @@ enum Part {
 }
 
 /// Replaces quotients and rests of the coordinate.
-pub(super) fn divide(function: &mut Function, seeds: &mut Seeds, lanes: Lanes) {
+pub(super) fn divide(function: &mut Function, seeds: &mut Seeds, threads: u32) {
     let (Some(coordinate), FunctionKind::Kernel { rank }) = (seeds.coordinate, function.kind) else { return };
     let mut parts: Vec<(InstId, Part)> = Vec::new();
     function.walk(function.entry, &mut |id, inst| {
-        parts.extend(part(function, &inst.op, coordinate, lanes.threads.into()).map(|part| (id, part)));
+        parts.extend(part(function, &inst.op, coordinate, threads.into()).map(|part| (id, part)));
     });
     let mut lane_numbers: IdMap<ValueId, ValueId> = IdMap::default();
     for (id, part) in parts {

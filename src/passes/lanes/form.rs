@@ -10,11 +10,11 @@
 //! - Else it is compiled for blocks, with a warning ([`Doubt`]).
 
 use super::varying::Varying;
-use super::{Cause, Refused, Seeds, of_threads, prepared};
+use super::{Block, Cause, Refused, Seeds, of_threads, prepared};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::{BlockId, Check, FuncId, Function, Inst, Lanes, Module, Op, ValueId};
+use crate::ir::{BlockId, Check, FuncId, Function, Inst, Module, Op, ValueId};
 
 /// What is known of a kernel that threads with a coordinate of their own cannot do.
 pub(super) enum Meant {
@@ -38,7 +38,7 @@ pub(super) fn meant(module: &Module, id: FuncId, effects: &EffectTable, threads:
     let own = of_threads(module);
     let differing = |counted: bool| {
         let mut function = function.clone();
-        let seeds = Seeds::gather(&mut function, Lanes { threads, counted });
+        let seeds = Seeds::gather(&mut function, Block { size: threads, threads, counted });
         let varying = Varying::of(&function, effects, &seeds, &own);
         (function, seeds, varying)
     };

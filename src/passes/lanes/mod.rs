@@ -22,6 +22,7 @@
 
 mod coordinate;
 mod form;
+mod last;
 mod run;
 mod split;
 mod updates;
@@ -29,13 +30,14 @@ mod varying;
 
 pub use form::Doubt;
 use form::Meant;
+pub use last::OF_LAST;
 
 use super::block_threads::has_tiles;
 use super::{inline, local_arrays, pipelines, single_exit};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{
-    Check, CompareOp, Const, Derivative, FuncId, Function, FunctionKind, InstId, Lanes, Module, Op, ValueId,
+    Check, CompareOp, Const, Derivative, FuncId, Function, FunctionKind, InstId, Lanes, LastBlock, Module, Op, ValueId,
 };
 use crate::source::Span;
 use crate::types::{I32, Scalar};
@@ -68,8 +70,12 @@ pub struct Outcome {
 
 /// Brings the kernels of a module that ask for it into the form of a block: those with values of single threads, and those whose
 /// launches count threads.
-pub fn run(module: &mut Module, threads: u32, form: &dyn Fn(&Function) -> Form) -> Outcome {
-    let wanted = |f: &Function| f.by_block && (f.lanes.is_some() || form(f) != Form::Counted(false));
+///
+/// `last`: the block that is not full, for which the module has kernels of their own ([`OF_LAST`]).
+pub fn run(module: &mut Module, threads: u32, last: Option<LastBlock>, form: &dyn Fn(&Function) -> Form) -> Outcome {
+    let wanted = |f: &Function| {
+        f.by_block && !f.source_name.ends_with(OF_LAST) && (f.lanes.is_some() || form(f) != Form::Counted(false))
+    };
     let kernels: Vec<FuncId> = module.kernels().filter(|(_, f)| wanted(f)).map(|(id, _)| id).collect();
     let mut outcome = Outcome::default();
     if threads > 1 && !kernels.is_empty() {
@@ -77,7 +83,8 @@ pub fn run(module: &mut Module, threads: u32, form: &dyn Fn(&Function) -> Form) 
         for id in kernels {
             let form = form(&module.functions[id]);
             let counted = form != Form::Counted(false);
-            let made = kernel(module, id, &effects, Lanes { threads, counted }).or_else(|why| {
+            let lanes = Lanes { threads, counted, last: last.filter(|_| counted) };
+            let made = kernel(module, id, &effects, lanes).or_else(|why| {
                 if form != Form::Either {
                     return Err(why);
                 }
@@ -88,7 +95,7 @@ pub fn run(module: &mut Module, threads: u32, form: &dyn Fn(&Function) -> Form) 
                 if let Meant::Unknown = meant {
                     outcome.doubts.push((id, Doubt(why.clone())));
                 }
-                kernel(module, id, &effects, Lanes { threads, counted: false }).map_err(|_| why)
+                kernel(module, id, &effects, Lanes { threads, counted: false, last: None }).map_err(|_| why)
             });
             match made {
                 // One that takes nothing from single threads is the same for blocks of any number of them.
@@ -149,14 +156,38 @@ fn test_of_thread(function: &Function, op: &Op) -> Option<bool> {
 }
 
 fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> Result<Function, Refused> {
+    let whole = Block { size: lanes.threads, threads: lanes.threads, counted: lanes.counted };
+    let mut function = of_block(module, id, effects, whole)?;
+    let name = format!("{}{OF_LAST}", function.source_name);
+    let own = module.functions.iter().find(|(_, f)| f.source_name == name).map(|(id, _)| id);
+    let last = lanes.last.zip(own);
+    if let Some((last, own)) = last {
+        let of_last = last::kernel(module, own, effects, Block { threads: last.threads, ..whole }, last)?;
+        function = last::join(function, of_last, last);
+        pipelines::clean(&mut function, &module.structs, effects);
+    }
+    function.lanes = Some(Lanes { last: last.map(|(last, _)| last), ..lanes });
+    Ok(function)
+}
+
+/// A block of threads.
+#[derive(Clone, Copy)]
+struct Block {
+    /// The threads of a whole one, which is what `wp.block_dim()` says.
+    size: u32,
+    threads: u32,
+    counted: bool,
+}
+
+/// What a block of such threads does.
+fn of_block(module: &Module, id: FuncId, effects: &EffectTable, block: Block) -> Result<Function, Refused> {
     let mut function = prepared(module, id, effects)?;
     let own = of_threads(module);
-    let seeds = Seeds::gather(&mut function, lanes);
+    let seeds = Seeds::gather(&mut function, block);
     let varying = varying::Varying::of(&function, effects, &seeds, &own);
-    split::split(&mut function, effects, &seeds, varying, &own, lanes)?;
+    split::split(&mut function, effects, &seeds, varying, &own, block)?;
     without_edges(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
-    function.lanes = Some(lanes);
     Ok(function)
 }
 
@@ -228,7 +259,7 @@ struct Seeds {
 
 impl Seeds {
     /// Moves them to the beginning; what is no seed, but known now, becomes a constant.
-    fn gather(function: &mut Function, lanes: Lanes) -> Seeds {
+    fn gather(function: &mut Function, block: Block) -> Seeds {
         let FunctionKind::Kernel { rank } = function.kind else { return Seeds::default() };
         let mut first: IdMap<u8, (InstId, ValueId)> = IdMap::default();
         let mut same: IdMap<ValueId, ValueId> = IdMap::default();
@@ -243,11 +274,11 @@ impl Seeds {
             let test = test_of_thread(function, op);
             let kind = match (op, test) {
                 (Op::Lane, _) => 0,
-                (Op::ThreadIndex(n), _) if lanes.counted && *n + 1 == rank => 1,
-                (_, Some(false)) if lanes.counted => 2,
+                (Op::ThreadIndex(n), _) if block.counted && *n + 1 == rank => 1,
+                (_, Some(false)) if block.counted => 2,
                 (_, Some(true)) => 3,
                 (Op::BlockDim, _) => {
-                    function.insts[id].op = Op::Const(Const::new(Scalar::I32, lanes.threads.into()));
+                    function.insts[id].op = Op::Const(Const::new(Scalar::I32, block.size.into()));
                     continue;
                 }
                 // In a launch of blocks, all that each thread would do for itself is done once.
@@ -307,7 +338,7 @@ impl Seeds {
         }
         let entry = function.entry;
         function.blocks[entry].insts.splice(0..0, firsts);
-        coordinate::divide(function, &mut seeds, lanes);
+        coordinate::divide(function, &mut seeds, block.size);
         seeds
     }
 

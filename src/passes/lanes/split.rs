@@ -4,14 +4,14 @@ use super::form::comes_of;
 use super::run::{Reach, Run, Threads, same_element};
 use super::updates::{Updates, gather};
 use super::varying::Varying;
-use super::{Cause, Refused, Seeds};
+use super::{Block, Cause, Refused, Seeds};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::properties::Cost;
 use crate::ir::{
-    Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Lanes, Op, Results,
-    ValueDef, ValueId, Values,
+    Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Op, Results, ValueDef,
+    ValueId, Values,
 };
 use crate::passes::block_threads::accesses::{Count, Touch, counts, defined_in, upward_loops};
 use crate::passes::block_threads::footprint::Iterations;
@@ -49,7 +49,7 @@ pub(super) fn split(
     seeds: &Seeds,
     varying: Varying,
     own: &IdSet<FuncId>,
-    lanes: Lanes,
+    block: Block,
 ) -> Result<(), Refused> {
     let uses = crate::analysis::uses(function);
     let (loops, counts) = (upward_loops(function), counts(function));
@@ -66,7 +66,7 @@ pub(super) fn split(
         uses,
         loops,
         counts,
-        threads: lanes.threads,
+        threads: block.threads,
         first: None,
         homes: IdMap::default(),
         refused: None,
@@ -74,9 +74,9 @@ pub(super) fn split(
     if seeds.coordinate.is_some() {
         // The block's first coordinate, which is the same for all its threads.
         let rest = std::mem::take(&mut split.b.function.blocks[entry].insts);
-        let block = split.b.one(Op::ThreadIndex(rank - 1), I32);
-        let threads = split.b.int(Scalar::I32, lanes.threads.into());
-        split.first = Some(split.b.binary(BinaryOp::Mul, block, threads));
+        let number = split.b.one(Op::ThreadIndex(rank - 1), I32);
+        let size = split.b.int(Scalar::I32, block.size.into());
+        split.first = Some(split.b.binary(BinaryOp::Mul, number, size));
         split.b.function.blocks[entry].insts.extend(rest);
     }
     let before = split.b.function.blocks[entry].insts.len();
@@ -180,7 +180,19 @@ impl Split<'_> {
                 }
             });
         }
-        if let Some(at) = found {
+        // `if wp.lane() > 2: return`: what stands behind it is what the others do.
+        if let Some(at) = found.filter(|at| at.file == inst.span.file && at.start >= inst.span.end) {
+            self.refuse(Refused {
+                cause: Cause::Way,
+                message: "some threads of a block leave before what all of them do together".to_string(),
+                labels: vec![
+                    (at, "all threads of the block have to come here".to_string()),
+                    (inst.span, "some leave here".to_string()),
+                ],
+                help: "let every thread go on: put what the others do alone under the opposite condition, and leave what all do \
+                       together (`wp.sync()`, tile operations) behind it",
+            });
+        } else if let Some(at) = found {
             let labels = vec![
                 (at, "all threads of a block do this together".to_string()),
                 (inst.span, "threads differ in whether, or how often, they come to it".to_string()),

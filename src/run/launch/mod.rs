@@ -23,7 +23,7 @@ pub use write::to_json;
 
 use super::{Result, fail};
 use crate::diag::Code;
-use crate::ir::{Function, FunctionKind, Lanes};
+use crate::ir::{Function, FunctionKind, Lanes, LastBlock};
 use crate::types::Element;
 
 /// One launch of one kernel.
@@ -81,9 +81,18 @@ impl Launch {
 /// How a kernel has to be compiled for a launch, where threads of a block have values of their own and it is compiled otherwise.
 pub fn other_lanes(function: &Function, dim: &[u32], block: u32) -> Option<Lanes> {
     let FunctionKind::Kernel { rank } = function.kind else { return None };
-    let wanted = Lanes { threads: block, counted: block > 1 && dim.len() <= usize::from(rank) };
+    let counted = block > 1 && dim.len() <= usize::from(rank);
+    let wanted = Lanes { threads: block, counted, last: last_block(dim, block).filter(|_| counted) };
     let asks = function.by_block && (function.lanes.is_some() || wanted.counted);
     (asks && function.lanes != Some(wanted)).then_some(wanted)
+}
+
+/// The block that is not full in a launch whose last dimension counts threads. In a launch of several rows each of them would have
+/// one, and Warp's blocks go over their ends instead.
+fn last_block(dim: &[u32], block: u32) -> Option<LastBlock> {
+    let (&last, rows) = dim.split_last()?;
+    let threads = last.checked_rem(block)?;
+    (threads > 0 && rows.iter().all(|&n| n == 1)).then_some(LastBlock { number: last / block, threads })
 }
 
 /// [`Launch::dim_by_block`] for dimensions and blocks that come from elsewhere.
@@ -117,11 +126,24 @@ pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Ve
             format!("the threads of a block of {block} differ in the coordinates of kernel `{name}`, which has tiles");
         return refuse(message, "give the launch one dimension more, of `block_dim`, or a `block_dim` of 1");
     }
+    let of_launch = last_block(given, block).filter(|_| counted);
+    if function.lanes.is_some_and(|lanes| lanes.last != of_launch) {
+        let message = format!("kernel `{name}` is compiled for another number of threads than {given:?} has");
+        return refuse(message, "a kernel whose last block is not full is compiled for each launch");
+    }
     match dim.last_mut() {
-        Some(last) if *last % block == 0 => *last /= block,
+        Some(last) if *last % block == 0 || of_launch.is_some() => *last = last.div_ceil(block),
         _ => {
             let message = format!("the last dimension of {given:?} is no multiple of block_dim, which is {block}");
-            return refuse(message, "a kernel with tiles needs whole blocks");
+            let help = match counted {
+                true => {
+                    "in a launch of several rows, each has whole blocks: give the last dimension a multiple of `block_dim`"
+                }
+                false => {
+                    "the last dimension counts the threads of whole blocks here: give it a multiple of `block_dim`"
+                }
+            };
+            return refuse(message, help);
         }
     }
     Ok(dim)

@@ -120,7 +120,7 @@ fn by_blocks(launch: &mut Launch, function: &Function) {
     launch.block_dim = made_for.unwrap_or(launch.block_dim);
     let dims = launch.dim.len();
     match (function.lanes, launch.dim.last_mut()) {
-        (Some(Lanes { counted: true, threads }), Some(last)) => *last = last.next_multiple_of(threads),
+        (Some(Lanes { counted: true, threads, .. }), Some(last)) => *last = last.next_multiple_of(threads),
         _ if dims == MAX_DIMS => launch.block_dim = 1,
         _ if made_for == Some(1) => {}
         _ => launch.dim.push(launch.block_dim),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::modifiers::Modifiers;
 use super::{Decoder, U32, arithmetic, unknown};
-use crate::ir::{DEGENERATE, NO_COMPONENT, VISIT};
+use crate::ir::{DEGENERATE, NO_COMPONENT, NO_ELEMENT, VISIT};
 use crate::ptx::{Error, Instruction, Kind, Module, Operand, Result, Type};
 use crate::sim::code::{self, Barrier, Call, Copied, Op, Print, Reg, Shuffle, Vote, Way};
 use crate::sim::windows;
@@ -124,6 +124,9 @@ impl<'t> Decoder<'_, 't> {
             (VISIT, &[(_, 8)]) => return Ok(Op::Visit),
             (NO_COMPONENT, &[(name, 8), (index, 8), (count, 4)]) => {
                 return Ok(Op::NoComponent(Box::new([name, index, count])));
+            }
+            (NO_ELEMENT, &[(name, 8), (dim, 4), (index, 8), (extent, 4)]) => {
+                return Ok(Op::NoElement(Box::new([name, dim, index, extent])));
             }
             _ => {}
         }

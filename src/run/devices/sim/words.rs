@@ -263,6 +263,13 @@ pub fn told(finding: &Finding, arrays: &Arrays, code: &sim::Code, name: &dyn Fn(
             );
             plain(Code::E1101, message, "no such component")
         }
+        What::NoElement { name, dim, index, extent } => {
+            let array = if name.is_empty() { "the array".to_string() } else { format!("`{name}`") };
+            let message = format!(
+                "index {index} is out of bounds for dimension {dim} of {array}, which has extent {extent}, in {thread}"
+            );
+            plain(Code::E1101, message, &format!("index {index}, extent {extent}"))
+        }
         What::Trap => plain(Code::E1117, format!("{thread} stops the kernel"), "here"),
         What::Endless => {
             let mut told = plain(

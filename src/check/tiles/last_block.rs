@@ -1,0 +1,50 @@
+//! Kernels for the last block of a launch, where it is not full: an array with an element for each of its threads has fewer there.
+
+use std::sync::Arc;
+
+use crate::check::tree::FnId;
+use crate::check::{Checker, Definition};
+use crate::diag::{Code, Diagnostic, Level};
+use crate::passes::lanes::OF_LAST;
+
+impl Checker<'_> {
+    /// Checks kernels with tiles once more, for a block of so many threads. Those that make no sense for it are none of a launch with
+    /// such a block.
+    pub fn check_last_block(&mut self, threads: u32, kernels: &mut Vec<FnId>) {
+        let whole = std::mem::replace(&mut self.block_dim, threads);
+        self.instances.retain(|key, _| key.is_library());
+        for definition in self.definitions.clone().iter().filter(|definition| definition.kernel) {
+            let span = definition.ast.span;
+            let on_tiles = |c: &Self, id: FnId| c.functions[id].span == span && c.functions[id].by_block;
+            if kernels.iter().any(|&id| on_tiles(self, id))
+                && let Err(refused) = self.of_last_block(definition, whole)
+            {
+                kernels.retain(|&id| !on_tiles(self, id));
+                self.report(refused);
+            }
+        }
+        self.block_dim = whole;
+    }
+
+    fn of_last_block(&mut self, definition: &Arc<Definition>, whole: u32) -> Result<(), Diagnostic> {
+        // What there is to say of them was said of those for whole blocks.
+        let said = std::mem::take(self.diagnostics);
+        let made = self.kernels(definition);
+        let found = std::mem::replace(self.diagnostics, said);
+        for id in made {
+            let name = self.unique_name(&format!("{}_last_block", self.functions[id].name));
+            let kernel = &mut self.functions[id];
+            kernel.name = name;
+            kernel.source_name.push_str(OF_LAST);
+        }
+        let Some(error) = found.iter().find(|found| found.level == Level::Error) else { return Ok(()) };
+        let (name, threads) = (&definition.ast.name.text, self.block_dim);
+        let message =
+            format!("kernel `{name}` cannot run in a block of {threads} of {whole} threads, the last of this launch");
+        let refused = Diagnostic::new(Code::E1006, message).note(format!("in such a block, {}", error.message)).help(
+            "launch a multiple of `block_dim`, and give the threads above the end a value that changes nothing: `v = float(0.0)`, \
+             then `if i < n: v = x[i]`",
+        );
+        Err(error.labels.iter().fold(refused, |refused, label| refused.label(label.span, label.message.clone())))
+    }
+}
