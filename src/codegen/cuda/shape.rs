@@ -1,6 +1,8 @@
 //! Loops and guards as a person writes them. Where the IR has one exit per region, a `break` is a flag that the loop tests and
 //! a `continue` is a branch around the rest; here they become jumps again. In reverse code, what may add zero becomes a branch too.
 
+use std::collections::BTreeSet;
+
 use super::tree::{self, Expr, Infix, Stmt, Var, spoken};
 
 /// Shapes the statements of a function. `returns_nothing`: its last branch may return instead. `is_reverse`: the sign of a zero means
@@ -167,9 +169,15 @@ fn copies(list: &mut Vec<Stmt>, counts: &[Count]) {
             copies(body, counts);
         }
     }
+    let source = |stmt: &Stmt| match stmt {
+        Stmt::Assign { value: Expr::Var(from), .. } => Some(from.0),
+        _ => None,
+    };
+    let copied: BTreeSet<_> = list.iter().filter_map(source).collect();
     let mut at = 0;
     while at < list.len() {
-        match copy_of(&list[at..], counts) {
+        let is_copied = matches!(&list[at], Stmt::Assign { var, .. } if copied.contains(&var.0));
+        match is_copied.then(|| copy_of(&list[at..], counts)).flatten() {
             Some(copy) => {
                 if let Stmt::Assign { value, .. } = list.remove(at)
                     && let Stmt::Assign { value: copied, .. } = &mut list[at + copy - 1]
