@@ -421,6 +421,38 @@ fn files_are_short_and_say_what_they_are() {
     report(faults);
 }
 
+/// Turns of phrase that a reader has to translate. A few are in quotations and names.
+const BANNED: [&str; 6] = ["is told", "who asks", "stands", "comes to", "but for", "of which nothing"];
+const MOST_BANNED: usize = 20;
+const MOST_COLUMNS: usize = 100;
+
+/// The lines that are comments alone, with their numbers.
+fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")).map(|(n, line)| (n + 1, line))
+}
+
+#[test]
+fn comments_are_plain_and_short() {
+    let (mut faults, mut banned) = (Vec::new(), Vec::new());
+    let folders = ["src", "tests", "python/src", "benches", "examples"];
+    for file in folders.into_iter().flat_map(|folder| files(folder, "rs")) {
+        for (line, text) in comments(&file.text) {
+            let rows = text.trim_start().trim_start_matches(['/', '!', ' ']).starts_with('|');
+            // The row of a table and one long word, such as an address, cannot be wrapped.
+            let wraps = text.trim().split(' ').count() > 2 && !rows;
+            if wraps && text.chars().count() > MOST_COLUMNS {
+                faults.push(format!("{}:{line}: more than {MOST_COLUMNS} columns", file.path));
+            }
+            let found = BANNED.iter().filter(|turn| text.to_lowercase().contains(*turn));
+            banned.extend(found.map(|turn| format!("{}:{line}: `{turn}`", file.path)));
+        }
+    }
+    if banned.len() > MOST_BANNED {
+        faults.extend(banned);
+    }
+    report(faults);
+}
+
 #[test]
 fn every_library_module_has_an_arrow() {
     let lib = SOURCES.iter().find(|source| source.file.path == "src/lib.rs").expect("src/lib.rs");

@@ -314,7 +314,8 @@ fn rendered(program: String, files: &Files) -> Result<String, String> {
 fn wrong_plural(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split(' ').map(|word| word.trim_matches([',', '.', ';', ':', ')', '('])).collect();
     let not_plural = ["is", "has", "as", "was", "axis", "always", "this"];
-    let found = words.windows(2).find(|pair| pair[0] == "1" && pair[1].ends_with('s') && !not_plural.contains(&pair[1]));
+    let found =
+        words.windows(2).find(|pair| pair[0] == "1" && pair[1].ends_with('s') && !not_plural.contains(&pair[1]));
     found.map(|pair| pair.join(" "))
 }
 

@@ -181,8 +181,7 @@ fn order(span: Span, what: &str) -> Diagnostic {
 }
 
 fn overwrite(span: Span, what: &str) -> Diagnostic {
-    let message =
-        format!("no backward entry is made, because it needs {what}, which the launch overwrites");
+    let message = format!("no backward entry is made, because it needs {what}, which the launch overwrites");
     Diagnostic::new(Code::W0603, message).label(span, "needed again in the backward pass")
 }
 

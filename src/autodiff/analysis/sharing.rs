@@ -229,9 +229,8 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                 private_arrays_among(function, structs, Sharing::Never, &facts.known, &|op| !matches!(op, Op::Call(..)))
             });
             if asks && !private.contains(function, array) {
-                let message = format!(
-                    "the gradient assumes that no thread reads an element of {name} that another one writes"
-                );
+                let message =
+                    format!("the gradient assumes that no thread reads an element of {name} that another one writes");
                 found.push(
                     Diagnostic::new(Code::W0602, message)
                         .label(load, "read here, with a gradient")
@@ -253,8 +252,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                 if !asks {
                     continue;
                 }
-                let message =
-                    format!("the gradient assumes that no two threads store to one element of {name}");
+                let message = format!("the gradient assumes that no two threads store to one element of {name}");
                 found.push(
                     Diagnostic::new(Code::W0606, message)
                         .label(store, "the index does not show which thread this is")

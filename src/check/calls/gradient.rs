@@ -183,13 +183,10 @@ impl Checker<'_> {
         {
             let place = of.definition.ast.name.span;
             self.report(
-                Diagnostic::new(
-                    Code::E0622,
-                    format!("this gradient does not take the arguments of `{name}`"),
-                )
-                .label(rule.ast.name.span, "its first parameters differ")
-                .label(place, format!("`{name}` is defined here"))
-                .help("repeat the function's parameters, then add one adjoint per returned value"),
+                Diagnostic::new(Code::E0622, format!("this gradient does not take the arguments of `{name}`"))
+                    .label(rule.ast.name.span, "its first parameters differ")
+                    .label(place, format!("`{name}` is defined here"))
+                    .help("repeat the function's parameters, then add one adjoint per returned value"),
             );
             return broken;
         }
@@ -231,10 +228,7 @@ impl Checker<'_> {
         Err(self.report(
             Diagnostic::new(
                 Code::E0622,
-                format!(
-                    "the last parameters of this gradient are the adjoints of what `{}` returns",
-                    name.text
-                ),
+                format!("the last parameters of this gradient are the adjoints of what `{}` returns", name.text),
             )
             .label(at, format!("{} here", count(extra.len(), "adjoint")))
             .label(name.span, format!("`{}` returns {wanted}", name.text)),
@@ -439,10 +433,7 @@ impl<'a> Body<'_, 'a> {
             body.report(
                 Diagnostic::new(
                     Code::E0622,
-                    format!(
-                        "the gradient of `{}` {what}, and the function itself does not",
-                        rule.ast.name.text
-                    ),
+                    format!("the gradient of `{}` {what}, and the function itself does not", rule.ast.name.text),
                 )
                 .label(rule.ast.name.span, "a function and its gradient work on the same: threads, or blocks of them"),
             );
