@@ -25,7 +25,7 @@ pub use compiler::{Compiler, Compilers};
 pub use folders::python_files;
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
-pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Lanes, Opt, Options, Request, SameArrays};
+pub use options::{Abi, Arch, ArrayLayout, Artefact, BlockThreads, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use products::Product;
 pub use timings::Timings;
 
@@ -42,7 +42,7 @@ use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::passes::block_threads::{self, Unordered};
-use crate::passes::lanes::{Doubt, Form, OF_LAST, Outcome};
+use crate::passes::thread_loops::{Doubt, Form, OF_LAST, Outcome};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{analysis, autodiff, passes};
@@ -115,8 +115,11 @@ impl Compilation {
                 nudged: request.nudged,
                 double: request.double,
                 types: request.types.clone(),
-                block_dim: request.lanes.map(|lanes| lanes.threads).or(request.block_dim),
-                last_threads: request.lanes.and_then(|lanes| lanes.last).map(|last| last.threads),
+                block_dim: request.block_threads.map(|block_threads| block_threads.threads).or(request.block_dim),
+                last_threads: request
+                    .block_threads
+                    .and_then(|block_threads| block_threads.last)
+                    .map(|last| last.threads),
             },
         );
         let (threads, launched) = (checked.block_dim, checked.launched.clone());
@@ -134,15 +137,16 @@ impl Compilation {
         }
         let form = |kernel: &ir::Function| {
             let dims = launched.get(&kernel.source_name).copied().flatten();
-            match (request.lanes, dims, kernel.kind) {
-                (Some(lanes), ..) => Form::Counted(lanes.counted),
+            match (request.block_threads, dims, kernel.kind) {
+                (Some(block_threads), ..) => Form::Counted(block_threads.counted),
                 (None, Some(dims), ir::FunctionKind::Kernel { rank }) => Form::Counted(dims <= rank.into()),
                 _ => Form::Either,
             }
         };
-        let last = request.lanes.and_then(|lanes| lanes.last);
+        let last = request.block_threads.and_then(|block_threads| block_threads.last);
         let Compilation { module, diagnostics, kernels, timings, .. } = self;
-        let Outcome { refused, doubts } = timings.time("lanes", || passes::lanes::run(module, threads, last, &form));
+        let Outcome { refused, doubts } =
+            timings.time("thread loops", || passes::thread_loops::run(module, threads, last, &form));
         let labelled = |diagnostic: Diagnostic, labels: Vec<(Span, String)>| {
             labels.into_iter().fold(diagnostic, |diagnostic, (span, text)| diagnostic.label(span, text))
         };

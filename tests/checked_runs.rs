@@ -1,4 +1,4 @@
-//! What do checked runs tell beside indices of arrays (`tests/launches.rs`) and threads that meet (`tests/meeting.rs`)? Components
+//! What do checked runs tell beside indices of arrays (`tests/launches.rs`) and threads that meet (`tests/race_check.rs`)? Components
 //! that are not there, on every device, forward and in gradients.
 
 use std::process::{Command, Output};

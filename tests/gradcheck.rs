@@ -277,7 +277,7 @@ fn agree(source: &Path) -> usize {
 }
 
 /// The kernels whose gradients have loops that go forward, though those that they are the reverse of do so too: they pass nothing on and add to
-/// adjoints (`src/passes/turn.rs`).
+/// adjoints (`src/passes/loop_reversal.rs`).
 fn turned(program: &Program) -> HashSet<String> {
     let functions = program.module.kernels().map(|(_, function)| function);
     let backward = functions.filter(|function| function.phase == Phase::Backward);

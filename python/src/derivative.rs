@@ -216,7 +216,7 @@ pub fn look<'py>(
 /// How many instructions are looked at for threads whose order shows.
 #[pyfunction]
 pub fn look_for(steps: u64) {
-    kc::run::meeting::look_for(steps);
+    kc::run::race_check::look_for(steps);
 }
 
 /// The gradient of a kernel, compiled when it is first asked for.

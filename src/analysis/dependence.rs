@@ -77,7 +77,7 @@ impl<'a> Dependences<'a> {
     /// known.
     pub fn may_depend(&self, first: InstId, later: InstId, home: BlockId) -> bool {
         // One value may be another one in another thread of the block.
-        if self.function.lanes.is_some() {
+        if self.function.block_threads.is_some() {
             return true;
         }
         let (Some(ways), Some(other)) = (self.way(first, home), self.way(later, home)) else { return true };

@@ -1,7 +1,7 @@
 //! In which arrays may the threads of a launch meet so that their order shows? Where the answer is "in none", the launch gives
 //! one result, whatever runs first.
 //!
-//! An array is safe if nothing writes it; if every element is one thread's alone ([`super::privatization`]); or if all that is
+//! An array is safe if nothing writes it; if every element is one thread's alone ([`super::ownership`]); or if all that is
 //! done to it are atomic updates of one kind. Different roots are taken to share no memory.
 //!
 //! Two habits of programmers are no meeting: a read that only decides whether an atomic minimum or maximum is worth its time,
@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::{Root, root};
-use super::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use super::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::IdSet;
 use crate::ir::*;
 use crate::source::Span;

@@ -599,7 +599,7 @@ impl Analysis<'_> {
             Op::ThreadNumber => Some(Interval { low: 0, high: max }),
             // What CUDA allows (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
             Op::BlockDim => Some(Interval { low: 1, high: 1024 }),
-            Op::Lane => Some(Interval { low: 0, high: 1023 }),
+            Op::ThreadInBlock => Some(Interval { low: 0, high: 1023 }),
             Op::Extent(array, dim) => Some(match self.function.ty(*array) {
                 Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
                 _ => self.extent(*array, *dim).unwrap_or(Interval { low: 0, high: max }),

@@ -2,7 +2,7 @@
 //!
 //! Strides are those of arithmetic that wraps: what is added is the same for all pairs of neighbours, modulo the width of the
 //! type. They say how the accesses of neighbours lie to each other; what must not wrap is for
-//! [`privatization`](super::privatization) to ask.
+//! [`ownership`](super::ownership) to ask.
 
 use super::uniformity::Uniformity;
 use crate::ids::IdVec;

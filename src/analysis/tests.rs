@@ -1,4 +1,4 @@
-mod apart;
+mod disjoint_rows;
 mod divergence;
 mod guards;
 mod launches;
@@ -7,7 +7,7 @@ mod random;
 use super::alias::Root;
 use super::effects::{EffectTable, effects};
 use super::interval::Interval;
-use super::privatization::*;
+use super::ownership::*;
 use super::ranges::{Bounds, Ranges};
 use super::strides::Strides;
 use super::uniformity::{Coordinates, Dependence, Uniformity};

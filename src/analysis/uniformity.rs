@@ -28,7 +28,7 @@ impl Coordinates {
     pub const ALL: Coordinates = Coordinates(0xF);
 
     /// The number of the thread in its block, which is none of the coordinates.
-    pub const LANE: Coordinates = Coordinates(0x10);
+    pub const THREAD_IN_BLOCK: Coordinates = Coordinates(0x10);
 
     /// Coordinate `n` alone; there are no more than four.
     pub fn one(n: u8) -> Coordinates {

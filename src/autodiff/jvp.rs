@@ -69,7 +69,7 @@ impl Pass<'_> {
         let mut new = Builder::new(&self.free_name(&format!("jvp_{}", old.name)), old.kind, &params, old.span);
         new.function.source_name = format!("jvp_{}", old.source_name);
         new.function.by_block = old.by_block;
-        new.function.lanes = old.lanes;
+        new.function.block_threads = old.block_threads;
         new.function.results.clone_from(&old.results);
         for result in old.results.iter().filter(|r| has_tangent(r.ty, &structs)) {
             new.function.results.push(ResultInfo { ty: result.ty, role: ResultRole::Return, name: None });

@@ -63,7 +63,7 @@ pub struct Function {
     /// It works on tiles, or calls what does.
     pub by_block: bool,
     /// It uses what differs between the threads of a block, or calls what does.
-    pub by_lane: bool,
+    pub by_thread: bool,
     /// The CUDA function that computes the same, such as `sinf`.
     pub cuda_name: Option<String>,
     /// The body as CUDA C++ text; `body` is empty.
@@ -314,7 +314,7 @@ pub enum ExprKind {
     ThreadIndex(u8),
     BlockDim,
     /// The number of the thread in its block.
-    Lane,
+    ThreadInBlock,
     Extent(Box<Expr>, u8),
     IsSet(Box<Expr>),
     /// The array of adjoints behind an array's own gradient pointer; null if there is none.

@@ -10,7 +10,7 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | ExprKind::Local(_)
         | ExprKind::ThreadIndex(_)
         | ExprKind::BlockDim
-        | ExprKind::Lane
+        | ExprKind::ThreadInBlock
         | ExprKind::LocalArray => {}
         ExprKind::Unary(_, a)
         | ExprKind::Cast(a)

@@ -18,8 +18,8 @@ use crate::run::gradients::gradcheck::{Kernels, Row};
 use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
 use crate::run::launch::{self, Direction, Launch};
-use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{Program, Wanted, compiled_for, kernel};
+use crate::run::race_check::{Looked, Threads};
 use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
@@ -105,7 +105,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
             &launch.source,
             Some(&name),
             Some(driver::SameArrays { kernel: name.clone(), pairs: same }),
-            subject.lanes,
+            subject.block_threads,
         );
         forward = named(&subject.plain.program)?;
     }
@@ -293,7 +293,7 @@ struct Subject {
     plain: Compiled,
     /// Or why there is none.
     double: std::result::Result<Compiled, String>,
-    lanes: Option<driver::Lanes>,
+    block_threads: Option<driver::BlockThreads>,
 }
 
 struct Compiled {
@@ -315,26 +315,26 @@ impl Subject {
         if let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) {
             launch.kernel = Some(program.module.functions[id].source_name.clone());
         }
-        Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.lanes)
+        Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.block_threads)
     }
 
-    /// `same`: the arrays that are one in the launch. `lanes`: its blocks, where their threads have values of their own.
+    /// `same`: the arrays that are one in the launch. `block_threads`: its blocks, where their threads have values of their own.
     fn new(
         args: &Args,
         source: &Path,
         kernel: Option<&str>,
         same: Option<driver::SameArrays>,
-        lanes: Option<driver::Lanes>,
+        block_threads: Option<driver::BlockThreads>,
     ) -> Subject {
-        let plain = Compiled::new(args, source, kernel, false, same.clone(), lanes);
+        let plain = Compiled::new(args, source, kernel, false, same.clone(), block_threads);
         let double = if args.own_types {
             Err("asked for".to_string())
         } else if source.extension().is_some_and(|e| e == "ir") {
             Err("IR text has the types that it has".to_string())
         } else {
-            Ok(Compiled::new(args, source, kernel, true, same, lanes))
+            Ok(Compiled::new(args, source, kernel, true, same, block_threads))
         };
-        Subject { plain, double, lanes }
+        Subject { plain, double, block_threads }
     }
 
     /// The program in double precision, if that says the same about a kernel.
@@ -364,7 +364,7 @@ impl Compiled {
         kernel: Option<&str>,
         double: bool,
         same: Option<driver::SameArrays>,
-        lanes: Option<driver::Lanes>,
+        block_threads: Option<driver::BlockThreads>,
     ) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
@@ -375,7 +375,7 @@ impl Compiled {
             },
             double,
             same_arrays: same,
-            lanes,
+            block_threads,
             checked: true,
             ..driver::Request::default()
         };

@@ -261,7 +261,7 @@ fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
             let function = &module.functions[id];
             let launch = flags::launch(path, function, &module.structs, dim.as_deref(), &args.args)?;
             // Without a word about blocks, those of a kernel with tiles have one thread, which is what `--dim` counts then.
-            let own = function.lanes.map_or(1, |lanes| lanes.threads);
+            let own = function.block_threads.map_or(1, |block_threads| block_threads.threads);
             let otherwise = if function.by_block { own } else { Job::BLOCK_DIM };
             Launch { block_dim: args.block_dim.map_or(otherwise, u32::from), ..launch }
         }
@@ -379,7 +379,7 @@ pub(super) fn compile_from(
         kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
         same_arrays: wanted.same_arrays.clone(),
-        lanes: wanted.lanes,
+        block_threads: wanted.block_threads,
         checked: wanted.checked,
         nudged: wanted.nudged,
         ..driver::Request::default()

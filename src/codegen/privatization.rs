@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use super::shadow::{self, Shadow};
 use crate::abi;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::apart::{self, apart};
-use crate::analysis::privatization::{IndexFacts, Sharing, private_arrays_among};
+use crate::analysis::disjoint_rows::{self, apart};
+use crate::analysis::ownership::{IndexFacts, Sharing, private_arrays_among};
 use crate::analysis::uses;
 use crate::ir::{Access, AtomicOp, FuncId, Function, Module, Op, Step};
 use crate::passes::inline;
@@ -33,7 +33,7 @@ pub struct ArrayArgument {
     pub apart: Option<Apart>,
 }
 
-/// [`apart::Apart`] of an argument: workers that keep to rows which are apart need no copies.
+/// [`disjoint_rows::Apart`] of an argument: workers that keep to rows which are apart need no copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Apart {
     Bands {
@@ -99,8 +99,8 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
         .into_iter()
         .filter_map(|(root, way)| {
             let way = match way {
-                apart::Apart::Bands { gap, head } => Apart::Bands { gap, head },
-                apart::Apart::Ranges { bounds, first } => Apart::Ranges { bounds: offset(&bounds)?, first },
+                disjoint_rows::Apart::Bands { gap, head } => Apart::Bands { gap, head },
+                disjoint_rows::Apart::Ranges { bounds, first } => Apart::Ranges { bounds: offset(&bounds)?, first },
             };
             Some((root, way))
         })

@@ -2,7 +2,7 @@
 
 pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
-pub use crate::ir::{Lanes, Nudged};
+pub use crate::ir::{BlockThreads, Nudged};
 use crate::passes::block_threads::Tensor;
 pub use crate::passes::same_arrays::SameArrays;
 
@@ -19,7 +19,7 @@ pub enum Artefact {
     Ir,
     /// Object file for a host processor.
     Object,
-    /// How the host runs each kernel: its lanes, how they use arrays, how workers share a launch.
+    /// How the host runs each kernel: its SIMD lanes, how they use arrays, how workers share a launch.
     Plan,
     /// C and C++ header.
     Header,
@@ -44,8 +44,8 @@ pub struct Request {
     pub nudged: Option<Nudged>,
     /// How the threads of a block are launched, for kernels in which they have values of their own. None: as the launches of the file
     /// say, or in blocks of one thread.
-    pub lanes: Option<Lanes>,
-    /// How many threads a block has, for the same kernels, where `lanes` does not tell.
+    pub block_threads: Option<BlockThreads>,
+    /// How many threads a block has, for the same kernels, where `block_threads` does not tell.
     pub block_dim: Option<u32>,
     /// Arrays that are one in a launch: code for other launches takes different parameters to share no memory.
     pub same_arrays: Option<SameArrays>,

@@ -24,10 +24,10 @@ use crate::run::args::Arguments;
 use crate::run::devices::{self, Device, Entry, Job, Report};
 use crate::run::gradients::{beside, gradient};
 use crate::run::launch::Direction;
-use crate::run::meeting::{self, Looked, Threads};
 use crate::run::program::{self, Program};
+use crate::run::race_check::{self, Looked, Threads};
+use crate::run::run_errors::describe_note;
 use crate::run::session;
-use crate::run::told::describe_note;
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -138,7 +138,7 @@ fn partly(
     told: &Mutex<HashSet<Span>>,
 ) -> Option<Diagnostic> {
     let span = program.module.functions[kernel].span;
-    let found = meeting::partly(looked, bounds.size, span)?;
+    let found = race_check::partly(looked, bounds.size, span)?;
     told.lock().unwrap_or_else(PoisonError::into_inner).insert(span).then_some(found)
 }
 

@@ -13,11 +13,11 @@ use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::driver;
-use crate::ir::{FuncId, FunctionKind, Lanes, Module as Ir};
+use crate::ir::{BlockThreads, FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
-use crate::run::launch::other_lanes;
+use crate::run::launch::other_block_threads;
 use crate::run::program::{self, Program};
-use crate::run::told;
+use crate::run::run_errors;
 use crate::run::{Fail, Result};
 use crate::types::{MAX_DIMS, StructTable};
 
@@ -64,7 +64,7 @@ pub(super) struct Shared {
     tangents: OnceLock<Tangents>,
     pub resident: Residents,
     /// The same kernel for launches of other blocks.
-    others: Mutex<HashMap<Lanes, Arc<Shared>>>,
+    others: Mutex<HashMap<BlockThreads, Arc<Shared>>>,
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
@@ -146,17 +146,22 @@ impl Kernel {
         let extents: SmallVec<[u32; MAX_DIMS]> =
             dim.extents().iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect();
         let block = self.block_dim.unwrap_or(1);
-        let Some(lanes) = other_lanes(function, &extents, block).filter(|_| (1..=1024).contains(&block)) else {
+        let Some(block_threads) =
+            other_block_threads(function, &extents, block).filter(|_| (1..=1024).contains(&block))
+        else {
             return Ok(None);
         };
         let known = || shared.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let other = known().get(&lanes).cloned();
+        let other = known().get(&block_threads).cloned();
         let other = match other {
             Some(other) => other,
             None => {
-                let made =
-                    Kernel::on_device(shared.module.with_lanes(self.name(), lanes)?, self.name(), shared.device)?;
-                known().entry(lanes).or_insert(made.shared).clone()
+                let made = Kernel::on_device(
+                    shared.module.with_block_threads(self.name(), block_threads)?,
+                    self.name(),
+                    shared.device,
+                )?;
+                known().entry(block_threads).or_insert(made.shared).clone()
             }
         };
         Ok(Some(Kernel { shared: other, ..self.clone() }))
@@ -339,7 +344,7 @@ impl Kernel {
         let printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         let Some(trap) = report.trap else { return Ok(Outcome { printed, warnings: Vec::new() }) };
         let dims = dims.max(rank(program, kernel));
-        let error = told::describe_trap(&trap, bounds, dims);
+        let error = run_errors::describe_trap(&trap, bounds, dims);
         let thread = devices::coordinates(bounds, dims, trap.thread);
         Err(self.error(Box::new(error), program).with_printed(printed).with_trap(trap, thread))
     }

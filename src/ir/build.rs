@@ -28,7 +28,7 @@ impl Builder {
                 native: None,
                 library: false,
                 by_block: false,
-                lanes: None,
+                block_threads: None,
                 phase: Phase::Forward,
                 derivative: Derivative::Body,
                 tape: Vec::new(),

@@ -49,10 +49,10 @@
 //!     they differ. On the host and in the interpreter a block is one thread, and a barrier does nothing.
 //! 20. A function that is `by_block` computes once for each block of threads: its coordinates are those of the block. As made, it
 //!     is code of one thread. [`block_threads`](crate::passes::block_threads) makes code of each thread of a block of it, in which
-//!     `lane` is the number of the thread in its block, and a `shared_array` is one piece of memory of the block, whose elements
+//!     `thread_in_block` is the number of the thread in its block, and a `shared_array` is one piece of memory of the block, whose elements
 //!     are anything until they are set.
-//!     Where a block's threads have values of their own (`lanes`), that code goes through the threads in loops, which
-//!     [`lanes`](crate::passes::lanes) makes; before that, it is code of any of them, and `lane` is its number.
+//!     Where a block's threads have values of their own (`block_threads`), that code goes through the threads in loops, which
+//!     [`thread_loops`](crate::passes::thread_loops) makes; before that, it is code of any of them, and `thread_in_block` is its number.
 //! 21. `check component` says of an index into components that it has to be one (rule 14: -count .. count, unsigned 0 .. count);
 //!     any other is an error of the run. It changes no value. `check element` says the same of an index of a local array (rule 13).
 //! 22. `product` is a product of tiles that the threads of a block compute together: `set` makes `c` that of `a` and `b`, `add` adds it to
@@ -169,7 +169,7 @@ pub struct Function {
     /// It works on tiles, or calls what does: it computes once for each block of threads.
     pub by_block: bool,
     /// It has values that differ between the threads of a block, so blocks of its launches have as many as it is made for.
-    pub lanes: Option<Lanes>,
+    pub block_threads: Option<BlockThreads>,
     /// Which of a kernel's entries this is; `Forward` for device functions.
     pub phase: Phase,
     /// How it is differentiated.
@@ -191,7 +191,7 @@ pub struct Function {
 
 /// The threads of a block that have values of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Lanes {
+pub struct BlockThreads {
     /// Threads of a block.
     pub threads: u32,
     /// The last coordinate of a launch counts threads; else the coordinates are those of the block, for all its threads the same.

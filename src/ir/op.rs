@@ -69,7 +69,7 @@ pub enum Check {
     /// that both have such a point here sends 0 to both.
     Visit,
     /// What stands from one that `begins` to one that does not, the threads of a block do together, once: nothing in it
-    /// differs between them. Only code that [`lanes`](crate::passes::lanes) has not yet been over has these; nobody runs it.
+    /// differs between them. Only code that [`thread_loops`](crate::passes::thread_loops) has not yet been over has these; nobody runs it.
     Together { begins: bool },
 }
 
@@ -134,7 +134,7 @@ pub enum Op {
     /// int32: threads in a block (1 on the host).
     BlockDim,
     /// int32: the number of the thread in its block (0 on the host).
-    Lane,
+    ThreadInBlock,
 
     // Memory
     /// int32 extent of a dimension of an array.
@@ -261,7 +261,7 @@ macro_rules! each_operand {
             | Op::ThreadIndex(_)
             | Op::ThreadNumber
             | Op::BlockDim
-            | Op::Lane
+            | Op::ThreadInBlock
             | Op::LocalArray
             | Op::SharedArray
             | Op::Barrier => {}
@@ -352,7 +352,7 @@ macro_rules! simple {
             | Op::ThreadIndex(_)
             | Op::ThreadNumber
             | Op::BlockDim
-            | Op::Lane
+            | Op::ThreadInBlock
             | Op::Extent(..)
             | Op::IsSet(_)
             | Op::Gradient(_)
@@ -502,7 +502,7 @@ impl Clone for Op {
             Op::ThreadIndex(n) => Op::ThreadIndex(*n),
             Op::ThreadNumber => Op::ThreadNumber,
             Op::BlockDim => Op::BlockDim,
-            Op::Lane => Op::Lane,
+            Op::ThreadInBlock => Op::ThreadInBlock,
             Op::Extent(array, n) => Op::Extent(*array, *n),
             Op::IsSet(array) => Op::IsSet(*array),
             Op::Gradient(array) => Op::Gradient(*array),

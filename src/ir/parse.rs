@@ -60,7 +60,7 @@ fn empty_function() -> Function {
         native: None,
         library: false,
         by_block: false,
-        lanes: None,
+        block_threads: None,
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
@@ -326,7 +326,7 @@ impl<'t> Parser<'t> {
         self.function.name = name;
         self.function.library = self.eat_word("library");
         self.function.by_block = self.eat_word("by_block");
-        if self.eat_word("lanes") {
+        if self.eat_word("block_threads") {
             let (threads, counted) = (self.number()?, self.eat_word("counted"));
             let mut last = None;
             if self.eat_word("last") {
@@ -334,7 +334,7 @@ impl<'t> Parser<'t> {
                 self.keyword("behind")?;
                 last = Some(LastBlock { number: self.number()?, threads });
             }
-            self.function.lanes = Some(Lanes { threads, counted, last });
+            self.function.block_threads = Some(BlockThreads { threads, counted, last });
         }
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);

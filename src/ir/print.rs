@@ -257,8 +257,8 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
-        if let Some(Lanes { threads, counted, last }) = function.lanes {
-            self.write(format_args!(" lanes {threads}"));
+        if let Some(BlockThreads { threads, counted, last }) = function.block_threads {
+            self.write(format_args!(" block_threads {threads}"));
             self.put(if counted { " counted" } else { "" });
             if let Some(LastBlock { number, threads }) = last {
                 self.write(format_args!(" last {threads} behind {number}"));
@@ -458,7 +458,7 @@ impl<'a> Printer<'a> {
             Op::ThreadIndex(n) => self.write(format_args!("thread_index {n}")),
             Op::ThreadNumber => self.put("thread_number"),
             Op::BlockDim => self.put("block_dim"),
-            Op::Lane => self.put("lane"),
+            Op::ThreadInBlock => self.put("thread_in_block"),
             Op::Extent(a, dim) => {
                 self.words("extent", &[*a]);
                 self.write(format_args!(", {dim}"));

@@ -126,7 +126,9 @@ impl Op {
             Op::Bitcast(_) => Properties { keeps_finite: false, ..VALUE },
 
             Op::Call(..) => ANYTHING,
-            Op::ThreadIndex(_) | Op::ThreadNumber | Op::Lane => Properties { depends_on: DependsOn::Thread, ..FREE },
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::ThreadInBlock => {
+                Properties { depends_on: DependsOn::Thread, ..FREE }
+            }
             Op::BlockDim => Properties { depends_on: DependsOn::Launch, ..FREE },
 
             Op::Extent(..) => FREE,
@@ -174,7 +176,7 @@ impl Op {
             Op::Insert(a, _, b) => list.extend([*a, *b]),
             // Constants, steps and bits.
             Op::Const(_) | Op::Zero | Op::Unary(..) | Op::Compare(..) | Op::Bitcast(_) => {}
-            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::Lane => {}
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock => {}
             // Arrays are followed by what is done to their elements.
             Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) => {}
             Op::LocalArray | Op::SharedArray => {}

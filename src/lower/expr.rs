@@ -86,7 +86,7 @@ impl<'a> Lowering<'a> {
             }
             ExprKind::ThreadIndex(n) => self.b.one(Op::ThreadIndex(*n), expr.ty),
             ExprKind::BlockDim => self.b.one(Op::BlockDim, expr.ty),
-            ExprKind::Lane => self.b.one(Op::Lane, expr.ty),
+            ExprKind::ThreadInBlock => self.b.one(Op::ThreadInBlock, expr.ty),
             ExprKind::Extent(array, dim) => {
                 let array = self.expr(array);
                 self.b.extent(array, *dim)
@@ -226,7 +226,7 @@ fn harmless(expr: &Expr, is_test: bool, budget: &mut usize) -> bool {
         | ExprKind::Local(_)
         | ExprKind::ThreadIndex(_)
         | ExprKind::BlockDim
-        | ExprKind::Lane => true,
+        | ExprKind::ThreadInBlock => true,
         ExprKind::Unary(op, a) => (is_test || *op != UnaryOp::Sqrt) && harmless(a, is_test, budget),
         ExprKind::Binary(op, a, b) => {
             let plain = match op {

@@ -18,7 +18,7 @@ use crate::check::instances::Imported;
 use crate::check::tree;
 use crate::ids::Id;
 use crate::ir::build::Builder;
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Lanes, Module, ResultInfo, ResultRole, ValueId};
+use crate::ir::{BlockThreads, Derivative, FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
 use crate::types::Type;
 
 mod expr;
@@ -89,7 +89,7 @@ impl<'a> Lowering<'a> {
         b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.by_block = function.by_block;
-        b.function.lanes = (function.by_block && function.by_lane).then_some(Lanes {
+        b.function.block_threads = (function.by_block && function.by_thread).then_some(BlockThreads {
             threads: checked.block_dim,
             counted: false,
             last: None,

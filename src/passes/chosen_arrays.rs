@@ -13,8 +13,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use smallvec::SmallVec;
 
+use super::loop_exits::is_single_exit;
 use super::rebuild::Rebuild;
-use super::single_exit::is_single_exit;
 use crate::analysis::alias::{Root, root};
 use crate::ir::{BlockId, CompareOp, Function, InstId, Op, Step, ValueId, Values, ViewIndex};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};

@@ -5,8 +5,8 @@
 //! callee is zeroed each time its `local_array` runs (rule 17), inlined as called.
 
 use super::copy::Copier;
+use super::loop_exits;
 use super::rebuild::Rebuild;
-use super::single_exit;
 use crate::ids::IdMap;
 use crate::ir::{BlockId, FuncId, Function, InstId, Module, Op};
 use crate::source::Span;
@@ -72,7 +72,7 @@ impl Inliner<'_> {
                     body.values.values_mut().for_each(|value| value.name = None);
                 }
                 let calls = self.find(&body);
-                single_exit::run(&mut body);
+                loop_exits::run(&mut body);
                 self.callees.insert(callee, Callee { body, calls });
             }
         }

@@ -4,15 +4,15 @@
 //! |---|---|---|
 //! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
-//! | [`reversible`] | [`single_exit`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
-//! | [`forward_loops`] | [`turn`], cleaned | reverse code whose loops go forward where they may |
-//! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
+//! | [`reversible`] | [`loop_exits`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`code_sinking`], each cleaned | the form that can be differentiated |
+//! | [`forward_loops`] | [`loop_reversal`], cleaned | reverse code whose loops go forward where they may |
+//! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | reverse code with few branches, which compute only what they need |
 //! | [`last_takes`] | [`unread_stores`], cleaned | reverse code that leaves nothing in tiles which nothing reads again |
 //! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], each cleaned | reverse code that reads no element again that it has just written |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
 //! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
-//! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
+//! | [`flat`] | [`inline`], [`loop_exits`], [`clean`] | a kernel without calls that threads run side by side |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
 //! fewer carried values let the walk find more; and only calls that are gone no longer keep their functions.
@@ -21,8 +21,8 @@
 //! fewer arrays are left; and only then is it known which choices guard values that need not exist.
 
 use super::{
-    adjacent, chosen_arrays, dce, dead_stores, forward_loads, inline, join_stores, local_arrays, rewrite, select,
-    single_exit, sink, test_inside, turn, unread_stores, unroll, zero_sums,
+    adjacent, chosen_arrays, code_sinking, dce, dead_stores, forward_loads, inline, join_stores, local_arrays,
+    loop_exits, loop_reversal, rewrite, select, test_inside, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
@@ -93,7 +93,7 @@ pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTab
 /// branch.
 pub fn reversible(function: &mut Function, structs: &StructTable, effects: &EffectTable, sinking: bool) {
     test_inside::run(function, effects);
-    single_exit::run(function);
+    loop_exits::run(function);
     clean(function, structs, effects);
     // Each level of branches is looked at from its end.
     if !function.by_block && !function.is_deeper_than(MAX_DEPTH) && join_stores::run(function, effects) {
@@ -112,7 +112,7 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
         clean(function, structs, effects);
     }
     if sinking {
-        sink::run(function, effects);
+        code_sinking::run(function, effects);
     }
 }
 
@@ -123,12 +123,12 @@ pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
         return false;
     }
     let joined = adjacent::run(function, effects);
-    sink::into_branches(function, effects) || joined
+    code_sinking::into_branches(function, effects) || joined
 }
 
 /// Lets loops of finished reverse code go forward where their order does not matter.
 pub fn forward_loops(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
-    if turn::run(function, effects) {
+    if loop_reversal::run(function, effects) {
         clean(function, structs, effects);
     }
 }
@@ -247,7 +247,7 @@ fn picks_from_table(function: &Function, inst: &Inst) -> bool {
 pub fn flat(module: &Module, kernel: FuncId) -> Option<Function> {
     let mut function = module.functions[kernel].clone();
     inline::run(&mut function, module, &|_| true).ok()?;
-    single_exit::run(&mut function);
+    loop_exits::run(&mut function);
     // No calls are left whose effects could matter.
     clean(&mut function, &module.structs, &EffectTable::default());
     Some(function)

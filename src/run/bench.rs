@@ -15,7 +15,7 @@ use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::gradients::gradient;
-use crate::run::told::describe_trap;
+use crate::run::run_errors::describe_trap;
 use crate::types::Type;
 
 /// How a launch is measured.

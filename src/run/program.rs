@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Lanes, Module, Nudged, Phase};
+use crate::ir::{BlockThreads, FuncId, Module, Nudged, Phase};
 use crate::passes::same_arrays::SameArrays;
-use crate::run::launch::{Launch, other_lanes};
+use crate::run::launch::{Launch, other_block_threads};
 use crate::source::SourceMap;
 
 /// A compiled source file.
@@ -30,7 +30,7 @@ pub struct Wanted {
     /// The arrays that are one in the launch.
     pub same_arrays: Option<SameArrays>,
     /// How it is launched, where threads of a block have values of their own.
-    pub lanes: Option<Lanes>,
+    pub block_threads: Option<BlockThreads>,
     /// With the checks of checked runs.
     pub checked: bool,
     /// Next to the points at which functions of the library have no derivative.
@@ -45,7 +45,7 @@ impl Wanted {
             kernel: None,
             gradient_of: None,
             same_arrays: None,
-            lanes: None,
+            block_threads: None,
             checked,
             nudged: None,
         }
@@ -62,28 +62,31 @@ pub fn compiled_for(
     compile: &mut dyn FnMut(&Wanted) -> Rc<Program>,
 ) -> Rc<Program> {
     let found = |program: &Program| kernel(program, &launch.source, launch.kernel.as_deref()).ok();
-    let lanes =
-        |program: &Program, id: FuncId| other_lanes(&program.module.functions[id], &launch.dim, launch.block_dim);
+    let block_threads = |program: &Program, id: FuncId| {
+        other_block_threads(&program.module.functions[id], &launch.dim, launch.block_dim)
+    };
     let program = compile(wanted);
     let first = found(&program);
     let made_for = match first {
-        Some(id) => lanes(&program, id),
+        Some(id) => block_threads(&program, id),
         // It may need to know that.
-        None => (launch.block_dim > 1).then_some(Lanes { threads: launch.block_dim, counted: false, last: None }),
+        None => {
+            (launch.block_dim > 1).then_some(BlockThreads { threads: launch.block_dim, counted: false, last: None })
+        }
     };
     if made_for.is_none() {
         return program;
     }
     let name = first.map(|id| program.module.functions[id].source_name.clone());
-    (wanted.lanes, wanted.kernel) = (made_for, name.or_else(|| launch.kernel.clone()));
+    (wanted.block_threads, wanted.kernel) = (made_for, name.or_else(|| launch.kernel.clone()));
     let mut made = compile(wanted);
     let id = found(&made);
-    if let Some(other) = id.and_then(|id| lanes(&made, id)) {
-        wanted.lanes = Some(other);
+    if let Some(other) = id.and_then(|id| block_threads(&made, id)) {
+        wanted.block_threads = Some(other);
         made = compile(wanted);
     }
     if first.or(id).is_none() {
-        (wanted.lanes, wanted.kernel) = (None, None);
+        (wanted.block_threads, wanted.kernel) = (None, None);
         return program;
     }
     made

@@ -18,15 +18,15 @@ use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level, counted};
-use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module, Nudged};
+use crate::ir::{BlockThreads, FuncId, Function, FunctionKind, Module, Nudged};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::files::output;
 use crate::run::gradients::seed::seed;
 use crate::run::gradients::{beside, gradient};
-use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{Compile, Program, Wanted, compiled_for, kernel};
-use crate::run::told::{describe_note, describe_trap};
+use crate::run::race_check::{Looked, Threads};
+use crate::run::run_errors::{describe_note, describe_trap};
 use crate::sim::Measured;
 use crate::source::Span;
 
@@ -245,8 +245,8 @@ impl<'a> Session<'a> {
             return program;
         };
         // What does not compile for them either has its errors for them.
-        let lanes = Some(Lanes { threads, counted: false, last: None });
-        self.compiled(&Wanted { lanes, ..Wanted::of(path, self.options.checked) })
+        let block_threads = Some(BlockThreads { threads, counted: false, last: None });
+        self.compiled(&Wanted { block_threads, ..Wanted::of(path, self.options.checked) })
     }
 
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {

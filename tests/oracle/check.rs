@@ -7,7 +7,7 @@ use std::path::Path;
 
 use kc::diag::Diagnostic;
 use kc::driver::{Compiler, Gradients, Request, SameArrays};
-use kc::ir::{Lanes, Module, Nudged};
+use kc::ir::{BlockThreads, Module, Nudged};
 use kc::run::devices::Device;
 use kc::run::devices::host::Host;
 use kc::run::devices::interp::Interp;
@@ -230,7 +230,7 @@ struct Compiled {
     gradient: bool,
     /// As `kc run` does it: once for all that is asked for.
     whole: bool,
-    kept: HashMap<(Option<Lanes>, Option<SameArrays>, Option<Nudged>), (Module, Vec<Diagnostic>)>,
+    kept: HashMap<(Option<BlockThreads>, Option<SameArrays>, Option<Nudged>), (Module, Vec<Diagnostic>)>,
 }
 
 impl Compiled {
@@ -239,12 +239,12 @@ impl Compiled {
             kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
             gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
             same_arrays: wanted.same_arrays.clone(),
-            lanes: wanted.lanes,
+            block_threads: wanted.block_threads,
             checked: wanted.checked,
             nudged: wanted.nudged,
             ..Request::default()
         };
-        let key = (wanted.lanes, wanted.same_arrays.clone(), wanted.nudged);
+        let key = (wanted.block_threads, wanted.same_arrays.clone(), wanted.nudged);
         if !self.whole {
             if let Some((module, diagnostics)) = self.kept.get(&key) {
                 let mut sources = SourceMap::default();

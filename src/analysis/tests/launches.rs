@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::random::{Seen, launched};
 use super::*;
 use crate::analysis::independence::meetings;
-use crate::analysis::privatization::IndexFacts;
+use crate::analysis::ownership::IndexFacts;
 use crate::analysis::ranges::LaunchFacts;
 use crate::ids::Id;
 use crate::types::{ArrayType, Element, StructTable, Type};

@@ -8,7 +8,7 @@ use super::reread::Rereads;
 use super::world::World;
 use super::written::{Written, stale};
 use crate::analysis::holders;
-use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Access, AtomicOp, BlockId, Check, Derivative, FuncId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::Type;

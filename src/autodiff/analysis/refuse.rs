@@ -8,7 +8,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
 use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
-use crate::passes::single_exit::is_single_exit;
+use crate::passes::loop_exits::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
 

@@ -10,7 +10,7 @@ use super::facts::ForwardFacts;
 use super::needed::closure;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::privatization::{Sharing, private_arrays_among};
+use crate::analysis::ownership::{Sharing, private_arrays_among};
 use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};

@@ -228,7 +228,7 @@ pub fn backward(
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
     builder.function.by_block = old.by_block;
-    builder.function.lanes = old.lanes;
+    builder.function.block_threads = old.block_threads;
     old.walk(old.entry, &mut |id, inst| {
         builder.function.kept.extend(strategy.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
     });
@@ -287,7 +287,7 @@ pub fn adjoint(
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
     builder.function.by_block = old.by_block;
-    builder.function.lanes = old.lanes;
+    builder.function.block_threads = old.block_threads;
     builder.function.results = additions;
     let mut reverse = Reverse::new(world, old, facts, strategy, builder);
     reverse.bind_parameters();
@@ -311,7 +311,7 @@ pub fn forward_to(stub: &Function, adjoint: FuncId) -> Function {
     builder.function.source_name = stub.source_name.clone();
     builder.function.library = stub.library;
     builder.function.by_block = stub.by_block;
-    builder.function.lanes = stub.lanes;
+    builder.function.block_threads = stub.block_threads;
     builder.function.results = stub.results.clone();
     let args = builder.function.params().iter().copied().collect();
     let types: Vec<Type> = stub.results.iter().map(|r| r.ty).collect();

@@ -111,7 +111,7 @@ pub(crate) struct Body<'c, 'a> {
     /// It works on tiles, or calls what does.
     pub by_block: bool,
     /// It uses what differs between the threads of a block.
-    pub by_lane: bool,
+    pub by_thread: bool,
     /// What the parts of the current statement ask for before it.
     pub pending: Vec<Stmt>,
     /// The tiles of which a loop, by its counter, or a call sets all elements.
@@ -147,7 +147,7 @@ impl<'c, 'a> Body<'c, 'a> {
             rule: None,
             named: HashMap::new(),
             by_block: false,
-            by_lane: false,
+            by_thread: false,
             pending: Vec::new(),
             filled: HashMap::new(),
             dropped: None,
@@ -270,7 +270,7 @@ impl<'c, 'a> Body<'c, 'a> {
             types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
         let returned = (arrays.len() > body.arrays.len()).then_some(types);
         let arrays = body.arrays;
-        let (by_block, by_lane) = (body.by_block, body.by_lane);
+        let (by_block, by_thread) = (body.by_block, body.by_thread);
         let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -288,7 +288,7 @@ impl<'c, 'a> Body<'c, 'a> {
             kernel_rank: definition.kernel.then_some(rank),
             library: definition.library(),
             by_block,
-            by_lane,
+            by_thread,
             cuda_name,
             native: None,
             locals,

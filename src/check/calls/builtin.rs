@@ -22,7 +22,7 @@ impl Body<'_, '_> {
             "type" => self.type_of(given, span),
             "block_dim" => {
                 // In a kernel with tiles it is known when that is compiled.
-                self.by_lane = true;
+                self.by_thread = true;
                 Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span)))
             }
             "vector" => self.construct(TypeWord::Family(Family::Vector), given, span),

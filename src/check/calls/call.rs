@@ -355,7 +355,7 @@ impl Body<'_, '_> {
         let test = self.degeneracy_test(&definition, callee, span);
         let function = &self.c.functions[callee];
         self.by_block |= function.by_block;
-        self.by_lane |= function.by_lane;
+        self.by_thread |= function.by_thread;
         let returned = function.returned();
         let call = Call { callee, args: values, by_ref, test, span };
         Ok(match returned.as_slice() {

@@ -139,7 +139,7 @@ impl Checker<'_> {
         self.functions[id].body = vec![Stmt { kind: StmtKind::Return(zeros), span }];
         self.functions[id].derivative = Derivative::AdjointOf(primal);
         self.functions[id].by_block = self.functions[primal].by_block;
-        self.functions[id].by_lane = self.functions[primal].by_lane;
+        self.functions[id].by_thread = self.functions[primal].by_thread;
         id
     }
 
@@ -164,7 +164,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library,
             by_block: false,
-            by_lane: false,
+            by_thread: false,
             cuda_name: None,
             native: None,
             locals: locals.into_iter().collect(),

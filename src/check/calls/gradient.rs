@@ -367,7 +367,7 @@ impl<'a> Body<'_, 'a> {
         let primal = &c.functions[of.id];
         let (name, source_name) = (format!("adj_{}", primal.name), format!("adj_{}", primal.source_name));
         let (results, by_ref) = (primal.results.clone(), primal.by_ref.clone());
-        let (on_tiles, by_lane) = (primal.by_block, primal.by_lane);
+        let (on_tiles, by_thread) = (primal.by_block, primal.by_thread);
         let structs = c.structs.clone();
         let mut body = Body::new(c, mode, bindings);
         let mut params: Vec<(&str, Type, LocalId)> = Vec::new();
@@ -428,7 +428,7 @@ impl<'a> Body<'_, 'a> {
             );
         }
         // How a kernel is run follows from its own code, before its gradient is made.
-        if body.by_block && !on_tiles || body.by_lane && !by_lane {
+        if body.by_block && !on_tiles || body.by_thread && !by_thread {
             let what = if on_tiles { "needs the threads of a block" } else { "works on tiles" };
             body.report(
                 Diagnostic::new(
@@ -441,7 +441,7 @@ impl<'a> Body<'_, 'a> {
         if body.failed {
             return Err(Reported);
         }
-        let (by_block, by_lane) = (body.by_block || on_tiles, body.by_lane || by_lane);
+        let (by_block, by_thread) = (body.by_block || on_tiles, body.by_thread || by_thread);
         let written = body.rule.take().map(|rule| rule.written).unwrap_or_default();
         let (locals, named): (IdVec<LocalId, Local>, _) = (body.locals, body.named);
         if !rule.library() {
@@ -453,7 +453,7 @@ impl<'a> Body<'_, 'a> {
             kernel_rank: None,
             library: rule.library(),
             by_block,
-            by_lane,
+            by_thread,
             cuda_name: None,
             native: None,
             locals,

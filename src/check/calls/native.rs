@@ -118,7 +118,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library: false,
             by_block: false,
-            by_lane: false,
+            by_thread: false,
             cuda_name: None,
             native: Some(text),
             locals,

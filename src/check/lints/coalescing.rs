@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             return;
         }
         let Some((last, before)) = index.split_last() else { return };
-        let fast = Coordinates::one(fastest) | Coordinates::LANE;
+        let fast = Coordinates::one(fastest) | Coordinates::THREAD_IN_BLOCK;
         let depends = |expr: &Expr| threads.mask(expr).meets(fast);
         // An index that is loaded from memory could point anywhere; only the plain coordinate is certain.
         let Some(slow) = before.iter().find(|expr| depends(expr) && is_coordinate(expr)) else { return };

@@ -89,7 +89,7 @@ fn store(
     }
     let element = subject.text(place.span);
     let mut diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{element}`"));
-    let of_block = control.meets(Coordinates::LANE);
+    let of_block = control.meets(Coordinates::THREAD_IN_BLOCK);
     let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
     diagnostic = diagnostic.label(place.span, who);
     if of_block {

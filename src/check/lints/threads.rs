@@ -54,11 +54,11 @@ impl Threads {
     pub fn mask(&self, expr: &Expr) -> Coordinates {
         match &expr.kind {
             ExprKind::ThreadIndex(k) => Coordinates::one(*k),
-            // `lane < 0` marks what each thread does by itself, and says nothing of the thread.
-            ExprKind::Compare(CompareOp::Lt, lane, zero) if matches!((&lane.kind, &zero.kind), (ExprKind::Lane, ExprKind::Const(c)) if c.as_int() == Some(0)) => {
+            // `thread_in_block < 0` marks what each thread does by itself, and says nothing of the thread.
+            ExprKind::Compare(CompareOp::Lt, thread, zero) if matches!((&thread.kind, &zero.kind), (ExprKind::ThreadInBlock, ExprKind::Const(c)) if c.as_int() == Some(0)) => {
                 Coordinates::NONE
             }
-            ExprKind::Lane => Coordinates::LANE,
+            ExprKind::ThreadInBlock => Coordinates::THREAD_IN_BLOCK,
             ExprKind::Local(id) => self.locals[*id],
             // Old values differ by the order of the threads; memory of a thread is its own.
             ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => Coordinates::ALL,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::check::tree::FnId;
 use crate::check::{Checker, Definition};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::passes::lanes::OF_LAST;
+use crate::passes::thread_loops::OF_LAST;
 
 impl Checker<'_> {
     /// Checks kernels with tiles once more, for a block of so many threads. Those that make no sense for it are none of a launch with

@@ -46,7 +46,6 @@ mod elements;
 mod fold;
 mod fourier;
 mod homes;
-mod lanes;
 mod last_block;
 mod map;
 mod matmul;
@@ -59,6 +58,7 @@ mod reduce;
 mod shape;
 mod solve;
 mod stack;
+mod threads;
 mod warp;
 
 use super::calls::call::Given;
@@ -85,7 +85,7 @@ impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
     pub fn tile_builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         let before = self.pending.len();
-        let together = name.starts_with("tile_") && !lanes::BY_THREAD.contains(&name);
+        let together = name.starts_with("tile_") && !threads::BY_THREAD.contains(&name);
         if together {
             self.together(true, span);
         }
@@ -147,7 +147,7 @@ impl Body<'_, '_> {
             "tile_ifft" => self.tile_fft(true, given, span),
             "tile_randi" => self.tile_random(false, given, span),
             "tile_randf" => self.tile_random(true, given, span),
-            "tile" => self.tile_of_lanes(given, span),
+            "tile" => self.tile_of_threads(given, span),
             "untile" => self.untile(given, span),
             "tile_from_thread" => self.tile_from_thread(given, span),
             "tile_scatter_add" => self.tile_scatter(true, given, span),
@@ -158,7 +158,7 @@ impl Body<'_, '_> {
             "tile_stack_clear" => self.tile_stack_clear(given, span),
             "tile_stack_count" => self.tile_stack_count(given, span),
             "tile_diag_add" => self.tile_diag_add(given, span),
-            "lane" => self.lane_number(given, span),
+            "lane" => self.thread_in_block_number(given, span),
             "sync" => self.sync(given, span),
             "shuffle" => self.shuffle(Shuffle::From, given, span),
             "shuffle_up" => self.shuffle(Shuffle::Up, given, span),

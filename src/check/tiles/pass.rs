@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::elements::{Elements, variable};
-use super::lanes::constant_index;
+use super::threads::constant_index;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, StmtKind};

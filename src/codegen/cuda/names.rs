@@ -128,7 +128,7 @@ fn derived_name(
         Op::Exchange(..) => "threads".to_string(),
         Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i").to_string(),
         Op::BlockDim => "block_size".to_string(),
-        Op::Lane => "lane".to_string(),
+        Op::ThreadInBlock => "lane".to_string(),
         Op::View(array, _) => format!("{}_part", named(array).unwrap_or("array")),
         Op::Extent(array, _) => format!("{}_extent", named(array).unwrap_or("array")),
         Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| {

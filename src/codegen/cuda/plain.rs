@@ -121,7 +121,7 @@ fn is_linear(module: &Module, id: FuncId) -> bool {
         let function = &module.functions[id];
         linear |= function.native.is_some();
         function.walk(function.entry, &mut |_, inst| match inst.op {
-            Op::ThreadNumber | Op::BlockDim | Op::Lane => linear = true,
+            Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock => linear = true,
             Op::Call(callee, _) => next.extend(seen.insert(callee).then_some(callee)),
             ref op => linear |= op.properties().synchronises,
         });

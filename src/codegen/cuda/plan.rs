@@ -281,7 +281,7 @@ impl Planner<'_> {
     fn is_trivial(&self, op: &Op) -> bool {
         let is_variable = |value: &ValueId| self.plan.forms[*value] == Form::Variable;
         match op {
-            Op::BlockDim | Op::Lane => true,
+            Op::BlockDim | Op::ThreadInBlock => true,
             Op::Extent(array, _) | Op::IsSet(array) | Op::Address(array) => is_variable(array),
             Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
             // `i + 1`

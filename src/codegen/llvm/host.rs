@@ -10,14 +10,14 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use super::affine::Guards;
-use super::ahead::{self, Ahead};
 use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
-use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::prefetch::{self, Ahead};
+use super::simd::{self, Plan, SimdLanes};
 use super::versions::Versions;
 use super::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
@@ -156,14 +156,14 @@ pub(super) fn compile<'ctx>(
 }
 
 /// What runs several threads at once, of each kernel that gains by it on the processor.
-fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu) -> Vec<Option<LaneBody>> {
+fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu) -> Vec<Option<SimdBody>> {
     let mut body = |kernel| {
         let (mut function, plan, count) = match opt {
-            Opt::Full => lanes::prepare(module, kernel, cpu).ok()?,
+            Opt::Full => simd::prepare(module, kernel, cpu).ok()?,
             Opt::Lean | Opt::None => return None,
         };
         function.name += "_lanes";
-        Some(LaneBody { function: module.to_mut().functions.push(function), plan, count, vectors: 1 })
+        Some(SimdBody { function: module.to_mut().functions.push(function), plan, count, vectors: 1 })
     };
     kernels.iter().map(|&kernel| body(kernel)).collect()
 }
@@ -193,7 +193,7 @@ fn optimise(machine: &Machine, ll: &Llvm, opt: Opt) -> Result<(), CodegenError> 
 struct Entries<'o, 'ctx> {
     kernels: &'o [FuncId],
     /// Of each kernel, if it has one.
-    bodies: Vec<Option<LaneBody>>,
+    bodies: Vec<Option<SimdBody>>,
     options: &'o HostOptions,
     /// Library functions that are called, and whether by code that is alone.
     called: Vec<((FuncId, Func<'ctx>, u128), bool)>,
@@ -279,7 +279,7 @@ struct KernelEntry {
 
 /// The body that runs several threads at once.
 #[derive(Clone)]
-struct LaneBody {
+struct SimdBody {
     function: FuncId,
     plan: Plan,
     count: u32,
@@ -287,11 +287,11 @@ struct LaneBody {
     vectors: u32,
 }
 
-impl LaneBody {
+impl SimdBody {
     /// The same for several vectors at a time.
-    fn wide(&self) -> Option<LaneBody> {
+    fn wide(&self) -> Option<SimdBody> {
         let vectors = self.plan.vectors;
-        (vectors > 1).then(|| LaneBody { count: self.count * vectors, vectors, ..self.clone() })
+        (vectors > 1).then(|| SimdBody { count: self.count * vectors, vectors, ..self.clone() })
     }
 }
 
@@ -299,7 +299,7 @@ impl KernelEntry {
     fn define<'ctx>(
         state: &mut ModuleState<'_, 'ctx>,
         kernel: FuncId,
-        body: Option<LaneBody>,
+        body: Option<SimdBody>,
         rows: Option<Func<'ctx>>,
         twice: bool,
     ) -> (Func<'ctx>, Func<'ctx>) {
@@ -388,7 +388,7 @@ impl KernelEntry {
         &self,
         state: &mut ModuleState<'_, 'ctx>,
         rows: Func<'ctx>,
-        body: Option<LaneBody>,
+        body: Option<SimdBody>,
     ) -> Func<'ctx> {
         let ll = state.ll;
         let kernel = &state.ir.functions[self.kernel];
@@ -422,16 +422,16 @@ impl KernelEntry {
         self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
         ll.position_at_end(once);
         let ends = [args, begin, end, status];
-        let looked_up = if self.bears_two_loops(state) { ahead::looked_up(kernel) } else { Vec::new() };
+        let looked_up = if self.bears_two_loops(state) { prefetch::looked_up(kernel) } else { Vec::new() };
         if !looked_up.is_empty() {
             let (far, near) = (ll.block(made, "far"), ll.block(made, "near"));
             let descriptors = looked_up.iter().map(|&parameter| self.offsets[parameter]);
-            ll.cond_br(ahead::is_far(ll, args, descriptors), far, near);
+            ll.cond_br(prefetch::is_far(ll, args, descriptors), far, near);
             ll.position_at_end(far);
             self.by_rows(state, made, start, rows, ends, done, &shape, body.clone(), true);
             ll.position_at_end(near);
         }
-        if let Some(wide) = body.as_ref().and_then(LaneBody::wide) {
+        if let Some(wide) = body.as_ref().and_then(SimdBody::wide) {
             let (long, short) = (ll.block(made, "long"), ll.block(made, "short"));
             let least = ll.const_i64(wide.plan.long_row(wide.count).into());
             ll.cond_br(ll.icmp(IntPredicate::UGE, shape[self.rank - 1], least), long, short);
@@ -483,13 +483,13 @@ impl KernelEntry {
         [args, begin, end, status]: [Val<'ctx>; 4],
         done: Block<'ctx>,
         shape: &[Val<'ctx>],
-        lane_body: Option<LaneBody>,
+        simd_body: Option<SimdBody>,
         far: bool,
     ) {
         let ll = state.ll;
         let i64 = ll.i64();
         let last = self.rank - 1;
-        let has_fast_loop = lane_body.is_some() || self.wants_fast_loop(state);
+        let has_fast_loop = simd_body.is_some() || self.wants_fast_loop(state);
         let zero = ll.const_i64(0);
         let zero32 = ll.const_i32(0);
         let thread = Thread { coordinates: [zero32; 4], block_dim: ll.const_i32(1), linear: zero, status };
@@ -529,9 +529,9 @@ impl KernelEntry {
             let row_end = ll.current_block();
             ll.position_at_end(head);
             let j = ll.phi(i64);
-            // Lanes are threads side by side.
-            let width = lane_body.as_ref().map_or(1, |body| body.count);
-            let has_tail = lane_body.as_ref().is_some_and(|body| body.plan.insts <= TAIL_LIMIT);
+            // SimdLanes are threads side by side.
+            let width = simd_body.as_ref().map_or(1, |body| body.count);
+            let has_tail = simd_body.as_ref().is_some_and(|body| body.plan.insts <= TAIL_LIMIT);
             let inner = ll.trunc(j, ll.i32());
             let inner = if width == 1 { inner } else { ll.add(inner, ll.sequence(ll.i32(), width)) };
             lower.thread.coordinates[last] = inner;
@@ -539,11 +539,11 @@ impl KernelEntry {
             self.follow(&mut lower, &arguments, inner, j);
             lower.row = Some((row_number, inner));
             lower.facts.set_invariant(row_number, true);
-            let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
-            let copies = lane_body.is_some() && lower.target.is_alone();
-            lower.copies = copies.then(|| lanes::Copies::new(start));
+            let kernel = simd_body.as_ref().map_or(self.kernel, |body| body.function);
+            let copies = simd_body.is_some() && lower.target.is_alone();
+            lower.copies = copies.then(|| simd::Copies::new(start));
             lower.lanes =
-                lane_body.map(|LaneBody { count, vectors, plan, .. }| Lanes { count, vectors, mask: None, plan });
+                simd_body.map(|SimdBody { count, vectors, plan, .. }| SimdLanes { count, vectors, mask: None, plan });
 
             // The threads that are left at the end of a row fill some lanes.
             let tail = has_tail.then(|| {
@@ -558,7 +558,7 @@ impl KernelEntry {
                 (part, some, limit, end)
             });
             ll.position_at_end(body);
-            let end_of_row = ahead::end_of_row(ll, start);
+            let end_of_row = prefetch::end_of_row(ll, start);
             lower.ahead = far.then(|| Ahead::new(ll, end_of_row, j, width));
             lower.kernel(kernel, arguments);
             let next = ll.add_nsw(j, ll.const_i64(width.into()));

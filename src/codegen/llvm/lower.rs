@@ -11,7 +11,6 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::affine::{Guards, ValueFacts};
-use super::ahead::Ahead;
 use super::block_sums::BlockSums;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
@@ -19,9 +18,10 @@ use super::debug_locations::DebugLocations;
 use super::effects::Indexed;
 use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
-use super::lanes::{Copies, Lanes};
 use super::library::Library;
 use super::ops::{Floats, Ops};
+use super::prefetch::Ahead;
+use super::simd::{Copies, SimdLanes};
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdMap, IdSet};
@@ -270,7 +270,7 @@ pub struct Lower<'s, 'a, 'ctx> {
     /// coordinate, in a loop over a row.
     pub row: Option<(Val<'ctx>, Val<'ctx>)>,
     /// Several threads at once.
-    pub lanes: Option<Lanes<'ctx>>,
+    pub lanes: Option<SimdLanes<'ctx>>,
     /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
     pub copies: Option<Copies<'ctx>>,
     /// What is known of later threads, in a loop over a row.
@@ -552,7 +552,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 smallvec![number]
             }
             Op::BlockDim => smallvec![self.thread.block_dim],
-            Op::Lane => smallvec![self.lane()],
+            Op::ThreadInBlock => smallvec![self.lane()],
             Op::Extent(array, dim) => {
                 smallvec![self.array(frame, *array).extents[usize::from(*dim)]]
             }

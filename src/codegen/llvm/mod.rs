@@ -26,7 +26,6 @@
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
-mod ahead;
 mod atomics;
 mod block_sums;
 mod builder;
@@ -43,7 +42,6 @@ mod jit;
 mod join;
 mod join_ir;
 mod known;
-mod lanes;
 mod library;
 mod local;
 mod lower;
@@ -52,11 +50,13 @@ mod memory;
 mod nvptx;
 mod ops;
 mod param_names;
+mod prefetch;
 mod print_format;
 mod processor;
 mod report;
 mod results;
 mod rows;
+mod simd;
 mod tensor;
 mod vector;
 mod versions;

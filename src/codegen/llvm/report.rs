@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
+use super::simd::{self, Plan, Reach};
 use super::{Cpu, HostOptions, Opt};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::effects;
@@ -38,7 +38,7 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
                 let _ = writeln!(text, "  {}:", processor.name);
             }
             let bits = Machine::host_vector_bits(cpu);
-            match lanes::prepare(&extracted, kernel, cpu) {
+            match simd::prepare(&extracted, kernel, cpu) {
                 _ if options.opt != Opt::Full => {
                     text.push_str("  lanes: none, because little time is spent on the code\n");
                 }

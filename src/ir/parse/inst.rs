@@ -118,7 +118,7 @@ impl<'t> Parser<'t> {
             "thread_index" => Op::ThreadIndex(self.number()?),
             "thread_number" => Op::ThreadNumber,
             "block_dim" => Op::BlockDim,
-            "lane" => Op::Lane,
+            "thread_in_block" => Op::ThreadInBlock,
             "extent" => {
                 let array = self.value()?;
                 self.mark(',')?;

@@ -50,7 +50,7 @@ func @grad_f(%x: float32, %adj_ret: float32) -> (float32) adjoint_of @f {
   return %adj_ret
 }
 
-kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int64)) rank 1 source "all" by_block lanes 32 counted backward assumes_disjoint (@helper_i 0, @all 0) tape (2 log 4 "x[i] before \"it\"", 3 state "iterations", 4 needed "") {
+kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int64)) rank 1 source "all" by_block block_threads 32 counted backward assumes_disjoint (@helper_i 0, @all 0) tape (2 log 4 "x[i] before \"it\"", 3 state "iterations", 4 needed "") {
   return
 }
 
@@ -130,7 +130,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     check degenerate %0, %n, "equal values"
     return
   }
-  %lane: int32 = lane
+  %thread: int32 = thread_in_block
   %36: tile(float32, 4) = shared_array
   barrier
   %37: tile(float32, 16, 8) = shared_array
@@ -274,7 +274,7 @@ fn assert_same(a: &Module, b: &Module) {
             native,
             library,
             by_block,
-            lanes,
+            block_threads,
             phase,
             derivative,
             tape,
@@ -291,7 +291,7 @@ fn assert_same(a: &Module, b: &Module) {
         let typed = |results: &[ResultInfo]| results.iter().map(|r| (r.ty, r.role)).collect::<Vec<_>>();
         assert_eq!(typed(results), typed(&g.results), "{name}");
         assert_eq!((cuda_name, native, library, phase), (&g.cuda_name, &g.native, &g.library, &g.phase), "{name}");
-        assert_eq!((*by_block, *lanes), (g.by_block, g.lanes), "{name}");
+        assert_eq!((*by_block, *block_threads), (g.by_block, g.block_threads), "{name}");
         assert_eq!((derivative, tape), (&g.derivative, &g.tape), "{name}");
         assert_eq!(places(a, f), places(b, g), "{name}");
         let mut same = Same { f, g, values: Default::default(), notes: 0 };

@@ -65,7 +65,7 @@ impl Fun {
                 kernel_rank: None,
                 library: false,
                 by_block: false,
-                by_lane: false,
+                by_thread: false,
                 cuda_name: None,
                 native: None,
                 locals,

@@ -1,7 +1,7 @@
 //! How are the adjoints of the factors of a product computed fast?
 //!
 //! Reversed, a product adds to the adjoints of both factors in one nest of loops, in which each term of the one waits for the term before.
-//! Here each has a nest of its own, whose innermost loop goes over elements that lie side by side, as [`jam`](super::jam) wants them:
+//! Here each has a nest of its own, whose innermost loop goes over elements that lie side by side, as [`unroll_and_jam`](super::unroll_and_jam) wants them:
 //!
 //! ```text
 //! for l: for i: for j: adj_b[l, j] += adj_c[i, j] * a[i, l]

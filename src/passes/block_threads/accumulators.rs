@@ -2,7 +2,7 @@
 //! patch of the tile before the loop, and puts it back behind it.
 
 use super::accesses::{Memory, all_touches, defined_in};
-use super::deal::Share;
+use super::distribute::Share;
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::accesses::{Kind, Memory, Touch, all_touches, defined_in, touches};
-use super::deal::{Owner, Share};
+use super::distribute::{Owner, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};

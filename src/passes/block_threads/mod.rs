@@ -38,25 +38,25 @@
 
 pub(super) mod accesses;
 mod accumulators;
-mod ahead;
 mod barriers;
 mod chunks;
-mod deal;
-pub(super) mod fill;
+mod copy_coalescing;
+mod distribute;
 pub(super) mod footprint;
-mod join;
-mod needed;
-mod own;
+mod in_place;
+mod liveness;
+mod loop_fusion;
 pub(super) mod plan;
+mod prefetch;
 pub(super) mod products;
 mod registers;
 mod rows;
-mod same;
-mod slots;
+mod shared_memory;
 mod tensor;
-mod triangle;
+mod thread_tiles;
 mod updates;
 mod warps;
+pub(super) mod zero_fill;
 
 use std::borrow::Cow;
 
@@ -228,24 +228,24 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         None => plan::plan(&function, effects, tensor),
     };
     updates::make(&mut function, &plans);
-    let mut shared = deal::deal(&mut function, effects, &plans);
+    let mut shared = distribute::deal(&mut function, effects, &plans);
     products::forget_tf32(&mut function);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
-        ahead::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);
+        prefetch::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);
         rows::lengthen(&mut function, &module.structs, MOST_BYTES);
     }
     if let Some(threads) = threads {
-        own::keep(&mut function, effects, &shared.shares, threads);
+        thread_tiles::keep(&mut function, effects, &shared.shares, threads);
     }
-    same::find(&mut function, effects, &shared.shares);
+    copy_coalescing::find(&mut function, effects, &shared.shares);
     registers::keep(&mut function, effects, &shared.shares);
-    join::join(&mut function, effects, &mut shared.shares);
+    loop_fusion::join(&mut function, effects, &mut shared.shares);
     if threads.is_none() {
         chunks::keep(&mut function, effects, &mut shared.shares);
     }
-    triangle::take(&mut function, effects, &shared.shares);
-    slots::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
+    in_place::take(&mut function, effects, &shared.shares);
+    shared_memory::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
     if threads.is_none() {
         chunks::share(&mut function, &mut shared.shares);
     }
@@ -253,7 +253,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     rows::spread(&mut function, &module.structs, &shared.shares, if more { MORE_BYTES } else { MOST_BYTES });
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
-        own::straighten(&mut function, &shared.shares, threads);
+        thread_tiles::straighten(&mut function, &shared.shares, threads);
         pipelines::small_tiles(&mut function, &module.structs, effects, &|_| IdSet::default());
     }
     fold_known(&mut function);
@@ -268,7 +268,10 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
 /// How many threads a block has where they have values of their own: exactly these, so each has one iteration of a loop over them. Other
 /// kernels do with any number.
 pub fn own_threads(function: &Function) -> Option<u32> {
-    function.lanes.map(|lanes| lanes.threads).filter(|&threads| function.by_block && threads > 1)
+    function
+        .block_threads
+        .map(|block_threads| block_threads.threads)
+        .filter(|&threads| function.by_block && threads > 1)
 }
 
 /// The kernel with the functions that matter in it, its products parted: what is shared out.

@@ -18,8 +18,8 @@ use crate::analysis::guards::guards;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, Unit, ValueId};
+use crate::passes::loop_reversal::{OneMore, one_more};
 use crate::passes::loops::trips;
-use crate::passes::turn::{OneMore, one_more};
 use crate::types::I32;
 
 /// What becomes of a loop or branch.

@@ -2,7 +2,7 @@
 //! it is read before the loop and set behind it, as the sum of a product is.
 
 use super::accesses::{Kind, Memory, all_touches, defined_in};
-use super::deal::Share;
+use super::distribute::Share;
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};

@@ -3,7 +3,7 @@
 //! in a row sees to.
 
 use super::accesses::Sum;
-use super::deal::Share;
+use super::distribute::Share;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Function, InstId, Op, ValueId};

@@ -44,7 +44,7 @@ fn loops_over_elements_are_dealt_out() {
     let text = form(&format!(
         "{LOAD}for %j: int32 = %0 to %8 step %1 {{\n%w: float32 = load %t[%j]\n%s: float32 = add %w, %w\nstore %y[%j], %s\n}}\n"
     ));
-    assert_eq!((text.matches("= lane").count(), text.matches("for ").count()), (1, 2), "{text}");
+    assert_eq!((text.matches("= thread_in_block").count(), text.matches("for ").count()), (1, 2), "{text}");
     assert!(text.contains("shared_array") && !text.contains("local_array"), "{text}");
     // Each thread reads what it has set; that arrays may overlap takes a barrier.
     assert_eq!(barriers(&text), 1, "{text}");

@@ -1,5 +1,5 @@
 use super::super::tests::{Generator, behaviour};
-use super::super::{simplify, single_exit};
+use super::super::{loop_exits, simplify};
 use super::{Kept, run};
 use crate::ir::parse::parse;
 use crate::ir::print::print;
@@ -67,7 +67,7 @@ fn random_programs_behave_the_same() {
         assert_eq!(verify(&module), Ok(()), "{text}");
         if seed % 2 == 0 {
             for id in module.functions.ids() {
-                single_exit::run(&mut module.functions[id]);
+                loop_exits::run(&mut module.functions[id]);
             }
         }
         let (mut after, kept) = promoted(&module);

@@ -24,7 +24,7 @@ use crate::run::devices::interp::Interp;
 use crate::run::devices::{self, Device, Executable, How, Job, Report, Trial};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
 use crate::run::program::Program;
-use crate::run::told::describe_trap;
+use crate::run::run_errors::describe_trap;
 use crate::run::{Result, fail};
 use crate::types::{Scalar, StructTable};
 

@@ -14,12 +14,12 @@ use super::{
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, Trap, TrapKind};
-use crate::ir::{Const, FuncId, FunctionKind, Lanes};
+use crate::ir::{BlockThreads, Const, FuncId, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
-use crate::run::meeting::{Looked, Threads};
 use crate::run::program::Program;
+use crate::run::race_check::{Looked, Threads};
 use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable, Type};
 
@@ -46,10 +46,10 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
     let threads: u32 = [6, 4, 3, 2][usize::from(rank.clamp(1, 4)) - 1];
     // In whole blocks, where their threads have values of their own.
     let mut dim = vec![threads; rank.into()];
-    let block_dim = function.lanes.map_or(1, |lanes| lanes.threads);
-    match (function.lanes, dim.last_mut()) {
-        (Some(Lanes { counted: true, .. }), Some(last)) => *last = last.next_multiple_of(block_dim),
-        (Some(Lanes { threads: 2.., .. }), _) => dim.push(block_dim),
+    let block_dim = function.block_threads.map_or(1, |block_threads| block_threads.threads);
+    match (function.block_threads, dim.last_mut()) {
+        (Some(BlockThreads { counted: true, .. }), Some(last)) => *last = last.next_multiple_of(block_dim),
+        (Some(BlockThreads { threads: 2.., .. }), _) => dim.push(block_dim),
         _ => {}
     }
     let blocks = dim_by_block(function, &dim, block_dim)?;

@@ -23,7 +23,7 @@ pub use write::to_json;
 
 use super::{Result, fail};
 use crate::diag::Code;
-use crate::ir::{Function, FunctionKind, Lanes, LastBlock};
+use crate::ir::{BlockThreads, Function, FunctionKind, LastBlock};
 use crate::types::Element;
 
 /// One launch of one kernel.
@@ -79,12 +79,12 @@ impl Launch {
 }
 
 /// How a kernel has to be compiled for a launch, where threads of a block have values of their own and it is compiled otherwise.
-pub fn other_lanes(function: &Function, dim: &[u32], block: u32) -> Option<Lanes> {
+pub fn other_block_threads(function: &Function, dim: &[u32], block: u32) -> Option<BlockThreads> {
     let FunctionKind::Kernel { rank } = function.kind else { return None };
     let counted = block > 1 && dim.len() <= usize::from(rank);
-    let wanted = Lanes { threads: block, counted, last: last_block(dim, block).filter(|_| counted) };
-    let asks = function.by_block && (function.lanes.is_some() || wanted.counted);
-    (asks && function.lanes != Some(wanted)).then_some(wanted)
+    let wanted = BlockThreads { threads: block, counted, last: last_block(dim, block).filter(|_| counted) };
+    let asks = function.by_block && (function.block_threads.is_some() || wanted.counted);
+    (asks && function.block_threads != Some(wanted)).then_some(wanted)
 }
 
 /// The block that is not full in a launch whose last dimension counts threads. In a launch of several rows each of them would have
@@ -99,7 +99,7 @@ fn last_block(dim: &[u32], block: u32) -> Option<LastBlock> {
 pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Vec<u32>> {
     let mut dim = given.to_vec();
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(dim) };
-    let other = function.lanes.is_some_and(|lanes| lanes.threads != block);
+    let other = function.block_threads.is_some_and(|block_threads| block_threads.threads != block);
     if !function.by_block || block == 1 && !other {
         return Ok(dim);
     }
@@ -109,12 +109,12 @@ pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Ve
             fail(Code::E1006, message).label(function.span, "it works on tiles, which belong to a block of threads");
         Err(Box::new(error.help(help)))
     };
-    if let Some(lanes) = function.lanes.filter(|_| other) {
-        let made = lanes.threads;
+    if let Some(block_threads) = function.block_threads.filter(|_| other) {
+        let made = block_threads.threads;
         let message = format!("kernel `{name}` is compiled for blocks of {made}, and launched in blocks of {block}");
         return refuse(message, "its threads have values of their own: compile it with this `block_dim`");
     }
-    let counted = function.lanes.is_some_and(|lanes| lanes.counted);
+    let counted = function.block_threads.is_some_and(|block_threads| block_threads.counted);
     if counted && dim.len() != usize::from(rank) {
         let message = format!(
             "kernel `{name}` counts threads in its last of {rank} coordinates, and {given:?} has other dimensions"
@@ -127,7 +127,7 @@ pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Ve
         return refuse(message, "give the launch one dimension more, of `block_dim`, or a `block_dim` of 1");
     }
     let of_launch = last_block(given, block).filter(|_| counted);
-    if function.lanes.is_some_and(|lanes| lanes.last != of_launch) {
+    if function.block_threads.is_some_and(|block_threads| block_threads.last != of_launch) {
         let message = format!("kernel `{name}` is compiled for another number of threads than {given:?} has");
         return refuse(message, "a kernel whose last block is not full is compiled for each launch");
     }

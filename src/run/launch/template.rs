@@ -10,7 +10,7 @@ use super::{Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Lite
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, TrapKind};
-use crate::ir::{FuncId, Function, FunctionKind, Lanes};
+use crate::ir::{BlockThreads, FuncId, Function, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::program::Program;
 use crate::run::{Result, fail};
@@ -116,11 +116,11 @@ fn by_blocks(launch: &mut Launch, function: &Function) {
         return;
     }
     // It may be made for blocks of a size.
-    let made_for = function.lanes.map(|lanes| lanes.threads);
+    let made_for = function.block_threads.map(|block_threads| block_threads.threads);
     launch.block_dim = made_for.unwrap_or(launch.block_dim);
     let dims = launch.dim.len();
-    match (function.lanes, launch.dim.last_mut()) {
-        (Some(Lanes { counted: true, threads, .. }), Some(last)) => *last = last.next_multiple_of(threads),
+    match (function.block_threads, launch.dim.last_mut()) {
+        (Some(BlockThreads { counted: true, threads, .. }), Some(last)) => *last = last.next_multiple_of(threads),
         _ if dims == MAX_DIMS => launch.block_dim = 1,
         _ if made_for == Some(1) => {}
         _ => launch.dim.push(launch.block_dim),

@@ -2,8 +2,8 @@
 //! sets what it reads and changes nothing else.
 
 use super::super::accesses::{Kind, Memory, Touch, touches};
-use super::super::deal::Share;
-use super::super::needed::taken;
+use super::super::distribute::Share;
+use super::super::liveness::taken;
 use super::super::plan::leaves;
 use crate::analysis::alias::Root;
 use crate::analysis::effects::EffectTable;

@@ -6,7 +6,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId, Values};
 use crate::passes::block_threads::accesses::{Sum, defined_in};
-use crate::passes::block_threads::deal::{Dealt, Share};
+use crate::passes::block_threads::distribute::{Dealt, Share};
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
@@ -86,10 +86,12 @@ impl Product {
         Some(Product { ty, cleared })
     }
 
-    /// Makes of the loop `for element in range(lane * count, elements, threads * count): for k in range(count): ...`; gives the body of the loop
+    /// Makes of the loop `for element in range(thread * count, elements, threads * count): for k in range(count): ...`; gives the body of the loop
     /// over the elements of a part, and their number.
     fn parted(&self, b: &mut Builder, dealt: &mut Dealt, id: InstId) -> Option<(BlockId, u32)> {
-        let Op::For { start: lane, end, step: threads, body: each, .. } = b.function.insts[id].op else { return None };
+        let Op::For { start: thread, end, step: threads, body: each, .. } = b.function.insts[id].op else {
+            return None;
+        };
         let own = count(self.ty)?;
         let patch = patch(self.ty, own)?;
         b.span = b.function.insts[id].span;
@@ -116,7 +118,7 @@ impl Product {
         dealt.indices.iter_mut().for_each(|(index, _)| *index = same.get(index).copied().unwrap_or(*index));
         dealt.run = own;
         let number = b.int(Scalar::I32, own.into());
-        let [start, step] = [lane, threads].map(|v| b.binary(BinaryOp::Mul, v, number));
+        let [start, step] = [thread, threads].map(|v| b.binary(BinaryOp::Mul, v, number));
         b.function.insts[id].op = Op::For { start, end, step, init: Values::new(), body };
         Some((elements, u32::try_from(own).ok()?))
     }

@@ -16,7 +16,7 @@ pub(super) use self::factors::share;
 
 use self::again::Work;
 use super::accesses::{Memory, Sum, Touch, all_touches, touches};
-use super::deal::{Dealt, Share, unflatten};
+use super::distribute::{Dealt, Share, unflatten};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
@@ -92,7 +92,7 @@ struct Chunked {
     region: Vec<InstId>,
     /// The loops over its elements.
     loops: Vec<InstId>,
-    lane: ValueId,
+    thread: ValueId,
     threads: ValueId,
 }
 
@@ -115,13 +115,22 @@ impl Chunked {
             }
             inside
         });
-        let Op::For { start: lane, step: threads, .. } = function.insts[*loops.first()?].op else { return None };
+        let Op::For { start: thread, step: threads, .. } = function.insts[*loops.first()?].op else { return None };
         let work = Work { function, effects, shares, region: &region, loops: &loops };
-        (adds && work.may_be_repeated(tile)).then_some(Chunked { tile, ty, count, block, region, loops, lane, threads })
+        (adds && work.may_be_repeated(tile)).then_some(Chunked {
+            tile,
+            ty,
+            count,
+            block,
+            region,
+            loops,
+            thread,
+            threads,
+        })
     }
 
     fn carry_out(self, function: &mut Function, shares: &mut IdMap<InstId, Share>) {
-        let Chunked { tile, ty, count, block, region, mut loops, lane, threads } = self;
+        let Chunked { tile, ty, count, block, region, mut loops, thread, threads } = self;
         let [mut insts, mut rest] = [std::mem::take(&mut function.blocks[block].insts), Vec::new()];
         if let Some(at) = insts.iter().position(|id| Some(id) == region.first()) {
             rest = insts.split_off(at);
@@ -148,7 +157,7 @@ impl Chunked {
         let kept = LocalArrayType { shape: [count as u32, 1, 1, 1], ndim: 1, block: false, ..ty };
         let registers = b.one(Op::LocalArray, Type::Local(kept));
         b.function.values[registers].name = b.function.values[tile].name.clone();
-        let own_first = b.binary(BinaryOp::Mul, lane, own);
+        let own_first = b.binary(BinaryOp::Mul, thread, own);
         let mine = b.binary(BinaryOp::Add, first, own_first);
         b.name(mine, "element");
         inside.into_iter().for_each(|id| b.append(id));

@@ -3,7 +3,7 @@
 //! never set, and has to be zero from the beginning.
 
 use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches, touches_with_blocks};
-use super::deal::{Dealt, Share};
+use super::distribute::{Dealt, Share};
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;

@@ -1,6 +1,6 @@
 //! Does it pay to run threads as lanes?
 //!
-//! Lanes differ in what varies along the thread's last coordinate ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
+//! SimdLanes differ in what varies along the thread's last coordinate ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
 //! one does, for all lanes together, but memory at unrelated addresses is reached lane by lane either way.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use super::refused::Refused;
 use super::registers::vectors_at_once;
 use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::order::{updates_meet, walk_loops};
-use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::analysis::strides::Strides;
 use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
@@ -35,10 +35,10 @@ const MAX_LOCAL_BYTES: u32 = 64 << 10;
 /// A division of one thread takes as long as so many simple instructions that wait for each other as it does.
 const DIVISION: f64 = 4.0;
 
-/// Lanes that update neighbouring elements read what others just wrote, in part: such reads wait, so many times as long as others.
+/// SimdLanes that update neighbouring elements read what others just wrote, in part: such reads wait, so many times as long as others.
 const NEIGHBOURS_WAIT: f64 = 4.0;
 
-/// Lanes have to be faster than threads by this factor, as the cost model sees it: what they lose at the ends of rows is not in it.
+/// SimdLanes have to be faster than threads by this factor, as the cost model sees it: what they lose at the ends of rows is not in it.
 pub const LEAST_GAIN: f64 = 1.2;
 
 /// What is known about a kernel before it is lowered for lanes.
@@ -215,7 +215,7 @@ impl Survey<'_> {
             self.doubles += usize::from(inst.results.iter().any(wide));
             self.inst(inst);
         });
-        // Lanes share their arrays.
+        // SimdLanes share their arrays.
         let shared = |value| !self.varies(value) || !holds_arrays(function.ty(value), self.structs);
         let all_shared = function.values.ids().all(shared);
         self.require(all_shared, Refused::ArrayOfThread);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches};
-use super::deal::{Dealt, Share};
+use super::distribute::{Dealt, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::{BlockId, Function, InstId, Op, Part, ValueId};

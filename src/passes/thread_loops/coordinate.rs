@@ -13,7 +13,7 @@ use crate::types::{I32, Scalar};
 enum Part {
     /// The coordinate of the block, divided by so much.
     Block(i128),
-    Lane,
+    ThreadInBlock,
 }
 
 /// Replaces quotients and rests of the coordinate.
@@ -23,7 +23,7 @@ pub(super) fn divide(function: &mut Function, seeds: &mut Seeds, threads: u32) {
     function.walk(function.entry, &mut |id, inst| {
         parts.extend(part(function, &inst.op, coordinate, threads.into()).map(|part| (id, part)));
     });
-    let mut lane_numbers: IdMap<ValueId, ValueId> = IdMap::default();
+    let mut thread_numbers: IdMap<ValueId, ValueId> = IdMap::default();
     for (id, part) in parts {
         let Some(&result) = function.insts[id].results.first() else { continue };
         let span = function.insts[id].span;
@@ -34,14 +34,14 @@ pub(super) fn divide(function: &mut Function, seeds: &mut Seeds, threads: u32) {
                 let block = first(function, Op::ThreadIndex(rank - 1), span);
                 function.insts[id].op = Op::Binary(BinaryOp::Div, block, divisor);
             }
-            Part::Lane => {
-                let lane = *seeds.lane.get_or_insert_with(|| first(function, Op::Lane, span));
-                lane_numbers.insert(result, lane);
+            Part::ThreadInBlock => {
+                let thread = *seeds.thread.get_or_insert_with(|| first(function, Op::ThreadInBlock, span));
+                thread_numbers.insert(result, thread);
             }
         }
     }
     for inst in function.insts.values_mut() {
-        inst.op.for_each_operand_mut(|v| *v = lane_numbers.get(v).copied().unwrap_or(*v));
+        inst.op.for_each_operand_mut(|v| *v = thread_numbers.get(v).copied().unwrap_or(*v));
     }
 }
 
@@ -51,8 +51,8 @@ fn part(function: &Function, op: &Op, coordinate: ValueId, threads: i128) -> Opt
     let divisor = match op {
         BinaryOp::Div | BinaryOp::FloorDiv => n,
         BinaryOp::Shr if (0..31).contains(&n) => 1 << n,
-        BinaryOp::Rem => return (n == threads).then_some(Part::Lane),
-        BinaryOp::And if threads & (threads - 1) == 0 => return (n == threads - 1).then_some(Part::Lane),
+        BinaryOp::Rem => return (n == threads).then_some(Part::ThreadInBlock),
+        BinaryOp::And if threads & (threads - 1) == 0 => return (n == threads - 1).then_some(Part::ThreadInBlock),
         _ => return None,
     };
     (divisor > 0 && divisor % threads == 0).then(|| Part::Block(divisor / threads))

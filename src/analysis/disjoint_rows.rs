@@ -8,12 +8,12 @@
 //! * *Ranges*: the index is the variable of a loop over `range(bounds[t + k], bounds[t + k + 1])`, as sparse matrices have it. Rows are
 //!   apart where the numbers in `bounds` rise, which only the launch can tell.
 //!
-//! Assumptions: those of [`privatization`](super::privatization).
+//! Assumptions: those of [`ownership`](super::ownership).
 
 use std::collections::BTreeMap;
 
 use super::alias::{Root, accessed, location, root};
-use super::privatization::{Form, Forms, IndexFacts};
+use super::ownership::{Form, Forms, IndexFacts};
 use crate::ids::IdMap;
 use crate::ir::*;
 use crate::types::{Scalar, Type};

@@ -2,8 +2,8 @@
 //! sets elements of one of them any more: the copy is not needed.
 
 use super::accesses::{Kind, Memory, Touch, all_touches, touches_with_blocks};
-use super::deal::{Dealt, Share};
-use super::join;
+use super::distribute::{Dealt, Share};
+use super::loop_fusion;
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, Phase, ValueDef, ValueId};
@@ -13,7 +13,7 @@ use crate::passes::{dead_stores, zero_sums};
 pub(super) fn find(function: &mut Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) {
     for (&id, share) in shares {
         if let (Share::Dealt(dealt), &Op::For { body, .. }) = (share, &function.insts[id].op) {
-            join::forward(function, effects, body, dealt);
+            loop_fusion::forward(function, effects, body, dealt);
         }
     }
     if function.phase == Phase::Backward {

@@ -50,7 +50,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let some = mask.map(|mask| ll.any(mask));
             self.when(some, |lower| {
                 let own = operands.iter().map(|operand| {
-                    let operand = ll.splat(*operand, lower.lane_count());
+                    let operand = ll.splat(*operand, lower.simd_width());
                     mask.map_or(operand, |mask| ll.select(mask, operand, identity))
                 });
                 let own: Scalars = own.collect();
@@ -125,9 +125,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         each: impl Fn(&mut Self, Val<'ctx>, &[SmallVec<[Val<'ctx>; 2]>]) -> Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let ll = self.ll;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let (entry, function) = (self.entry, self.llvm_function);
-        // Lanes are picked by number from memory, which costs less than from registers.
+        // SimdLanes are picked by number from memory, which costs less than from registers.
         let spill = |value: Val<'ctx>| {
             let ty = ll.ty(value);
             let size = ll.bits(ll.lane_ty(ty)).max(8) / 8;
@@ -226,7 +226,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// All lanes combined, halves first: always in one order.
     pub fn across(&self, op: AtomicOp, s: Scalar, vector: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
-        let (mut vector, mut width) = (vector, self.lane_count() as i32);
+        let (mut vector, mut width) = (vector, self.simd_width() as i32);
         while width > 1 {
             width /= 2;
             let any = ll.undefined(ll.ty(vector));

@@ -3,7 +3,7 @@
 //! else reads is not needed.
 
 use super::accesses::{Kind, Memory, Sum, Touch, all_touches, memory, touches, touches_with_blocks};
-use super::deal::{Dealt, Share};
+use super::distribute::{Dealt, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::properties::Io;

@@ -90,7 +90,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         (ty, size): (Ty<'ctx>, u32),
     ) -> Vec<Val<'ctx>> {
         let ll = self.ll;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let side = side(components, lanes);
         if side < TRANSPOSED.start || wanted.len() as u32 * 2 < side {
             // Not as one vector: LLVM squares such a one as a whole, to take both apart, and where it reaches another block, it gets there in scalars.
@@ -117,7 +117,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
     /// Writes elements whose components are `vectors` from `base` on.
     pub(super) fn write_interleaved(&self, base: Val<'ctx>, vectors: Vec<Val<'ctx>>, size: u32) {
         let ll = self.ll;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let components = vectors.len() as u32;
         let side = side(components, lanes);
         if side < TRANSPOSED.start {
@@ -161,7 +161,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
     /// Transposes squares that lie beside each other in `rows`: as many rows as a square is wide, in steps that swap halves, quarters and so on.
     fn transposed(&self, mut rows: Vec<Val<'ctx>>, side: u32) -> Vec<Val<'ctx>> {
         let ll = self.ll;
-        let lanes = self.lane_count() as i32;
+        let lanes = self.simd_width() as i32;
         let mut distance = 1;
         while distance < side as i32 {
             // Of two rows: what stays in place, and what comes from the other, `distance` further left or right.

@@ -1,7 +1,7 @@
 //! How rows of a launch are apart in arrays.
 
 use super::*;
-use crate::analysis::apart::{Apart, apart};
+use crate::analysis::disjoint_rows::{Apart, apart};
 
 /// Of the array `%a`, to which a kernel of two coordinates adds with this body; `%s` are the bounds of ranges, `%j` another coordinate.
 fn of(body: &str) -> Option<Apart> {

@@ -1,4 +1,4 @@
-//! Indices of later threads, which host code reads to ask for what they name (`src/codegen/llvm/ahead.rs`): that it asks, and that it reads
+//! Indices of later threads, which host code reads to ask for what they name (`src/codegen/llvm/prefetch.rs`): that it asks, and that it reads
 //! no index beyond the row's.
 
 use kc::abi::{self, ArrayDescriptor, HostStatus, LaunchBounds};

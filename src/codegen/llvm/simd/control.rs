@@ -93,7 +93,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         let s = frame.scalar_ty(start);
         let ty = self.ops.ty(s);
-        let count = self.lane_count();
+        let count = self.simd_width();
         let (first, limit, stride) = (frame.scalar(start), frame.scalar(end), frame.scalar(step));
         let unit = ll.as_int(stride) == Some(1);
         let wide = ll.vector_ty(ty, count);
@@ -155,7 +155,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         body: BlockId,
     ) {
         let ll = self.ll;
-        let count = self.lane_count();
+        let count = self.simd_width();
         let function = frame.function;
         let carried = self.types_of(frame, &function.blocks[body].params);
         let mut types = vec![ll.vector_ty(ll.i1(), count)];

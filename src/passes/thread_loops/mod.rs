@@ -33,11 +33,12 @@ use form::Meant;
 pub use last::OF_LAST;
 
 use super::block_threads::has_tiles;
-use super::{inline, local_arrays, pipelines, single_exit};
+use super::{inline, local_arrays, loop_exits, pipelines};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{
-    Check, CompareOp, Const, Derivative, FuncId, Function, FunctionKind, InstId, Lanes, LastBlock, Module, Op, ValueId,
+    BlockThreads, Check, CompareOp, Const, Derivative, FuncId, Function, FunctionKind, InstId, LastBlock, Module, Op,
+    ValueId,
 };
 use crate::source::Span;
 use crate::types::{I32, Scalar};
@@ -74,7 +75,9 @@ pub struct Outcome {
 /// `last`: the block that is not full, for which the module has kernels of their own ([`OF_LAST`]).
 pub fn run(module: &mut Module, threads: u32, last: Option<LastBlock>, form: &dyn Fn(&Function) -> Form) -> Outcome {
     let wanted = |f: &Function| {
-        f.by_block && !f.source_name.ends_with(OF_LAST) && (f.lanes.is_some() || form(f) != Form::Counted(false))
+        f.by_block
+            && !f.source_name.ends_with(OF_LAST)
+            && (f.block_threads.is_some() || form(f) != Form::Counted(false))
     };
     let kernels: Vec<FuncId> = module.kernels().filter(|(_, f)| wanted(f)).map(|(id, _)| id).collect();
     let mut outcome = Outcome::default();
@@ -83,8 +86,8 @@ pub fn run(module: &mut Module, threads: u32, last: Option<LastBlock>, form: &dy
         for id in kernels {
             let form = form(&module.functions[id]);
             let counted = form != Form::Counted(false);
-            let lanes = Lanes { threads, counted, last: last.filter(|_| counted) };
-            let made = kernel(module, id, &effects, lanes).or_else(|why| {
+            let block_threads = BlockThreads { threads, counted, last: last.filter(|_| counted) };
+            let made = kernel(module, id, &effects, block_threads).or_else(|why| {
                 if form != Form::Either {
                     return Err(why);
                 }
@@ -95,11 +98,11 @@ pub fn run(module: &mut Module, threads: u32, last: Option<LastBlock>, form: &dy
                 if let Meant::Unknown = meant {
                     outcome.doubts.push((id, Doubt(why.clone())));
                 }
-                kernel(module, id, &effects, Lanes { threads, counted: false, last: None }).map_err(|_| why)
+                kernel(module, id, &effects, BlockThreads { threads, counted: false, last: None }).map_err(|_| why)
             });
             match made {
                 // One that takes nothing from single threads is the same for blocks of any number of them.
-                _ if form == Form::Either && module.functions[id].lanes.is_none() => {}
+                _ if form == Form::Either && module.functions[id].block_threads.is_none() => {}
                 Ok(function) => module.functions[id] = function,
                 Err(why) => {
                     outcome.doubts.retain(|(doubted, _)| *doubted != id);
@@ -128,7 +131,7 @@ pub enum Form {
 }
 
 fn is_of_threads(inst: &crate::ir::Inst) -> bool {
-    matches!(inst.op, Op::Lane | Op::Check(Check::Together { .. }, _))
+    matches!(inst.op, Op::ThreadInBlock | Op::Check(Check::Together { .. }, _))
 }
 
 /// Drops the words about threads from a function in which they make no difference: what each thread does, this one does.
@@ -147,26 +150,31 @@ fn without_edges(function: &mut Function) {
     blocks.values_mut().for_each(|block| block.insts.retain(|id| !is_edge(id)));
 }
 
-/// The comparisons by which the checker says that each thread does something for itself: `lane < 0` and `lane >= 0`.
+/// The comparisons by which the checker says that each thread does something for itself: `thread_in_block < 0` and `thread_in_block >= 0`.
 fn test_of_thread(function: &Function, op: &Op) -> Option<bool> {
     let &Op::Compare(op @ (CompareOp::Lt | CompareOp::Ge), a, b) = op else { return None };
-    let lane = matches!(function.def(a)?.op, Op::Lane);
+    let thread = matches!(function.def(a)?.op, Op::ThreadInBlock);
     let zero = function.as_const(b).and_then(|c| c.as_int()) == Some(0);
-    (lane && zero).then_some(op == CompareOp::Ge)
+    (thread && zero).then_some(op == CompareOp::Ge)
 }
 
-fn kernel(module: &Module, id: FuncId, effects: &EffectTable, lanes: Lanes) -> Result<Function, Refused> {
-    let whole = Block { size: lanes.threads, threads: lanes.threads, counted: lanes.counted };
+fn kernel(
+    module: &Module,
+    id: FuncId,
+    effects: &EffectTable,
+    block_threads: BlockThreads,
+) -> Result<Function, Refused> {
+    let whole = Block { size: block_threads.threads, threads: block_threads.threads, counted: block_threads.counted };
     let mut function = of_block(module, id, effects, whole)?;
     let name = format!("{}{OF_LAST}", function.source_name);
     let own = module.functions.iter().find(|(_, f)| f.source_name == name).map(|(id, _)| id);
-    let last = lanes.last.zip(own);
+    let last = block_threads.last.zip(own);
     if let Some((last, own)) = last {
         let of_last = last::kernel(module, own, effects, Block { threads: last.threads, ..whole }, last)?;
         function = last::join(function, of_last, last);
         pipelines::clean(&mut function, &module.structs, effects);
     }
-    function.lanes = Some(Lanes { last: last.map(|(last, _)| last), ..lanes });
+    function.block_threads = Some(BlockThreads { last: last.map(|(last, _)| last), ..block_threads });
     Ok(function)
 }
 
@@ -221,7 +229,7 @@ fn prepared(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Functi
         labels: vec![(error.span, "this call is too much".to_string())],
         help: "write a shorter kernel",
     })?;
-    single_exit::run(&mut function);
+    loop_exits::run(&mut function);
     pipelines::clean(&mut function, &module.structs, effects);
     local_arrays::of_threads(&mut function, &module.structs, pipelines::MAX_LOCAL_SCALARS);
     pipelines::clean(&mut function, &module.structs, effects);
@@ -235,7 +243,9 @@ fn of_threads(module: &Module) -> IdSet<FuncId> {
         let before = found.len();
         for (id, function) in module.functions.iter() {
             let calls = |inst: &crate::ir::Inst| matches!(inst.op, Op::Call(callee, _) if found.contains(&callee));
-            if !function.is_kernel() && (function.has(|inst| matches!(inst.op, Op::Lane)) || function.has(calls)) {
+            if !function.is_kernel()
+                && (function.has(|inst| matches!(inst.op, Op::ThreadInBlock)) || function.has(calls))
+            {
                 found.insert(id);
             }
         }
@@ -249,7 +259,7 @@ fn of_threads(module: &Module) -> IdSet<FuncId> {
 #[derive(Default)]
 struct Seeds {
     /// The number of the thread in its block, and its coordinate in the launch, where that counts threads.
-    lane: Option<ValueId>,
+    thread: Option<ValueId>,
     coordinate: Option<ValueId>,
     /// What holds in no thread, or in each.
     tests: IdMap<ValueId, bool>,
@@ -273,7 +283,7 @@ impl Seeds {
             let (op, span) = (&function.insts[id].op, function.insts[id].span);
             let test = test_of_thread(function, op);
             let kind = match (op, test) {
-                (Op::Lane, _) => 0,
+                (Op::ThreadInBlock, _) => 0,
                 (Op::ThreadIndex(n), _) if block.counted && *n + 1 == rank => 1,
                 (_, Some(false)) if block.counted => 2,
                 (_, Some(true)) => 3,
@@ -295,7 +305,7 @@ impl Seeds {
                     first.insert(kind, (id, result));
                     moved.push((kind, id));
                     match kind {
-                        0 => seeds.lane = Some(result),
+                        0 => seeds.thread = Some(result),
                         1 => seeds.coordinate = Some(result),
                         _ => _ = seeds.tests.insert(result, kind == 3),
                     }
@@ -343,6 +353,6 @@ impl Seeds {
     }
 
     fn has(&self, value: ValueId) -> bool {
-        self.lane == Some(value) || self.coordinate == Some(value) || self.tests.contains_key(&value)
+        self.thread == Some(value) || self.coordinate == Some(value) || self.tests.contains_key(&value)
     }
 }

@@ -15,8 +15,8 @@ use crate::analysis::alias::{Root, root};
 use crate::codegen::llvm::affine::Affine;
 use crate::codegen::llvm::builder::{Attribute, AttributeLoc, Block, Func, IntPredicate, Llvm, Val};
 use crate::codegen::llvm::control::Join;
-use crate::codegen::llvm::lanes::access::LaneAccess;
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
+use crate::codegen::llvm::simd::access::SimdAccess;
 use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::types::{Layout, Scalar, Type};
 
@@ -129,12 +129,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
-        place: &LaneAccess<'ctx>,
+        place: &SimdAccess<'ctx>,
         inst: &'a Inst,
     ) -> Option<(Val<'ctx>, Val<'ctx>)> {
         let ll = self.ll;
         let copies = self.copies.as_ref()?;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let known = |site: &Site<'ctx>| inst.results.first() == Some(&site.atomic);
         let number = match copies.sites.iter().position(known) {
             Some(number) => number,
@@ -168,7 +168,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
-        place: &LaneAccess<'ctx>,
+        place: &SimdAccess<'ctx>,
         inst: &'a Inst,
     ) -> Option<Site<'ctx>> {
         let summed =
@@ -305,7 +305,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn add_to_copy(&mut self, op: AtomicOp, s: Scalar, copy: Val<'ctx>, own: &[Val<'ctx>]) {
         let ll = self.ll;
         for (k, own) in own.iter().enumerate() {
-            let at = ll.offset_by(copy, k as u64 * u64::from(s.size() * self.lane_count()));
+            let at = ll.offset_by(copy, k as u64 * u64::from(s.size() * self.simd_width()));
             let old = ll.load(ll.ty(*own), at, s.size());
             ll.store(self.combine(op, s, old, *own), at, s.size());
         }
@@ -336,7 +336,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// components of an element (i64).
     fn adder(&mut self, s: Scalar) -> Func<'ctx> {
         let ll = self.ll;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let i64 = ll.i64();
         let name = format!("kc_add_copy_{}x{lanes}", s.size() * 8);
         let known = ll.function_has_body(&name);

@@ -180,7 +180,7 @@ impl Split<'_> {
                 }
             });
         }
-        // `if wp.lane() > 2: return`: what stands behind it is what the others do.
+        // `if wp.thread() > 2: return`: what stands behind it is what the others do.
         if let Some(at) = found.filter(|at| at.file == inst.span.file && at.start >= inst.span.end) {
             self.refuse(Refused {
                 cause: Cause::Way,
@@ -239,7 +239,7 @@ impl Split<'_> {
         blocks.for_each(|block| inside.extend(defined_in(function, block)));
         let uniform = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
         let natural = |v: ValueId| {
-            self.seeds.lane == Some(v)
+            self.seeds.thread == Some(v)
                 || self.seeds.coordinate == Some(v)
                 || self.counts.get(&v).is_some_and(|count| count.least >= 0)
                 || matches!(function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
@@ -255,7 +255,7 @@ impl Split<'_> {
         };
         let iterations = Iterations {
             function,
-            variable: self.seeds.lane,
+            variable: self.seeds.thread,
             first: 0,
             count: self.threads as usize,
             coordinate: self.seeds.coordinate,
@@ -514,20 +514,20 @@ impl Split<'_> {
             return;
         }
         let body = self.b.new_block(&[I32]);
-        let lane = self.b.params(body)[0];
+        let thread = self.b.params(body)[0];
         let outside = self.b.switch_to(body);
-        let mut lanes = Thread { copier: Copier::within(), here: defined, lane };
+        let mut each = Thread { copier: Copier::within(), here: defined, thread };
         for value in needed {
-            self.bring(&mut lanes, value);
+            self.bring(&mut each, value);
         }
         for id in insts {
-            lanes.copier.inst(&mut self.b, id);
+            each.copier.inst(&mut self.b, id);
         }
         let values: Vec<(ValueId, ValueId)> =
-            stores.iter().map(|&(array, v)| (array, self.bring(&mut lanes, v))).collect();
-        let exports = exports.into_iter().map(|(result, array)| (array, lanes.copier.value(result)));
+            stores.iter().map(|&(array, v)| (array, self.bring(&mut each, v))).collect();
+        let exports = exports.into_iter().map(|(result, array)| (array, each.copier.value(result)));
         for (array, value) in exports.chain(values).collect::<Vec<_>>() {
-            self.b.effect(Op::Store { access: Access::element(array, &[lane]), value });
+            self.b.effect(Op::Store { access: Access::element(array, &[thread]), value });
         }
         self.b.yield_(&[]);
         self.b.switch_to(outside);
@@ -536,39 +536,39 @@ impl Split<'_> {
     }
 
     /// Makes a value known in a loop over the threads; gives what it is there.
-    fn bring(&mut self, lanes: &mut Thread, value: ValueId) -> ValueId {
-        if !self.varying.value(value) || !lanes.here.insert(value) {
-            return lanes.copier.value(value);
+    fn bring(&mut self, each: &mut Thread, value: ValueId) -> ValueId {
+        if !self.varying.value(value) || !each.here.insert(value) {
+            return each.copier.value(value);
         }
-        let made = if self.seeds.lane == Some(value) {
-            lanes.lane
+        let made = if self.seeds.thread == Some(value) {
+            each.thread
         } else if self.seeds.coordinate == Some(value) {
             match self.first {
-                Some(first) => self.b.binary(BinaryOp::Add, first, lanes.lane),
-                None => lanes.lane,
+                Some(first) => self.b.binary(BinaryOp::Add, first, each.thread),
+                None => each.thread,
             }
         } else if let Some(&holds) = self.seeds.tests.get(&value) {
             self.b.constant(Const::new(Scalar::Bool, holds.into()))
         } else if let Some(&array) = self.homes.get(&value) {
             let ty = self.b.ty(value);
-            self.b.one(Op::Load(Access::element(array, &[lanes.lane])), ty)
+            self.b.one(Op::Load(Access::element(array, &[each.thread])), ty)
         } else if let ValueDef::Result(id, _) = self.b.function.values[value].def {
             let mut operands = Vec::new();
             self.b.function.insts[id].op.for_each_operand(|v| operands.push(v));
             for operand in operands {
-                self.bring(lanes, operand);
+                self.bring(each, operand);
             }
-            lanes.copier.inst(&mut self.b, id);
-            return lanes.copier.value(value);
+            each.copier.inst(&mut self.b, id);
+            return each.copier.value(value);
         } else {
             value
         };
         if let Some(name) = self.b.function.values[value].name.clone()
-            && made != lanes.lane
+            && made != each.thread
         {
             self.b.name(made, &name);
         }
-        lanes.copier.map(value, made);
+        each.copier.map(value, made);
         made
     }
 }
@@ -578,5 +578,5 @@ struct Thread {
     copier: Copier<'static>,
     /// The values that are known in it.
     here: IdSet<ValueId>,
-    lane: ValueId,
+    thread: ValueId,
 }

@@ -3,7 +3,7 @@
 //! also takes half the barriers: what says that all have read one set says that all of the other one has come.
 
 use super::accesses::{Kind, Memory, Touch, touches_with_blocks};
-use super::deal::Share;
+use super::distribute::Share;
 use super::plan::leaves;
 use super::rows;
 use crate::analysis::effects::EffectTable;

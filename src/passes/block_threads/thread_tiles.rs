@@ -4,7 +4,7 @@
 //! thread, and the loop is straight code.
 
 use super::accesses::{Memory, Touch, all_touches, memory, touches};
-use super::deal::{Dealt, Share};
+use super::distribute::{Dealt, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, CompareOp, Const, Function, InstId, Op, ValueId, Values};

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::barriers;
-use super::deal::Share;
-use super::needed::needed;
-use super::same;
+use super::copy_coalescing;
+use super::distribute::Share;
+use super::liveness::needed;
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::{Function, InstId, Op, ValueId};
@@ -79,7 +79,7 @@ pub(super) fn share(
         return;
     }
     rename(function, &places);
-    same::drop_same(function, effects);
+    copy_coalescing::drop_same(function, effects);
 }
 
 /// Uses for tiles those whose places they get.

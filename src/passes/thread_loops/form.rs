@@ -48,7 +48,7 @@ pub(super) fn meant(module: &Module, id: FuncId, effects: &EffectTable, threads:
     }
     let (of_blocks, seeds_of_blocks, once) = differing(false);
     let gives = gives_own(&of_threads, &seeds, &varying) && !gives_own(&of_blocks, &seeds_of_blocks, &once);
-    if module.functions[id].lanes.is_some() && gives {
+    if module.functions[id].block_threads.is_some() && gives {
         return Meant::Threads;
     }
     Meant::Unknown
@@ -58,7 +58,7 @@ pub(super) fn meant(module: &Module, id: FuncId, effects: &EffectTable, threads:
 fn gives_own(function: &Function, seeds: &Seeds, varying: &Varying) -> bool {
     function.has(|inst| {
         let mut of_thread = false;
-        inst.op.for_each_operand(|v| of_thread |= seeds.lane == Some(v));
+        inst.op.for_each_operand(|v| of_thread |= seeds.thread == Some(v));
         match &inst.op {
             Op::Store { access, value } => of_thread && tile_of(function, access.array) && varying.value(*value),
             _ => false,

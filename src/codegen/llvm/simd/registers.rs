@@ -11,7 +11,7 @@ use crate::types::{Element, Scalar, Type};
 /// there is enough to do while the first waits. Each of them is compiled, which takes its time.
 const VECTORS: [(u32, usize, u32); 3] = [(24, 200, 4), (24, 600, 2), (28, 200, 2)];
 
-/// Lanes that leave a loop one before the other wait for the last: where turns are few for most and many for some, those of four vectors take 1.3
+/// SimdLanes that leave a loop one before the other wait for the last: where turns are few for most and many for some, those of four vectors take 1.3
 /// times as long as those of one, and where they are spread evenly 0.87 of that.
 const MOST_OF_PARTING: u32 = 2;
 

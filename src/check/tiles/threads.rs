@@ -2,7 +2,7 @@
 //!
 //! How many threads a block has is known here ([`Checker::block_dim`](crate::check::Checker::block_dim)): it is a dimension of such
 //! tiles. With one thread there is nothing that could differ. With more, the code made here is that of any of them, and
-//! [`lanes`](crate::passes::lanes) makes that of the block; what all threads do together stands between two statements
+//! [`thread_loops`](crate::passes::thread_loops) makes that of the block; what all threads do together stands between two statements
 //! that say so ([`Body::together`]).
 
 use std::rc::Rc;
@@ -55,12 +55,12 @@ impl Body<'_, '_> {
     }
 
     /// The number of the thread in its block.
-    pub(super) fn lane(&self, span: Span) -> Expr {
-        if self.c.block_dim == 1 { number(0, span) } else { Expr::new(ExprKind::Lane, I32, span) }
+    pub(super) fn thread_in_block(&self, span: Span) -> Expr {
+        if self.c.block_dim == 1 { number(0, span) } else { Expr::new(ExprKind::ThreadInBlock, I32, span) }
     }
 
     /// The index, as one that counts as different in each thread where launches count threads: for what each of them does by
-    /// itself, be it the same ([`crate::passes::lanes::is_own`]).
+    /// itself, be it the same ([`crate::passes::thread_loops::is_own`]).
     pub(in crate::check) fn of_each_thread(&self, index: Expr) -> Expr {
         if self.c.block_dim == 1 || self.mode != Mode::User {
             return index;
@@ -93,9 +93,9 @@ impl Body<'_, '_> {
         StmtKind::If { condition: self.no_thread(span), then: Vec::new(), otherwise }
     }
 
-    /// What holds in no thread, of which [`crate::passes::lanes`] knows what is meant.
+    /// What holds in no thread, of which [`crate::passes::thread_loops`] knows what is meant.
     fn no_thread(&self, span: Span) -> Expr {
-        compare(CompareOp::Lt, Expr::new(ExprKind::Lane, I32, span), number(0, span))
+        compare(CompareOp::Lt, Expr::new(ExprKind::ThreadInBlock, I32, span), number(0, span))
     }
 
     /// The variable of a tile in which each thread sets the elements that `index` and `value` say.
@@ -109,7 +109,7 @@ impl Body<'_, '_> {
         let mut index: Vec<Expr> = counters.iter().map(|&id| variable(id, I32, span)).collect();
         let steps = index.iter().map(|i| Step::Dynamic(Box::new(i.clone())));
         let part = steps.fold(value, |part, step| self.part(part, step, span));
-        index.push(self.lane(span));
+        index.push(self.thread_in_block(span));
         let innermost = vec![set(array, &index, part, span)];
         let stmts =
             counters.iter().zip(parts).rev().fold(innermost, |body, (&id, &n)| vec![count(id, [0, n], body, span)]);
@@ -120,11 +120,11 @@ impl Body<'_, '_> {
     }
 
     /// `tile(x)`: the values of the threads along the last dimension, the components of vectors and matrices along those before.
-    pub(super) fn tile_of_lanes(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+    pub(super) fn tile_of_threads(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile", &["x", "preserve_type"], 1, given, span)?;
         let Some(x) = args.get("x") else { return self.error(Code::E0402, span, "no value", "here") };
         let whole = self.flag_argument(args.get("preserve_type"), false)?;
-        self.by_lane = true;
+        self.by_thread = true;
         let value = self.materialize(x.operand.clone(), x.span)?;
         let Some(element) = value.ty.element() else {
             let shown = self.show(value.ty);
@@ -162,7 +162,7 @@ impl Body<'_, '_> {
     pub(super) fn untile(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("untile", &["a"], 1, given, span)?;
         let tile = self.tile_argument(&args, "a")?;
-        self.by_lane = true;
+        self.by_thread = true;
         let extents = tile.ty.extents().to_vec();
         let threads = self.c.block_dim;
         if extents.last() != Some(&threads) {
@@ -191,7 +191,7 @@ impl Body<'_, '_> {
         let mut values = Vec::new();
         for n in 0..parts.iter().product() {
             let mut index = constant_index(n, parts, span);
-            index.push(self.lane(span));
+            index.push(self.thread_in_block(span));
             values.push((tile.at)(self, &index, false)?);
         }
         Ok(Operand::Value(match parts {
@@ -216,7 +216,7 @@ impl Body<'_, '_> {
         };
         let mut value = self.hidden(value);
         if self.c.block_dim > 1 {
-            self.by_lane = true;
+            self.by_thread = true;
             let all = self.set_by_threads(value, element, &[], span)?;
             self.together(true, span);
             let one = (all.at)(self, &[thread], false)?;
@@ -243,7 +243,7 @@ impl Body<'_, '_> {
         params.extend(adds.then_some("atomic"));
         let args = self.arguments_of(name, &params, required, given, span)?;
         self.flag_argument(args.get("atomic"), true)?;
-        self.by_lane |= adds || self.c.block_dim > 1;
+        self.by_thread |= adds || self.c.block_dim > 1;
         self.meet(span);
         let mut index = Vec::new();
         for param in &params[1..=usize::from(tile.ty.ndim)] {
@@ -273,7 +273,7 @@ impl Body<'_, '_> {
         // Each thread that has a value does this, although all may have the same.
         let condition = match self.c.block_dim {
             1 => condition,
-            _ => all_of(vec![compare(CompareOp::Ge, self.lane(span), number(0, span)), condition], span),
+            _ => all_of(vec![compare(CompareOp::Ge, self.thread_in_block(span), number(0, span)), condition], span),
         };
         let target = (tile.at)(self, &index, false)?;
         let ExprKind::Load { array, index, .. } = target.kind else { return self.not_assignable(span) };

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::abi::LaunchBounds;
 use crate::analysis::independence::{Meetings, meetings};
-use crate::analysis::privatization::IndexFacts;
+use crate::analysis::ownership::IndexFacts;
 use crate::analysis::ranges::LaunchFacts;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;

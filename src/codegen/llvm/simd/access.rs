@@ -1,4 +1,4 @@
-//! How do lanes read and write memory? Lanes that lie side by side with one wide access, elements of a few components with
+//! How do lanes read and write memory? SimdLanes that lie side by side with one wide access, elements of a few components with
 //! wide accesses and shuffles, others lane by lane (gather and scatter).
 
 use smallvec::{SmallVec, smallvec};
@@ -19,11 +19,11 @@ const FETCHED_MOST: i64 = 1024;
 const LINE: usize = 64;
 
 /// The elements that the lanes name.
-pub struct LaneAccess<'ctx> {
+pub struct SimdAccess<'ctx> {
     /// The element of the first lane, but for what `offsets` adds.
     pub base: Val<'ctx>,
     /// Bytes from one lane to the next.
-    step: LaneStep<'ctx>,
+    step: SimdStep<'ctx>,
     /// Further bytes of each lane (vector of i64).
     offsets: Option<Val<'ctx>>,
     checks: SmallVec<[DimCheck<'ctx>; 2]>,
@@ -40,13 +40,13 @@ pub struct LaneAccess<'ctx> {
 }
 
 #[derive(Clone, Copy)]
-enum LaneStep<'ctx> {
+enum SimdStep<'ctx> {
     Constant(i64),
     /// i64
     Dynamic(Val<'ctx>),
 }
 
-impl<'ctx> LaneAccess<'ctx> {
+impl<'ctx> SimdAccess<'ctx> {
     pub fn element(&self) -> Type {
         self.ty
     }
@@ -58,24 +58,24 @@ impl<'ctx> LaneAccess<'ctx> {
 
     /// No two lanes name one element.
     pub fn is_spread(&self) -> bool {
-        self.offsets.is_none() && matches!(self.step, LaneStep::Constant(step) if step != 0)
+        self.offsets.is_none() && matches!(self.step, SimdStep::Constant(step) if step != 0)
     }
 
     /// In a local array of each lane's own all lanes name one index, so that their scalars of this type lie side by side.
     fn is_packed(&self, scalar: Scalar) -> bool {
-        let packed = matches!(self.step, LaneStep::Constant(step) if step == i64::from(scalar.size()));
+        let packed = matches!(self.step, SimdStep::Constant(step) if step == i64::from(scalar.size()));
         self.scale > 1 && self.offsets.is_none() && packed
     }
 
     /// All lanes name one element.
     pub fn is_uniform(&self) -> bool {
-        self.offsets.is_none() && matches!(self.step, LaneStep::Constant(0))
+        self.offsets.is_none() && matches!(self.step, SimdStep::Constant(0))
     }
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Finds what the access names in each lane.
-    pub fn lane_access(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> LaneAccess<'ctx> {
+    pub fn lane_access(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> SimdAccess<'ctx> {
         let Access { array, indices, path } = access;
         let ll = self.ll;
         let parts = self.array(frame, *array);
@@ -83,8 +83,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut base = parts.data;
         let ty = Type::from(parts.element);
         let (mut step, scale) = match ty.scalar_part() {
-            Some(s) if self.is_of_lane(frame, *array) => (LaneStep::Constant(s.size().into()), self.lane_count()),
-            _ => (LaneStep::Constant(0), 1),
+            Some(s) if self.is_of_lane(frame, *array) => (SimdStep::Constant(s.size().into()), self.simd_width()),
+            _ => (SimdStep::Constant(0), 1),
         };
         let mut offsets: Option<Val> = None;
         let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
@@ -105,12 +105,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             base = ll.offset(base, ll.mul(at, bytes));
             step = match (step, inner) {
                 (step, 0) => step,
-                (LaneStep::Constant(sum), _) if dense => LaneStep::Constant(sum + inner * size * i64::from(scale)),
-                (LaneStep::Constant(0), _) => LaneStep::Dynamic(ll.mul(bytes, ll.const_i64(inner))),
-                (LaneStep::Constant(sum), _) => {
-                    LaneStep::Dynamic(ll.add(ll.mul(bytes, ll.const_i64(inner)), ll.const_i64(sum)))
+                (SimdStep::Constant(sum), _) if dense => SimdStep::Constant(sum + inner * size * i64::from(scale)),
+                (SimdStep::Constant(0), _) => SimdStep::Dynamic(ll.mul(bytes, ll.const_i64(inner))),
+                (SimdStep::Constant(sum), _) => {
+                    SimdStep::Dynamic(ll.add(ll.mul(bytes, ll.const_i64(inner)), ll.const_i64(sum)))
                 }
-                (LaneStep::Dynamic(sum), _) => LaneStep::Dynamic(ll.add(sum, ll.mul(bytes, ll.const_i64(inner)))),
+                (SimdStep::Dynamic(sum), _) => SimdStep::Dynamic(ll.add(sum, ll.mul(bytes, ll.const_i64(inner)))),
             };
         }
         let later = self.later_element(frame, access, &parts);
@@ -125,7 +125,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             part_offset += Layout::step_offset(part, n, &self.ir.structs);
             part = self.step_ty(part, Some(n));
         }
-        LaneAccess { base, step, offsets, checks, site, ty, part, part_offset, scale, later }
+        SimdAccess { base, step, offsets, checks, site, ty, part, part_offset, scale, later }
     }
 
     /// An index as i64 (of the first lane, with the distance from lane to lane; or of each lane), and its check.
@@ -151,11 +151,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Looks at the checks of an access: reports the first lane that fails, and gives the lanes that go on (None: all).
-    pub fn lanes_within(&mut self, access: &LaneAccess<'ctx>) -> Option<Val<'ctx>> {
+    pub fn lanes_within(&mut self, access: &SimdAccess<'ctx>) -> Option<Val<'ctx>> {
         let ll = self.ll;
         let Some(ok) = access.checks.iter().map(|c| c.within).reduce(|a, b| ll.and(a, b)) else { return self.mask() };
         let good = self.narrowed(ok);
-        let ok = ll.splat(ok, self.lane_count());
+        let ok = ll.splat(ok, self.simd_width());
         let bad = self.narrowed(ll.not(ok));
         let (report, go_on) = (ll.block(self.llvm_function, "outside"), ll.block(self.llvm_function, "inside"));
         let none = ll.not(ll.any(bad));
@@ -179,7 +179,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// The address of each lane's part at byte `offset` (vector of pointers).
-    fn lane_pointers(&self, access: &LaneAccess<'ctx>, offset: u32) -> Val<'ctx> {
+    fn lane_pointers(&self, access: &SimdAccess<'ctx>, offset: u32) -> Val<'ctx> {
         let ll = self.ll;
         let base = ll.offset_by(access.base, u64::from((access.part_offset + offset) * access.scale));
         let offsets = self.lane_offsets(access);
@@ -187,29 +187,29 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// The bytes of each lane from the base (vector of i64).
-    pub fn lane_offsets(&self, access: &LaneAccess<'ctx>) -> Val<'ctx> {
+    pub fn lane_offsets(&self, access: &SimdAccess<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
-        let lanes = ll.sequence(ll.i64(), self.lane_count());
+        let lanes = ll.sequence(ll.i64(), self.simd_width());
         let stepped = match access.step {
-            LaneStep::Constant(0) => None,
-            LaneStep::Constant(bytes) => Some(ll.mul(lanes, ll.const_i64(bytes))),
-            LaneStep::Dynamic(bytes) => Some(ll.mul(lanes, bytes)),
+            SimdStep::Constant(0) => None,
+            SimdStep::Constant(bytes) => Some(ll.mul(lanes, ll.const_i64(bytes))),
+            SimdStep::Dynamic(bytes) => Some(ll.mul(lanes, bytes)),
         };
         match (stepped, access.offsets) {
             (Some(a), Some(b)) => ll.add(a, b),
             (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => ll.zero(ll.vector_ty(ll.i64(), self.lane_count())),
+            (None, None) => ll.zero(ll.vector_ty(ll.i64(), self.simd_width())),
         }
     }
 
     /// The first byte of the part in the first lane.
-    pub fn lane_base(&self, access: &LaneAccess<'ctx>) -> Val<'ctx> {
+    pub fn lane_base(&self, access: &SimdAccess<'ctx>) -> Val<'ctx> {
         self.ll.offset_by(access.base, u64::from(access.part_offset * access.scale))
     }
 
     /// How many scalars of one type make up each element, where lanes lie side by side; which of them is the part's first.
-    fn interleaved(&self, access: &LaneAccess<'ctx>, s: Scalar) -> Option<(u32, u32)> {
-        let LaneStep::Constant(step) = access.step else { return None };
+    fn interleaved(&self, access: &SimdAccess<'ctx>, s: Scalar) -> Option<(u32, u32)> {
+        let SimdStep::Constant(step) = access.step else { return None };
         let size = s.size();
         let whole =
             access.ty.scalar_part() == Some(s) && step == i64::from(Layout::of(access.ty, &self.ir.structs).size);
@@ -227,41 +227,41 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Reads what later threads read where the lanes read `values`, if those may be indices.
-    fn read_later(&mut self, access: &LaneAccess<'ctx>, values: &Scalars<'ctx>) {
+    fn read_later(&mut self, access: &SimdAccess<'ctx>, values: &Scalars<'ctx>) {
         let ll = self.ll;
         if !access.checks.is_empty() || access.offsets.is_some() || access.scale != 1 {
             return;
         }
         let bytes = match access.step {
-            LaneStep::Constant(bytes) => ll.const_i64(bytes),
-            LaneStep::Dynamic(bytes) => bytes,
+            SimdStep::Constant(bytes) => ll.const_i64(bytes),
+            SimdStep::Dynamic(bytes) => bytes,
         };
         if let Some(further) = self.to_later(access.part, bytes) {
-            let access = LaneAccess { base: ll.outside(access.base, further), checks: smallvec![], ..*access };
+            let access = SimdAccess { base: ll.outside(access.base, further), checks: smallvec![], ..*access };
             let later = self.read_lanes(&access, None);
             self.note_later(values, &later);
         }
     }
 
     /// Asks for the elements of later threads.
-    pub fn ask_for_later(&self, access: &LaneAccess<'ctx>) {
+    pub fn ask_for_later(&self, access: &SimdAccess<'ctx>) {
         let ll = self.ll;
         let Some(bytes) = access.later else { return };
         let bytes = ll.add(self.lane_offsets(access), bytes);
-        for lane in 0..self.lane_count() {
+        for lane in 0..self.simd_width() {
             let of_lane = ll.extract_lane(bytes, ll.const_i64(lane.into()));
             ll.prefetch(ll.outside(access.base, of_lane));
         }
     }
 
     /// What the running lanes read.
-    pub fn read_lanes(&mut self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>) -> Scalars<'ctx> {
+    pub fn read_lanes(&mut self, access: &SimdAccess<'ctx>, mask: Option<Val<'ctx>>) -> Scalars<'ctx> {
         let ll = self.ll;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let all = || ll.splat(ll.bool(true), lanes);
         let mut leaves: SmallVec<[(Scalar, u32); 4]> = smallvec![];
         flatten::for_each_leaf(access.part, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
-            // Lanes share their arrays, so that every leaf is a scalar.
+            // SimdLanes share their arrays, so that every leaf is a scalar.
             if let LeafKind::Scalar(s) = kind {
                 leaves.push((s, offset));
             }
@@ -324,9 +324,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Asks for what the iterations after this one will read. Elements of several scalars go by faster than the processor's own
     /// prefetching keeps up with.
-    fn fetch_ahead(&self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>) {
-        let LaneStep::Constant(step) = access.step else { return };
-        let bytes = step * i64::from(self.lane_count());
+    fn fetch_ahead(&self, access: &SimdAccess<'ctx>, mask: Option<Val<'ctx>>) {
+        let SimdStep::Constant(step) = access.step else { return };
+        let bytes = step * i64::from(self.simd_width());
         let composite = access.ty.scalar_count().is_some_and(|count| count > 1) && access.part == access.ty;
         let in_turns = mask.is_none() && self.loop_depth == 0 && access.scale == 1 && access.offsets.is_none();
         if !composite || !in_turns || !(1..=FETCHED_MOST).contains(&bytes) {
@@ -346,9 +346,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Writes a value of the running lanes.
-    pub fn write_lanes(&mut self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>, values: &Scalars<'ctx>) {
+    pub fn write_lanes(&mut self, access: &SimdAccess<'ctx>, mask: Option<Val<'ctx>>, values: &Scalars<'ctx>) {
         let ll = self.ll;
-        let lanes = self.lane_count();
+        let lanes = self.simd_width();
         let values: Scalars = values.iter().map(|v| ll.splat(*v, lanes)).collect();
         if access.is_uniform() {
             // The last thread wins.
@@ -406,7 +406,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// An assert of each running lane.
     pub fn assert_lanes(&mut self, condition: Val<'ctx>, message: &str, span: Span) {
         let ll = self.ll;
-        let failed = self.narrowed(ll.not(ll.splat(condition, self.lane_count())));
+        let failed = self.narrowed(ll.not(ll.splat(condition, self.simd_width())));
         let fine = ll.icmp(IntPredicate::EQ, ll.any(failed), ll.bool(false));
         // Inside, the failed lanes are those that run, and the first of them tells.
         self.with_mask(Some(failed), |lower| lower.assert(fine, message, span));

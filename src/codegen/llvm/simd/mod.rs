@@ -37,7 +37,7 @@ use crate::ids::Id;
 use crate::ir::{BlockId, Op, ValueId};
 
 /// The lanes that a body is lowered for.
-pub struct Lanes<'ctx> {
+pub struct SimdLanes<'ctx> {
     pub count: u32,
     /// In so many vectors.
     pub vectors: u32,
@@ -80,7 +80,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.lanes.as_ref().and_then(|lanes| lanes.mask)
     }
 
-    fn lane_count(&self) -> u32 {
+    fn simd_width(&self) -> u32 {
         self.lanes.as_ref().map_or(1, |lanes| lanes.count)
     }
 
@@ -100,7 +100,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// The lanes of `condition` that are running.
     pub(super) fn narrowed(&self, condition: Val<'ctx>) -> Val<'ctx> {
-        let condition = self.ll.splat(condition, self.lane_count());
+        let condition = self.ll.splat(condition, self.simd_width());
         self.mask().map_or(condition, |mask| self.ll.and(mask, condition))
     }
 

@@ -1,16 +1,16 @@
-//! Carries plans out: loops become loops of each thread, and effects stand under `if lane == 0`.
+//! Carries plans out: loops become loops of each thread, and effects stand under `if thread == 0`.
 
 use super::accesses::{self, Memory, Sum, Touch, memory};
-use super::fill::{Fill, fills};
 use super::plan::{Nest, Plan};
 use super::products::{Copied, Found};
+use super::zero_fill::{Fill, fills};
 use crate::analysis::alias::{Root, location};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, Part, Product, Unit, ValueId, Values};
+use crate::passes::loop_reversal::OneMore;
 use crate::passes::rebuild::Rebuild;
-use crate::passes::turn::OneMore;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
 /// Which threads do what stands in an instruction.
@@ -49,13 +49,13 @@ pub(super) fn deal(function: &mut Function, effects: &EffectTable, plans: &IdMap
         fills,
         zeros: IdMap::default(),
         setting: IdSet::default(),
-        lane: ValueId(0),
+        thread: ValueId(0),
         threads: ValueId(0),
         shares: IdMap::default(),
         effects: Vec::new(),
     };
     let insts = dealer.rebuild.take(entry);
-    dealer.lane = dealer.rebuild.b.one(Op::Lane, I32);
+    dealer.thread = dealer.rebuild.b.one(Op::ThreadInBlock, I32);
     dealer.threads = dealer.rebuild.b.one(Op::BlockDim, I32);
     dealer.uniform(entry, insts);
     dealer.rebuild.finish(function);
@@ -87,7 +87,7 @@ struct Dealer<'a> {
     zeros: IdMap<InstId, Vec<ValueId>>,
     /// The products that add to nothing.
     setting: IdSet<InstId>,
-    lane: ValueId,
+    thread: ValueId,
     /// How many threads the block has.
     threads: ValueId,
     shares: IdMap<InstId, Share>,
@@ -229,11 +229,11 @@ impl Dealer<'_> {
         }
     }
 
-    /// `if lane == 0: ...`
+    /// `if thread == 0: ...`
     fn when_first(&mut self, body: impl FnOnce(&mut Self)) {
         let zero = self.int(0);
-        let lane = self.lane;
-        let condition = self.b().compare(CompareOp::Eq, lane, zero);
+        let thread = self.thread;
+        let condition = self.b().compare(CompareOp::Eq, thread, zero);
         let (then, otherwise) = (self.b().new_block(&[]), self.b().new_block(&[]));
         let outside = self.b().switch_to(then);
         body(self);
@@ -292,9 +292,9 @@ impl Dealer<'_> {
         self.b().effect(Op::Store { access: Access::element(array, index), value });
     }
 
-    /// `for e in range(lane, total, threads): ...`
+    /// `for e in range(thread, total, threads): ...`
     fn each(&mut self, total: u64, body: impl FnOnce(&mut Self, ValueId) -> Vec<(ValueId, Option<u64>)>) {
-        let (start, step) = (self.lane, self.threads);
+        let (start, step) = (self.thread, self.threads);
         let end = self.int(total.into());
         let block = self.b().new_block(&[I32]);
         let outside = self.b().switch_to(block);
@@ -354,9 +354,9 @@ impl Dealer<'_> {
                 let function = &self.rebuild.b.function;
                 let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
                 let (by, from) = (int(step).unwrap_or(1), int(start));
-                let lane = self.rebuild.b.cast(self.lane, scalar);
+                let thread = self.rebuild.b.cast(self.thread, scalar);
                 let threads = self.rebuild.b.cast(self.threads, scalar);
-                let mine = if by == 1 { lane } else { self.b().binary(BinaryOp::Mul, lane, step) };
+                let mine = if by == 1 { thread } else { self.b().binary(BinaryOp::Mul, thread, step) };
                 let own_start = if from == Some(0) { mine } else { self.b().binary(BinaryOp::Add, start, mine) };
                 let own_step = if by == 1 { threads } else { self.b().binary(BinaryOp::Mul, threads, step) };
                 let variable = nest.loops[0].variable;
