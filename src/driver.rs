@@ -343,7 +343,7 @@ impl Compilation {
 /// Threads of a block touch one element in no order of their own.
 fn no_order(kernel: Span, found: &Unordered) -> Diagnostic {
     let &Unordered { threads, accesses: [write, other], ref array, serial } = found;
-    // What functions of the library do is told at the kernel.
+    // What functions of the library do is reported at the kernel.
     let at = |span: Span| if span.file == kernel.file { span } else { kernel };
     let (write, other) = (at(write), at(other));
     let array = array.as_ref().map_or("a tile".to_string(), |name| format!("`{name}`"));

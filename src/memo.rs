@@ -20,7 +20,7 @@ struct Known<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// `most`: the sum of the sizes, in whatever unit [`Memo::keep`] is told them, that is not exceeded by more than one thing.
+    /// `most`: the sum of the sizes, in whatever unit [`Memo::keep`] is reported them, that is not exceeded by more than one thing.
     pub const fn new(most: usize) -> Memo<K, V> {
         let things = IdMap::with_hasher(BuildHasherDefault::new());
         Memo { known: Mutex::new(Known { things, size: 0 }), most }

@@ -201,7 +201,7 @@ fn paths(code: &str, here: &str) -> BTreeSet<String> {
     }
     for (at, word) in code.match_indices("super::") {
         let rest = &code[at + word.len()..];
-        // The last of several stands for all.
+        // The last of several represents all.
         if rest.starts_with(word) {
             continue;
         }

@@ -76,7 +76,7 @@ fn ptx_waits_once_for_each_barrier() {
 fn cuda_text_waits_once_for_each_barrier() {
     let found = sequence("cuda", &[], &["__syncthreads();", "b[i] =", "b.at(", "= b[", "a[i] ="]);
     let own = found.iter().filter(|mark| **mark == "__syncthreads();").count();
-    // One of them stands in `meet`, before the kernel.
+    // One of them is in `meet`, before the kernel.
     assert_eq!(own, 3, "{found:?}");
     let kernel = &found[1..];
     let store = kernel.iter().position(|mark| *mark == "b[i] =").expect("the first store");

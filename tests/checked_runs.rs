@@ -159,7 +159,7 @@ def product(counts: wp.array(dtype=int), columns: wp.array(dtype=int), x: wp.arr
     y[i] = v
 "#;
 
-/// Neither checked nor unchecked code reads what stands behind a guard: here the arrays are not there, or the index is none.
+/// Neither checked nor unchecked code reads what is behind a guard: here the arrays are not there, or the index is none.
 #[test]
 fn what_a_guard_keeps_from_is_not_read() {
     let folder = Folder::new(GUARDED);

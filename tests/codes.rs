@@ -10,7 +10,7 @@ use kc::run::files::npz::NpzWriter;
 use serde_json::{Value, json};
 
 /// Codes that no run gives at will: LLVM takes every module that is known; kc has no known fault; the loss of a device
-/// needs one (`tests/gpu.rs` stands one in); and the others take gibibytes or hours.
+/// needs one (`tests/gpu.rs` is one in); and the others take gibibytes or hours.
 const NOT_SHOWN: &[Code] = &[Code::E0801, Code::E0999, Code::E1106, Code::E1107, Code::E1405];
 
 const PROGRAMS: &str = "import warp as wp

@@ -1,5 +1,5 @@
 //! The tour of the commands (docs/commands.md) and the tutorials are true: each line after `$` is typed into a shell, in a folder with the files that the page
-//! gives, and says what stands below it, with the exit code that the page gives (0 where it gives none).
+//! gives, and says what is below it, with the exit code that the page gives (0 where it gives none).
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 /// A command of the page.
 struct Typed {
     command: String,
-    /// What it says; `...` stands for any text of a line, or alone for any lines.
+    /// What it says; `...` represents any text of a line, or alone for any lines.
     says: Vec<String>,
     /// Of the line `$ echo $?` after it.
     code: i32,

@@ -127,7 +127,7 @@ fn the_script_runs_and_reports() {
     }
     launches += std::fs::read_dir(at("examples/launches")).expect("a folder").count();
 
-    // One program of the run tests stands for all: they are prepared in the same way.
+    // One program of the run tests represents all: they are prepared in the same way.
     let programs = at("programs");
     std::fs::create_dir(&programs).expect("a folder");
     std::fs::copy(root().join("tests/run/slices.py"), programs.join("slices.py")).expect("a copy");

@@ -371,7 +371,7 @@ fn bench_of_a_source_file_says_what_a_launch_file_is() {
     assert!(said.contains("E1001") && said.contains("saxpy.ir is a source file") && said.contains("docs/launches.md"));
 }
 
-/// What stands behind a test is not read before it, also where nothing checks the reads: the array may be absent, and the index
+/// What is behind a test is not read before it, also where nothing checks the reads: the array may be absent, and the index
 /// anything.
 #[test]
 fn reads_behind_a_test_wait_for_it() {

@@ -1,4 +1,4 @@
-//! What a reader of CUDA text finds again of the source: names of constants, where a name stands for one number; docstrings and
+//! What a reader of CUDA text finds again of the source: names of constants, where a name represents one number; docstrings and
 //! comments.
 
 mod common;

@@ -1,4 +1,4 @@
-//! Without ptxas, registers are told as a range: does ptxas' own number lie in it? Is the occupancy that follows that of the vendor's rule?
+//! Without ptxas, registers are reported as a range: does ptxas' own number lie in it? Is the occupancy that follows that of the vendor's rule?
 
 mod common;
 

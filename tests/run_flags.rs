@@ -417,7 +417,7 @@ fn kernels_of_lanes_run_in_whole_blocks() {
     assert!(code == Some(1) && text.contains("E1006") && text.contains("whole blocks"), "{text}");
 }
 
-/// What stands at an output's place stays what it is: a link, a pipe, rights.
+/// What is at an output's place stays what it is: a link, a pipe, rights.
 #[cfg(unix)]
 #[test]
 fn results_go_where_links_lead_and_into_pipes() {

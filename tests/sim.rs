@@ -202,7 +202,7 @@ fn texts_that_are_no_ptx() {
     }
 }
 
-/// A race in Python is told in Python.
+/// A race in Python is reported in Python.
 #[test]
 fn races_of_kernels_name_their_lines() {
     let folder = tempfile::tempdir().expect("a folder");

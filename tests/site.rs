@@ -1,5 +1,5 @@
 //! The documentation as a site (`make site`): every page is in it and found by its search, links lead somewhere, a browser shows it; and what
-//! the page "why kc" says was measured stands in the pages that it names.
+//! the page "why kc" says was measured is in the pages that it names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +56,7 @@ fn links_lead_to_files() {
     assert!(tried > 40, "{tried} links");
 }
 
-/// Each row of figures of "why kc" stands in one of the pages that it names, in the same order.
+/// Each row of figures of "why kc" is in one of the pages that it names, in the same order.
 #[test]
 fn figures_stand_where_they_were_measured() {
     let page = |name: &str| std::fs::read_to_string(root().join("docs").join(name)).expect("a page");

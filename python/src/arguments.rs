@@ -356,7 +356,7 @@ impl Arguments {
     }
 }
 
-/// A number that says what a launch is but for the contents of its arrays: its values, and the forms of its arrays. None: some
+/// A number that says what a launch is except for the contents of its arrays: its values, and the forms of its arrays. None: some
 /// of its values are no plain numbers.
 pub fn form(py: Python<'_>, arguments: &Arguments, dim: &[usize]) -> Option<SmallVec<[u64; 64]>> {
     let mut form: SmallVec<[u64; 64]> = SmallVec::new();

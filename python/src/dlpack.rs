@@ -84,7 +84,7 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => method.call((), Some(&options)),
         other => other,
     };
-    // Why a library keeps its array to itself is told by its own message (PyTorch: one that requires a gradient).
+    // Why a library keeps its array to itself is reported by its own message (PyTorch: one that requires a gradient).
     let capsule = capsule?;
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else {
         return Err(Refused::new("E1005", "`__dlpack__` gave no capsule").into());

@@ -336,7 +336,7 @@ struct Given {
 
 type Found = SmallVec<[Given; 8]>;
 
-/// An array of Warp: kc's descriptor, but for the last two numbers, which have 16 bits each, and then nothing that is set.
+/// An array of Warp: kc's descriptor, except for the last two numbers, which have 16 bits each, and then nothing that is set.
 ///
 /// # Safety
 /// A descriptor lies there.

@@ -77,7 +77,7 @@ static PLANS: LazyLock<RwLock<HashMap<String, Arc<Plan>>>> = LazyLock::new(RwLoc
 /// Path (parameter, then fields), extents with those of the elements, and type of the numbers.
 type Given = (Vec<u32>, Vec<isize>, String);
 
-/// The values among the arguments as they lie in memory; None stands for what is an operand of its own.
+/// The values among the arguments as they lie in memory; None represents what is an operand of its own.
 #[pyfunction]
 pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
     let py = kernel.py();

@@ -36,7 +36,7 @@ pub struct Dependences<'a> {
     at: Positions,
 }
 
-/// An integer that an index is made of: a value of the function, where the first access stands (false) or in the later iteration in which
+/// An integer that an index is made of: a value of the function, where the first access is (false) or in the later iteration in which
 /// the second does (true).
 type Symbol = (ValueId, bool);
 
@@ -164,7 +164,7 @@ impl<'a> Dependences<'a> {
         false
     }
 
-    /// An index as a sum, where the first access stands or (`later`) where the second does.
+    /// An index as a sum, where the first access is or (`later`) where the second does.
     fn sum(&self, value: ValueId, later: bool, case: Case) -> Option<Sum> {
         let function = self.function;
         if let Some(constant) = function.as_const(value) {
@@ -321,7 +321,7 @@ mod tests {
         assert!(changed(&format!(
             "for %j: int32 = %z to %c9 step %c1 {{\n{READ_BEFORE_J}}}\nstore %t[%c2, %c1], %w\n"
         )));
-        // A step and a bound of which nothing is known.
+        // A step and a bound with nothing that is known.
         let read = "%v: float32 = load %t[%j, %z]\n%next: int32 = add %j, %n\nstore %t[%next, %z], %w\n";
         assert!(in_loop(read));
         assert!(changed(&format!("for %j: int32 = %z to %c9 step %n {{\n{READ_BEFORE_J}store %t[%j, %j], %w\n}}\n")));

@@ -21,7 +21,7 @@ use crate::types::{Scalar, Type};
 /// How rows of a launch are apart in an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Apart {
-    /// Rows with more than `gap` others between them, but for the first `head` rows, whose indices may count from the end.
+    /// Rows with more than `gap` others between them, except for the first `head` rows, whose indices may count from the end.
     Bands { gap: u32, head: u32 },
     /// All rows, if the numbers of this array, an int32 one of one dimension, rise from the element `first` on: up to as many elements
     /// behind it as there are rows.

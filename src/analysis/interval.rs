@@ -64,7 +64,7 @@ impl Interval {
             CompareOp::Gt => Interval { low: other.low + 1, high: self.high },
             CompareOp::Ge => Interval { low: other.low, high: self.high },
         };
-        // An empty interval stands where nothing runs; the old one is as true.
+        // An empty interval is where nothing runs; the old one is as true.
         self.intersection(bound).filter(|narrow| *narrow != self)
     }
 

@@ -88,7 +88,7 @@ impl Updates {
     }
 }
 
-/// Updates of one kind leave the same in any order, but for replacements.
+/// Updates of one kind leave the same in any order, except for replacements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Sum,

@@ -118,7 +118,7 @@ pub struct Uniformity {
     elements: IdMap<ValueId, Dependence>,
     /// What those of all depend on: it was not known which array was meant.
     all_elements: Dependence,
-    /// By instruction that waits for other threads: what decides whether a thread comes to it.
+    /// By instruction that waits for other threads: what decides whether a thread reaches it.
     waits: BTreeMap<InstId, Coordinates>,
 }
 
@@ -170,13 +170,13 @@ impl Uniformity {
         self.dependence(value) == Dependence::NONE
     }
 
-    /// What decides whether a thread comes to a block.
+    /// What decides whether a thread reaches a block.
     pub fn control(&self, block: BlockId) -> Coordinates {
         self.control.get(block).copied().unwrap_or(Coordinates::ALL)
     }
 
     /// The instructions that wait for other threads, barriers and calls of functions with some, and what decides whether a thread
-    /// comes to each.
+    /// reaches each.
     pub fn waits(&self) -> impl Iterator<Item = (InstId, Coordinates)> + '_ {
         self.waits.iter().map(|(&inst, &control)| (inst, control))
     }
@@ -340,7 +340,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Adds to what decides whether a thread comes to a block.
+    /// Adds to what decides whether a thread reaches a block.
     fn restrict(&mut self, block: BlockId, by: Coordinates) {
         let control = self.known.control[block] | by;
         self.changed |= control != self.known.control[block];

@@ -16,7 +16,7 @@ pub struct Touched {
 impl Touched {
     /// Whether the array at `fields` of parameter `param` may be one of them.
     pub fn may_be(&self, param: u32, fields: &[u32]) -> bool {
-        // A struct that is passed on whole stands for all its arrays.
+        // A struct that is passed on whole represents all its arrays.
         let overlaps = |(n, at): &(u32, Vec<u32>)| *n == param && (fields.starts_with(at) || at.starts_with(fields));
         self.any || self.arrays.iter().any(overlaps)
     }

@@ -1,5 +1,5 @@
 //! Which adjoint functions are there already? Most that a program needs are those of library functions, and come out the same
-//! in every program. So they are kept, finished but for what depends on their callers, for the programs that are
+//! in every program. So they are kept, finished except for what depends on their callers, for the programs that are
 //! differentiated later.
 //!
 //! Kept by the [fingerprint](crate::ir::fingerprint) of the differentiated function, which is linked. An adjoint depends on

@@ -17,7 +17,7 @@
 //! 5. **Loops**: the reverse loop runs the iterations from last to first. An iteration needs the carried values as they
 //!    were at its start: nothing if no rule reads them (a sum keeps 0 bytes), a closed form for counters, else one of four
 //!    *stores* ([`Store`]). It replays its body from there, and reverses it. All stores give the same bits
-//!    (but for what reverse loops add up through tiles, in [chains](crate::passes::reverse_sums::in_chains), where no loop is left).
+//!    (except for what reverse loops add up through tiles, in [chains](crate::passes::reverse_sums::in_chains), where no loop is left).
 //! 6. **Memory**: a load adds its adjoint to the array of adjoints; a store takes the adjoint of the element and leaves 0. A
 //!    tile has such an array too, made where the reverse of the block begins that makes the tile.
 //!    Where a rule reads a value that was loaded from memory that the launch overwrites, the *augmented* forward entry
@@ -440,7 +440,7 @@ impl Work<'_> {
         self.effects.cover(self.module, id);
     }
 
-    /// Backward entries that do nothing: the kernel has nothing to differentiate, and is told so.
+    /// Backward entries that do nothing: the kernel has nothing to differentiate, and is reported so.
     fn drop_idle_entries(&mut self) {
         let idle = |id: &FuncId| {
             let function = &self.module.functions[*id];

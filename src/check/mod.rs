@@ -58,7 +58,7 @@ pub struct Options {
     pub backward: bool,
     /// Also make functions of the library's tests for near-degenerate gradients ([`tree::DegeneracyTest`]).
     pub tests: bool,
-    /// Functions of the library compute beside such points: `_nudged_f` stands for `f`.
+    /// Functions of the library compute beside such points: `_nudged_f` represents `f`.
     pub nudged: Option<Nudged>,
     /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
@@ -212,7 +212,7 @@ pub(crate) struct Definition {
     pub kernel: bool,
     /// Its body is CUDA text.
     pub native: bool,
-    /// Where it stands.
+    /// Where it is.
     pub scope: ScopeId,
     /// Its parameters, once they were looked at; None: they have errors.
     signature: OnceLock<Option<Arc<Signature>>>,

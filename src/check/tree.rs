@@ -46,7 +46,7 @@ pub struct Checked {
 pub struct Unresolved {
     /// Of its entry.
     pub name: String,
-    /// Where the warning that says why stands.
+    /// Where the warning that says why is.
     pub span: Span,
 }
 

@@ -46,7 +46,7 @@ impl Input {
     }
 }
 
-/// The files that names on the command line mean, each once, in the order of the names; what a folder or a pattern stands for
+/// The files that names on the command line mean, each once, in the order of the names; what a folder or a pattern represents
 /// in the order of the alphabet.
 ///
 /// # Errors
@@ -197,14 +197,14 @@ fn name_matches(pattern: &[char], name: &[char]) -> bool {
     pattern[p..].iter().all(|&c| c == '*')
 }
 
-/// How much of the pattern's start stands for the character; None: it is another.
+/// How much of the pattern's start represents the character; None: it is another.
 fn one_matches(pattern: &[char], c: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),
         ['[', rest @ ..] => {
             let negated = matches!(rest.first(), Some('!' | '^'));
             let first = usize::from(negated);
-            // A bracket that comes first is one of the set; without an end, the bracket stands for itself.
+            // A bracket that comes first is one of the set; without an end, the bracket represents itself.
             let Some(end) = rest.iter().skip(first + 1).position(|&c| c == ']') else {
                 return (c == '[').then_some(1);
             };

@@ -299,7 +299,7 @@ fn registers_of(args: &Args, text: Option<&Text>, entry: &str) -> Registers {
     }
 }
 
-/// The file that the kernel of a launch stands in.
+/// The file that the kernel of a launch is in.
 fn file<'a>(program: &'a Program, launch: &Launch) -> Option<&'a SourceFile> {
     let named = kernel(program, &launch.source, launch.kernel.as_deref()).ok();
     let id = named.or_else(|| program.module.kernels().next().map(|(id, _)| id))?;

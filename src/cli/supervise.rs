@@ -34,7 +34,7 @@ pub(super) fn note(supervisor: &mut UnixStream) {
     let _ = supervisor.write_all(b".");
 }
 
-/// Does all files. `worker` makes the command for a list of files; `give_up` is told which file a worker did not finish, and
+/// Does all files. `worker` makes the command for a list of files; `give_up` is reported which file a worker did not finish, and
 /// why. None: no worker can be started, and nothing was done.
 pub(super) fn supervise(
     files: &[PathBuf],

@@ -54,7 +54,7 @@ impl Seen {
     }
 }
 
-/// Does a command on the files that `names` mean; with `watch`, again and again until kc is ended. `once` is told which files,
+/// Does a command on the files that `names` mean; with `watch`, again and again until kc is ended. `once` is reported which files,
 /// and notes what it reads.
 pub(super) fn run(names: &[PathBuf], watch: bool, mut once: impl FnMut(&[Input], &mut Seen) -> Exit) -> Exit {
     if watch && names.iter().any(|name| name.as_os_str() == "-") {

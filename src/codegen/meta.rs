@@ -131,7 +131,7 @@ struct Apart {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Rows {
-    /// Rows with more than `gap` others between them, but for the first `head` ones, which run alone.
+    /// Rows with more than `gap` others between them, except for the first `head` ones, which run alone.
     Bands { gap: u32, head: u32 },
     /// All, if the numbers of this array rise: from the element `first` on, one for each row and one more, none below 0, all in the array and not
     /// stored to by the kernel.

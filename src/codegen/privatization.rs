@@ -17,9 +17,9 @@ use crate::types::{Layout, Scalar, StructTable, Type};
 /// An array among the arguments of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayArgument {
-    /// Where its descriptor stands in the argument struct.
+    /// Where its descriptor is in the argument struct.
     pub offset: u32,
-    /// Where the descriptor of the array stands whose gradient it is, if it is null itself.
+    /// Where the descriptor of the array is whose gradient it is, if it is null itself.
     pub gradient_of: Option<u32>,
     /// What its elements are made of; None: a struct.
     pub scalar: Option<Scalar>,
@@ -40,7 +40,7 @@ pub enum Apart {
         gap: u32,
         head: u32,
     },
-    /// `bounds`: where the descriptor of that array stands in the argument struct.
+    /// `bounds`: where the descriptor of that array is in the argument struct.
     Ranges {
         bounds: u32,
         first: u32,
@@ -154,7 +154,7 @@ pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<Summed>> {
     Some(named.collect())
 }
 
-/// The name of what stands in the argument struct at an offset.
+/// The name of what is in the argument struct at an offset.
 fn name_at(function: &Function, structs: &StructTable, types: &[Type], offsets: &[u32], at: u32) -> Option<String> {
     let n = offsets.iter().rposition(|&offset| offset <= at)?;
     let (mut name, mut ty, mut start) = (function.param_name(n), types[n], offsets[n]);

@@ -48,7 +48,7 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
         return None;
     }
     let mut shadows: Vec<Shadow> = Vec::new();
-    // The value that stands for each choice.
+    // The value that represents each choice.
     let mut replaced: IdMap<ValueId, ValueId> = IdMap::default();
     // The given array is seen with its default only if every use of it is such a choice.
     let mut bare: Vec<ArrayPath> = Vec::new();

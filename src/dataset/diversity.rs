@@ -1,7 +1,7 @@
 //! How different are the programs of a set? Measures that can be compared with those of other corpora.
 //!
 //! Per kernel without decorators and docstring, its name replaced by K. *exact*, *alpha*, *shape*: share of different
-//! texts, of texts but for names, of texts but for names and constants. What follows is of the first 1,000 kernels ([`Head`]):
+//! texts, of texts except for names, of texts except for names and constants. What follows is of the first 1,000 kernels ([`Head`]):
 //! entropies are in bits over n-grams of the first 60,000 tokens; the near-duplicate share is of those whose nearest other one
 //! shares at least 0.7 (Jaccard) of its 5-grams of tokens.
 
@@ -293,7 +293,7 @@ fn numbered<'a>(text: &'a str, numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> 
 
 /// Entropy in bits, and the share of different 4-grams, of kernels one after the other.
 fn four_grams(kernels: &[Vec<u32>]) -> (f64, f64) {
-    /// Stands behind each kernel.
+    /// Is behind each kernel.
     const END: u32 = u32::MAX;
     let tokens = kernels.iter().flat_map(|tokens| tokens.iter().copied().chain([END])).take(TOKENS);
     let tokens: Vec<u32> = tokens.collect();

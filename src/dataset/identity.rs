@@ -1,6 +1,6 @@
 //! When are two programs the same, and how large is one? Hashes and counts of the kernel's syntax tree.
 //!
-//! Three notions, from fine to coarse: *alpha* (the same but for names), *shape* (the same but for names and constants),
+//! Three notions, from fine to coarse: *alpha* (the same except for names), *shape* (the same except for names and constants),
 //! *skeleton* (the same control flow and kinds of statements). How a type is spelt makes no difference to any of them.
 
 use std::collections::{HashMap, HashSet};

@@ -19,7 +19,7 @@ const GRAM: usize = 5;
 /// So many equal entries make two programs nearly the same: an estimated similarity of .7.
 const NEAR: usize = 46;
 
-/// What stands for a program's words: in each class of grams by their hash, the least hash (Li, Owen and Zhang 2012). A class
+/// What represents a program's words: in each class of grams by their hash, the least hash (Li, Owen and Zhang 2012). A class
 /// without grams takes the entry of another, drawn from its number (Shrivastava 2017).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sketch(pub [u32; ENTRIES]);

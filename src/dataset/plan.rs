@@ -6,7 +6,7 @@
 pub struct Plan {
     /// The program as a Python file.
     pub text: String,
-    /// What extents are told in.
+    /// What extents are reported in.
     pub symbols: Vec<Symbol>,
     /// In the order of their launches.
     pub steps: Vec<Step>,

@@ -155,7 +155,7 @@ pub fn skip(options: &Options, generator: &Generator, shard: u64, seen: &mut See
     }
 }
 
-/// Makes the rows of a shard and hands them to `sink`, in order. `report` is told what happens.
+/// Makes the rows of a shard and hands them to `sink`, in order. `report` is reported what happens.
 pub fn shard(
     options: &Options,
     generator: &Generator,

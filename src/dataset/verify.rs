@@ -30,7 +30,7 @@ pub struct Verdict {
     /// Between a float of the host and of the interpreter, at most; and that in units in the last place.
     pub max_abs: f64,
     pub max_ulp: u64,
-    /// The floats of the small launch are those of double precision but for rounding; None: there is no such program.
+    /// The floats of the small launch are those of double precision except for rounding; None: there is no such program.
     pub f64_ok: Option<bool>,
     /// The greatest difference, relative to 1 plus the number.
     pub f64_error: f64,

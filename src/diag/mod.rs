@@ -1,6 +1,6 @@
 //! Diagnostics as data. A stage reports what it found; only `render/` turns it into text.
 //!
-//! Voice: titles in lower case without a full stop, code in backticks, active, one idea; a label says what stands at
+//! Voice: titles in lower case without a full stop, code in backticks, active, one idea; a label says what is at
 //! its place; one help at most.
 
 pub mod codes;
@@ -24,7 +24,7 @@ pub enum Level {
     Error,
 }
 
-/// A place in a source text and what stands there.
+/// A place in a source text and what is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     pub span: Span,

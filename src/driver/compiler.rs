@@ -129,7 +129,7 @@ impl Compiler {
         (this, file)
     }
 
-    /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.
+    /// Compiles a text that is alone as far as IR, as if it stood in a file at `path`.
     #[doc(hidden)]
     pub fn load_text(&self, path: &Path, text: String, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::default());

@@ -94,7 +94,7 @@ pub fn guard<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
     };
     for size in STACKS {
         let run: Box<dyn FnOnce() + Send + '_> = Box::new(run);
-        // SAFETY: what it borrows lives until `ready` is set, which is the last it does, or the thread stands still for ever.
+        // SAFETY: what it borrows lives until `ready` is set, which is the last it does, or the thread is still for ever.
         let run = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(run) };
         let ready = Arc::new(AtomicBool::new(false));
         let done = Done(ready.clone());

@@ -93,7 +93,7 @@ pub(super) struct Memory<'a> {
     borrow: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: stands for `&[T]` or `&mut [T]` of numbers (`Element` is `Send + Sync`).
+// SAFETY: represents `&[T]` or `&mut [T]` of numbers (`Element` is `Send + Sync`).
 unsafe impl Send for Memory<'_> {}
 
 impl<'a> Memory<'a> {

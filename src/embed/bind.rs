@@ -62,7 +62,7 @@ struct BoundValue {
     gradient: *mut u8,
 }
 
-// SAFETY: stands for a `&mut` of a number (`Element` is `Send + Sync`).
+// SAFETY: represents a `&mut` of a number (`Element` is `Send + Sync`).
 unsafe impl Send for BoundValue {}
 // SAFETY: as above; only the run that ends writes it.
 unsafe impl Sync for BoundValue {}

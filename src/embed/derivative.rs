@@ -449,7 +449,7 @@ impl Kernel {
         unsafe { gradient.look(self, dim, bound) }.map_err(|error| self.error(error, &gradient.program))
     }
 
-    /// What its forward mode takes: the arguments, then a tangent for each. A null array stands for tangents of zero.
+    /// What its forward mode takes: the arguments, then a tangent for each. A null array represents tangents of zero.
     ///
     /// # Errors
     /// The kernel has no forward mode.

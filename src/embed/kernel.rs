@@ -38,7 +38,7 @@ pub struct Kernel {
 pub struct Outcome {
     /// What the kernel printed. (What a GPU prints goes to standard output.)
     pub printed: String,
-    /// What kc says about a gradient that was computed. Each is told once: with the first run of the kernel that it comes of.
+    /// What kc says about a gradient that was computed. Each is reported once: with the first run of the kernel that it comes of.
     pub warnings: Vec<Warning>,
 }
 

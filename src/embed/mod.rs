@@ -12,7 +12,7 @@
 //! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
 //!
-//! What a user needs of it stands at the root of the crate.
+//! What a user needs of it is at the root of the crate.
 
 #![deny(rustdoc::private_intra_doc_links)]
 #![warn(missing_docs)]

@@ -32,7 +32,7 @@ struct Source {
     program: Arc<Program>,
 }
 
-/// A text that stands for a file of this path: what a program that has its kernels in memory imports from.
+/// A text that represents a file of this path: what a program that has its kernels in memory imports from.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Given {

@@ -37,7 +37,7 @@ impl Watch {
         }
     }
 
-    /// A run was compared. What was found is told once.
+    /// A run was compared. What was found is reported once.
     pub fn compared(&self, found: bool) {
         let left = if found { 0 } else { self.left.load(Relaxed).saturating_sub(1) };
         self.left.store(left, Relaxed);

@@ -357,7 +357,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The names of a comprehension but for those that it binds itself.
+    /// The names of a comprehension except for those that it binds itself.
     fn comprehension(&mut self, comprehension: &'a ast::Comprehension) {
         let from = self.found.len();
         let mut own = HashSet::new();

@@ -80,7 +80,7 @@ impl Entity {
         }
     }
 
-    /// The name that stands in texts; None for a file.
+    /// The name that is in texts; None for a file.
     pub fn name(&self) -> Option<&str> {
         match self {
             Entity::Item { name, .. } | Entity::Field { name, .. } | Entity::Parameter { name, .. } => Some(name),
@@ -167,7 +167,7 @@ impl Project<'_> {
         found.next().is_none().then_some(first)
     }
 
-    /// What a name of a whole file is, which stands at `home`; files are searched from the roots of `from`.
+    /// What a name of a whole file is, which is at `home`; files are searched from the roots of `from`.
     fn bound(&mut self, from: &Home, path: &Path, home: &Home, name: &str, depth: usize) -> Option<Entity> {
         let file = self.file(path)?;
         if defines(&file, name) {

@@ -132,7 +132,7 @@ struct Open<'a> {
 
 /// The innermost call that is open.
 fn open_call(text: &str) -> Option<Open<'_>> {
-    // (where the bracket stands, whether it is round, the arguments before, where the last one begins)
+    // (where the bracket is, whether it is round, the arguments before, where the last one begins)
     let mut open: Vec<(usize, bool, usize, usize)> = Vec::new();
     let mut quote = None;
     let mut comment = false;

@@ -112,7 +112,7 @@ impl Builder {
         self.function.values[value].name.get_or_insert_with(|| name.to_string());
     }
 
-    /// Appends an instruction that exists already, which stands nowhere else.
+    /// Appends an instruction that exists already, which is nowhere else.
     pub fn append(&mut self, inst: InstId) {
         self.function.blocks[self.block].insts.push(inst);
     }

@@ -4,7 +4,7 @@ use super::{FuncId, Function, Inst, InstId, Module, Op};
 use crate::ids::{IdSet, IdVec};
 
 impl Function {
-    /// The instructions that call, in order. None if there is also a call that stands in no block.
+    /// The instructions that call, in order. None if there is also a call that is in no block.
     pub(super) fn standing_calls(&self) -> Option<Box<[InstId]>> {
         let is_call = |inst: &Inst| matches!(inst.op, Op::Call(..));
         let mut found = Vec::new();
@@ -21,7 +21,7 @@ impl Function {
         }
     }
 
-    /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice. Of a
+    /// The functions that a function calls, in the order of the calls; one that is called twice is there twice. Of a
     /// function of a module, [`super::Functions::callees`] is quicker.
     pub fn callees(&self) -> Vec<FuncId> {
         let mut found = Vec::new();

@@ -111,7 +111,7 @@ pub fn contents(module: &Module) -> Vec<u8> {
     out.0
 }
 
-/// Writes all of a function but its name and derivative; `number` gives what stands for a function that it calls.
+/// Writes all of a function but its name and derivative; `number` gives what represents a function that it calls.
 fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId) -> usize) {
     // Named one by one, so that nobody adds a field without asking whether it belongs here.
     let Function {

@@ -164,7 +164,7 @@ impl Functions {
         self.links.get(id).and_then(Option::as_ref).map_or(&[], |link| &link.callees)
     }
 
-    /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
+    /// The functions that a function calls, in the order of the calls; one that is called twice is there twice.
     pub fn callees(&self, id: FuncId) -> Vec<FuncId> {
         let function = &self.list[id];
         let Some(link) = &self.links[id] else { return function.callees() };

@@ -16,7 +16,7 @@
 //!    body (parameters: the carried values). `yield` and `continue` in the body give the next carried values; the
 //!    results are the carried values at the moment the condition failed, or those of the `break`.
 //! 6. `break`, `continue` leave or restart the innermost loop around them, through any number of `if`s, carrying that
-//!    loop's values. `return` leaves the function with its results. None of the three stands in a condition block. An
+//!    loop's values. `return` leaves the function with its results. None of the three is in a condition block. An
 //!    `if` whose branches both leave has no reachable code after it (its block still ends in a terminator).
 //! 7. Integers are two's complement and wrap. `div` truncates, `floor_div` rounds down, `rem` has the sign of the
 //!    dividend. x / 0 = 0 and x // 0 = 0, x % 0 = x; MIN / -1 = MIN, MIN % -1 = 0.
@@ -45,7 +45,7 @@
 //!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
 //! 18. A launch has at most 2^31 - 1 threads along each dimension.
 //! 19. `barrier` waits until every thread of the block is there; what any of them wrote to memory before it, all of them see
-//!     behind it. The threads of a block reach the same barriers in the same order: none stands under a condition on which
+//!     behind it. The threads of a block reach the same barriers in the same order: none is under a condition on which
 //!     they differ. On the host and in the interpreter a block is one thread, and a barrier does nothing.
 //! 20. A function that is `by_block` computes once for each block of threads: its coordinates are those of the block. As made, it
 //!     is code of one thread. [`block_threads`](crate::passes::block_threads) makes code of each thread of a block of it, in which
@@ -218,7 +218,7 @@ pub enum Derivative {
     /// adjoint per array-bearing parameter (the array of adjoints, or the struct of them), then the adjoint of each
     /// result (returned ones, then by-reference ones). Its results are the additions to the adjoints of the parameters
     /// that hold floats outside arrays ([`Type::holds_floats`]), in order; in a struct, integers are zero and arrays null.
-    /// `replay`, if there is one, stands for the function where reverse code computes its results again.
+    /// `replay`, if there is one, represents the function where reverse code computes its results again.
     Rule { adjoint: FuncId, replay: Option<FuncId> },
     /// Reverse code computes and differentiates this function in its place; it has the same signature.
     Replay(FuncId),

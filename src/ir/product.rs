@@ -23,7 +23,7 @@ pub enum Part {
     Add,
     /// Takes the first patch of each warp out of `c`, into registers.
     Take,
-    /// `c += a b`, but for the patches that were taken: they are given, and come back with their products.
+    /// `c += a b`, except for the patches that were taken: they are given, and come back with their products.
     Keep,
     /// Puts the patches back.
     Put,

@@ -1,4 +1,4 @@
-//! What is true of an operation, wherever it stands: the one table that passes, analyses, differentiation and back ends ask.
+//! What is true of an operation, wherever it is: the one table that passes, analyses, differentiation and back ends ask.
 //!
 //! A row describes the operation alone: the blocks nested in it are not part of it. A call may do anything; who knows its
 //! function asks [`EffectTable::properties`](crate::analysis::effects::EffectTable::properties).

@@ -41,7 +41,7 @@ pub(super) fn number(out: &mut String, n: u32) {
     out.push(char::from(b'0' + (n % 10) as u8));
 }
 
-/// Writes the text of a constant; its type stands elsewhere.
+/// Writes the text of a constant; its type is elsewhere.
 pub(super) fn constant(out: &mut String, c: Const) {
     let _ = match (c.scalar, c.as_int(), c.as_float()) {
         (Scalar::Bool, ..) => write!(out, "{}", c.bits != 0),

@@ -180,7 +180,7 @@ fn recursion(module: &Module, errors: &mut Vec<String>) {
     }
 }
 
-/// What stands around a block.
+/// What is around a block.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     /// The types that `yield` gives; None where it may not stand.

@@ -25,7 +25,7 @@ mod index {
 /// What the gradient of an entry is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// A `@func_grad` rule stands beside it.
+    /// A `@func_grad` rule is beside it.
     Rule,
     /// Its body is differentiated.
     Body,
@@ -83,7 +83,7 @@ struct Parsed {
     meanings: HashMap<String, Option<Meaning>>,
 }
 
-/// What a name stands for in library code.
+/// What a name represents in library code.
 #[derive(Clone, Debug)]
 pub enum Meaning {
     /// A module-level constant: its value.
@@ -124,7 +124,7 @@ impl Library {
         index::CHUNKS.iter().filter_map(|chunk| chunk.0.strip_suffix(".syntax"))
     }
 
-    /// How the statement is written that a name stands for: `a[i] = value` for `array_store`.
+    /// How the statement is written that a name represents: `a[i] = value` for `array_store`.
     pub fn statement(&self, name: &str, sources: &mut SourceMap) -> Option<String> {
         self.entries(&format!("{name}.syntax"), sources).iter().find_map(|entry| entry.form.clone())
     }
@@ -167,7 +167,7 @@ impl Library {
         self.entries(&format!("{name}.grad"), sources)
     }
 
-    /// What a name stands for in library code; None: the library has no such name.
+    /// What a name represents in library code; None: the library has no such name.
     pub fn meaning(&self, name: &str, sources: &mut SourceMap) -> Option<Meaning> {
         self.open(sources);
         if let Some(meaning) = lock(&self.parsed).meanings.get(name).cloned() {

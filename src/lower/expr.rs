@@ -110,7 +110,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The constant that the source names where this number or composite stands.
+    /// The constant that the source names where this number or composite is.
     fn name_at(&self, expr: &Expr) -> Option<ConstantId> {
         self.function.named.get(&expr.span).copied()
     }

@@ -29,7 +29,7 @@ pub(super) struct FlowFacts {
     /// Every way through the `then` or `otherwise` part of an `if` ends in a jump.
     pub then_leaves: bool,
     pub otherwise_leaves: bool,
-    /// A `break` or `continue` of this loop stands in its body.
+    /// A `break` or `continue` of this loop is in its body.
     pub jumps: bool,
     /// The variable of a `for` chooses a component of a vector, matrix or quaternion in its body.
     pub selects_component: bool,

@@ -54,7 +54,7 @@ struct Lowering<'a> {
     checked: &'a tree::Checked,
     /// With its body.
     function: &'a tree::Function,
-    /// If it is a library function: what stands for its callees.
+    /// If it is a library function: what represents its callees.
     imported: Option<&'a Imported>,
     /// Indices of components are tested. Those of the library's own code are good, and its functions are shared with unchecked
     /// code.

@@ -22,7 +22,7 @@ pub struct Said {
     pub err: String,
 }
 
-/// The file that a document stands for: one without a name is Python too.
+/// The file that a document represents: one without a name is Python too.
 pub fn file(snapshot: &Snapshot) -> PathBuf {
     snapshot.source.path.with_extension("py")
 }

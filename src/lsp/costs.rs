@@ -30,7 +30,7 @@ pub struct Access {
 /// What a launch of a kernel took.
 pub struct Count {
     pub kernel: String,
-    /// `spmv.json`, or what stands for a launch that was made up.
+    /// `spmv.json`, or what represents a launch that was made up.
     pub launch: String,
     /// Of the kernel as that launch had it.
     resident: String,
@@ -74,7 +74,7 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counts of a document that still hold; the newest stands last.
+    /// The counts of a document that still hold; the newest is last.
     pub fn counts(&self, uri: &str, source: &SourceFile, reads: Option<&Reads>) -> Vec<Arc<Count>> {
         let known = self.lock();
         known.counts.get(uri).into_iter().flatten().filter(|count| count.is_of(source, reads)).cloned().collect()

@@ -199,7 +199,7 @@ struct Work<'a> {
     /// What was counted.
     costs: &'a Table,
     compiler: Compiler,
-    /// The document used last stands last.
+    /// The document used last is last.
     kept: Vec<Kept>,
     /// The documents that have findings on the client's screen.
     shown: HashMap<String, bool>,

@@ -139,7 +139,7 @@ mod tests {
         let (count, text) = after(&format!("{}{second}", add("%p", "%c", "%x")));
         assert_eq!(count, 1, "{text}");
         assert!(text.find("atomic") < text.find("%z"), "{text}");
-        // The first one's are read by what stands between.
+        // The first one's are read by what is between.
         let (count, text) = after(&format!("{second}{}", add("%p", "%c", "%y")));
         assert_eq!(count, 2, "{text}");
     }

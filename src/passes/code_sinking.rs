@@ -258,7 +258,7 @@ impl<'a> Sink<'a> {
 
     /// Whether an instruction reads memory, and whether it must stay where it is.
     fn memory(&self, function: &Function, inst: &Inst) -> (bool, bool) {
-        // A local array is zeroed where it stands; a `while` inside ends where its region ends.
+        // A local array is zeroed where it is; a `while` inside ends where its region ends.
         let look = |op: &Op| {
             let own = self.effects.properties(op);
             let stays = own.has_side_effect() || own.allocates || own.convergent;

@@ -38,7 +38,7 @@ impl<'s> Copier<'s> {
         self.source.unwrap_or(&b.function)
     }
 
-    /// Appends copies of a block's instructions to the current block, but for its terminator, which it returns.
+    /// Appends copies of a block's instructions to the current block, except for its terminator, which it returns.
     pub fn insts(&mut self, b: &mut Builder, block: BlockId) -> Op {
         let mut insts = self.source(b).blocks[block].insts.clone();
         let last = insts.pop().expect("a finished block has a terminator");
@@ -48,7 +48,7 @@ impl<'s> Copier<'s> {
         self.op(b, last)
     }
 
-    /// Copies a block with its parameters and all that is in it; it stands nowhere yet.
+    /// Copies a block with its parameters and all that is in it; it is nowhere yet.
     pub fn block(&mut self, b: &mut Builder, block: BlockId) -> BlockId {
         let source = self.source(b);
         let params = source.blocks[block].params.clone();

@@ -4,7 +4,7 @@
 //! then an *outcome* that the region yields, with a payload: the values that the loop carries, or the function's results.
 //!
 //! * Where one branch of an `if` always leaves, the rest of the block moves into the other branch. Nothing is copied.
-//! * Where a branch leaves only sometimes, the `if` also yields its outcome, and the rest of the block stands under an
+//! * Where a branch leaves only sometimes, the `if` also yields its outcome, and the rest of the block is under an
 //!   `if` on that.
 //! * A loop that a `break` or `return` may end carries the outcome. A `while` stops on it. A `for` becomes such a
 //!   `while`; one with few iterations, known in number, stays and skips those that are left, so that it remains countable.
@@ -71,7 +71,7 @@ impl SingleExit {
         insts
     }
 
-    /// Appends instructions (last one first) to the current block up to the end of the region, but for its terminator,
+    /// Appends instructions (last one first) to the current block up to the end of the region, except for its terminator,
     /// whose values it gives.
     fn region(&mut self, mut insts: Vec<InstId>, context: &Context) -> Values {
         while let Some(id) = insts.pop() {

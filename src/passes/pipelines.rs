@@ -46,7 +46,7 @@ const MAX_TILE_SCALARS: u64 = 4;
 /// the square of the depth, or worse: from here on those are left out that only make code better.
 const MAX_DEPTH: usize = 100;
 
-/// Simplifies a module, but for linked functions, which are finished. Debug builds verify the module after every pass; the
+/// Simplifies a module, except for linked functions, which are finished. Debug builds verify the module after every pass; the
 /// driver verifies the result always.
 pub fn simplify(module: &mut Module) {
     let mut effects = EffectTable::default();
@@ -255,7 +255,7 @@ pub fn flat(module: &Module, kernel: FuncId) -> Option<Function> {
 
 /// One walk and one sweep; returns whether another round may find more.
 ///
-/// A walk replaces operands before it comes to their uses, and a sweep takes everything that nothing needs. What they can
+/// A walk replaces operands before it reaches their uses, and a sweep takes everything that nothing needs. What they can
 /// leave for each other is little: an operation that may have a simpler form in turn, uses of what a loop carries without
 /// changing it, and a `while` whose condition turned out to fail after the walk had asked for it.
 pub(super) fn round(function: &mut Function, structs: &StructTable, effects: &EffectTable) -> bool {

@@ -192,7 +192,7 @@ impl Rewriter<'_> {
             .chunk_by(|(a, _), (b, _)| a == b)
             .flat_map(|same| same[1..].iter().map(|&(_, twin)| (same[0].1, twin)))
             .collect();
-        // Where an iteration ends early, what goes on is not what stands at its end.
+        // Where an iteration ends early, what goes on is not what is at its end.
         let leaves = |op: &Op| matches!(op, Op::Break(_) | Op::Continue(_));
         let mut early = false;
         if !pairs.is_empty() {

@@ -1,5 +1,5 @@
 //! What if two parameters of a kernel are one array? All other passes, and differentiation, take different parameters to share
-//! no memory. This pass makes that true of a launch that passes one array twice: one of the two names stands for both, and
+//! no memory. This pass makes that true of a launch that passes one array twice: one of the two names represents both, and
 //! nothing uses the other any more.
 
 use std::collections::BTreeSet;

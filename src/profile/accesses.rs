@@ -42,7 +42,7 @@ fn kind_of(instruction: &Instruction) -> Option<(&'static str, Space)> {
     matches!(access.space, Space::Global | Space::Shared).then_some((kind, access.space))
 }
 
-/// In the order of the source. What stands at no place of it, or goes to memory of single threads, is left out.
+/// In the order of the source. What is at no place of it, or goes to memory of single threads, is left out.
 pub fn of(instructions: &[Instruction]) -> Vec<PlaceOfAccess> {
     let mut groups: BTreeMap<(u32, u32, &str, bool), Vec<Instruction>> = BTreeMap::new();
     for instruction in instructions {

@@ -50,7 +50,7 @@ impl Resident {
         text
     }
 
-    /// A line that stands above a kernel: `14 to 33 registers (estimate), 64 of 64 warps at 256 threads on sm_90, 0 bytes shared`.
+    /// A line that is above a kernel: `14 to 33 registers (estimate), 64 of 64 warps at 256 threads on sm_90, 0 bytes shared`.
     pub fn short(&self) -> String {
         let Occupancy { warps_per_sm: most, most_warps, blocks_per_sm, .. } = self.occupancy;
         let warps = match self.least_warps() {

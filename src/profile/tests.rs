@@ -74,7 +74,7 @@ fn figures_have_the_names_and_the_trust_that_they_deserve() {
     assert_eq!(value("dram__bytes_read.sum"), Some((320.0, Kind::Bound)));
     assert_eq!(value("memory_l1_wavefronts_shared"), None);
     assert_eq!(profile.lines.len(), 2);
-    // Only the line that wastes is told of.
+    // Only the line that wastes is reported of.
     assert_eq!(profile.advice.len(), 1);
     assert_eq!((profile.advice[0].line, profile.advice[0].metric), (7, ratio));
     assert!(profile.advice[0].message.contains("32.0 sectors per request, ideal 4.0"), "{}", profile.advice[0].message);

@@ -57,7 +57,7 @@ fn is_comment(text: &str) -> bool {
     text.starts_with('#') || text.starts_with("//")
 }
 
-/// What stands behind the mark of a comment of the form.
+/// What is behind the mark of a comment of the form.
 fn comment(text: &str) -> Option<&str> {
     let at = text.find("kc:")?;
     let before = text[..at].trim_end();

@@ -52,7 +52,7 @@ pub struct Row {
     pub operations: f64,
 }
 
-/// The most threads whose operations are counted (but for a round of all pieces), in pieces that lie evenly in the launch.
+/// The most threads whose operations are counted (except for a round of all pieces), in pieces that lie evenly in the launch.
 const COUNTED: u64 = 2048;
 const PIECES: u64 = 32;
 

@@ -486,7 +486,7 @@ impl<'a> Session<'a> {
         if let Err(error) = self.write_files(&folder, finished) {
             finished.errors.push(*error);
         }
-        // The status comes last: where it stands, the arrays stand too.
+        // The status comes last: where it is, the arrays stand too.
         let first = finished.errors.first();
         let message = first.map(|e| finished.message(e));
         let others = finished.errors.iter().skip(1);

@@ -378,7 +378,7 @@ impl Machine<'_> {
     }
 }
 
-/// The interval of a warp at an access, begun if it is not; None: there are too many, which is told.
+/// The interval of a warp at an access, begun if it is not; None: there are too many, which is reported.
 #[inline(always)]
 pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp, pc: u32) -> Option<u32> {
     if warp.interval.is_none() {

@@ -19,7 +19,7 @@ pub type Clock = Rc<HashMap<u32, u32>>;
 pub struct Cell {
     /// Flag: others see it as atomic.
     writer: u32,
-    /// Flag: several threads. Then instead of the lane stands whose the instruction is: of the readers the lane, or the warp (modulo
+    /// Flag: several threads. Then instead of the lane is whose the instruction is: of the readers the lane, or the warp (modulo
     /// 31) where they are of several, of which it is known; [`ANYBODYS`] where two of them are.
     reader: u32,
 }
@@ -100,7 +100,7 @@ pub struct Intervals {
 #[derive(Clone, Copy, Debug)]
 enum Joined {
     Row(u32),
-    /// The interval alone stands for all: the others came before it. Whether some are of its warp, not synchronised since.
+    /// The interval alone represents all: the others came before it. Whether some are of its warp, not synchronised since.
     Alone(bool),
 }
 
@@ -276,7 +276,7 @@ impl Intervals {
             true => None,
             false => self.read_after(cell.writer, who),
         };
-        // Who asks again and again for what others set does no harm to them.
+        // The caller again and again for what others set does no harm to them.
         if !who.strong {
             if cell.reader == 0 || (cell.reader ^ mine) & (self.thread_bits() | 1) == 0 {
                 cell.reader = mine;
@@ -358,7 +358,7 @@ impl Intervals {
                 });
                 let mut rest = list.pop();
                 if list.len() + 1 == count {
-                    // Nothing goes: the new set stands on the old one.
+                    // Nothing goes: the new set is on the old one.
                     rest = Some(index);
                     list.clear();
                 }

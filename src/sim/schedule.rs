@@ -231,7 +231,7 @@ impl Machine<'_> {
             goes_on |= matches!(pause, Pause::Slice | Pause::Waits);
             if pause != Pause::Done {
                 warp.splits.push(split);
-                // The one that stood last stands here now, and has its turn too.
+                // The one that stood last is here now, and has its turn too.
                 let last = warp.splits.len() - 1;
                 warp.splits.swap(n, last);
                 n += 1;

@@ -87,7 +87,7 @@ impl Machine<'_> {
     }
 
     fn arrives(&mut self, shared: &mut Shared, warp: &mut Warp, copy: &Pending, lane: usize) {
-        // Words, but for a source that ends within one.
+        // Words, except for a source that ends within one.
         for k in (0..copy.bytes).step_by(4) {
             let (from, left) = (copy.from + u64::from(k), copy.read.saturating_sub(k).min(4));
             let mut fetch = |at: u32, bytes: u32| {

@@ -147,7 +147,7 @@ impl SourceMap {
         self.file(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// The lines of a span, with their end; None if something else stands in them, a comment too.
+    /// The lines of a span, with their end; None if something else is in them, a comment too.
     pub fn whole_line(&self, span: Span) -> Option<Span> {
         let text = &self.file(span.file).text;
         let before = text.get(..span.start as usize)?;

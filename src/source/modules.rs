@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileSystem;
 
-/// Where a file stands among modules.
+/// Where a file is among modules.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Home {
     /// The folders that absolute imports are searched in.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::changes::Change;
 use crate::source::{FileId, Span};
 
-/// A name and where it stands.
+/// A name and where it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Name {
     pub text: String,

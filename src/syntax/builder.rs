@@ -129,7 +129,7 @@ impl<'t> Builder<'t> {
         match &target.kind {
             // Depth: a target nests at most as deep as the brackets of its line.
             ExprKind::Tuple(items) | ExprKind::List(items) => {
-                // Every fault is told, not only the first.
+                // Every fault is reported, not only the first.
                 let mut good = true;
                 for item in items {
                     good &= self.check_target(item);
@@ -254,7 +254,7 @@ impl<'t> Builder<'t> {
     pub fn call(&mut self, callee: Expr, args: Vec<Arg>, end: u32) -> Expr {
         let mut named = false;
         for arg in &args {
-            // `*` may follow a named argument in Python, and `**` is told of elsewhere.
+            // `*` may follow a named argument in Python, and `**` is reported of elsewhere.
             let positional = arg.name.is_none() && !matches!(arg.value.kind, ExprKind::Starred(_));
             if positional && named && !matches!(arg.value.kind, ExprKind::Unsupported(_)) {
                 self.fault(FaultKind::PositionalAfterNamed, arg.value.span);

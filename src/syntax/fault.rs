@@ -442,7 +442,7 @@ pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
     };
     let culprit = if found.kind == Tok::Assign && kind == FaultKind::KeywordAsName { before } else { Some(found) };
     let mut fault = Fault::at(kind, culprit.unwrap_or(found));
-    // A token that the layout put in has no text; point at what stands before it.
+    // A token that the layout put in has no text; point at what is before it.
     if fault.start == fault.end && fault.start > 0 {
         fault.start =
             text.get(..fault.end as usize).and_then(|t| t.char_indices().next_back()).map_or(0, |(at, _)| at as u32);
@@ -456,7 +456,7 @@ fn needs_operand(kind: Tok) -> bool {
     !kind.ends_value() && !matches!(kind, Comma | Colon | Semicolon | Pass | Break | Continue | Return | Yield)
 }
 
-/// Whether the first line of code below a header stands as deep as the header, and is no clause of it.
+/// Whether the first line of code below a header is as deep as the header, and is no clause of it.
 fn next_is_level(text: &str, header: usize) -> bool {
     let start = text[..header].rfind('\n').map_or(0, |at| at + 1);
     let code = |line: &str| line.split('#').next().unwrap_or_default().trim_end().to_string();

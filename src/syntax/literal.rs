@@ -108,7 +108,7 @@ fn escape(text: &str) -> Option<(Option<char>, usize)> {
             let code = u32::from_str_radix(text.get(1..1 + digits)?, 8).ok()?;
             Some((Some(char::from_u32(code)?), 1 + digits))
         }
-        // Python keeps an unknown escape as it stands.
+        // Python keeps an unknown escape as it is.
         _ => Some((Some('\\'), 1)),
     }
 }

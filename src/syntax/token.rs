@@ -442,7 +442,7 @@ impl Tok {
         matches!(self, If | Elif | Else | For | While | Def | Class | With | Try | Except | Finally | Async)
     }
 
-    /// A keyword that starts statements and stands nowhere inside brackets.
+    /// A keyword that starts statements and is nowhere inside brackets.
     pub fn only_starts_lines(self) -> bool {
         use Tok::*;
         matches!(

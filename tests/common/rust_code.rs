@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// The code that is built outside of tests. Comments, text literals and what stands under `#[cfg(test)]` are blanks, so
+/// The code that is built outside of tests. Comments, text literals and what is under `#[cfg(test)]` are blanks, so
 /// that lines keep their numbers.
 #[derive(Default)]
 pub struct Code {

@@ -32,7 +32,7 @@ pub struct Array {
     words: Vec<u64>,
     /// Byte offset of the first element.
     pub offset: usize,
-    /// The array of adjoints behind it; zeros at first. Null stands for an array that is not there.
+    /// The array of adjoints behind it; zeros at first. Null represents an array that is not there.
     pub grad: Option<Box<Array>>,
     pub is_null: bool,
 }

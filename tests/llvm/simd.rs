@@ -189,7 +189,7 @@ const SQUARED: &str =
     return
   }";
 
-/// As one vector of 48 floats what is read would be taken apart into scalars, and put together again, wherever it comes to another block.
+/// As one vector of 48 floats what is read would be taken apart into scalars, and put together again, wherever it reaches another block.
 #[test]
 fn composites_stay_in_vectors_between_blocks() {
     let module = parse(SQUARED);

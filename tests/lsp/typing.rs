@@ -43,7 +43,7 @@ fn type_file(path: &Path) {
             c => character += c.len_utf16(),
         }
         // A release is quick enough to look at each letter; otherwise a name that grows says nothing new, and every third
-        // sign stands for the others.
+        // sign represents the others.
         let grows = word && (c.is_alphanumeric() || c == '_') || c == ' ';
         word = c.is_alphanumeric() || c == '_';
         new += usize::from(!grows);

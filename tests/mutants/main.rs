@@ -231,7 +231,7 @@ fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 /// A text in pieces of whole definitions, each with the imports.
 fn pieces(text: &str) -> Vec<String> {
     let head = text.split_once("\n\n\n").map_or("", |(head, _)| head).to_string() + "\n\n\n";
-    // What stands before the first definition names types and constants.
+    // What is before the first definition names types and constants.
     let (mut all, mut piece) = (Vec::new(), String::new());
     for part in text.split_inclusive("\n\n\n") {
         if piece.len() + part.len() > LENGTH && !piece.is_empty() {

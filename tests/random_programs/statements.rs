@@ -82,7 +82,7 @@ impl Generator {
         Stmt::line(&format!("{} = {{}}", v.name), vec![e])
     }
 
-    /// `op=`, and what stands on its right.
+    /// `op=`, and what is on its right.
     fn operator_for(&mut self, ty: Type) -> (&'static str, Type) {
         match ty {
             Type::Scalar(Scalar::Bool) | Type::Struct(_) => ("=", ty),

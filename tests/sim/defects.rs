@@ -75,7 +75,7 @@ fn kind(what: &What) -> Kind {
     }
 }
 
-/// A name, what is found, the body with its gap, what stands there rightly, and wrongly.
+/// A name, what is found, the body with its gap, what is there rightly, and wrongly.
 type Case = (&'static str, Kind, &'static str, &'static str, &'static str);
 
 const BAR: &str = "bar.sync 0;";
@@ -186,7 +186,7 @@ const CASES: &[Case] = &[
     ("trap", Trap, "setp.gt.u32 %p1, %r3, @; @%p1 trap;", "127", "126"),
 ];
 
-/// The case with what stands in its gap. A guard begins with `@%` or `@!`, and is no gap.
+/// The case with what is in its gap. A guard begins with `@%` or `@!`, and is no gap.
 fn filled(body: &str, by: &str) -> String {
     let guarded = body.replace("@%", "\u{1}").replace("@!", "\u{2}");
     guarded.replacen('@', by, 1).replace('\u{1}', "@%").replace('\u{2}', "@!")

@@ -57,7 +57,7 @@ const KERNELS: [(&str, &str); 6] = [
     ),
 ];
 
-/// What stands for what else.
+/// What represents what else.
 const OTHER: [(&str, &str); 17] = [
     ("add.", "sub."),
     ("sub.", "add."),

@@ -102,7 +102,7 @@ pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function
     found
 }
 
-/// Arrays that the function makes, and of which nothing but the function's own accesses know.
+/// Arrays that the function makes, and with nothing that but the function's own accesses know.
 fn own_arrays(function: &Function) -> IdSet<ValueId> {
     let mut found = IdSet::default();
     function.walk(function.entry, &mut |_, inst| {

@@ -1,7 +1,7 @@
 //! What makes the content of a tile, and which reads of it see that content again once it is made anew?
 //!
 //! Reverse code makes a tile where it replays the block that makes it, its *home*, and there does again, in order, all that
-//! writes the tile. Whatever is read then is right. What stands deeper inside is reversed later, when the tile holds what it
+//! writes the tile. Whatever is read then is right. What is deeper inside is reversed later, when the tile holds what it
 //! held at the end of its home: a read there sees what the forward program saw only if nothing wrote its element after it.
 
 use crate::analysis::alias::{Root, root};

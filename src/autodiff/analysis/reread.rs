@@ -2,7 +2,7 @@
 //!
 //! The reverse of a loop computes an iteration's values anew, with the loops inside it: for the factor of a matrix that is another
 //! loop for each of its elements. Where such a value was stored into a tile whose element nothing changes afterwards, the rules read
-//! it there: a load behind the store stands for the value.
+//! it there: a load behind the store represents the value.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{Access, BlockId, Function, InstId, Op, ValueDef, ValueId};
 
-/// By value, the load that stands for it.
+/// By value, the load that represents it.
 pub type Rereads = IdMap<ValueId, ValueId>;
 
 /// A store of a value that takes a loop to compute.

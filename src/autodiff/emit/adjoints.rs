@@ -1,4 +1,4 @@
-//! The sums of adjoints: what has come to each value so far. What comes to parts of a composite is collected and put
+//! The sums of adjoints: what has come to each value so far. What reaches parts of a composite is collected and put
 //! together once, so that a vector's adjoint is built as a vector.
 
 use smallvec::{SmallVec, smallvec};

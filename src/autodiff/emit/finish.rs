@@ -22,7 +22,7 @@ use crate::passes::{forget_calls, inline};
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
 
-/// Finishes the gradient rules that somebody wrote, but for those that are linked, finished.
+/// Finishes the gradient rules that somebody wrote, except for those that are linked, finished.
 pub fn rules(module: &mut Module) {
     let rule = |f: &Function| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None };
     let rules: IdSet<FuncId> = module.functions.values().filter_map(rule).collect();

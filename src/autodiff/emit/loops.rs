@@ -348,7 +348,7 @@ impl Reverse<'_> {
         plan.outer.iter().map(|&v| self.take_or_zero(v)).collect()
     }
 
-    /// What went round a reverse loop comes to the values from outside and to what the loop started with.
+    /// What went round a reverse loop reaches the values from outside and to what the loop started with.
     pub fn pass_out_of_loop(&mut self, inst: &Inst, plan: &Plan, results: &[ValueId]) {
         for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
             self.name_after(result, "adj_", v);

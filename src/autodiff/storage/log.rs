@@ -1,6 +1,6 @@
 //! Which values that the launch overwrites does the backward entry need, and in which slots of the log is each?
 //!
-//! The slots are numbered in the order in which the forward thread comes to them. Within straight code a slot is the one at
+//! The slots are numbered in the order in which the forward thread reaches them. Within straight code a slot is the one at
 //! the start of the block plus a constant; the two branches of an `if` share theirs. Only a loop that logs carries the next
 //! slot from iteration to iteration, as a value of the program like any other: where each iteration adds as much, its
 //! reverse knows the slot from the number of the iteration.

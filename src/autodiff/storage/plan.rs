@@ -142,7 +142,7 @@ pub fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    // At the start of an iteration its parameters are there, and all that stands outside the loop. (Looking behind what an
+    // At the start of an iteration its parameters are there, and all that is outside the loop. (Looking behind what an
     // outer loop carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
     let needs = closure(function, &facts.holders, &facts.fills, roots, &there, leaves);

@@ -1,5 +1,5 @@
 //! Which expressions are those of another library or of host code? They are known by their shape, and refused as a whole: what
-//! stands inside them follows other rules, too.
+//! is inside them follows other rules, too.
 
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::names::foreign::{self, Advice};
@@ -154,7 +154,7 @@ impl Body<'_, '_> {
         self.matrix_text(list).or_else(|| self.row_text(list))
     }
 
-    /// What a list stands for that says a shape or an offset, by its name or in a call that takes no other lists: a tuple.
+    /// What a list represents that says a shape or an offset, by its name or in a call that takes no other lists: a tuple.
     pub fn tuple_for_list(&self, callee: &ast::Expr, arg: &ast::Arg) -> Option<String> {
         let ExprKind::List(items) = &arg.value.kind else { return None };
         let extents = match &arg.name {

@@ -28,7 +28,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The number of a constant where it stands: Python and the library compute with all its digits, kernels do not.
+    /// The number of a constant where it is: Python and the library compute with all its digits, kernels do not.
     pub fn meant(&self, constant: &Constant) -> Number {
         if self.is_host() || self.is_library() { constant.number } else { constant.in_kernel() }
     }

@@ -378,7 +378,7 @@ fn is_of_loops(statements: &[ast::Stmt], name: &str, from: Option<Span>) -> bool
         {
             return is_free(iter);
         }
-        // What stands in a loop around it comes after it, too.
+        // What is in a loop around it comes after it, too.
         let is_loop = matches!(stmt.kind, ast::StmtKind::For { .. } | ast::StmtKind::While { .. });
         let inner = from.filter(|_| around && !is_loop);
         let mut free = true;

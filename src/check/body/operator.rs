@@ -632,7 +632,7 @@ fn floor_quotient(x: f64, y: f64) -> f64 {
     if quotient - whole > 0.5 { whole + 1.0 } else { whole }
 }
 
-/// Of a vector or matrix of floats and a number of another type: the type that the number should have, and where it stands.
+/// Of a vector or matrix of floats and a number of another type: the type that the number should have, and where it is.
 fn number_beside_floats(left: (Type, Span), right: (Type, Span)) -> Option<(Scalar, Span)> {
     let pair = |composite: Type, number: Type| {
         let parts = composite.scalar_part().filter(|s| composite.is_composite() && s.is_float())?;

@@ -124,7 +124,7 @@ impl Body<'_, '_> {
                 continue;
             };
             if array.block {
-                // Where the array of a tile stands is decided later.
+                // Where the array of a tile is is decided later.
                 self.filled.insert(id, id);
             } else {
                 out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
@@ -147,7 +147,7 @@ impl Body<'_, '_> {
         let (mut ids, mut behind) = (Vec::new(), Vec::new());
         for (&(name, at), &ty) in names.iter().zip(types) {
             let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
-            // The call may read the array that the name stands for.
+            // The call may read the array that the name represents.
             if known && matches!(ty, Type::Local(_)) {
                 let made = self.new_local("", ty, value);
                 behind.push((name, at, Expr::new(ExprKind::Local(made), ty, value)));

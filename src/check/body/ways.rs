@@ -53,7 +53,7 @@ pub(crate) struct Ways {
 struct Loop {
     /// Where its part of the journal begins.
     mark: usize,
-    /// What names mean where a `break` or `continue` stands.
+    /// What names mean where a `break` or `continue` is.
     leaves: Vec<(String, Option<Meaning>)>,
 }
 
@@ -114,7 +114,7 @@ impl Body<'_, '_> {
         checked
     }
 
-    /// Whether a name is known where the branch or loop begins that the current statement stands in.
+    /// Whether a name is known where the branch or loop begins that the current statement is in.
     pub fn is_known_outside(&self, name: &str) -> bool {
         let Some(&mark) = self.ways.branches.last() else { return false };
         let known = |binding: &Binding| !matches!(binding, Binding::Left);
@@ -562,7 +562,7 @@ pub(super) fn same_operand(a: &Operand, b: &Operand) -> bool {
     }
 }
 
-/// Whether no way leads to what stands behind statements.
+/// Whether no way leads to what is behind statements.
 fn leaves(statements: &[Stmt]) -> bool {
     match statements.last().map(|stmt| &stmt.kind) {
         Some(StmtKind::Return(_) | StmtKind::ReturnCall(_) | StmtKind::Break | StmtKind::Continue) => true,

@@ -526,7 +526,7 @@ impl Body<'_, '_> {
                 continue;
             }
             if self.is_tile(&operand) {
-                // What stands before it is written first; what follows it begins with a space.
+                // What is before it is written first; what follows it begins with a space.
                 let tile = self.print_tile(&operand, at)?;
                 if !pieces.is_empty() {
                     let before = self.print_of(std::mem::take(&mut pieces), " ", &mut lets, &mut values);

@@ -106,7 +106,7 @@ impl Body<'_, '_> {
                 _ => self.error(Code::E0402, span, "`wp.static` takes one expression", format!("{} given", args.len())),
             };
         }
-        // What stands in a call of a word that is written otherwise is written otherwise, too.
+        // What is in a call of a word that is written otherwise is written otherwise, too.
         if let (
             Err(Reported),
             ast::ExprKind::Name(word) | ast::ExprKind::Attribute { name: ast::Name { text: word, .. }, .. },
@@ -466,7 +466,7 @@ impl Body<'_, '_> {
             return Err(self.unkept(&bound.definition.clone(), &bound.signature.clone(), span));
         }
         let primal = if bound.is_operation() {
-            // An operation has no function: one that does nothing else stands for it.
+            // An operation has no function: one that does nothing else represents it.
             self.operation_function(&bound, span)?
         } else {
             let (definition, key, bindings) = (bound.definition.clone(), bound.key.clone(), bound.bindings.clone());

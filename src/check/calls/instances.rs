@@ -1,5 +1,5 @@
 //! Which functions of the library were checked already? Most of what a program consists of are instances of library
-//! definitions, and one for given types is the same in every program but for its name and the numbers of what it calls.
+//! definitions, and one for given types is the same in every program except for its name and the numbers of what it calls.
 //! So a compiler keeps such instances for the programs that it checks later ([`LibraryFunction`]).
 //!
 //! Why this can't give a wrong answer: library code sees the names of the library only, so that an instance depends on its

@@ -1,7 +1,7 @@
 //! W1201: `/` and `%` on integers do in kernels what C does, not what Python does.
 //!
 //! `/` truncates where Python gives a float. `%` has the sign of its left side where Python's has that of the right one: this
-//! is told where the left side is a difference or a negation, the usual `(i - 1) % n`.
+//! is reported where the left side is a difference or a negation, the usual `(i - 1) % n`.
 
 use super::Subject;
 use crate::check::tree::*;

@@ -27,7 +27,7 @@ fn is_true(condition: &Expr) -> bool {
     }
 }
 
-/// Whether a `return`, or a `break` of this loop (`own`), stands in a block. What could not be read may be one.
+/// Whether a `return`, or a `break` of this loop (`own`), is in a block. What could not be read may be one.
 fn leaves(body: &[Stmt], own: bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Break => own,

@@ -2,7 +2,7 @@
 //!
 //! Certain is: the index leaves out a coordinate of the launch, nothing around the store picks one thread of it, and the
 //! value depends on that coordinate or on the element itself. A store of the same value by all threads is left alone. So is
-//! one under a condition that tells threads apart, but for `if x > o[0]: o[0] = x`, and one at a slot of a stack or at what an atomic
+//! one under a condition that tells threads apart, except for `if x > o[0]: o[0] = x`, and one at a slot of a stack or at what an atomic
 //! gave.
 
 use super::Subject;

@@ -23,7 +23,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
             updated.insert(name);
         }
     });
-    // In the order of the text; a variable is told once, at its first assignment.
+    // In the order of the text; a variable is reported once, at its first assignment.
     let mut told: HashSet<&str> = HashSet::new();
     assignments(body, &mut |stmt, name, at, value, alone| {
         // A parameter may be a reference, which the caller reads.

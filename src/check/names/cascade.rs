@@ -15,7 +15,7 @@ pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics:
     syntax.sort();
     let file = sources.file(parsed.file);
     let line = |span: Span| file.line_column(span.start).line;
-    // What stands on a line that could not be read may have been a definition.
+    // What is on a line that could not be read may have been a definition.
     let mut lost: HashSet<&str> = HashSet::new();
     let is_unknown = |diagnostic: &Diagnostic| matches!(diagnostic.code, Code::E0201 | Code::E0202);
     let lines: BTreeSet<_> = syntax.iter().map(|span| line(*span)).collect();

@@ -23,7 +23,7 @@ use crate::syntax::ast::Parsed;
 /// The files that the checked one imports from.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    /// Where the file to check stands: imports are searched from there.
+    /// Where the file to check is: imports are searched from there.
     home: Home,
     /// What is taken off paths in messages: the file to check was given relative to it.
     base: PathBuf,
@@ -54,7 +54,7 @@ struct Module {
 }
 
 impl Checker<'_> {
-    /// Notes where the checked file stands.
+    /// Notes where the checked file is.
     pub fn open_main(&mut self, parsed: &Parsed) {
         let Some(system) = self.sources.system() else { return };
         let given = self.sources.path(parsed.file).to_path_buf();

@@ -47,7 +47,7 @@ pub(crate) struct Scope {
     pub(super) earlier: HashMap<String, Vec<Global>>,
     /// Of a file: what its host code changes.
     pub changes: Vec<Change>,
-    /// Of a file: names with several values, and where the last one stands.
+    /// Of a file: names with several values, and where the last one is.
     pub(super) rebound: HashMap<String, Span>,
     /// Where names are imported.
     pub(super) imported: HashMap<String, Span>,
@@ -520,7 +520,7 @@ impl Checker<'_> {
     pub fn global(&mut self, name: &str, span: Span) -> Option<Res<Operand>> {
         let (scope, global) = self.lookup(name)?;
         let global = global.clone();
-        // What Python computes where a definition stands has the value of that time; kernels have the last one.
+        // What Python computes where a definition is has the value of that time; kernels have the last one.
         if let (Global::Constant(_) | Global::Value(_), true) = (&global, self.computing > 0)
             && let Some(&last) = self.scopes[scope].rebound.get(name)
             && last.file == span.file

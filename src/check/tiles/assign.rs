@@ -137,7 +137,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Whether a name that stands for it names a part of a tile or of a local array.
+    /// Whether a name that represents it names a part of a tile or of a local array.
     pub fn is_part(&self, operand: &Operand) -> bool {
         self.is_tile(operand) || self.is_view(operand)
     }
@@ -230,7 +230,7 @@ impl Body<'_, '_> {
         let Some(place) = self.tile_target(target)? else { return Ok(false) };
         let sum = self.tile_binary(op, place.clone(), value.clone(), (span, target.span, at))?;
         match &target.kind {
-            // As in Warp, the name then stands for another tile: a view's variable and a caller's tile stay as they are.
+            // As in Warp, the name then represents another tile: a view's variable and a caller's tile stay as they are.
             ast::ExprKind::Name(name) if !(in_place(op) && self.is_tile(value)) => {
                 self.assign_tile(name, target.span, &sum, at, span)?;
             }

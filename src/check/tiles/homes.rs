@@ -2,7 +2,7 @@
 //!
 //! A variable's array is made, all zeros, in the innermost list of statements that has all its uses, before the first one: so
 //! an iteration of a loop has arrays of its own. That may be inside a loop only if the first use sets all elements: else the
-//! elements of the iteration before count, and the array stands outside of all loops.
+//! elements of the iteration before count, and the array is outside of all loops.
 
 use std::collections::HashMap;
 

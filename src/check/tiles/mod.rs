@@ -8,7 +8,7 @@
 //! in a variable ([`Body::kept`]). Loops over the elements are made here, in the typed tree; nothing after the checker knows
 //! operations on tiles.
 //!
-//! A variable is an array of the block, and assigning it sets the elements. Where the array stands, so that those of a loop are
+//! A variable is an array of the block, and assigning it sets the elements. Where the array is, so that those of a loop are
 //! new in each iteration, is decided when all of the function is known ([`homes`]).
 //!
 //! A product is a chain of fused multiply-adds over the inner index, upward; scans go through the elements upward, in row-major
@@ -35,7 +35,7 @@
 //! | `warp` | what threads of a warp tell each other |
 //! | `stack` | stacks of a block |
 //! | `assign` | variables of tiles |
-//! | `advice` | what is said where a number stands for a tile, or a tile for a number |
+//! | `advice` | what is said where a number represents a tile, or a tile for a number |
 //! | `homes` | where the arrays of variables stand |
 
 mod advice;

@@ -2,7 +2,7 @@
 //!
 //! How many threads a block has is known here ([`Checker::block_dim`](crate::check::Checker::block_dim)): it is a dimension of such
 //! tiles. With one thread there is nothing that could differ. With more, the code made here is that of any of them, and
-//! [`thread_loops`](crate::passes::thread_loops) makes that of the block; what all threads do together stands between two statements
+//! [`thread_loops`](crate::passes::thread_loops) makes that of the block; what all threads do together is between two statements
 //! that say so ([`Body::together`]).
 
 use std::rc::Rc;

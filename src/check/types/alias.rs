@@ -17,7 +17,7 @@ struct Binding {
 }
 
 impl Checker<'_> {
-    /// What an alias of such a type stands for. None: `expr` is no such name.
+    /// What an alias of such a type represents. None: `expr` is no such name.
     pub fn type_alias(&mut self, expr: &Expr) -> Option<Res<Pattern>> {
         let Binding { scope, name, value } = self.binding(expr)?;
         if !self.within(scope, |c| c.is_array_or_reference(&value, MAX_IMPORTS)) {

@@ -55,7 +55,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a tile where memory of the caller's stands. `place`: a parameter of a kernel, a field.
+    /// Refuses a tile where memory of the caller's is. `place`: a parameter of a kernel, a field.
     pub fn refuse_tile(&mut self, ty: Type, span: Span, place: &str) -> Res<()> {
         if !matches!(ty, Type::Local(_)) {
             return Ok(());

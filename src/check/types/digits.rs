@@ -163,7 +163,7 @@ impl Body<'_, '_> {
         true
     }
 
-    /// A text in brackets, unless what stands around its place holds it together.
+    /// A text in brackets, unless what is around its place holds it together.
     fn bracketed(&self, at: Span, text: String) -> String {
         let whole = &self.c.sources.file(at.file).text;
         let before = whole.get(..at.start as usize).map_or("", |before| before.trim_end_matches(' '));

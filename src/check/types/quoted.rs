@@ -5,7 +5,7 @@ use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Constant, Expr, ExprKind, Item, Name};
 
-/// What stands before the text that is read, to make it a line of Python.
+/// What is before the text that is read, to make it a line of Python.
 const BEFORE: &str = "_ = ";
 
 impl Checker<'_> {

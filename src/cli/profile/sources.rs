@@ -49,7 +49,7 @@ impl Meant {
     }
 }
 
-/// The launches that `kc launch new` would write for the kernels; what stands in the way of others is reported.
+/// The launches that `kc launch new` would write for the kernels; what is in the way of others is reported.
 pub(super) fn launches(args: &Args, path: &Path, files: &Arc<Overlaid>) -> (Vec<Launch>, Exit) {
     let Meant { program, kernels, mut errors } = Meant::of(args, path, files);
     let mut launches = Vec::new();

@@ -101,9 +101,9 @@ fn insert(list: &mut Vec<Stmt>, places: &mut &[Insertion], lists: &mut u32) {
     let end = places.partition_point(|place| place.list == number);
     let (mut own, rest) = places.split_at(end);
     *places = rest;
-    // Those that need a statement of their own, each with the place above which it stands.
+    // Those that need a statement of their own, each with the place above which it is.
     let mut separate: Vec<(usize, Var)> = Vec::new();
-    // What stands directly above the statement at hand and is about it.
+    // What is directly above the statement at hand and is about it.
     let mut remarks = 0;
     for (at, stmt) in list.iter_mut().enumerate() {
         let end = own.partition_point(|place| place.at as usize == at);

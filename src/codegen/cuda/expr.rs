@@ -215,7 +215,7 @@ impl Translator<'_> {
         })
     }
 
-    /// A value that is converted where it stands, or compared with what is not negative: the number of a thread needs no cast.
+    /// A value that is converted where it is, or compared with what is not negative: the number of a thread needs no cast.
     pub fn converted(&mut self, value: ValueId) -> Result<Expr, Fault> {
         Ok(match self.function.def(value).map(|inst| &inst.op) {
             Some(Op::ThreadInBlock) => Expr::atom("threadIdx.x"),

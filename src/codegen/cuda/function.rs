@@ -263,7 +263,7 @@ impl<'a> Translator<'a> {
             if self.shared.marked && out.len() > before {
                 out.insert(before, Stmt::At(inst.span));
             }
-            // What stands after an `if` whose branches both leave is never reached.
+            // What is after an `if` whose branches both leave is never reached.
             if out.last().is_some_and(Stmt::leaves) {
                 break;
             }
@@ -496,7 +496,7 @@ impl<'a> Translator<'a> {
             std::mem::swap(&mut then, &mut otherwise);
         }
         // What it is otherwise can stand before the choice, unless the other side keeps what it was.
-        // Branches of the source keep their order, but for a single constant.
+        // Branches of the source keep their order, except for a single constant.
         let is_reverse = self.function.phase == Phase::Backward;
         let can_stand_before = |constants: &[Stmt], rest: &[Stmt]| {
             let first = |stmt: &&Stmt| match stmt {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::ids::IdSet;
 use crate::types::Scalar;
 
-/// In the order in which they are printed: a helper stands after those it needs.
+/// In the order in which they are printed: a helper is after those it needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Helper {
     Wrap,

@@ -38,7 +38,7 @@ impl print::Variables for Named<'_> {
 pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> Result<(String, Option<Entry>), Fault> {
     let structs = &shared.module.structs;
     let plain = shared.plain.get(&id);
-    // What stands for absent arrays of adjoints is chosen before the loop over threads.
+    // What represents absent arrays of adjoints is chosen before the loop over threads.
     let extracted = if plain.is_some() { None } else { shadow::extract(&shared.module.functions[id]) };
     let (function, shadows) = match &extracted {
         Some((function, shadows)) => (function, shadows.as_slice()),
@@ -232,7 +232,7 @@ fn replace_returns(list: &mut [Stmt]) {
                 replace_returns(then);
                 replace_returns(otherwise);
             }
-            // No loop holds one: such a body stands in a function of its own.
+            // No loop holds one: such a body is in a function of its own.
             _ => {}
         }
     }

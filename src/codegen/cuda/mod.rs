@@ -8,7 +8,7 @@
 //!
 //! Kernels take their arguments as Warp's do, or as people write them ([`Abi`], [`plain`]).
 //!
-//! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is told
+//! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is reported
 //! not to (`--fmad=false`). Indices are not checked. A `for` whose end is within one step of the largest number of its
 //! index type may overflow, unless its step is 1 or -1.
 

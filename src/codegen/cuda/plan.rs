@@ -21,7 +21,7 @@ const LONGEST: u32 = 150;
 const LONGEST_CONDITIONAL: u32 = 90;
 /// A load is written twice, where nothing writes the array, up to this length.
 const LONGEST_TWICE: u32 = 24;
-/// The first term of the sum that an adjoint is stands in its expression up to this length.
+/// The first term of the sum that an adjoint is is in its expression up to this length.
 const LONGEST_TERM: u32 = 60;
 
 pub struct Plan {
@@ -190,7 +190,7 @@ impl Planner<'_> {
         let [result] = inst.results[..] else { return };
         let mut cost = self.tree_cost(inst, operands);
         cost.reads |= effects.reads;
-        // What all threads of a warp do stands in no expression of which they may skip a part.
+        // What all threads of a warp do is in no expression of which they may skip a part.
         let together = inst.op.properties().convergent && !matches!(inst.op, Op::Call(..));
         if together || !effects.is_pure() || !self.has_expression(inst, &mut cost) {
             return;

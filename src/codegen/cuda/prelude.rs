@@ -1,4 +1,4 @@
-//! What stands above the kernels: only the types and helper functions that they use, in an order that compiles.
+//! What is above the kernels: only the types and helper functions that they use, in an order that compiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -251,7 +251,7 @@ impl Prelude {
         self.functions.push(Declared { signature, text: text.into() });
     }
 
-    /// Adds what another prelude declares, in its order: as if what asked it had asked this one. (A function stands after
+    /// Adds what another prelude declares, in its order: as if what asked it had asked this one. (A function is after
     /// those that its body asks for in both, so that leaving out what is there already changes no order.)
     pub fn add(&mut self, other: &Prelude) {
         self.scalars.extend(&other.scalars);

@@ -1,6 +1,6 @@
 //! What the source says beside its code: docstrings and comments, which the text carries over.
 //!
-//! A comment belongs to the line of code that it stands on or before, and is written before the first statement that comes of that
+//! A comment belongs to the line of code that it is on or before, and is written before the first statement that comes of that
 //! line; where the line has none (its value is part of a later statement), before the next one that is near.
 
 use std::collections::HashMap;

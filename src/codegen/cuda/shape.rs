@@ -313,7 +313,7 @@ fn break_at_end(list: &mut Vec<Stmt>, flag: Var, found: &mut u32) {
     }
 }
 
-/// `if (!(a < b)) { rest }` at the end: `if (a < b) continue;` and the rest. A condition that can be told without `!` stands as the
+/// `if (!(a < b)) { rest }` at the end: `if (a < b) continue;` and the rest. A condition that can be told without `!` is as the
 /// source has it.
 fn guard(list: &mut Vec<Stmt>, jump: &Stmt) {
     while let Some(Stmt::At(_)) = list.last() {

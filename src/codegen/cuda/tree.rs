@@ -324,7 +324,7 @@ pub fn jumps(list: &[Stmt]) -> bool {
     list.iter().any(|stmt| match stmt {
         Stmt::Break | Stmt::Continue | Stmt::Return(_) => true,
         Stmt::If { then, otherwise, .. } => jumps(then) || jumps(otherwise),
-        // Their own jumps stay in them, but for this.
+        // Their own jumps stay in them, except for this.
         Stmt::For { body, .. } | Stmt::While { body, .. } => returns(body),
         _ => false,
     })

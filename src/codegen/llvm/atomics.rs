@@ -158,7 +158,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         operands: &Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let place = self.place(frame, access, inst.span);
-        // A composite of no components stands for "no results".
+        // A composite of no components represents "no results".
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             if let Some(s) = part.ty.scalar_part() {

@@ -3,7 +3,7 @@
 //! 1.8 ns each on an H200, so that a sum of 80 million numbers took 4.5 ms with one for each warp.
 //!
 //! Only for what may wait until its thread is at its end ([`deferrable`](crate::analysis::deferrable)), and where every thread of
-//! the block comes to the end: in entries whose threads have a task each.
+//! the block reaches the end: in entries whose threads have a task each.
 
 use super::builder::{AtomicRMWBinOp, Attribute, AttributeLoc, IntPredicate, Val};
 use super::lower::{Lower, Scalars};

@@ -221,7 +221,7 @@ impl<'ctx> Llvm<'ctx> {
     /// The 64-bit product of two signed i32, as PTX's one instruction for it. LLVM finds that instruction only while both
     /// extensions stand beside the multiplication, and its loop passes move them away.
     pub fn ptx_mul_wide(&self, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
-        // A constant stands in the instruction itself.
+        // A constant is in the instruction itself.
         let constraints = if self.as_int(b).is_some() { "=l,r,n" } else { "=l,r,r" };
         self.ptx("mul.wide.s32 $0, $1, $2;", constraints, self.i64(), &[a, b])
     }

@@ -37,7 +37,7 @@ pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;
 pub enum Target {
     /// `alone`: see [`super::HostOptions`].
     Host { checked: bool, alone: bool },
-    /// `checked`: it is for the simulator, which is told of what checked host code reports.
+    /// `checked`: it is for the simulator, which is reported of what checked host code reports.
     Nvptx { checked: bool },
 }
 
@@ -55,7 +55,7 @@ impl Target {
         matches!(self, Target::Host { alone: true, .. })
     }
 
-    /// Whether somebody is told of what [`Check`] finds.
+    /// Whether somebody is reported of what [`Check`] finds.
     pub fn reports_checks(self) -> bool {
         matches!(self, Target::Host { checked: true, .. } | Target::Nvptx { checked: true })
     }
@@ -99,7 +99,7 @@ pub struct ModuleState<'a, 'ctx> {
     known: KnownTable,
     /// The library functions that are called, where such are.
     pub library: Option<Library<'a, 'ctx>>,
-    /// What stands for absent arrays of adjoints.
+    /// What represents absent arrays of adjoints.
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
     pub locations: Option<DebugLocations<'a, 'ctx>>,
@@ -293,7 +293,7 @@ pub struct Frame<'a, 'ctx> {
     pub known: Rc<Known>,
     /// The instruction that is being lowered: bounds are asked for there.
     pub at: InstId,
-    /// The block that it stands in.
+    /// The block that it is in.
     pub block: BlockId,
     values: Vec<Scalars<'ctx>>,
     pub loops: Vec<LoopContext<'ctx>>,
@@ -331,7 +331,7 @@ impl<'ctx> Frame<'_, 'ctx> {
 
 /// How control leaves a block.
 pub enum End<'ctx> {
-    /// By `yield`, with these flattened values; the cursor stands where they are known.
+    /// By `yield`, with these flattened values; the cursor is where they are known.
     Yield(Scalars<'ctx>),
     /// By `return` at the outermost level of a function.
     Return(Scalars<'ctx>),

@@ -148,7 +148,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         made
     }
 
-    /// Gives the absent arrays of adjoints among a kernel's arguments what stands for them.
+    /// Gives the absent arrays of adjoints among a kernel's arguments what represents them.
     pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars<'ctx>]) {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);
         let structs = &self.ir.structs;
@@ -501,7 +501,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return self.store_lanes(frame, access, value, span);
         }
         let place = self.place(frame, access, span);
-        // A composite of no components stands for "no results".
+        // A composite of no components represents "no results".
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             lower.when(part.exists, |lower| {

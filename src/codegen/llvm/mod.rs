@@ -292,7 +292,7 @@ fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {
     Err(CodegenError { code: Code::E0802, message, span: first })
 }
 
-/// The bytes of all local arrays in a function and in its calls, and where the first one stands. Every call counts, because
+/// The bytes of all local arrays in a function and in its calls, and where the first one is. Every call counts, because
 /// calls are inlined.
 fn local_bytes(
     module: &ir::Module,

@@ -5,7 +5,7 @@
 //!
 //! With `n` numbers in an element, thread `s` has the numbers `n s + c` of the warp, and thread `r` brings `32 j + r` to memory. In turn `t` of
 //! the exchange all give their number `c = t`: for odd `n` it goes to another thread each, `r = n s + t` modulo 32, whose row `j` follows from
-//! `32 j + r = t` modulo `n`. With the turns in the order `t = 32 u` modulo `n` a thread gets its rows in their order, but for where it begins:
+//! `32 j + r = t` modulo `n`. With the turns in the order `t = 32 u` modulo `n` a thread gets its rows in their order, except for where it begins:
 //! they are turned around by selections of powers of two (Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition",
 //! PPoPP 2014, have such exchanges for any number of threads). An even `n` is made of pairs.
 //!

@@ -28,7 +28,7 @@ struct Matrix<'ctx> {
     turned: bool,
 }
 
-/// Where the running thread stands in its block.
+/// Where the running thread is in its block.
 #[derive(Clone, Copy)]
 struct Place<'ctx> {
     /// Its number in the block, and the threads of the block.
@@ -490,7 +490,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Numbers as TensorFloat-32: rounded, or for two products, first of the bits that the first 11 leave, then of those. A half float stands for itself in
+    /// Numbers as TensorFloat-32: rounded, or for two products, first of the bits that the first 11 leave, then of those. A half float represents itself in
     /// both; an infinite one not in the first, where it may meet a zero.
     fn rounded(&self, unit: Unit, matrix: Matrix<'ctx>, at: &[[Val<'ctx>; 2]]) -> Vec<Scalars<'ctx>> {
         let ll = self.ll;

@@ -1,4 +1,4 @@
-//! How is LLVM IR written for vectors? A value of scalar type beside a vector stands for a vector of equal lanes, so that
+//! How is LLVM IR written for vectors? A value of scalar type beside a vector represents a vector of equal lanes, so that
 //! the code that builds scalar operations builds those of lanes too.
 
 use inkwell::types::VectorType;

@@ -24,7 +24,7 @@ const WIDE: [(&str, &str); 9] = [
 /// Words of functions that give or take single precision alone.
 const SINGLE: [&str; 6] = ["wp.rand", "noise(", "wp.sample_", "wp.tile_", "spatial", "dtype="];
 
-/// The type of single precision that a type stands for in double precision; itself for others.
+/// The type of single precision that a type represents in double precision; itself for others.
 pub fn narrow(ty: &str) -> &str {
     WIDE.iter().find(|(_, wide)| *wide == ty).map_or(ty, |(plain, _)| plain)
 }

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Parameters are not written down: a kernel or a reference has those arrays and numbers that it names. What can be said in
-//! a kernel's body besides Python is told in [`vary`](super::vary).
+//! a kernel's body besides Python is reported in [`vary`](super::vary).
 
 use std::sync::OnceLock;
 
@@ -240,7 +240,7 @@ impl Role {
         self.dims.is_some()
     }
 
-    /// The word of what an array holds, and what stands in brackets behind it.
+    /// The word of what an array holds, and what is in brackets behind it.
     pub fn content(&self) -> (&str, Vec<&str>) {
         let text = self.content.strip_suffix(" unordered").unwrap_or(&self.content);
         let (word, rest) = text.split_once('(').unwrap_or((text, ""));

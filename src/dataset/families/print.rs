@@ -369,7 +369,7 @@ pub fn broken(line: &str) -> Vec<String> {
     vec![line.to_string()]
 }
 
-/// A part of what stands in brackets, on several lines if it is too long: what is in its last brackets, or its factors.
+/// A part of what is in brackets, on several lines if it is too long: what is in its last brackets, or its factors.
 fn broken_term(line: &str) -> Vec<String> {
     if line.len() <= WIDTH {
         return vec![line.to_string()];

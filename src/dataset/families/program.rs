@@ -281,7 +281,7 @@ impl Parts {
         true
     }
 
-    /// Threads may find their element in a list, in which each element stands once.
+    /// Threads may find their element in a list, in which each element is there once.
     fn list_active(&mut self, random: &mut Random) {
         const NAMES: [(&str, &str); 5] = [
             ("active_ids", "elements to work on, each once"),
@@ -431,7 +431,7 @@ impl Parts {
     }
 }
 
-/// The function; a reference with the name of the first kernel that it stands for.
+/// The function; a reference with the name of the first kernel that it represents.
 fn owner(family: &Family, function: &Function) -> Function {
     let name = match function.kind {
         Kind::Reference => family.run.first().map_or(&*function.name, |(kernel, _)| kernel),

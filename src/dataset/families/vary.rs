@@ -1,6 +1,6 @@
-//! How do two people write the same algorithm? What stands in the library for a choice, and what one person makes of it.
+//! How do two people write the same algorithm? What is in the library for a choice, and what one person makes of it.
 //!
-//! | in a body | what it stands for |
+//! | in a body | what it represents |
 //! |---|---|
 //! | `{{a \|\| b}}`, `{{name: a \|\| b}}` | one of these; choices of one name go together |
 //! | `#? name`, `#\|`, `#.` around lines | the same for lines; without `#\|`: these lines or none. `_` is no name |

@@ -1,4 +1,4 @@
-//! How is the journal kept? One line per finished shard, which ends with the SHA-256 of what stands before it.
+//! How is the journal kept? One line per finished shard, which ends with the SHA-256 of what is before it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Shard, sha256};
 
-/// What stands between a line and its sum.
+/// What is between a line and its sum.
 const SUM: &str = ",\"sha256\":\"";
 
 /// The line of a shard.

@@ -133,7 +133,7 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Watches these address ranges (begin and end), but for the accesses at the places `ignored`.
+    /// Watches these address ranges (begin and end), except for the accesses at the places `ignored`.
     pub fn new(mut watched: Vec<(u64, u64)>, ignored: IdSet<Span>) -> Accesses {
         watched.sort_unstable();
         Accesses { watched, ignored, ..Accesses::default() }

@@ -20,7 +20,7 @@ pub struct Program {
     pub(super) span: Span,
 }
 
-/// A kernel parameter: where it stands in the argument struct and in the frame.
+/// A kernel parameter: where it is in the argument struct and in the frame.
 pub(super) struct Parameter {
     pub offset: u32,
     pub slot: u32,

@@ -219,7 +219,7 @@ fn damaged_text_never_panics() {
     assert!(parse(&deep).is_err_and(|e| e.message.contains("too deep")));
 }
 
-/// Every entry of the examples and of 100 made programs comes back from its text as it was, but for what the text leaves
+/// Every entry of the examples and of 100 made programs comes back from its text as it was, except for what the text leaves
 /// out: places, and what only people read.
 #[test]
 fn programs_round_trip() {

@@ -197,7 +197,7 @@ impl Pass {
         });
     }
 
-    /// A loop over the chains around what `body` makes, which may use all that stands before the loop over the rows.
+    /// A loop over the chains around what `body` makes, which may use all that is before the loop over the rows.
     fn each(&mut self, id: InstId, chains: &Chains, body: impl FnOnce(&mut Self, ValueId, &mut Copier<'static>)) {
         let Op::For { start, end, step, .. } = self.rebuild.b.function.insts[id].op else { return };
         let block = self.rebuild.b.new_block(&[I32]);

@@ -27,7 +27,7 @@ const TILES: usize = 16;
 
 /// A tile whose elements need not be kept.
 struct Tile {
-    /// Where the branch stands that fills it, and its condition.
+    /// Where the branch is that fills it, and its condition.
     block: BlockId,
     inside: ValueId,
     /// The block that copies an array, and the loop over elements in it: variable and body.

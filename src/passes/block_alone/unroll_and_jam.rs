@@ -42,7 +42,7 @@ struct Product {
     rows: Counted,
     steps: Counted,
     columns: Counted,
-    /// What stands beside the inner loops.
+    /// What is beside the inner loops.
     of_row: Vec<InstId>,
     of_step: Vec<InstId>,
     of_column: Vec<InstId>,
@@ -76,7 +76,7 @@ fn counted(function: &Function, inst: &Inst) -> Option<Counted> {
     Some(Counted { count, first: first.filter(|_| fits)?, by, variable, body })
 }
 
-/// What stands before the loop that a block ends with, and the loop.
+/// What is before the loop that a block ends with, and the loop.
 fn around(function: &Function, block: BlockId) -> Option<(&[InstId], &Inst)> {
     let [before @ .., last, _] = &function.blocks[block].insts[..] else { return None };
     Some((before, &function.insts[*last]))

@@ -118,7 +118,7 @@ struct Search<'a> {
     function: &'a Function,
     effects: &'a EffectTable,
     shares: &'a IdMap<InstId, Share>,
-    /// The instructions that a barrier stands before.
+    /// The instructions that a barrier is before.
     found: BTreeSet<InstId>,
     known: IdMap<InstId, Vec<Access>>,
     /// The number of branches and loops around.
@@ -235,7 +235,7 @@ impl Search<'_> {
         state
     }
 
-    /// The accesses of an instruction, or of all that stands in one that threads share.
+    /// The accesses of an instruction, or of all that is in one that threads share.
     fn accesses(&self, id: InstId) -> Vec<Access> {
         let function = self.function;
         let mut all = Vec::new();

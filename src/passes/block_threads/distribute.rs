@@ -13,7 +13,7 @@ use crate::passes::loop_reversal::OneMore;
 use crate::passes::rebuild::Rebuild;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
-/// Which threads do what stands in an instruction.
+/// Which threads do what is in an instruction.
 #[derive(Clone, Debug)]
 pub(super) enum Share {
     OneThread,
@@ -33,7 +33,7 @@ pub(super) struct Dealt {
     pub run: u64,
 }
 
-/// The function in the form for the threads of a block, but for barriers.
+/// The function in the form for the threads of a block, except for barriers.
 pub(super) struct Shared {
     pub shares: IdMap<InstId, Share>,
 }
@@ -401,7 +401,7 @@ impl Dealer<'_> {
         self.rebuild.b.append(level.inst);
     }
 
-    /// Appends what the body of a level does, but for its end.
+    /// Appends what the body of a level does, except for its end.
     fn splice(&mut self, nest: &Nest, level: usize) {
         let insts = self.rebuild.take(nest.loops[level].body);
         self.rest(nest, level, insts);

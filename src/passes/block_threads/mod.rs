@@ -143,7 +143,7 @@ pub fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<Multipli
     whole(module, kernel, &effects(module)).map_or_else(|_| Vec::new(), |function| multiplied(&function, tensor))
 }
 
-/// The products of kernels that are computed in `float32` though the program allows less, and why, but for those whose sizes have no
+/// The products of kernels that are computed in `float32` though the program allows less, and why, except for those whose sizes have no
 /// instruction: of these the checker knows.
 pub fn precision_kept(module: &Module, kernels: &[FuncId], tensor: Tensor) -> Vec<(Span, String)> {
     let any = || module.functions.values().any(|function| function.has(asks_for_tf32));
@@ -151,7 +151,7 @@ pub fn precision_kept(module: &Module, kernels: &[FuncId], tensor: Tensor) -> Ve
         return Vec::new();
     }
     let effects = effects(module);
-    // Of a gradient that is as it is: its products have other sizes, and what it logs stands among them.
+    // Of a gradient that is as it is: its products have other sizes, and what it logs is among them.
     let forward = kernels.iter().filter(|&&kernel| module.functions[kernel].phase == Phase::Forward);
     let whole = forward.filter_map(|&kernel| whole(module, kernel, &effects).ok());
     whole.flat_map(|function| precision_kept_in(&function, tensor)).collect()

@@ -56,7 +56,7 @@ fn another(function: &mut Function, entry: BlockId, tile: ValueId) -> ValueId {
     second
 }
 
-/// A loop, parted where the first product stands.
+/// A loop, parted where the first product is.
 struct Copies {
     /// What is computed from the counter for the copies.
     values: Vec<InstId>,

@@ -81,7 +81,7 @@ struct Nest<'a> {
     function: &'a Function,
     loops: [Counted; 3],
     innermost: InstId,
-    /// In the order of the text: the block, and what stands in it.
+    /// In the order of the text: the block, and what is in it.
     stores: Vec<(BlockId, InstId)>,
     loads: Vec<(BlockId, InstId)>,
 }

@@ -8,7 +8,7 @@
 //! threads, so sums have the same bits.
 //!
 //! This asks that all threads of the warp are there, in the same iteration: the loop is dealt out, one iteration for each thread of
-//! the block, and what is asked stands in no branch. Where the loop is for one thread, it stays as it was.
+//! the block, and what is asked is in no branch. Where the loop is for one thread, it stays as it was.
 //!
 //! | file | question |
 //! |---|---|
@@ -265,7 +265,7 @@ fn votes(
     is_there.then_some((access.array, ask))
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Clone, Copy)]
 struct Asking {
     thread: ValueId,

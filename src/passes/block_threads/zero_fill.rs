@@ -79,7 +79,7 @@ fn mentions(function: &Function, inst: &Inst, array: ValueId) -> bool {
     found
 }
 
-/// Whether the loops that are dealt out go over all elements of a tile: one for each dimension, but for those of one element.
+/// Whether the loops that are dealt out go over all elements of a tile: one for each dimension, except for those of one element.
 fn covers(function: &Function, nest: &Nest, array: ValueId, indices: &[ValueId]) -> bool {
     let Type::Local(ty) = function.ty(array) else { return false };
     let mut dealt = nest.dealt();

@@ -97,7 +97,7 @@ fn left(body: &str) -> usize {
     .replace(",\n         %w", ", %w");
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify(&module), Ok(()), "{text}");
-    // One stands in @reads.
+    // One is in @reads.
     loads(&forwarded(&module)) - 1
 }
 

@@ -29,7 +29,7 @@ const FORMS: [(&str, &str, &str); 8] = [
     ("local(S, 3)", "[%n].b[I]", "[I].c.a"),
 ];
 
-/// A random program in which a local array stands for the one that is read and for half of the one that is written.
+/// A random program in which a local array represents the one that is read and for half of the one that is written.
 fn with_local(text: &str, form: (&str, &str, &str)) -> String {
     let (ty, load, store) = form;
     let mut out = "struct T {\n  a: int32\n}\n\nstruct S {\n  a: int32\n  b: vec2i\n  c: T\n}\n\n".to_string();

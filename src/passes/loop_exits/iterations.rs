@@ -215,7 +215,7 @@ impl SingleExit {
         let init = std::iter::once(start).chain(init).chain(added).collect();
         self.rebuild.b.function.insts[id].op = Op::While { init, condition, body };
         let counter = self.rebuild.b.params(body)[0];
-        // The counter stands first among the results too, so that the others move.
+        // The counter is first among the results too, so that the others move.
         let results = std::mem::take(&mut self.rebuild.b.function.insts[id].results);
         self.rebuild.b.add_result(id, self.rebuild.b.ty(counter));
         for (n, &result) in results.iter().enumerate() {

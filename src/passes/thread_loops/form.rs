@@ -144,7 +144,7 @@ fn uses(inst: &Inst, found: &IdSet<ValueId>) -> bool {
     any
 }
 
-/// Whether one of the values is used by what all threads do together. `within`: the block stands in such a part.
+/// Whether one of the values is used by what all threads do together. `within`: the block is in such a part.
 fn together(function: &Function, effects: &EffectTable, block: BlockId, found: &IdSet<ValueId>, within: bool) -> bool {
     let mut depth = u32::from(within);
     function.blocks[block].insts.iter().any(|&id| {

@@ -14,7 +14,7 @@
 //! - What differs between threads, or is done by each ([`varying`]), goes into loops; what is the same for all is computed once.
 //! - Neighbouring instructions of threads share a loop ([`split`]), unless one reads of a tile what another thread sets before.
 //! - An update of an element is done by each thread as a whole ([`updates`]).
-//! - What a later loop needs of an earlier one is kept in an array with an element for each thread, but for indices, which
+//! - What a later loop needs of an earlier one is kept in an array with an element for each thread, except for indices, which
 //!   are computed again.
 //! - The block's part of a thread's coordinate is the same for all ([`coordinate`]).
 //!
@@ -199,7 +199,7 @@ fn of_block(module: &Module, id: FuncId, effects: &EffectTable, block: Block) ->
     Ok(function)
 }
 
-/// A kernel with the functions that have tiles written into it, before its threads are told apart.
+/// A kernel with the functions that have tiles written into it, before its threads are reported apart.
 fn prepared(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
     let mut function = module.functions[id].clone();
     let mut refused = None;
@@ -255,7 +255,7 @@ fn of_threads(module: &Module) -> IdSet<FuncId> {
     }
 }
 
-/// Where it comes from that threads differ. Each of these stands once, first in the function.
+/// Where it comes from that threads differ. Each of these is there once, first in the function.
 #[derive(Default)]
 struct Seeds {
     /// The number of the thread in its block, and its coordinate in the launch, where that counts threads.

@@ -122,7 +122,7 @@ impl Run {
         std::mem::take(self).insts
     }
 
-    /// Whether something that is done once, and stands behind these instructions, cannot be done before them.
+    /// Whether something that is done once, and is behind these instructions, cannot be done before them.
     pub(super) fn holds_up(&self, next: &Reach) -> bool {
         let both =
             |a: &Touch, b: &Touch| (a.kind != Kind::Read || b.kind != Kind::Read) && may_meet(&a.memory, &b.memory);

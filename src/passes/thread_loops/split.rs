@@ -180,7 +180,7 @@ impl Split<'_> {
                 }
             });
         }
-        // `if wp.thread() > 2: return`: what stands behind it is what the others do.
+        // `if wp.thread() > 2: return`: what is behind it is what the others do.
         if let Some(at) = found.filter(|at| at.file == inst.span.file && at.start >= inst.span.end) {
             self.refuse(Refused {
                 cause: Cause::Way,

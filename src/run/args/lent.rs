@@ -15,7 +15,7 @@ pub struct Lent {
     pub ty: ArrayType,
     /// Of its descriptor in the argument struct.
     pub offset: u32,
-    /// As it stands there.
+    /// As it is there.
     pub descriptor: ArrayDescriptor,
     /// Bytes of its memory, and of that of its gradient where it has one, from the first element on.
     pub bytes: usize,

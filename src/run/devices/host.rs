@@ -180,7 +180,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             }
         }
     }
-    // Who asks for the end knows that the launch is not complete.
+    // The caller for the end knows that the launch is not complete.
     let step = smallest.clamp(1, MOST_UNASKED);
     let watch = if size > step { Watch::begin() } else { None };
     let watch = watch.map(|watch| (std::thread::current().id(), Mutex::new(watch)));

@@ -40,7 +40,7 @@ pub use entry::Entry;
 
 pub use crate::ir::interp::Note;
 
-/// Every device, in the order in which they are told of. The first one is the default.
+/// Every device, in the order in which they are reported of. The first one is the default.
 pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda, &sim::Sim];
 
 /// Something that kernels run on.

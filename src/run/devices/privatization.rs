@@ -137,7 +137,7 @@ impl Copies {
     }
 }
 
-/// The descriptor of the array, or of the gradient that stands for it; None if there is neither.
+/// The descriptor of the array, or of the gradient that represents it; None if there is neither.
 fn find(args: &[u8], like: &ArrayArgument) -> Option<ArrayDescriptor> {
     let own = read(args, like.offset)?;
     if own.data != 0 {

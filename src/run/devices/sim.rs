@@ -180,7 +180,7 @@ impl Kernel {
         let block = copies::bytes(&mut words);
         let params = self.parameters(&bounds, block)?;
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
-        // What is counted stands for a GPU. Faults are found where each thread is a block of its own too.
+        // What is counted represents a GPU. Faults are found where each thread is a block of its own too.
         let block_dim = match self.trial.counts {
             true => Job::usual_blocks(job.block_dim, self.by_block),
             false => job.block_dim,

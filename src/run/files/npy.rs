@@ -25,7 +25,7 @@ pub enum Kind {
     Raw,
 }
 
-/// What stands before the data.
+/// What is before the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     pub kind: Kind,

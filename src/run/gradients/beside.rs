@@ -23,7 +23,7 @@ const NOISE: f64 = 1e-5;
 /// Parts of a gradient that round differently.
 const ROUNDING: f64 = 1e-3;
 
-/// Whether a gradient run of the kernel tells when it comes to such a point.
+/// Whether a gradient run of the kernel tells when it reaches such a point.
 pub fn may_visit(module: &Module, forward: FuncId) -> bool {
     let visits = |id: FuncId| module.functions[id].has(|inst| matches!(inst.op, Op::Check(Check::Visit, _)));
     let backward = entries_of(module, &module.functions[forward]).backward;

@@ -5,7 +5,7 @@
 //! contents: forward mode gives u.(J v), the backward entry (J^T u).v; both are the same number. Central differences
 //! along v give it a third time, from the forward entry alone. Where the two one-sided differences disagree, or differences
 //! do not settle as their step gets smaller, the launch is at or next to a kink, and the difference says nothing. Nor does it where
-//! its own rounding is as large as what it misses, or where a convention stands for a derivative (W1120).
+//! its own rounding is as large as what it misses, or where a convention represents a derivative (W1120).
 //!
 //! [`check_double`] does this in double precision ([`super::double`]), where the two products agree to 1e-9, and compares
 //! the gradient in the kernel's own types with that. [`check`] does it in the kernel's own types.
@@ -39,7 +39,7 @@ pub struct Row {
     /// The same for central differences.
     pub difference: f64,
     /// The differences say nothing: one-sided ones disagree, they go on changing with their step, they are not finite, rounding explains
-    /// what they miss, or the gradient passes a point where a convention stands for a derivative.
+    /// what they miss, or the gradient passes a point where a convention represents a derivative.
     pub kink: bool,
     /// The source states a derivative of its own, and differences disagree with it. Not right then, unless forward mode
     /// shows that this is the reason.
@@ -168,7 +168,7 @@ pub(in crate::run) struct Check<'a> {
     /// What has gradients; arrays that share memory count once.
     pub active: Vec<Subject>,
     pub runner: Runner<'a>,
-    /// The gradient came to a point at which a convention stands for a derivative.
+    /// The gradient came to a point at which a convention represents a derivative.
     degenerate: bool,
     seed: u64,
 }

@@ -1,7 +1,7 @@
 //! In what order do the entries of a gradient run, and what do they share?
 //!
 //! A gradient run is the forward entry, then the backward entry on the same arrays. Where the backward entry needs values
-//! that the launch overwrites, the augmented entry stands for the forward one and records them. What the compiler could
+//! that the launch overwrites, the augmented entry represents the forward one and records them. What the compiler could
 //! not bound is measured: logs by an augmented run without room on arrays that are put back afterwards; the state of loops
 //! by the backward entry itself, which is run again with enough room on the gradients as they were.
 

@@ -11,7 +11,7 @@ use crate::ir::{Function, FunctionKind};
 use crate::run::{Fail, Result, fail, list, shorten};
 use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 
-/// What stands before and after the colon of `data.npz:x`; other files have no entries.
+/// What is before and after the colon of `data.npz:x`; other files have no entries.
 pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
     match text.rfind(".npz:") {
         Some(at) => (&text[..at + 4], Some(&text[at + 5..])),
@@ -225,7 +225,7 @@ fn gradient(
     let made =
         made || ["full:", "random:"].iter().any(|word| text.strip_prefix(word).is_some_and(|rest| !rest.contains(':')));
     let parsed = match made {
-        // The shape stands for that of the array.
+        // The shape represents that of the array.
         true => parse_array(path, &format!("{text}:1"), ty, structs)?,
         false => parse_array(path, text, ty, structs)?,
     };
@@ -309,7 +309,7 @@ fn parse_array(path: &str, text: &str, ty: ArrayType, structs: &StructTable) -> 
         },
         _ => return bad(forms),
     };
-    // A struct by name stands for exactly the kernel's struct of that name.
+    // A struct by name represents exactly the kernel's struct of that name.
     if let Some(DType::Struct(name)) = &dtype
         && !matches!(element, Element::Struct(id) if structs[id].name == *name)
     {

@@ -38,7 +38,7 @@ struct Way {
     counting: bool,
 }
 
-/// A launch of a kernel with made-up arguments that it runs with, and these arguments. The error says what stands in the way.
+/// A launch of a kernel with made-up arguments that it runs with, and these arguments. The error says what is in the way.
 pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Result<(Launch, Arguments)> {
     let module = &program.module;
     let function = &module.functions[kernel];
@@ -152,7 +152,7 @@ fn attempt(
     }
 }
 
-/// `owner`: what stands before the name in the name of the whole, `s.` for a field of `s`.
+/// `owner`: what is before the name in the name of the whole, `s.` for a field of `s`.
 fn argument(owner: &str, name: &str, ty: Type, structs: &StructTable, threads: u32, number: usize) -> Argument {
     let float = |k: usize| Number::Float(0.5 + 0.125 * ((number + k) % 4) as f64);
     let one = |scalar: Scalar, k: usize| match scalar {

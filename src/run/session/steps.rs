@@ -79,7 +79,7 @@ impl Session<'_> {
         let names: Vec<&str> = program.arrays.iter().map(|(name, _)| name.as_str()).collect();
         let mut shared = self.share(program, &base, &prepared, origin)?;
         let structs = &base.module.structs;
-        // What each name stands for, and stood for in the beginning.
+        // What each name represents, and stood for in the beginning.
         let mut places: HashMap<&str, usize> = names.iter().enumerate().map(|(n, name)| (*name, n)).collect();
         let mut sweep = Sweep { looked: HashSet::new(), ran: Vec::new(), kept: 0, next: 0, keep: differentiated };
         self.forward(program, &program.steps, &prepared, &mut shared, &mut places, &mut sweep, finished)?;

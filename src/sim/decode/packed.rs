@@ -79,7 +79,7 @@ impl<'t> Decoder<'_, 't> {
             }
             let signed = [first, second, to].map(|ty| ty.kind == Kind::Signed);
             let (saturates, adds) = (m.take("sat"), m.take("add"));
-            // Sums are told of differences alone, which have no sign.
+            // Sums are reported of differences alone, which have no sign.
             if adds && (WHAT[what as usize] != "absdiff" || signed[2] || saturates) {
                 return Err(unknown(i));
             }

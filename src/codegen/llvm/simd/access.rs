@@ -20,7 +20,7 @@ const LINE: usize = 64;
 
 /// The elements that the lanes name.
 pub struct SimdAccess<'ctx> {
-    /// The element of the first lane, but for what `offsets` adds.
+    /// The element of the first lane, except for what `offsets` adds.
     pub base: Val<'ctx>,
     /// Bytes from one lane to the next.
     step: SimdStep<'ctx>,

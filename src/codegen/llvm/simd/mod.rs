@@ -16,7 +16,7 @@
 //! | `privatization` | how do lanes add to elements that they share, iteration after iteration? |
 //! | `quotients` | how do lanes divide several numbers by one? |
 //!
-//! What lanes do to a value is told by its LLVM type: the builder widens a scalar beside a vector (see `vector`).
+//! What lanes do to a value is reported by its LLVM type: the builder widens a scalar beside a vector (see `vector`).
 
 mod access;
 mod control;

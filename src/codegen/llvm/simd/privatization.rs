@@ -6,7 +6,7 @@
 //! row long. Only backward entries have copies, since different arrays of gradients share no memory; and only arrays that are
 //! added to and not used otherwise.
 //!
-//! An innermost loop stands twice in the code: once for the case that all gradients in it are wanted and all its atomics have
+//! An innermost loop is twice in the code: once for the case that all gradients in it are wanted and all its atomics have
 //! copies, without a branch, and once for the others.
 
 use smallvec::SmallVec;
@@ -48,7 +48,7 @@ enum Assumption {
     HasCopy(usize),
 }
 
-/// A loop with more instructions than this stands once in the code.
+/// A loop with more instructions than this is there once in the code.
 const MAX_TWICE: usize = 100;
 
 /// The copy of one atomic.
@@ -234,7 +234,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Whether a loop stands twice in the code.
+    /// Whether a loop is twice in the code.
     pub fn stands_twice(&self, frame: &Frame<'a, 'ctx>, inst: &Inst, body: BlockId) -> bool {
         let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
         if self.copies.as_ref().is_none_or(|copies| copies.assumed.is_some()) {

@@ -58,7 +58,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
             ["usual", "unusual", "zeros", "others"].map(|name| ll.block(self.llvm_function, name));
         let mut join = Join::new(ll, self.llvm_function, "quotients", &vec![ll.ty(b); numerators.len()]);
 
-        // Shifted to the left, the sign is gone and each bit stands where the next one was.
+        // Shifted to the left, the sign is gone and each bit is where the next one was.
         let bits = |x: Val<'ctx>| ll.bitcast(x, ll.i32());
         let shifted: Scalars = numerators.iter().map(|x| ll.shl(bits(*x), ll.const_i32(1))).collect();
         let differ = numerators.iter().zip(&shifted).map(|(x, shifted)| ll.xor(bits(*x), *shifted));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What stands against lanes.
+/// What is against lanes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Refused {
     /// It would grow too large with its calls inlined.

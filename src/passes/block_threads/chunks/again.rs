@@ -16,13 +16,13 @@ pub(super) struct Work<'a> {
     pub function: &'a Function,
     pub effects: &'a EffectTable,
     pub shares: &'a IdMap<InstId, Share>,
-    /// Stands in one block, one behind the other.
+    /// Is in one block, one behind the other.
     pub region: &'a [InstId],
     /// The loops in it that do other elements each time.
     pub loops: &'a [InstId],
 }
 
-/// What stands in a region and is the same whenever it is computed, and the rest.
+/// What is in a region and is the same whenever it is computed, and the rest.
 pub(super) fn parted(function: &Function, region: &[InstId]) -> (Vec<InstId>, Vec<InstId>) {
     let mut changes: IdSet<ValueId> = IdSet::default();
     region.iter().partition(|&&id| {

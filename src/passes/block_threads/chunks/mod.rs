@@ -88,7 +88,7 @@ struct Chunked {
     /// Elements of a thread.
     count: u64,
     block: BlockId,
-    /// What stands in the block from the first to the last that touches the tile.
+    /// What is in the block from the first to the last that touches the tile.
     region: Vec<InstId>,
     /// The loops over its elements.
     loops: Vec<InstId>,
@@ -214,7 +214,7 @@ fn is_named(function: &Function, tile: ValueId) -> bool {
     named
 }
 
-/// The block in which something touches the tile more than once, and what stands there from the first to the last.
+/// The block in which something touches the tile more than once, and what is there from the first to the last.
 fn region(
     function: &Function,
     effects: &EffectTable,
@@ -380,7 +380,7 @@ impl Part {
     }
 
     /// The indices of the elements of a patch, whose numbers `block` takes: all but the last two are the same for all of them. What is so
-    /// comes to where the builder is.
+    /// reaches where the builder is.
     fn patched(
         &self,
         b: &mut Builder,

@@ -41,7 +41,7 @@ pub(in crate::passes) struct Iterations<'a> {
     pub uniform: &'a dyn Fn(ValueId) -> bool,
     /// Never negative.
     pub natural: &'a dyn Fn(ValueId) -> bool,
-    /// The value that an index stands for.
+    /// The value that an index represents.
     pub plain: &'a dyn Fn(ValueId) -> ValueId,
     /// By their bodies, start and end of the loops that count upward.
     pub loops: &'a IdMap<BlockId, [ValueId; 2]>,

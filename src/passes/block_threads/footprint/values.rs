@@ -179,7 +179,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The variable of the iterations, or the coordinate of the thread that has one: the variable, and the number of threads as
-    /// often as the block has others before it. As a term, the coordinate stands for that number of blocks.
+    /// often as the block has others before it. As a term, the coordinate represents that number of blocks.
     fn seed(&self, value: ValueId) -> Option<Form> {
         let &Iterations { variable, coordinate, first, count, .. } = self.iterations;
         let numbers = || Form::exact((0..count as i64).map(|n| first + n).collect());

@@ -48,7 +48,7 @@ impl Source {
 /// The last thread of a warp.
 const LAST: i128 = Exchange::WARP as i128 - 1;
 
-/// Stands in sums for the number of the thread in its warp, where that is not the one in the block.
+/// Is in sums for the number of the thread in its warp, where that is not the one in the block.
 const IN_WARP: ValueId = ValueId(u32::MAX);
 
 /// Where values lie in relation to the number of a thread.

@@ -132,7 +132,7 @@ impl Source<'_> {
     }
 }
 
-/// What stands at a place of a text, to the end of the statement.
+/// What is at a place of a text, to the end of the statement.
 pub fn line_span(file: FileId, text: &str, at: Place) -> Span {
     let mut start = 0;
     for _ in 1..at.line {
