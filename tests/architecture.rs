@@ -1,5 +1,5 @@
-//! Keeps the house as it is drawn in `src/lib.rs`: who may import whom, who may print or open files, how long a file
-//! may be.
+//! Keeps the house as it is drawn in `src/lib.rs`: who may import whom, who may print or open
+//! files, how long a file may be.
 
 #[path = "common/rust_code.rs"]
 mod rust_code;
@@ -73,7 +73,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
-/// Inside a module, which of its folders a folder may not name: what it would come to know of a later step.
+/// Inside a module, which of its folders a folder may not name: what it would come to know of a
+/// later step.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("autodiff::analysis", &["autodiff::storage", "autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
     ("autodiff::storage", &["autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
@@ -171,8 +172,8 @@ static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     sources
 });
 
-/// The paths in the code of the module `here` (`codegen/cuda/`): those after `crate::`, one for each leaf of
-/// `crate::{a, b::{c, d}}`, and those after `super::`.
+/// The paths in the code of the module `here` (`codegen/cuda/`): those after `crate::`, one for
+/// each leaf of `crate::{a, b::{c, d}}`, and those after `super::`.
 fn paths(code: &str, here: &str) -> BTreeSet<String> {
     /// The leaves of the tree of paths at the start of the text, and what follows it.
     fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
@@ -244,7 +245,8 @@ fn modules_import_along_the_arrows() {
     report(faults);
 }
 
-/// The evaluator that kc is compared with shares no step with it behind the parser: neither the crate's, nor what tests share.
+/// The evaluator that kc is compared with shares no step with it behind the parser: neither the
+/// crate's, nor what tests share.
 #[test]
 fn the_oracle_is_independent() {
     const ALLOWED: &[&str] = &["eval", "syntax", "source", "diag"];
@@ -329,8 +331,8 @@ fn foreign_crates_stay_in_their_corner() {
     report(faults);
 }
 
-/// The code that lowers kernels writes LLVM IR through the façade of `builder`; raw calls of LLVM are few, and each says why
-/// it is sound.
+/// The code that lowers kernels writes LLVM IR through the façade of `builder`; raw calls of LLVM
+/// are few, and each says why it is sound.
 #[test]
 fn llvm_is_used_through_its_wrappers() {
     const FACADE: &[&str] = &["builder", "instructions", "vector", "debug_locations", "machine", "fatal", "ffi"];
@@ -426,9 +428,17 @@ const BANNED: [&str; 6] = ["is told", "who asks", "stands", "comes to", "but for
 const MOST_BANNED: usize = 20;
 const MOST_COLUMNS: usize = 100;
 
-/// The lines that are comments alone, with their numbers.
-fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")).map(|(n, line)| (n + 1, line))
+/// The lines that are comments alone, with their numbers, without examples in fences and rows of tables.
+fn comments(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut fenced) = (Vec::new(), false);
+    for (n, line) in text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")) {
+        let words = line.trim_start().trim_start_matches(['/', '!']);
+        fenced ^= words.trim_start().starts_with("```");
+        if !fenced && !words.starts_with("    ") && !words.trim_start().starts_with('|') {
+            found.push((n + 1, line));
+        }
+    }
+    found
 }
 
 #[test]
@@ -437,9 +447,8 @@ fn comments_are_plain_and_short() {
     let folders = ["src", "tests", "python/src", "benches", "examples"];
     for file in folders.into_iter().flat_map(|folder| files(folder, "rs")) {
         for (line, text) in comments(&file.text) {
-            let rows = text.trim_start().trim_start_matches(['/', '!', ' ']).starts_with('|');
-            // The row of a table and one long word, such as an address, cannot be wrapped.
-            let wraps = text.trim().split(' ').count() > 2 && !rows;
+            // One long word, such as an address, cannot be wrapped.
+            let wraps = text.trim().split(' ').count() > 2;
             if wraps && text.chars().count() > MOST_COLUMNS {
                 faults.push(format!("{}:{line}: more than {MOST_COLUMNS} columns", file.path));
             }

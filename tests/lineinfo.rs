@@ -1,4 +1,5 @@
-//! PTX with source lines: the same instructions, each after the line that it comes from, accepted by NVIDIA's assembler.
+//! PTX with source lines: the same instructions, each after the line that it comes from, accepted
+//! by NVIDIA's assembler.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! The last block of a launch may have fewer threads than the others: what they do together is of these. The right values are worked out by
-//! hand; Warp gives the same on its CPU, with `wp.config.enable_cpu_blocks`.
+//! The last block of a launch may have fewer threads than the others: what they do together is of
+//! these. The right values are worked out by hand; Warp gives the same on its CPU, with
+//! `wp.config.enable_cpu_blocks`.
 
 use std::process::{Command, Output};
 

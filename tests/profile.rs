@@ -70,7 +70,8 @@ fn measured(kernel: &str, flags: &[&str]) -> Value {
 
 #[test]
 fn neighbours_take_what_they_need_and_columns_eight_times_it() {
-    // 128 warps load and store 32 floats each: 4 sectors, where lanes are neighbours, and 32 where they are rows apart.
+    // 128 warps load and store 32 floats each: 4 sectors, where lanes are neighbours, and 32 where
+    // they are rows apart.
     let rows = measured("rows", &[]);
     assert_eq!(rows["metrics"][SECTORS], json!({"value": 128 * 8, "kind": "exact"}));
     assert_eq!(rows["metrics"][PER_STORE]["value"], 4);
@@ -166,7 +167,8 @@ fn lines_of_ptx_are_counted() {
     assert_eq!(lines.iter().map(executed).sum::<u64>(), executed(&columns));
 }
 
-/// Registers are those of ptxas where it is found, and a range elsewhere; the occupancy is that of either.
+/// Registers are those of ptxas where it is found, and a range elsewhere; the occupancy is that of
+/// either.
 #[test]
 fn registers_are_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -349,7 +351,8 @@ fn gradients_are_two_entries_and_errors_are_errors() {
     assert_eq!(kc(folder.path(), &["profile", "absent.json"]).1, Some(1));
 }
 
-/// Kernels of a source file get the launches that `kc launch new` writes; accesses are reported by their places.
+/// Kernels of a source file get the launches that `kc launch new` writes; accesses are reported by
+/// their places.
 #[test]
 fn kernels_without_a_launch_file() {
     let folder = tempfile::tempdir().expect("a folder");

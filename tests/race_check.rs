@@ -1,5 +1,6 @@
-//! Does a run say when the order of its threads shows? Kernels whose threads meet, and near relatives in which they don't, on
-//! host and interpreter, forward and with gradient, beside `kc gradcheck`. And launches that pass one array twice.
+//! Does a run say when the order of its threads shows? Kernels whose threads meet, and near
+//! relatives in which they don't, on host and interpreter, forward and with gradient, beside
+//! `kc gradcheck`. And launches that pass one array twice.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -83,7 +84,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
-/// All ways to run the case forward agree on a code, or that there is none, and so do all with gradient.
+/// All ways to run the case forward agree on a code, or that there is none, and so do all with
+/// gradient.
 fn expect(case: &Case, forward: Option<&str>, gradient: Option<&str>) {
     for (direction, code) in [("forward", forward), ("gradient", gradient)] {
         let folder = Folder::new(case, direction);
@@ -151,7 +153,8 @@ fn threads_that_meet_are_told() {
         MEETS,
         MEETS,
     );
-    // The same of an array that is only read: its gradient is written. So it is with rows that overlap.
+    // The same of an array that is only read: its gradient is written. So it is with rows that
+    // overlap.
     let mut broadcast = x();
     broadcast["strides"] = json!([0]);
     expect(
@@ -219,7 +222,8 @@ fn extremes_are_not_changed_afterwards() {
     }
 }
 
-/// What shows an assumption of docs/gradients.md: the codes of `kc check`, of a checked forward run, and of one with gradient.
+/// What shows an assumption of docs/gradients.md: the codes of `kc check`, of a checked forward
+/// run, and of one with gradient.
 struct Shown {
     row: &'static str,
     case: Case,
@@ -228,7 +232,8 @@ struct Shown {
     gradient: Option<&'static str>,
 }
 
-/// Each row of the table of assumptions has programs for all codes that it names, and names all that they get.
+/// Each row of the table of assumptions has programs for all codes that it names, and names all
+/// that they get.
 #[test]
 fn the_table_of_assumptions_is_true() {
     let (x, y, s) = (|| floats("x", &[8]), || floats("y", &[8]), || floats("s", &[1]));

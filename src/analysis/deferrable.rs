@@ -1,6 +1,7 @@
-//! Which atomic updates may wait until their thread is at its end? Those whose old value nobody asks for, after which the thread
-//! reaches no other access that could mean the same place: arrays may overlap wherever they have numbers of one type. Updates that
-//! wait commute with each other. What other threads see of it meanwhile is open (rule 15 of the IR).
+//! Which atomic updates may wait until their thread is at its end? Those whose old value nobody
+//! asks for, after which the thread reaches no other access that could mean the same place: arrays
+//! may overlap wherever they have numbers of one type. Updates that wait commute with each other.
+//! What other threads see of it meanwhile is open (rule 15 of the IR).
 
 use std::collections::HashSet;
 

@@ -1,12 +1,16 @@
-//! Which rows of an array does a thread use, of a launch that is cut between rows? Threads whose first coordinates are far enough apart
-//! then use different elements, and may add to them at the same time.
+//! Which rows of an array does a thread use, of a launch that is cut between rows? Threads whose
+//! first coordinates are far enough apart then use different elements, and may add to them at the
+//! same time.
 //!
-//! A *row* of a launch is all threads with one first coordinate `t`. There are two ways to tell its elements from those of others:
+//! A *row* of a launch is all threads with one first coordinate `t`. There are two ways to tell its
+//! elements from those of others:
 //!
-//! * *Bands*: there is a dimension in which every access has the index `c * t + u + r`, with one constant `c > 0`, one `u`, equal for all
-//!   threads, and `r` between two bounds. A stencil that adds to its neighbours is of this kind.
-//! * *Ranges*: the index is the variable of a loop over `range(bounds[t + k], bounds[t + k + 1])`, as sparse matrices have it. Rows are
-//!   apart where the numbers in `bounds` rise, which only the launch can tell.
+//! * *Bands*: there is a dimension in which every access has the index `c * t + u + r`, with one
+//!   constant `c > 0`, one `u`, equal for all threads, and `r` between two bounds. A stencil that
+//!   adds to its neighbours is of this kind.
+//! * *Ranges*: the index is the variable of a loop over `range(bounds[t + k], bounds[t + k + 1])`,
+//!   as sparse matrices have it. Rows are apart where the numbers in `bounds` rise, which only the
+//!   launch can tell.
 //!
 //! Assumptions: those of [`ownership`](super::ownership).
 
@@ -21,10 +25,11 @@ use crate::types::{Scalar, Type};
 /// How rows of a launch are apart in an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Apart {
-    /// Rows with more than `gap` others between them, except for the first `head` rows, whose indices may count from the end.
+    /// Rows with more than `gap` others between them, except for the first `head` rows, whose
+    /// indices may count from the end.
     Bands { gap: u32, head: u32 },
-    /// All rows, if the numbers of this array, an int32 one of one dimension, rise from the element `first` on: up to as many elements
-    /// behind it as there are rows.
+    /// All rows, if the numbers of this array, an int32 one of one dimension, rise from the element
+    /// `first` on: up to as many elements behind it as there are rows.
     Ranges { bounds: Root, first: u32 },
 }
 
@@ -38,8 +43,9 @@ struct Use<'a> {
     function: &'a Function,
 }
 
-/// How rows are apart in each of the arrays, among those that the arguments hold, in which they are; for other functions than kernels: in none.
-/// Only arrays for which `counts` holds are looked at, and whatever is done to others.
+/// How rows are apart in each of the arrays, among those that the arguments hold, in which they
+/// are; for other functions than kernels: in none. Only arrays for which `counts` holds are looked
+/// at, and whatever is done to others.
 pub fn apart(function: &Function, known: &IndexFacts, counts: &dyn Fn(&Root) -> bool) -> BTreeMap<Root, Apart> {
     let mut found = BTreeMap::new();
     if !function.is_kernel() {
@@ -114,7 +120,8 @@ fn bands(uses: &[Use], dim: usize, known: &IndexFacts) -> Option<Apart> {
     Some(Apart::Bands { gap: small(gap)?, head: small(head)? })
 }
 
-/// Whether a dimension has the variables of loops over ranges of memory, and whose numbers these are.
+/// Whether a dimension has the variables of loops over ranges of memory, and whose numbers these
+/// are.
 fn ranges(uses: &[Use], dim: usize, known: &IndexFacts, loops: &IdMap<BlockId, InstId>) -> Option<Apart> {
     let mut all = None;
     for Use { index, function, .. } in uses {
@@ -122,8 +129,8 @@ fn ranges(uses: &[Use], dim: usize, known: &IndexFacts, loops: &IdMap<BlockId, I
         let ValueDef::Param(block, 0) = function.values[counter].def else { return None };
         let Op::For { start, end, step, .. } = &function.insts[*loops.get(&block)?].op else { return None };
         let ((from, before), (to, after)) = (plus_constant(function, *start), plus_constant(function, *end));
-        // The lowest index is the number at `low`, and that at `high` the one after the highest; numbers from 0 on, from which 1 can be
-        // taken.
+        // The lowest index is the number at `low`, and that at `high` the one after the highest;
+        // numbers from 0 on, from which 1 can be taken.
         let (low, high) = match (function.as_const(*step)?.as_int()?, before, after, more) {
             (1, 0, 0, 0) => (from, to),
             (-1, 0, 0, -1) | (-1, -1, -1, 0) => (to, from),

@@ -1,5 +1,5 @@
-//! What is true of a function, whatever its input? Each analysis answers one question for every pass and back end that asks;
-//! none changes the function, and none reports findings.
+//! What is true of a function, whatever its input? Each analysis answers one question for every
+//! pass and back end that asks; none changes the function, and none reports findings.
 //!
 //! | module | question |
 //! |---|---|

@@ -1,16 +1,18 @@
-//! Which arrays does each thread of a launch use for itself? Where an element is used by one thread alone, what is done to
-//! it need not be atomic.
+//! Which arrays does each thread of a launch use for itself? Where an element is used by one thread
+//! alone, what is done to it need not be atomic.
 //!
-//! An array is *private by element* if the thread can be read off the indices of every access to it: for each coordinate of
-//! the kernel there is a dimension in which all accesses have the index `c * coordinate + u + r`, with the same
-//! constant c, the same u, equal for all threads, and r within a span of less than |c|. A coordinate is also known where all
-//! accesses are made under one condition `coordinate == u`: no two threads that differ in it make them.
+//! An array is *private by element* if the thread can be read off the indices of every access to
+//! it: for each coordinate of the kernel there is a dimension in which all accesses have the index
+//! `c * coordinate + u + r`, with the same constant c, the same u, equal for all threads, and r
+//! within a span of less than |c|. A coordinate is also known where all accesses are made under one
+//! condition `coordinate == u`: no two threads that differ in it make them.
 //!
 //! Assumptions, which the caller must be content with:
-//! * The launch has no more dimensions than the kernel's rank: others repeat threads ([`crate::abi::LaunchBounds`]).
+//! * The launch has no more dimensions than the kernel's rank: others repeat threads
+//!   ([`crate::abi::LaunchBounds`]).
 //! * What [`Sharing`] says about the memory of different arrays.
-//! * An index that overflowed names no element (rule 13); for a launch that is known ([`IndexFacts::of_launch`]) this is not
-//!   assumed: what may overflow tells nothing.
+//! * An index that overflowed names no element (rule 13); for a launch that is known
+//!   ([`IndexFacts::of_launch`]) this is not assumed: what may overflow tells nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +32,8 @@ use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 pub enum Sharing {
     /// None: each is looked at by itself.
     Never,
-    /// Those with elements of one type. They are private together or not at all; and of arrays that are only read only one
-    /// is, because two of them may be shifted parts of one array.
+    /// Those with elements of one type. They are private together or not at all; and of arrays that
+    /// are only read only one is, because two of them may be shifted parts of one array.
     SameType,
 }
 
@@ -40,7 +42,8 @@ pub enum Sharing {
 pub struct PrivateArrays(BTreeSet<Root>);
 
 impl PrivateArrays {
-    /// Whether every element of this array (a parameter or a view of one, or a local array) is used by one thread at most.
+    /// Whether every element of this array (a parameter or a view of one, or a local array) is used
+    /// by one thread at most.
     pub fn contains(&self, function: &Function, array: ValueId) -> bool {
         matches!(function.ty(array), Type::Local(_)) || self.0.contains(&root(function, array))
     }
@@ -189,8 +192,9 @@ fn elements(ty: Type, structs: &StructTable, f: &mut impl FnMut(Element)) {
     }
 }
 
-/// Whether every coordinate can be read off a dimension, in the same way in all accesses. A dimension tells one coordinate, or
-/// with `threads` along each of them known, several, as `i * width + j` does.
+/// Whether every coordinate can be read off a dimension, in the same way in all accesses. A
+/// dimension tells one coordinate, or with `threads` along each of them known, several, as
+/// `i * width + j` does.
 fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>) -> bool {
     let Some((first, others)) = accesses.split_first() else { return false };
     let mut told = BTreeSet::new();

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::ir::{FuncId, Function, Module, Op, Step, ValueDef, ValueId};
 
-/// The arrays that a function may write, or read: each a parameter, and the fields that lead to it inside a struct. Gradients
-/// that come with an array are memory of their own and do not count.
+/// The arrays that a function may write, or read: each a parameter, and the fields that lead to it
+/// inside a struct. Gradients that come with an array are memory of their own and do not count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Touched {
     pub arrays: BTreeSet<(u32, Vec<u32>)>,

@@ -15,7 +15,8 @@ use crate::driver::{Compiler, Overlaid, Request};
 /// It writes no files.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for standard input.
+    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files
+    /// there, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]

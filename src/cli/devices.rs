@@ -13,14 +13,15 @@ use crate::source::SourceMap;
 
 /// Lists the devices that kernels can run on.
 ///
-/// These are the host, the interpreter, the simulator, and each NVIDIA GPU that the driver finds. If
-/// there is no GPU, it says why. With an architecture, it lists the resources of a GPU of it.
+/// These are the host, the interpreter, the simulator, and each NVIDIA GPU that the driver finds.
+/// If there is no GPU, it says why. With an architecture, it lists the resources of a GPU of it.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// One JSON object per device that is there.
     #[arg(long)]
     json: bool,
-    /// What a GPU of this architecture has, such as `sm_90`: the figures of `kc profile`, with where they are published.
+    /// What a GPU of this architecture has, such as `sm_90`: the figures of `kc profile`, with
+    /// where they are published.
     #[arg(long, value_name = "ARCH", value_parser = limits)]
     arch: Option<&'static Limits>,
 }

@@ -16,8 +16,8 @@ use crate::source::SourceMap;
 /// The result is checked before it is written.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there. With `-`, standard input
-    /// is repaired and printed.
+    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files
+    /// there. With `-`, standard input is repaired and printed.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the changes as a unified diff and write nothing.

@@ -26,12 +26,13 @@ use crate::source::SourceMap;
 
 /// Checks gradients against forward mode and finite differences.
 ///
-/// Runs on the reference interpreter (or `--device`), in double precision whatever the kernel's types.
-/// Then it compares the gradient in the kernel's own types with that. The exit code is 1 if a gradient
-/// is wrong or can't be checked.
+/// Runs on the reference interpreter (or `--device`), in double precision whatever the kernel's
+/// types. Then it compares the gradient in the kernel's own types with that. The exit code is 1 if
+/// a gradient is wrong or can't be checked.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up arguments.
+    /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up
+    /// arguments.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Only this kernel of a source file.
@@ -40,8 +41,8 @@ pub(super) struct Args {
     /// Seed of the random directions and of made-up arguments.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where the entries of the gradient run: on `sim` they are the PTX of a GPU, and what it finds wrong ends the check. Forward mode runs on the
-    /// interpreter.
+    /// Where the entries of the gradient run: on `sim` they are the PTX of a GPU, and what it finds
+    /// wrong ends the check. Forward mode runs on the interpreter.
     #[arg(long, default_value = "interp", value_parser = super::devices::parser())]
     device: &'static dyn Device,
     /// Where the state of loops waits for the reverse sweep.
@@ -50,7 +51,8 @@ pub(super) struct Args {
     /// Check in the kernel's own types only.
     #[arg(long)]
     own_types: bool,
-    /// Check second derivatives: Hessian-vector products against differences of the gradient, and their symmetry.
+    /// Check second derivatives: Hessian-vector products against differences of the gradient, and
+    /// their symmetry.
     #[arg(long)]
     second_order: bool,
     /// One JSON object per launch.
@@ -300,7 +302,8 @@ struct Compiled {
     program: Program,
     /// The forward-mode kernels by the name of their kernel, or why there is none.
     tangents: HashMap<String, std::result::Result<FuncId, String>>,
-    /// Forward mode of the entries of a gradient run, or why there is none; empty where only first derivatives are checked.
+    /// Forward mode of the entries of a gradient run, or why there is none; empty where only first
+    /// derivatives are checked.
     second: HashMap<String, std::result::Result<(FuncId, FuncId), String>>,
     /// Kernels that were not compiled without being wrong, and why.
     left_out: Vec<(String, String)>,
@@ -311,14 +314,16 @@ impl Subject {
     fn of(args: &Args, launch: &mut Launch) -> Subject {
         let mut wanted = Wanted::of(&launch.source, true);
         let program = compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, None, false)));
-        // The only one, if none is named: forward mode adds kernels of its own to those of the file.
+        // The only one, if none is named: forward mode adds kernels of its own to those of the
+        // file.
         if let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) {
             launch.kernel = Some(program.module.functions[id].source_name.clone());
         }
         Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.block_threads)
     }
 
-    /// `same`: the arrays that are one in the launch. `block_threads`: its blocks, where their threads have values of their own.
+    /// `same`: the arrays that are one in the launch. `block_threads`: its blocks, where their
+    /// threads have values of their own.
     fn new(
         args: &Args,
         source: &Path,

@@ -1,6 +1,6 @@
-//! Can workers share a launch without atomics? They can if each array that a kernel updates atomically is either used by
-//! each thread for itself, or only added to: then every worker adds to a copy of its own, and the copies are summed at the
-//! end.
+//! Can workers share a launch without atomics? They can if each array that a kernel updates
+//! atomically is either used by each thread for itself, or only added to: then every worker adds to
+//! a copy of its own, and the copies are summed at the end.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ pub struct ArrayArgument {
     pub apart: Option<Apart>,
 }
 
-/// [`disjoint_rows::Apart`] of an argument: workers that keep to rows which are apart need no copies.
+/// [`disjoint_rows::Apart`] of an argument: workers that keep to rows which are apart need no
+/// copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Apart {
     Bands {
@@ -58,8 +59,9 @@ pub enum Role {
     Other,
 }
 
-/// The arrays of a kernel, if copies of those with [`Role::Sum`] make its atomics needless. Holds for launches without more
-/// dimensions than the kernel's rank, in which arrays that are updated share no memory with others.
+/// The arrays of a kernel, if copies of those with [`Role::Sum`] make its atomics needless. Holds
+/// for launches without more dimensions than the kernel's rank, in which arrays that are updated
+/// share no memory with others.
 pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
     let (mut function, shadows) = match shadow::extract(&module.functions[kernel]) {
         Some((function, shadows)) => (function, shadows),
@@ -135,7 +137,8 @@ pub enum NamedApart {
     Ranges { bounds: String, first: u32 },
 }
 
-/// The arrays that workers only add to, if rows that are apart, or copies, make the atomics of the kernel needless.
+/// The arrays that workers only add to, if rows that are apart, or copies, make the atomics of the
+/// kernel needless.
 pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<Summed>> {
     let function = &module.functions[kernel];
     let arrays = privatized(module, kernel)?;

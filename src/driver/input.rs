@@ -49,7 +49,8 @@ impl FileSystem for Disk {
     }
 }
 
-/// Files as they are on the disk, except for those of which other files hold the text, or that are given.
+/// Files as they are on the disk, except for those of which other files hold the text, or that are
+/// given.
 #[derive(Clone, Default, Debug)]
 pub struct Overlaid {
     texts: HashMap<PathBuf, PathBuf>,

@@ -1,4 +1,5 @@
-//! What comes of a source file? Kernels that can be launched, and texts for other compilers and machines.
+//! What comes of a source file? Kernels that can be launched, and texts for other compilers and
+//! machines.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,17 +23,20 @@ struct Source {
     compiler: Compiler,
     path: PathBuf,
     text: String,
-    /// Imported files as they were when they were first read: what is compiled later is of the same program.
+    /// Imported files as they were when they were first read: what is compiled later is of the same
+    /// program.
     files: Arc<Recorded>,
     types: Vec<String>,
-    /// For which launches it is compiled, where threads of a block have values of their own. None: as the file says.
+    /// For which launches it is compiled, where threads of a block have values of their own. None:
+    /// as the file says.
     block_threads: Option<BlockThreads>,
     /// The only kernel that is compiled, if not all are.
     only: Option<String>,
     program: Arc<Program>,
 }
 
-/// A text that represents a file of this path: what a program that has its kernels in memory imports from.
+/// A text that represents a file of this path: what a program that has its kernels in memory
+/// imports from.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Given {
@@ -59,8 +63,8 @@ impl Compiler {
         }
     }
 
-    /// Compiles the kernels of a text, as if it stood in a file at `path`: messages name it, and imports are looked for
-    /// beside it.
+    /// Compiles the kernels of a text, as if it stood in a file at `path`: messages name it, and
+    /// imports are looked for beside it.
     ///
     /// # Errors
     /// All errors of the text, if there are any.
@@ -68,8 +72,8 @@ impl Compiler {
         self.compile_source(path.as_ref(), text.into(), Arc::default(), Vec::new())
     }
 
-    /// Compiles a text whose imports are all given, and no other file; `types` are those for generic kernels, as `--types` of
-    /// `kc compile` takes them.
+    /// Compiles a text whose imports are all given, and no other file; `types` are those for
+    /// generic kernels, as `--types` of `kc compile` takes them.
     ///
     /// # Errors
     /// All errors of the text, if there are any.
@@ -116,8 +120,8 @@ impl Source {
         if errors.is_empty() { Ok(Module(Arc::new(self))) } else { Err(Error::new(errors, program.clone())) }
     }
 
-    /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault of theirs is not the
-    /// caller's.
+    /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault
+    /// of theirs is not the caller's.
     fn compile(&self, request: &Request) -> Result<Compilation, Error> {
         let mut request = Request { types: self.types.clone(), block_threads: self.block_threads, ..request.clone() };
         if request.kernels.is_empty() {
@@ -164,7 +168,8 @@ impl Module {
         render_all(&found, &self.0.program.sources, Format::Full, Style::PLAIN, 0)
     }
 
-    /// All kernels and their gradients as PTX, the assembly of NVIDIA GPUs, for an architecture such as `sm_90`.
+    /// All kernels and their gradients as PTX, the assembly of NVIDIA GPUs, for an architecture
+    /// such as `sm_90`.
     ///
     /// # Errors
     /// The architecture is unknown, or a kernel has no such form.

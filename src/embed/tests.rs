@@ -581,7 +581,8 @@ fn blocks_that_do_not_fit_are_refused() {
     assert_eq!(z, x);
 }
 
-/// Each factor is 0 at 0, and so is the adjoint of the other one: the product is `x`, and its gradient 1.
+/// Each factor is 0 at 0, and so is the adjoint of the other one: the product is `x`, and its
+/// gradient 1.
 const AT_REST: &str = "
 @wp.kernel
 def at_rest(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):

@@ -1,7 +1,9 @@
-//! Which runs of a gradient may be made again, beside a point at which a function has no derivative?
+//! Which runs of a gradient may be made again, beside a point at which a function has no
+//! derivative?
 //!
-//! To run it again takes a copy of the arrays from before the run. A copy of small arrays costs nothing beside a launch; of large
-//! ones it is made for the first run, and for those behind a run that came to such a point.
+//! To run it again takes a copy of the arrays from before the run. A copy of small arrays costs
+//! nothing beside a launch; of large ones it is made for the first run, and for those behind a run
+//! that came to such a point.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 

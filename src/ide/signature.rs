@@ -1,5 +1,5 @@
-//! Which call is being written, and at which argument is the cursor? Read from the text before the cursor, for a call
-//! that is not finished does not parse.
+//! Which call is being written, and at which argument is the cursor? Read from the text before the
+//! cursor, for a call that is not finished does not parse.
 
 use super::File;
 use super::find::decorator;
@@ -64,7 +64,8 @@ fn first_type(file: &File, offset: u32) -> Option<Type> {
     }
 }
 
-/// Whether a parameter of the library, as written, can take a type. A guess that only chooses what is shown first.
+/// Whether a parameter of the library, as written, can take a type. A guess that only chooses what
+/// is shown first.
 fn accepts(param: &str, ty: Type) -> bool {
     match ty {
         Type::Vec(..) => param.starts_with("Vec"),

@@ -5,7 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use super::*;
 use crate::types::{BOOL, I32, Scalar};
 
-/// Appends to the current block of a function under construction. The caller keeps the typing rules; `verify` checks them.
+/// Appends to the current block of a function under construction. The caller keeps the typing
+/// rules; `verify` checks them.
 pub struct Builder {
     pub function: Function,
     block: BlockId,
@@ -51,7 +52,8 @@ impl Builder {
         builder
     }
 
-    /// Makes room for about so many instructions, which grow into it otherwise by being copied again and again.
+    /// Makes room for about so many instructions, which grow into it otherwise by being copied
+    /// again and again.
     pub fn reserve(&mut self, insts: usize) {
         self.function.insts.reserve(insts);
         self.function.values.reserve(insts);

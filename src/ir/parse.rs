@@ -1,5 +1,6 @@
-//! Reads the text that [`super::print`] writes. Names and types are resolved here; whether the module keeps the rules is
-//! for [`super::verify`]. Spans are those of the text: an instruction's is its line.
+//! Reads the text that [`super::print`] writes. Names and types are resolved here; whether the
+//! module keeps the rules is for [`super::verify`]. Spans are those of the text: an instruction's
+//! is its line.
 
 mod inst;
 mod lex;

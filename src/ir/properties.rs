@@ -1,7 +1,9 @@
-//! What is true of an operation, wherever it is: the one table that passes, analyses, differentiation and back ends ask.
+//! What is true of an operation, wherever it is: the one table that passes, analyses,
+//! differentiation and back ends ask.
 //!
-//! A row describes the operation alone: the blocks nested in it are not part of it. A call may do anything; who knows its
-//! function asks [`EffectTable::properties`](crate::analysis::effects::EffectTable::properties).
+//! A row describes the operation alone: the blocks nested in it are not part of it. A call may do
+//! anything; who knows its function asks
+//! [`EffectTable::properties`](crate::analysis::effects::EffectTable::properties).
 //!
 //! There is no default row: a new operation does not compile until it has one.
 
@@ -23,7 +25,8 @@ pub struct Properties {
     pub may_not_return: bool,
     /// Each execution makes memory of its own, or clears it: two of them are not one.
     pub allocates: bool,
-    /// Which threads run it together is part of its meaning: it may not come under another condition.
+    /// Which threads run it together is part of its meaning: it may not come under another
+    /// condition.
     pub convergent: bool,
     /// It orders memory between threads: no access to shared memory moves across it.
     pub synchronises: bool,
@@ -229,7 +232,8 @@ fn binary(op: BinaryOp) -> Properties {
 }
 
 impl Properties {
-    /// Somebody else sees that it ran: it stays even if nothing uses its results. What may not return is another matter.
+    /// Somebody else sees that it ran: it stays even if nothing uses its results. What may not
+    /// return is another matter.
     pub fn has_side_effect(self) -> bool {
         self.writes || self.io != Io::None || self.synchronises
     }
@@ -238,8 +242,9 @@ impl Properties {
         self.reads || self.writes
     }
 
-    /// It does nothing but give its results, which depend on its operands, the thread and the launch alone. Such an operation
-    /// may go, be repeated and move wherever its operands are visible.
+    /// It does nothing but give its results, which depend on its operands, the thread and the
+    /// launch alone. Such an operation may go, be repeated and move wherever its operands are
+    /// visible.
     pub fn is_value(self) -> bool {
         !self.reads && !self.is_fixed()
     }

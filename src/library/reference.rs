@@ -1,4 +1,5 @@
-//! What does the reference page of built-ins say? The entries of the library, in the order of the page.
+//! What does the reference page of built-ins say? The entries of the library, in the order of the
+//! page.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ const SUBJECTS: &[(&str, &str)] = &[
 /// One overload as the page shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overload {
-    /// `lerp(a: Float, b: Float, t: Float) -> Float`; for a name that represents a statement, the statement.
+    /// `lerp(a: Float, b: Float, t: Float) -> Float`; for a name that represents a statement, the
+    /// statement.
     pub signature: String,
     /// Markdown.
     pub doc: String,

@@ -1,5 +1,5 @@
-//! How are the answers of [`crate::ide`] said in the protocol? One function per request; what needs more room has a file
-//! of its own.
+//! How are the answers of [`crate::ide`] said in the protocol? One function per request; what needs
+//! more room has a file of its own.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Who calls whom: the call hierarchy of editors. An item carries, as `data`, the file and the function that it represents.
+//! Who calls whom: the call hierarchy of editors. An item carries, as `data`, the file and the
+//! function that it represents.
 
 use std::path::{Path, PathBuf};
 

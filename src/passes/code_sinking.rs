@@ -1,10 +1,12 @@
 //! A choice between two values becomes a branch, where computing one of them can fail.
 //!
-//! `where(v > 0, sqrt(v), 0)` computes both values and takes one. In reverse, the side that was not taken would get the
-//! adjoint 0 and pass on 0 times the derivative there, which may be infinite. As a branch, it is not reversed at all.
+//! `where(v > 0, sqrt(v), 0)` computes both values and takes one. In reverse, the side that was not
+//! taken would get the adjoint 0 and pass on 0 times the derivative there, which may be infinite.
+//! As a branch, it is not reversed at all.
 //!
-//! What moves into the branch: instructions of the same block without effects whose results only this side reads; loads only
-//! if nothing is written on the way. Choices between values that are there anyway stay as they are.
+//! What moves into the branch: instructions of the same block without effects whose results only
+//! this side reads; loads only if nothing is written on the way. Choices between values that are
+//! there anyway stay as they are.
 
 use std::collections::BinaryHeap;
 
@@ -25,7 +27,8 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     pass.changed
 }
 
-/// Moves what only one branch of an `if` reads into that branch, under the same conditions; says whether there was any.
+/// Moves what only one branch of an `if` reads into that branch, under the same conditions; says
+/// whether there was any.
 pub fn into_branches(function: &mut Function, effects: &EffectTable) -> bool {
     if !function.has(|inst| matches!(inst.op, Op::If { .. })) {
         return false;
@@ -104,7 +107,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Works on the instructions of a block from its end, so that what moves into a branch can sink further there.
+    /// Works on the instructions of a block from its end, so that what moves into a branch can sink
+    /// further there.
     fn insts(&mut self, function: &mut Function, block: BlockId, work: Work) {
         let mut effects = vec![0];
         for (at, &id) in function.blocks[block].insts.iter().enumerate() {
@@ -191,9 +195,9 @@ impl<'a> Sink<'a> {
         users.filter(move |user| self.home[user.0 as usize].0 == block)
     }
 
-    /// The instructions before `id` in its block that compute `roots` and nothing that others read, in order, as far as `takes`
-    /// allows. `fine` says
-    /// whether an instruction's reading of a value is that of the side in question.
+    /// The instructions before `id` in its block that compute `roots` and nothing that others read,
+    /// in order, as far as `takes` allows. `fine` says whether an instruction's reading of a value
+    /// is that of the side in question.
     fn only_for(
         &self,
         function: &Function,
@@ -278,7 +282,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Whether an instruction's derivative may be infinite, or its value make a product's derivative so.
+/// Whether an instruction's derivative may be infinite, or its value make a product's derivative
+/// so.
 fn can_fail(function: &Function, inst: &Inst) -> bool {
     let float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
     let variable = |v: ValueId| function.as_const(v).is_none();
@@ -298,7 +303,8 @@ mod tests {
     use crate::ir::parse::parse;
     use crate::ir::verify::verify;
 
-    /// What `pass` makes of the body of a function: its blocks as the operations in them, the outer one first.
+    /// What `pass` makes of the body of a function: its blocks as the operations in them, the outer
+    /// one first.
     fn after(body: &str, pass: fn(&mut Function, &EffectTable) -> bool) -> Vec<Vec<Op>> {
         let text = format!(
             "func @f(%x: float64, %y: float64, %a: array(dtype=float64)) -> (float64) {{\n%i: int32 = const 0\n{body}\n}}"

@@ -1,5 +1,6 @@
-//! Which indices may be outside of a tile or a local array? Code for the simulator says so before each access: the passes that
-//! come behind it make numbers of such arrays, and share their loops among threads, after which an index outside is none.
+//! Which indices may be outside of a tile or a local array? Code for the simulator says so before
+//! each access: the passes that come behind it make numbers of such arrays, and share their loops
+//! among threads, after which an index outside is none.
 
 use std::borrow::Cow;
 

@@ -1,13 +1,16 @@
 //! One exit for every region: how does code look without `break`, `continue` and early `return`?
 //!
-//! Afterwards only the entry block ends in `return`, and every other block in `yield`. What left a region in the middle is
-//! then an *outcome* that the region yields, with a payload: the values that the loop carries, or the function's results.
+//! Afterwards only the entry block ends in `return`, and every other block in `yield`. What left a
+//! region in the middle is then an *outcome* that the region yields, with a payload: the values
+//! that the loop carries, or the function's results.
 //!
-//! * Where one branch of an `if` always leaves, the rest of the block moves into the other branch. Nothing is copied.
-//! * Where a branch leaves only sometimes, the `if` also yields its outcome, and the rest of the block is under an
-//!   `if` on that.
-//! * A loop that a `break` or `return` may end carries the outcome. A `while` stops on it. A `for` becomes such a
-//!   `while`; one with few iterations, known in number, stays and skips those that are left, so that it remains countable.
+//! * Where one branch of an `if` always leaves, the rest of the block moves into the other branch.
+//!   Nothing is copied.
+//! * Where a branch leaves only sometimes, the `if` also yields its outcome, and the rest of the
+//!   block is under an `if` on that.
+//! * A loop that a `break` or `return` may end carries the outcome. A `while` stops on it. A `for`
+//!   becomes such a `while`; one with few iterations, known in number, stays and skips those that
+//!   are left, so that it remains countable.
 //!
 //! Outcomes are a bool where there are two, else an int32.
 
@@ -22,7 +25,8 @@ mod count;
 mod iterations;
 mod outcome;
 
-/// Brings a function into single-exit form; says whether it was not. Without early exits it stays as it is.
+/// Brings a function into single-exit form; says whether it was not. Without early exits it stays
+/// as it is.
 pub fn run(function: &mut Function) -> bool {
     if is_single_exit(function) {
         return false;
@@ -71,8 +75,8 @@ impl SingleExit {
         insts
     }
 
-    /// Appends instructions (last one first) to the current block up to the end of the region, except for its terminator,
-    /// whose values it gives.
+    /// Appends instructions (last one first) to the current block up to the end of the region,
+    /// except for its terminator, whose values it gives.
     fn region(&mut self, mut insts: Vec<InstId>, context: &Context) -> Values {
         while let Some(id) = insts.pop() {
             match self.rebuild.visit(id) {
@@ -203,7 +207,8 @@ impl SingleExit {
         self.rebuild.b.function.insts[id].results.iter().copied().collect()
     }
 
-    /// Whether an outcome is another than the first of the set: for an `if` falling through, for a loop going on.
+    /// Whether an outcome is another than the first of the set: for an `if` falling through, for a
+    /// loop going on.
     fn not_lowest(&mut self, outcomes: Outcomes, flag: Option<ValueId>) -> ValueId {
         let lowest = outcomes.iter().next().unwrap_or(Outcome::Fall);
         match flag {
@@ -216,7 +221,8 @@ impl SingleExit {
         }
     }
 
-    /// A run-time outcome of an inner region (not the lowest of its set), as the values of the outer one.
+    /// A run-time outcome of an inner region (not the lowest of its set), as the values of the
+    /// outer one.
     fn forward(&mut self, left: &Left, context: &Context) -> Values {
         let mut others = left.outcomes.iter().skip(1);
         let (first, second) = (others.next(), others.next());
@@ -258,7 +264,8 @@ impl SingleExit {
         }
     }
 
-    /// Puts values in the order of the context's slots; those not given are zero, since nothing reads them.
+    /// Puts values in the order of the context's slots; those not given are zero, since nothing
+    /// reads them.
     fn pack(
         &mut self,
         context: &Context,

@@ -1,5 +1,5 @@
-//! Reverse loops that may as well go forward: they pass nothing from turn to turn, and all they do is to add to adjoints. Readers expect
-//! them so, and so do processors and what looks at indices.
+//! Reverse loops that may as well go forward: they pass nothing from turn to turn, and all they do
+//! is to add to adjoints. Readers expect them so, and so do processors and what looks at indices.
 //!
 //! ```text
 //! for k = n to 0 step -1 { a[k - 1] += .. }   becomes   for k = 0 to n step 1 { a[k] += .. }
@@ -18,7 +18,8 @@ use crate::ir::properties::Io;
 use crate::ir::*;
 use crate::types::{Scalar, Type};
 
-/// Turns what can be turned in a backward entry; says whether there was anything. A cleaning must follow.
+/// Turns what can be turned in a backward entry; says whether there was anything. A cleaning must
+/// follow.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     if function.phase != Phase::Backward || !function.is_kernel() {
         return false;
@@ -42,7 +43,8 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     true
 }
 
-/// Whether all that a block does is to compute, to read what it does not write, and to add to adjoints.
+/// Whether all that a block does is to compute, to read what it does not write, and to add to
+/// adjoints.
 fn only_adds(function: &Function, effects: &EffectTable, uses: &IdVec<ValueId, u32>, block: BlockId) -> bool {
     let mut good = true;
     function.walk(block, &mut |_, inst| {
@@ -64,7 +66,8 @@ fn only_adds(function: &Function, effects: &EffectTable, uses: &IdVec<ValueId, u
     good
 }
 
-/// Whether an array is one of adjoints: those that were given, or else those behind the array itself.
+/// Whether an array is one of adjoints: those that were given, or else those behind the array
+/// itself.
 fn is_adjoint(function: &Function, array: ValueId) -> bool {
     let given = |array| match root(function, array) {
         Root::Param(n, _) => matches!(function.param_role(n as usize), ParamRole::Adjoint(_)),
@@ -79,7 +82,8 @@ fn is_adjoint(function: &Function, array: ValueId) -> bool {
     }
 }
 
-/// From `end` up to `start`, where the counter was one more; or, where both bounds are one less than something, between these.
+/// From `end` up to `start`, where the counter was one more; or, where both bounds are one less
+/// than something, between these.
 fn turn(function: &mut Function, ranges: &Ranges, id: InstId) {
     let Op::For { start, end, step, body, .. } = function.insts[id].op else { return };
     let counter = function.blocks[body].params[0];

@@ -1,8 +1,9 @@
 //! IR to simpler IR: one pass per file.
 //!
-//! The CUDA text is printed from what comes out, so the passes keep source names and structure: they remove and replace
-//! single instructions, carried values and branches that are never taken, and move nothing. They never change a result:
-//! floats keep every bit (which NaN a NaN is aside). An access whose value nothing uses goes, and its bounds check with it.
+//! The CUDA text is printed from what comes out, so the passes keep source names and structure:
+//! they remove and replace single instructions, carried values and branches that are never taken,
+//! and move nothing. They never change a result: floats keep every bit (which NaN a NaN is aside).
+//! An access whose value nothing uses goes, and its bounds check with it.
 //!
 //! | pass | what it does |
 //! |---|---|
@@ -30,7 +31,8 @@
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
 //!
-//! [`pipelines`] has the orders in which they run. [`mod@copy`] repeats code, for these and for others.
+//! [`pipelines`] has the orders in which they run. [`mod@copy`] repeats code, for these and for
+//! others.
 
 pub mod adjacent;
 pub mod algebra;

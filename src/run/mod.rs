@@ -15,7 +15,8 @@
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
 //!
-//! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before the IR.
+//! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before
+//! the IR.
 
 use crate::diag::{Code, Diagnostic};
 
@@ -33,7 +34,8 @@ pub mod run_errors;
 pub mod session;
 pub mod verify;
 
-/// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.
+/// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of
+/// this folder.
 pub type Fail = Box<Diagnostic>;
 
 pub type Result<T> = std::result::Result<T, Fail>;

@@ -25,7 +25,8 @@ pub struct Wanted {
     pub source: PathBuf,
     /// Only this kernel; None: all of them.
     pub kernel: Option<String>,
-    /// With this, only the one kernel and its backward entry; None: the forward entries of the kernels.
+    /// With this, only the one kernel and its backward entry; None: the forward entries of the
+    /// kernels.
     pub gradient_of: Option<String>,
     /// The arrays that are one in the launch.
     pub same_arrays: Option<SameArrays>,
@@ -55,7 +56,8 @@ impl Wanted {
 /// Compiles a source file.
 pub type Compile<'a> = dyn FnMut(&Wanted) -> Program + 'a;
 
-/// The program as a launch needs it: made for its blocks, where threads of one have values of their own.
+/// The program as a launch needs it: made for its blocks, where threads of one have values of their
+/// own.
 pub fn compiled_for(
     wanted: &mut Wanted,
     launch: &Launch,
@@ -92,7 +94,8 @@ pub fn compiled_for(
     made
 }
 
-/// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
+/// The kernel called `name`, or the only one. The errors are those of the source where they are the
+/// reason.
 pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {
     let forward = program.module.kernels().filter(|(_, f)| f.phase == Phase::Forward);
     let kernels: Vec<(FuncId, &str)> = forward.map(|(id, f)| (id, f.source_name.as_str())).collect();

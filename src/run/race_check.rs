@@ -1,8 +1,9 @@
-//! Does the order of the threads show in what a launch leaves? Looked at before a checked run, on the interpreter, where the
-//! kernel and the launch do not prove that it can't.
+//! Does the order of the threads show in what a launch leaves? Looked at before a checked run, on
+//! the interpreter, where the kernel and the launch do not prove that it can't.
 //!
-//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at [`crate::analysis::independence`]. A kernel
-//! that is proved costs a look at its instructions, once for each shape of launch.
+//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at
+//! [`crate::analysis::independence`]. A kernel that is proved costs a look at its instructions,
+//! once for each shape of launch.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +40,8 @@ pub struct Threads {
     forward: FuncId,
     /// Without calls; None: too large for that.
     flat: Option<Function>,
-    /// It calls a function of arrays whose gradient the source states: what that does to gradients is not proved.
+    /// It calls a function of arrays whose gradient the source states: what that does to gradients
+    /// is not proved.
     custom: bool,
     /// Of the launch before this one.
     last: Mutex<Option<(LaunchFacts, Meetings)>>,
@@ -50,7 +52,8 @@ pub struct Looked<'a> {
     pub program: &'a Program,
     pub direction: Direction,
     pub bounds: &'a LaunchBounds,
-    /// Nothing is run to look: the number is that of no thread where the launch does not prove that there is nothing to see.
+    /// Nothing is run to look: the number is that of no thread where the launch does not prove that
+    /// there is nothing to see.
     pub only_proves: bool,
 }
 
@@ -75,9 +78,10 @@ impl Threads {
         }
     }
 
-    /// Fails where the order of two threads shows in what the launch leaves, or in its gradient. The arrays are as before
-    /// afterwards. Gives the number of threads that were looked at: None where there was nothing to look at, fewer than the
-    /// launch has where it takes longer than [`STEPS`], none where there is no room for a copy of the arrays.
+    /// Fails where the order of two threads shows in what the launch leaves, or in its gradient.
+    /// The arrays are as before afterwards. Gives the number of threads that were looked at: None
+    /// where there was nothing to look at, fewer than the launch has where it takes longer than
+    /// [`STEPS`], none where there is no room for a copy of the arrays.
     pub fn check(&self, looked: &Looked, arguments: &mut Arguments) -> Result<Option<u64>> {
         let Looked { program, direction, bounds, only_proves } = *looked;
         let module = &program.module;
@@ -85,7 +89,8 @@ impl Threads {
         let FunctionKind::Kernel { rank } = kernel.kind else { return Ok(None) };
         let mut meetings = self.meetings(&module.structs, arguments.launch_facts(kernel, &module.structs, bounds));
         let gradient = direction != Direction::Forward;
-        // A read of such elements is harmless; adjoints are added to them as if each were its thread's own.
+        // A read of such elements is harmless; adjoints are added to them as if each were its
+        // thread's own.
         let overlapping = if gradient { arguments.gradient_that_overlaps_itself(&module.structs) } else { None };
         if let Some(array) = overlapping {
             let message =

@@ -86,7 +86,8 @@ impl SourceFile {
         LineColumn { line: line as u32, column: column as u32 + 1 }
     }
 
-    /// The byte range of a line that counts from 1, without its line end; the end of the text for lines beyond it.
+    /// The byte range of a line that counts from 1, without its line end; the end of the text for
+    /// lines beyond it.
     pub fn line_range(&self, line: u32) -> std::ops::Range<u32> {
         let end_of_text = self.text.len() as u32;
         let start = self.line_starts.get(line.max(1) as usize - 1).copied().unwrap_or(end_of_text);

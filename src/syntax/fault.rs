@@ -5,8 +5,8 @@ use crate::diag::{Applicability, Code, Diagnostic};
 use crate::limits::{MAX_CLAUSES, MAX_FAULTS, MAX_NESTING};
 use crate::source::{FileId, Span};
 
-/// A finding at a place. Its words are made only when it is reported: most texts are host code, where faults are none
-/// of our business.
+/// A finding at a place. Its words are made only when it is reported: most texts are host code,
+/// where faults are none of our business.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -399,7 +399,8 @@ fn bad_number(here: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// What the grammar could not use, told from the tokens around it. `index` is where it stopped; it can be the end.
+/// What the grammar could not use, told from the tokens around it. `index` is where it stopped; it
+/// can be the end.
 pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
     let before = index.checked_sub(1).and_then(|at| tokens.get(at)).copied();
     let Some(&found) = tokens.get(index) else {

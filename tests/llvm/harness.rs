@@ -294,7 +294,8 @@ pub fn assert_same(name: &str, expected: &[Arg], found: &[Arg]) {
     }
 }
 
-/// Runs kernel `@k` every way, whole and in chunks; all must agree. Gives the interpreter's run. ptxas must take its PTX.
+/// Runs kernel `@k` every way, whole and in chunks; all must agree. Gives the interpreter's run.
+/// ptxas must take its PTX.
 #[track_caller]
 pub fn compare(text: &str, dims: &[u32], args: &[Arg]) -> Run {
     let module = parse(text);

@@ -1,5 +1,5 @@
-//! Indices of later threads, which host code reads to ask for what they name (`src/codegen/llvm/prefetch.rs`): that it asks, and that it reads
-//! no index beyond the row's.
+//! Indices of later threads, which host code reads to ask for what they name
+//! (`src/codegen/llvm/prefetch.rs`): that it asks, and that it reads no index beyond the row's.
 
 use kc::abi::{self, ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, LlvmTarget, Opt, Parts, emit_llvm_ir};

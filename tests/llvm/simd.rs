@@ -1,5 +1,5 @@
-//! Code that is built differently for the host's speed: lanes, loops without checks, several turns at once. All ways must
-//! give what the interpreter gives.
+//! Code that is built differently for the host's speed: lanes, loops without checks, several turns
+//! at once. All ways must give what the interpreter gives.
 
 use std::process::Command;
 
@@ -8,7 +8,8 @@ use kc::types::Scalar;
 
 use crate::harness::*;
 
-/// Sums of the values that each row lists, with the bounds of the rows in an array: `y[i] = sum of v[k] * x[col[k]]`.
+/// Sums of the values that each row lists, with the bounds of the rows in an array:
+/// `y[i] = sum of v[k] * x[col[k]]`.
 const ROWS: &str = "kernel @k(%rows: array(dtype=int32), %col: array(dtype=int32), %v: array(dtype=float32), \
       %x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {
     %i: int32 = thread_index 0
@@ -71,8 +72,9 @@ fn short_kernels_take_several_threads_in_a_turn() {
     }
 }
 
-/// Pairs of points push each other apart: enough arithmetic (sums that are taken back) to run as lanes where gathers are dear, with updates of places that may meet, by whole
-/// numbers, so that their order does not show.
+/// Pairs of points push each other apart: enough arithmetic (sums that are taken back) to run as
+/// lanes where gathers are dear, with updates of places that may meet, by whole numbers, so that
+/// their order does not show.
 const PAIRS: &str = "kernel @k(%ends: array2d(dtype=int32), %x: array(dtype=vec3f), %f: array(dtype=vec3f)) rank 1 {
     %s: int32 = thread_index 0
     %c0: int32 = const 0
@@ -130,7 +132,8 @@ fn lanes_update_places_that_meet() {
     assert_eq!(run(&bad), Some(Failure::OutOfBounds { dim: 0, index: 9, extent: 9, thread: 20 }));
 }
 
-/// Elements of several components, side by side: read and written by wide accesses and shuffles where all lanes run, by gathers where some do.
+/// Elements of several components, side by side: read and written by wide accesses and shuffles
+/// where all lanes run, by gathers where some do.
 #[test]
 fn elements_of_several_components() {
     let widths = [("vec2f", 2), ("vec3f", 3), ("quatf", 4), ("vec(5, float32)", 5), ("vec(6, float32)", 6)];
@@ -189,7 +192,8 @@ const SQUARED: &str =
     return
   }";
 
-/// As one vector of 48 floats what is read would be taken apart into scalars, and put together again, wherever it reaches another block.
+/// As one vector of 48 floats what is read would be taken apart into scalars, and put together
+/// again, wherever it reaches another block.
 #[test]
 fn composites_stay_in_vectors_between_blocks() {
     let module = parse(SQUARED);
@@ -240,7 +244,8 @@ fn lanes_convert_floats_as_threads_do() {
     assert_eq!(compare(text, &[values.len() as u32], &args).failure, None);
 }
 
-/// A loop in which threads take part as long as their number says, and may come to a bad index: 64 lanes at a time in rows of 256 and more.
+/// A loop in which threads take part as long as their number says, and may come to a bad index: 64
+/// lanes at a time in rows of 256 and more.
 const TURNS: &str = "kernel @k(%x: array(dtype=float32), %y: array2d(dtype=float32), %s: array(dtype=int32)) rank 2 {
     %i: int32 = thread_index 0
     %j: int32 = thread_index 1

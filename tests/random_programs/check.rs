@@ -1,5 +1,6 @@
-//! Does a program give the same bits wherever it runs? The interpreter is compared with host code of several kinds, with PTX on
-//! the simulator and with CUDA text as C++. Which NaN it is stays open.
+//! Does a program give the same bits wherever it runs? The interpreter is compared with host code
+//! of several kinds, with PTX on the simulator and with CUDA text as C++. Which NaN it is stays
+//! open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -103,7 +103,8 @@ impl Generator {
         Stmt::line(&format!("{} {op} {{}}", v.name), vec![e])
     }
 
-    /// A component or field of what `whole` names; the template of the target, its operands, its type.
+    /// A component or field of what `whole` names; the template of the target, its operands, its
+    /// type.
     fn part_of(&mut self, whole: String, ty: Type) -> (String, Vec<Expr>, Type) {
         match ty {
             Type::Vec(n, s) => {

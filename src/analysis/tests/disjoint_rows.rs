@@ -3,7 +3,8 @@
 use super::*;
 use crate::analysis::disjoint_rows::{Apart, apart};
 
-/// Of the array `%a`, to which a kernel of two coordinates adds with this body; `%s` are the bounds of ranges, `%j` another coordinate.
+/// Of the array `%a`, to which a kernel of two coordinates adds with this body; `%s` are the bounds
+/// of ranges, `%j` another coordinate.
 fn of(body: &str) -> Option<Apart> {
     let text = format!(
         "kernel @k(%a: array2d(dtype=float32), %s: array(dtype=int32), %x: int32, %v: float32, %n: int32) rank 2 {{\n\

@@ -1,4 +1,5 @@
-//! What is proved of one launch, against what its threads saw: random kernels whose values become the indices of stores.
+//! What is proved of one launch, against what its threads saw: random kernels whose values become
+//! the indices of stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +11,8 @@ use crate::analysis::ranges::LaunchFacts;
 use crate::ids::Id;
 use crate::types::{ArrayType, Element, StructTable, Type};
 
-/// The function with one more parameter, a matrix of integers, and a store behind the definition of `index`: to that element of
-/// the row that the first coordinate names.
+/// The function with one more parameter, a matrix of integers, and a store behind the definition of
+/// `index`: to that element of the row that the first coordinate names.
 fn storing(function: &Function, index: ValueId) -> Function {
     let mut function = function.clone();
     let entry = function.entry;

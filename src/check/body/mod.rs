@@ -48,7 +48,8 @@ pub(crate) enum Binding {
     Local(LocalId),
     /// Known at compile time: a function, a type, a tuple of variables.
     Alias(Operand),
-    /// A view of a tile or local array that a branch or loop named: behind it, the name may stand for another one, or for nothing.
+    /// A view of a tile or local array that a branch or loop named: behind it, the name may stand
+    /// for another one, or for nothing.
     Left,
     /// Known at compile time, but not one thing on all ways to here.
     Several(Box<Several>),
@@ -61,7 +62,8 @@ pub(crate) enum Binding {
 pub(crate) enum Mode {
     /// Kernel code of the user: literals have their own types.
     User,
-    /// Code of the built-in library: literals take the type of the other operand, and internal names are visible.
+    /// Code of the built-in library: literals take the type of the other operand, and internal
+    /// names are visible.
     Library,
     /// A module-level constant or the argument of `wp.static`: Python's arithmetic.
     Host { library: bool },
@@ -96,7 +98,8 @@ pub(crate) struct Body<'c, 'a> {
     pub unrolled: u32,
     /// What its names mean on each way through its branches and loops.
     pub(crate) ways: Ways,
-    /// The places of the tiles of whose elements something is computed: what is said of an element is said there.
+    /// The places of the tiles of whose elements something is computed: what is said of an element
+    /// is said there.
     pub of_tiles: Vec<Span>,
     /// The local arrays that a first look at the body found to be returned.
     pub arrays: Vec<ReturnedArray>,
@@ -497,7 +500,8 @@ impl<'c, 'a> Body<'c, 'a> {
         crate::check::names::suggest::nearest(name, names.chain(["return", "break", "continue", "pass"]))
     }
 
-    /// A name inside library code: the signature's variables, type names, constants and entries of the library.
+    /// A name inside library code: the signature's variables, type names, constants and entries of
+    /// the library.
     fn library_name(&mut self, name: &str) -> Option<Res<Operand>> {
         if let Some(ty) = self.bindings.ty(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
@@ -646,7 +650,8 @@ fn at(operand: Operand, span: Span) -> Operand {
 }
 
 impl Checker<'_> {
-    /// `dot_vec3f` for library functions, the source name for the user's; with a number where that is taken.
+    /// `dot_vec3f` for library functions, the source name for the user's; with a number where that
+    /// is taken.
     pub fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
         let wanted = self.wanted_name(definition, args);
         self.unique_name(&wanted)

@@ -79,7 +79,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// What is returned. Local arrays that come of a call are in variables first, as their elements go on to the caller's.
+    /// What is returned. Local arrays that come of a call are in variables first, as their elements
+    /// go on to the caller's.
     fn returned(&mut self, value: &ast::Expr, span: Span) -> Res<Operand> {
         match self.expr(value)? {
             Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
@@ -113,8 +114,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A call whose results go to these variables, one for each. Local arrays are made here and filled by the callee, so
-    /// theirs are no arguments of the call.
+    /// A call whose results go to these variables, one for each. Local arrays are made here and
+    /// filled by the callee, so theirs are no arguments of the call.
     pub fn call_into(&mut self, mut call: Call, ids: &[LocalId], span: Span, out: &mut Vec<Stmt>) {
         let mut targets = Vec::new();
         for &id in ids {

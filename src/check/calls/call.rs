@@ -53,7 +53,8 @@ struct Bound {
     /// What chooses the instance.
     key: Vec<InstanceArg>,
     by_ref: Vec<Place>,
-    /// Variables for values that the function changes and nobody keeps: `wp.randf(wp.rand_init(seed))`.
+    /// Variables for values that the function changes and nobody keeps:
+    /// `wp.randf(wp.rand_init(seed))`.
     lost: Vec<(LocalId, Expr)>,
 }
 
@@ -371,8 +372,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// The library's test of a function for points at which its gradient is near-degenerate, for code of the user's: `_degenerate_f` for
-    /// `f`. Its docstring has the words.
+    /// The library's test of a function for points at which its gradient is near-degenerate, for
+    /// code of the user's: `_degenerate_f` for `f`. Its docstring has the words.
     fn degeneracy_test(&mut self, of: &Definition, callee: FnId, span: Span) -> Option<Box<DegeneracyTest>> {
         let name = format!("_degenerate_{}", of.ast.name.text);
         if !self.c.tests || self.is_library() || !of.library() || !Library::has(&name) {
@@ -417,7 +418,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the caller has no instance.
+    /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the
+    /// caller has no instance.
     fn native_result(&mut self, definition: &Definition, span: Span) -> Res<Operand> {
         let name = &definition.ast.name;
         let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Native };

@@ -1,7 +1,9 @@
-//! On which thread coordinates can a variable of the source depend? Lints speak of expressions as they are written, so they look
-//! at the typed tree; the sets and the rules are those of [`uniformity`](crate::analysis::uniformity).
+//! On which thread coordinates can a variable of the source depend? Lints speak of expressions as
+//! they are written, so they look at the typed tree; the sets and the rules are those of
+//! [`uniformity`](crate::analysis::uniformity).
 //!
-//! The answer errs on the side of "depends": a value is called the same for all threads only where it surely is.
+//! The answer errs on the side of "depends": a value is called the same for all threads only where
+//! it surely is.
 
 use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
@@ -54,7 +56,8 @@ impl Threads {
     pub fn mask(&self, expr: &Expr) -> Coordinates {
         match &expr.kind {
             ExprKind::ThreadIndex(k) => Coordinates::one(*k),
-            // `thread_in_block < 0` marks what each thread does by itself, and says nothing of the thread.
+            // `thread_in_block < 0` marks what each thread does by itself, and says nothing of the
+            // thread.
             ExprKind::Compare(CompareOp::Lt, thread, zero) if matches!((&thread.kind, &zero.kind), (ExprKind::ThreadInBlock, ExprKind::Const(c)) if c.as_int() == Some(0)) => {
                 Coordinates::NONE
             }
@@ -153,8 +156,8 @@ impl Threads {
         }
     }
 
-    /// A loop's body; twice if the first time tells anything new, because what leaves it in one iteration decides about the
-    /// next.
+    /// A loop's body; twice if the first time tells anything new, because what leaves it in one
+    /// iteration decides about the next.
     fn repeat(&mut self, iterations: Coordinates, body: &[Stmt], control: &mut Control) {
         let outer = control.nested;
         control.nested |= iterations;
@@ -167,8 +170,9 @@ impl Threads {
     }
 }
 
-/// Whether this reads an element of a tile and sets it by what it was, if that will do, as pushing to a stack and popping from it are
-/// made: one thread after the other does it, and as with an atomic each finds another value there.
+/// Whether this reads an element of a tile and sets it by what it was, if that will do, as pushing
+/// to a stack and popping from it are made: one thread after the other does it, and as with an
+/// atomic each finds another value there.
 fn is_turn(body: &[Stmt]) -> bool {
     let [Stmt { kind: StmtKind::Assign(_, value), .. }, Stmt { kind: StmtKind::If { then, .. }, .. }] = body else {
         return false;

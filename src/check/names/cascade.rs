@@ -1,5 +1,6 @@
-//! Which errors only follow from another one? One slip should not be reported twice: what the parser lost is unknown to the
-//! checker, and brackets or blocks that lost their beginning go wrong on the next lines, too.
+//! Which errors only follow from another one? One slip should not be reported twice: what the
+//! parser lost is unknown to the checker, and brackets or blocks that lost their beginning go wrong
+//! on the next lines, too.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -46,7 +47,8 @@ pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics:
             }
             // Parts of something that began on the line before, or on the same one.
             Code::E0106 | Code::E0107 | Code::E0112 => near(span),
-            // The end of a bracket over several lines whose beginning is lost: those are indented for no reason.
+            // The end of a bracket over several lines whose beginning is lost: those are indented
+            // for no reason.
             Code::E0105 => {
                 let shifted = diagnostics.iter().filter(|d| d.code == Code::E0106).filter_map(Diagnostic::span);
                 near(span) || shifted.into_iter().any(|other| other < span && line(span) <= line(other) + 8)

@@ -1,4 +1,5 @@
-//! Kernels for the last block of a launch, where it is not full: an array with an element for each of its threads has fewer there.
+//! Kernels for the last block of a launch, where it is not full: an array with an element for each
+//! of its threads has fewer there.
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use crate::diag::{Code, Diagnostic, Level};
 use crate::passes::thread_loops::OF_LAST;
 
 impl Checker<'_> {
-    /// Checks kernels with tiles once more, for a block of so many threads. Those that make no sense for it are none of a launch with
-    /// such a block.
+    /// Checks kernels with tiles once more, for a block of so many threads. Those that make no
+    /// sense for it are none of a launch with such a block.
     pub fn check_last_block(&mut self, threads: u32, kernels: &mut Vec<FnId>) {
         let whole = std::mem::replace(&mut self.block_dim, threads);
         self.instances.retain(|key, _| key.is_library());

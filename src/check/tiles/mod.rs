@@ -1,18 +1,21 @@
 //! What do operations on tiles mean?
 //!
-//! A tile is an array of fixed shape that belongs to a block of threads. To a kernel the block is one thing that computes: all
-//! its threads have the same values in their variables, and a tile operation is done once, by all of them together.
+//! A tile is an array of fixed shape that belongs to a block of threads. To a kernel the block is
+//! one thing that computes: all its threads have the same values in their variables, and a tile
+//! operation is done once, by all of them together.
 //!
-//! A tile expression is a function from an index to an element ([`Elements`]): `a * b + tile_load(x, ...)` computes each element
-//! from those of `a`, `b` and `x` and is kept nowhere in between. What needs an expression more than once, or elsewhere, gets it
-//! in a variable ([`Body::kept`]). Loops over the elements are made here, in the typed tree; nothing after the checker knows
-//! operations on tiles.
+//! A tile expression is a function from an index to an element ([`Elements`]):
+//! `a * b + tile_load(x, ...)` computes each element from those of `a`, `b` and `x` and is kept
+//! nowhere in between. What needs an expression more than once, or elsewhere, gets it in a variable
+//! ([`Body::kept`]). Loops over the elements are made here, in the typed tree; nothing after the
+//! checker knows operations on tiles.
 //!
-//! A variable is an array of the block, and assigning it sets the elements. Where the array is, so that those of a loop are
-//! new in each iteration, is decided when all of the function is known ([`homes`]).
+//! A variable is an array of the block, and assigning it sets the elements. Where the array is, so
+//! that those of a loop are new in each iteration, is decided when all of the function is known
+//! ([`homes`]).
 //!
-//! A product is a chain of fused multiply-adds over the inner index, upward; scans go through the elements upward, in row-major
-//! order; `fold` says in which order sums do.
+//! A product is a chain of fused multiply-adds over the inner index, upward; scans go through the
+//! elements upward, in row-major order; `fold` says in which order sums do.
 //!
 //! | file | question |
 //! |---|---|

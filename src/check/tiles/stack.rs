@@ -29,7 +29,8 @@ impl Stack {
         [name.to_string(), format!("{name}{COUNT}")]
     }
 
-    /// The name that the body of a function has for the stack whose tiles are parameters, the second of this name.
+    /// The name that the body of a function has for the stack whose tiles are parameters, the
+    /// second of this name.
     pub fn of_params(count: &str) -> Option<&str> {
         count.strip_suffix(COUNT)
     }

@@ -1,9 +1,10 @@
 //! The values of single threads of a block: as a tile, from a tile, and scattered into one.
 //!
-//! How many threads a block has is known here ([`Checker::block_dim`](crate::check::Checker::block_dim)): it is a dimension of such
-//! tiles. With one thread there is nothing that could differ. With more, the code made here is that of any of them, and
-//! [`thread_loops`](crate::passes::thread_loops) makes that of the block; what all threads do together is between two statements
-//! that say so ([`Body::together`]).
+//! How many threads a block has is known here
+//! ([`Checker::block_dim`](crate::check::Checker::block_dim)): it is a dimension of such tiles.
+//! With one thread there is nothing that could differ. With more, the code made here is that of any
+//! of them, and [`thread_loops`](crate::passes::thread_loops) makes that of the block; what all
+//! threads do together is between two statements that say so ([`Body::together`]).
 
 use std::rc::Rc;
 
@@ -59,8 +60,8 @@ impl Body<'_, '_> {
         if self.c.block_dim == 1 { number(0, span) } else { Expr::new(ExprKind::ThreadInBlock, I32, span) }
     }
 
-    /// The index, as one that counts as different in each thread where launches count threads: for what each of them does by
-    /// itself, be it the same ([`crate::passes::thread_loops::is_own`]).
+    /// The index, as one that counts as different in each thread where launches count threads: for
+    /// what each of them does by itself, be it the same ([`crate::passes::thread_loops::is_own`]).
     pub(in crate::check) fn of_each_thread(&self, index: Expr) -> Expr {
         if self.c.block_dim == 1 || self.mode != Mode::User {
             return index;
@@ -119,7 +120,8 @@ impl Body<'_, '_> {
         self.result(id, span)
     }
 
-    /// `tile(x)`: the values of the threads along the last dimension, the components of vectors and matrices along those before.
+    /// `tile(x)`: the values of the threads along the last dimension, the components of vectors and
+    /// matrices along those before.
     pub(super) fn tile_of_threads(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile", &["x", "preserve_type"], 1, given, span)?;
         let Some(x) = args.get("x") else { return self.error(Code::E0402, span, "no value", "here") };
@@ -227,8 +229,8 @@ impl Body<'_, '_> {
         Ok(Operand::Tile(Elements::free(tile_type(element, &extents), span, at)))
     }
 
-    /// `tile_scatter_add(t, i, ..., value, has_value)`: threads that have a value add it to the element at their index; with
-    /// `tile_scatter_masked` the element becomes the value.
+    /// `tile_scatter_add(t, i, ..., value, has_value)`: threads that have a value add it to the
+    /// element at their index; with `tile_scatter_masked` the element becomes the value.
     pub(super) fn tile_scatter(&mut self, adds: bool, given: &[Given], span: Span) -> Res<Operand> {
         let name = if adds { "tile_scatter_add" } else { "tile_scatter_masked" };
         let Some(first) = given.first() else {

@@ -1,7 +1,8 @@
 //! What the threads of a warp tell each other, as CUDA's kernels do it. Warp has no such names.
 //!
-//! Values go through a tile with an element for each thread, so all threads of a block come together, gradients are those of tiles, and
-//! results are the same everywhere. With one thread there is nobody to ask.
+//! Values go through a tile with an element for each thread, so all threads of a block come
+//! together, gradients are those of tiles, and results are the same everywhere. With one thread
+//! there is nobody to ask.
 
 use super::elements::{Elements, all_of, arithmetic, compare, count, number, variable};
 use crate::check::body::Body;

@@ -12,7 +12,8 @@ use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, Type};
 
 impl Checker<'_> {
-    /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
+    /// What a parameter annotation accepts. `library` turns on the words of the library's
+    /// signatures.
     pub fn annotation(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
         if !library && let Some(alias) = self.type_alias(expr) {
             return alias;
@@ -242,13 +243,14 @@ impl Checker<'_> {
         }
     }
 
-    /// `wp.tile` is a function where it is called in a kernel, and names the tiles where types stand.
+    /// `wp.tile` is a function where it is called in a kernel, and names the tiles where types
+    /// stand.
     fn is_tile_word(&self, expr: &Expr) -> bool {
         matches!(&expr.kind, ExprKind::Attribute { name, .. } if name.text == "tile")
     }
 
-    /// The tiles of elements and of their number that a parameter is, which is annotated as `wp.tile_stack(capacity=8, dtype=float)`. None:
-    /// it is no stack.
+    /// The tiles of elements and of their number that a parameter is, which is annotated as
+    /// `wp.tile_stack(capacity=8, dtype=float)`. None: it is no stack.
     pub fn stack_pattern(&mut self, annotation: &Expr) -> Option<Res<[Pattern; 2]>> {
         let ExprKind::Call { callee, args } = &annotation.kind else { return None };
         if !is_stack_word(callee) {

@@ -9,8 +9,8 @@ use crate::syntax::ast::{Arg, Constant, Expr, ExprKind, Item, Name};
 const BEFORE: &str = "_ = ";
 
 impl Checker<'_> {
-    /// The expression that a quoted annotation holds; None: it is none, or it is written in a way that hides where its parts
-    /// stand.
+    /// The expression that a quoted annotation holds; None: it is none, or it is written in a way
+    /// that hides where its parts stand.
     pub fn quoted(&self, text: &str, span: Span) -> Option<Expr> {
         let written = self.sources.text(span);
         let inner = ['"', '\''].iter().find_map(|quote| written.strip_prefix(*quote)?.strip_suffix(*quote))?;

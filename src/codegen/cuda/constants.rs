@@ -1,7 +1,9 @@
-//! The source's names of constants: `grid_width` reads better than 256, and a table is there once in a text, not at each use.
+//! The source's names of constants: `grid_width` reads better than 256, and a table is there once
+//! in a text, not at each use.
 //!
-//! A name is given to one value of one type. Where the same name has another one too (a kernel that is made several times, an
-//! integer that is also used as a float), or C++ could take it for something else, the number itself is written.
+//! A name is given to one value of one type. Where the same name has another one too (a kernel that
+//! is made several times, an integer that is also used as a float), or C++ could take it for
+//! something else, the number itself is written.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

@@ -215,7 +215,8 @@ impl Translator<'_> {
         })
     }
 
-    /// A value that is converted where it is, or compared with what is not negative: the number of a thread needs no cast.
+    /// A value that is converted where it is, or compared with what is not negative: the number of
+    /// a thread needs no cast.
     pub fn converted(&mut self, value: ValueId) -> Result<Expr, Fault> {
         Ok(match self.function.def(value).map(|inst| &inst.op) {
             Some(Op::ThreadInBlock) => Expr::atom("threadIdx.x"),
@@ -442,7 +443,8 @@ impl Translator<'_> {
         Ok((place, self.type_after(ty, path)))
     }
 
-    /// The part of a value that a path leads to. It is assignable when the value is and every step is inside the range.
+    /// The part of a value that a path leads to. It is assignable when the value is and every step
+    /// is inside the range.
     pub fn part(&mut self, mut e: Expr, mut ty: Type, path: &[Step]) -> Result<Expr, Fault> {
         let structs = self.structs();
         let mut steps = path.iter().copied().peekable();

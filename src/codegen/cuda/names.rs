@@ -1,5 +1,5 @@
-//! Names of variables: the source's where there is one, else a word for what the variable holds. Two variables share a
-//! name only where neither is visible to the other.
+//! Names of variables: the source's where there is one, else a word for what the variable holds.
+//! Two variables share a name only where neither is visible to the other.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -281,7 +281,8 @@ struct Namer<'a> {
     vars: &'a [VarData],
     taken: Words<'a>,
     names: Vec<Rc<str>>,
-    /// Names of the enclosing blocks, so far: the variables, in the order of their declarations, and their names.
+    /// Names of the enclosing blocks, so far: the variables, in the order of their declarations,
+    /// and their names.
     declared: Vec<(Var, u32)>,
     visible: HashSet<Rc<str>, BuildHasherDefault<IdHasher>>,
     /// For a word, the first number that may be free: those before it are visible or taken.

@@ -1,4 +1,5 @@
-//! Decides which values become variables and which are written where they are used, as parts of larger expressions.
+//! Decides which values become variables and which are written where they are used, as parts of
+//! larger expressions.
 
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
@@ -224,8 +225,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a value is the first term of a sum that is the same adjoint: `adj_f = a + b` is read sooner than `adj_f = a; adj_f += b`.
-    /// Sums of the source's own statements stay as they were written.
+    /// Whether a value is the first term of a sum that is the same adjoint: `adj_f = a + b` is read
+    /// sooner than `adj_f = a; adj_f += b`. Sums of the source's own statements stay as they were
+    /// written.
     fn is_term(&self, value: ValueId, inst: &Inst) -> bool {
         let Uses { count: 1, user: Some(user), .. } = self.uses[value] else { return false };
         let user = &self.function.insts[user];
@@ -239,8 +241,8 @@ impl Planner<'_> {
             && name(value) == name(sum)
     }
 
-    /// What is a parameter or the thread's number where parameters are plain: in entries that kc made, a second name for it says
-    /// nothing.
+    /// What is a parameter or the thread's number where parameters are plain: in entries that kc
+    /// made, a second name for it says nothing.
     fn is_parameter(&self, op: &Op) -> bool {
         let is_own = |array: &ValueId| self.function.params().contains(array);
         self.read_only.is_some()
@@ -293,7 +295,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the text has an expression for this instruction. For an `if` this adds the cost of its branches.
+    /// Whether the text has an expression for this instruction. For an `if` this adds the cost of
+    /// its branches.
     fn has_expression(&self, inst: &Inst, cost: &mut Cost) -> bool {
         match &inst.op {
             Op::LocalArray | Op::SharedArray | Op::Insert(..) | Op::For { .. } | Op::While { .. } => false,

@@ -1,9 +1,10 @@
 //! How do the threads of a launch reach a kernel's body on the host?
 //!
-//! The entry runs the threads `begin..end` row by row: the last coordinate is the inner loop. Of each row, the part in
-//! which all indices that are affine in that coordinate are known to be in bounds, and the arrays are dense in their last
-//! dimension (see `affine`), runs in a loop without those checks that LLVM can vectorise; the rest runs in a function of its own
-//! that checks everything and takes any strides.
+//! The entry runs the threads `begin..end` row by row: the last coordinate is the inner loop. Of
+//! each row, the part in which all indices that are affine in that coordinate are known to be in
+//! bounds, and the arrays are dense in their last dimension (see `affine`), runs in a loop without
+//! those checks that LLVM can vectorise; the rest runs in a function of its own that checks
+//! everything and takes any strides.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,14 +36,15 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
 
-/// A kernel larger than this has no lanes in the entry for parts of a launch, if it has atomics, to save compile time: there is another
-/// entry for whole launches.
+/// A kernel larger than this has no lanes in the entry for parts of a launch, if it has atomics, to
+/// save compile time: there is another entry for whole launches.
 const SHARED_LANES_LIMIT: usize = 800;
 
 /// A kernel larger than this has one loop for arrays of any size, to save compile time.
 const TWO_LOOPS_LIMIT: u64 = 800;
 
-/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
+/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in
+/// an iteration.
 const UNROLL_LIMIT: u64 = 24;
 
 /// Passes of a time that grows no faster than the function.
@@ -67,24 +69,27 @@ pub(super) struct Compiled<'ctx> {
     /// Makes code of it.
     pub machine: Lease,
     pub sites: Sites,
-    /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
+    /// Objects of library functions that it calls and that were not there before: each defines
+    /// [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
 }
 
-/// The name of a library function that code of other modules calls: those of one fingerprint are one function.
+/// The name of a library function that code of other modules calls: those of one fingerprint are
+/// one function.
 fn symbol(fingerprint: u128) -> String {
     format!("kc_library_{fingerprint:032x}")
 }
 
-/// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C library
-/// (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
+/// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C
+/// library (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
 pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<Vec<u8>, CodegenError> {
     let context = Context::create();
     let compiled = compile(&context, module, kernels, options, false, None)?;
     compiled.machine.emit(&compiled.ll, false)
 }
 
-/// `library`: library functions are called rather than inlined, and those of these fingerprints are there.
+/// `library`: library functions are called rather than inlined, and those of these fingerprints are
+/// there.
 pub(super) fn compile<'ctx>(
     context: &'ctx Context,
     module: &Module,
@@ -204,7 +209,8 @@ struct Entries<'o, 'ctx> {
 }
 
 impl<'ctx> Entries<'_, 'ctx> {
-    /// Whether a kernel needs an entry for who is alone with its arrays, or for who is not. One without atomics has one entry for both.
+    /// Whether a kernel needs an entry for who is alone with its arrays, or for who is not. One
+    /// without atomics has one entry for both.
     fn wants(&self, module: &Module, kernel: FuncId, alone: bool) -> bool {
         match self.options.atomics {
             Atomics::Plain => alone,
@@ -220,7 +226,8 @@ impl<'ctx> Entries<'_, 'ctx> {
             }
             let divided = self.options.atomics == Atomics::Called && has_atomics(state.ir, kernel);
             let lanes = body.clone().filter(|body| !divided || alone || body.plan.insts <= SHARED_LANES_LIMIT);
-            // What is left over of a large kernel's lanes runs by the code for parts, again to save compile time.
+            // What is left over of a large kernel's lanes runs by the code for parts, again to save
+            // compile time.
             let known = lanes.as_ref().filter(|body| body.plan.insts > SHARED_LANES_LIMIT);
             let known = known.and_then(|_| self.rows.get(&kernel).copied());
             let (rows, made) = KernelEntry::define(state, kernel, lanes, known, self.options.opt == Opt::Full);
@@ -325,8 +332,9 @@ impl KernelEntry {
         scalars
     }
 
-    /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates c0.. and last coordinate
-    /// low..high, the first of which has the linear index `linear`. Checks everything, takes any strides.
+    /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates
+    /// c0.. and last coordinate low..high, the first of which has the linear index `linear`. Checks
+    /// everything, takes any strides.
     fn define_rows<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> Func<'ctx> {
         let ll = state.ll;
         let name = format!("{}_rows", state.ir.functions[self.kernel].name);
@@ -568,7 +576,8 @@ impl KernelEntry {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
             }
 
-            // All guards are known now: find the part of the row for the loop, and run what is before and after it.
+            // All guards are known now: find the part of the row for the loop, and run what is
+            // before and after it.
             let guards = lower.guards.take();
             let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
@@ -643,14 +652,14 @@ impl KernelEntry {
         straight && state.weight(self.kernel) <= UNROLL_LIMIT
     }
 
-    /// A second loop, for arrays beyond the caches, pays where threads are so long that few of them are under way at once, and the kernel
-    /// is not too large to be compiled twice.
+    /// A second loop, for arrays beyond the caches, pays where threads are so long that few of them
+    /// are under way at once, and the kernel is not too large to be compiled twice.
     fn bears_two_loops(&self, state: &mut ModuleState) -> bool {
         self.wants_fast_loop(state) && !self.is_short(state) && state.weight(self.kernel) <= TWO_LOOPS_LIMIT
     }
 
-    /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays
-    /// nowhere where little time is spent on the code.
+    /// A loop without checks pays where the kernel touches memory, and is not too large to be
+    /// compiled twice. It pays nowhere where little time is spent on the code.
     fn wants_fast_loop(&self, state: &mut ModuleState) -> bool {
         let function = &state.ir.functions[self.kernel];
         if !self.twice {

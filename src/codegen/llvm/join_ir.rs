@@ -1,13 +1,14 @@
-//! How do LLVM modules become one, as texts? Each has a head, items (globals, prototypes, functions), groups of attributes
-//! (`attributes #0 = ...`) and metadata (`!0 = ...`). Groups and metadata are numbered in each module from 0: where modules
-//! come together, those of all but the first get new numbers.
+//! How do LLVM modules become one, as texts? Each has a head, items (globals, prototypes,
+//! functions), groups of attributes (`attributes #0 = ...`) and metadata (`!0 = ...`). Groups and
+//! metadata are numbered in each module from 0: where modules come together, those of all but the
+//! first get new numbers.
 //!
 //! LLVM Language Reference, "Attribute Groups" and "Metadata".
 
 use std::collections::HashSet;
 
-/// The module `whole` with all that `parts` define: functions that it calls. A prototype of what another one defines is
-/// left out.
+/// The module `whole` with all that `parts` define: functions that it calls. A prototype of what
+/// another one defines is left out.
 pub(super) fn join_ir<'a>(whole: String, parts: impl Iterator<Item = &'a str>) -> String {
     let parts: Vec<Parts> = parts.map(Parts::of).collect();
     if parts.is_empty() {

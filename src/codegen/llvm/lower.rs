@@ -1,9 +1,10 @@
-//! How does a function body of the IR become LLVM instructions, whatever the target? This file holds the state and the
-//! dispatch over operations; `ops`, `memory`, `atomics` and `control` hold the parts.
+//! How does a function body of the IR become LLVM instructions, whatever the target? This file
+//! holds the state and the dispatch over operations; `ops`, `memory`, `atomics` and `control` hold
+//! the parts.
 //!
-//! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
-//! Only when that would make a kernel very large are big callees emitted as functions of their own; lean code calls the
-//! library's ([`super::library`]).
+//! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about
+//! indices flow into callees. Only when that would make a kernel very large are big callees emitted
+//! as functions of their own; lean code calls the library's ([`super::library`]).
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -78,7 +79,8 @@ pub struct Thread<'ctx> {
     pub status: Val<'ctx>,
 }
 
-/// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees instead.
+/// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees
+/// instead.
 const INLINE_TOTAL: u64 = 20_000;
 /// Callees of at least this size are then called.
 const CALL_FROM: u64 = 200;
@@ -92,7 +94,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub sites: Sites,
     /// Values keep the names of their source variables.
     names: bool,
-    /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
+    /// Device functions that are called rather than inlined, and those of them that wait for their
+    /// bodies.
     called: HashMap<FuncId, Func<'ctx>>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
@@ -187,8 +190,8 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         types
     }
 
-    /// The LLVM function of a device function that is called: hidden parameters for the thread, then the flattened
-    /// arguments; a struct of flattened results.
+    /// The LLVM function of a device function that is called: hidden parameters for the thread,
+    /// then the flattened arguments; a struct of flattened results.
     fn declare_called(&mut self, id: FuncId) -> Func<'ctx> {
         if let Some(&function) = self.called.get(&id) {
             return function;
@@ -266,8 +269,8 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub unrolled: bool,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val<'ctx>>,
-    /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the launch), and the last
-    /// coordinate, in a loop over a row.
+    /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the
+    /// launch), and the last coordinate, in a loop over a row.
     pub row: Option<(Val<'ctx>, Val<'ctx>)>,
     /// Several threads at once.
     pub lanes: Option<SimdLanes<'ctx>>,
@@ -275,13 +278,16 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub copies: Option<Copies<'ctx>>,
     /// What is known of later threads, in a loop over a row.
     pub ahead: Option<Ahead<'ctx>>,
-    /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
+    /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power
+    /// of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
-    /// Where arrays of the block begin in the shared memory that launches ask for, in a kernel that takes it.
+    /// Where arrays of the block begin in the shared memory that launches ask for, in a kernel that
+    /// takes it.
     pub asked_places: Option<IdMap<ValueId, u64>>,
-    /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets them.
+    /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets
+    /// them.
     pub block_sums: Option<BlockSums<'ctx>>,
     call_large: bool,
 }
@@ -340,7 +346,8 @@ pub enum End<'ctx> {
 }
 
 impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
-    /// `inside_callee`: the function is itself a large callee, so large callees of it are called too.
+    /// `inside_callee`: the function is itself a large callee, so large callees of it are called
+    /// too.
     pub fn new(
         state: &'s mut ModuleState<'a, 'ctx>,
         llvm_function: Func<'ctx>,
@@ -409,7 +416,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         for (&param, scalars) in function.params().iter().zip(args) {
             frame.set(param, scalars);
         }
-        // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and each fma on purpose.
+        // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and
+        // each fma on purpose.
         let contract = self.ll.contract.get();
         self.ll.contract.set(contract && !(function.library && function.source_name.starts_with('_')));
         let end = self.block(&mut frame, function.entry, true);
@@ -436,7 +444,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             .collect()
     }
 
-    /// Lowers the instructions of a block at the cursor. `outermost`: it is a function's entry block.
+    /// Lowers the instructions of a block at the cursor. `outermost`: it is a function's entry
+    /// block.
     pub fn block(&mut self, frame: &mut Frame<'a, 'ctx>, block: BlockId, outermost: bool) -> End<'ctx> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
@@ -480,7 +489,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 _ => self.inst(frame, inst),
             }
         }
-        // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both ways is not reached.
+        // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both
+        // ways is not reached.
         End::Left
     }
 

@@ -1,9 +1,12 @@
-//! Which elements will threads further on in a row read or change, where the processor cannot foresee it? An index that is itself read
-//! from an array, as in `x[ends[s, 0]]`, names an element anywhere in memory. So the loop over a row reads such indices of a later thread
-//! too, and asks for the cache lines that they name (S. Ainsworth, T. M. Jones, "Software prefetching for indirect memory accesses", 2017).
-//! Where arrays lie in the caches anyway that would take a third of the time of such threads for nothing: they have a loop of their own.
+//! Which elements will threads further on in a row read or change, where the processor cannot
+//! foresee it? An index that is itself read from an array, as in `x[ends[s, 0]]`, names an element
+//! anywhere in memory. So the loop over a row reads such indices of a later thread too, and asks
+//! for the cache lines that they name (S. Ainsworth, T. M. Jones, "Software prefetching for
+//! indirect memory accesses", 2017). Where arrays lie in the caches anyway that would take a third
+//! of the time of such threads for nothing: they have a loop of their own.
 //!
-//! Nothing depends on it but time: an index that changes before its thread comes asks for a line in vain.
+//! Nothing depends on it but time: an index that changes before its thread comes asks for a line in
+//! vain.
 
 use std::mem::offset_of;
 
@@ -28,13 +31,15 @@ const MOST: usize = 16;
 pub struct Ahead<'ctx> {
     /// How many threads later (i64): fewer at the end of a row.
     threads: Val<'ctx>,
-    /// Indices that were read from arrays, and what they are for the later thread; where lanes run, for theirs.
+    /// Indices that were read from arrays, and what they are for the later thread; where lanes run,
+    /// for theirs.
     later: IdMap<Val<'ctx>, Val<'ctx>>,
     /// The arrays and indices that were asked for.
     asked: IdSet<(Val<'ctx>, Val<'ctx>)>,
 }
 
-/// The parameters of a kernel that are arrays in which it looks up what another array names, once in a thread.
+/// The parameters of a kernel that are arrays in which it looks up what another array names, once
+/// in a thread.
 pub fn looked_up(function: &Function) -> Vec<usize> {
     let mut found = Lookups { function, read: IdSet::default(), arrays: Vec::new() };
     found.visit(function.entry);
@@ -72,7 +77,8 @@ impl Lookups<'_> {
     }
 }
 
-/// Whether one of these arrays, by the bytes in the argument struct at which their descriptors begin, is larger than the caches of a core.
+/// Whether one of these arrays, by the bytes in the argument struct at which their descriptors
+/// begin, is larger than the caches of a core.
 pub fn is_far<'ctx>(ll: &Llvm<'ctx>, args: Val<'ctx>, descriptors: impl Iterator<Item = u32>) -> Val<'ctx> {
     let field = |start: u32, field: usize| {
         let at = ll.offset_by(args, u64::from(start) + field as u64);
@@ -103,8 +109,8 @@ impl<'ctx> Ahead<'ctx> {
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
-    /// How many bytes (i64) further a later thread reads what is `bytes` further for the next one, if it is an index that is
-    /// worth to be read now.
+    /// How many bytes (i64) further a later thread reads what is `bytes` further for the next one,
+    /// if it is an index that is worth to be read now.
     pub fn to_later(&self, ty: Type, bytes: Val<'ctx>) -> Option<Val<'ctx>> {
         let ahead = self.ahead.as_ref().filter(|_| self.loop_depth == 0)?;
         let is_index = matches!(ty.scalar_part(), Some(Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64));
@@ -118,7 +124,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// How many bytes (i64, of each lane) further the element is that a later thread names, if its address is to be asked for.
+    /// How many bytes (i64, of each lane) further the element is that a later thread names, if its
+    /// address is to be asked for.
     pub fn later_element(
         &mut self,
         frame: &Frame<'a, 'ctx>,

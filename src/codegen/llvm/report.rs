@@ -13,7 +13,8 @@ use crate::ir::{FuncId, Function, Module, Op, ValueId};
 use crate::passes::block_threads::{self, Tensor};
 use crate::types::Type;
 
-/// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how workers share a launch.
+/// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how
+/// workers share a launch.
 ///
 /// ```text
 /// kernel scale forward
@@ -23,8 +24,8 @@ use crate::types::Type;
 ///   workers: each takes threads as they come
 /// ```
 ///
-/// Of products of tiles it says what computes them on a GPU, and of threads of a block what one of them does for all
-/// (W0412).
+/// Of products of tiles it says what computes them on a GPU, and of threads of a block what one of
+/// them does for all (W0412).
 ///
 /// An object of several versions has the lanes of each, under the name of its level.
 pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, tensor: Tensor) -> String {
@@ -117,7 +118,8 @@ fn accesses(function: &Function, plan: &Plan, text: &mut String) {
     }
 }
 
-/// The source name of an array, of the one that it is a view of, or of the parameter that it is a field of.
+/// The source name of an array, of the one that it is a view of, or of the parameter that it is a
+/// field of.
 fn name(function: &Function, array: ValueId) -> String {
     let own = |value: ValueId| function.values[value].name.clone();
     let of_root = || match root(function, array) {

@@ -1,5 +1,5 @@
-//! How is LLVM IR written for vectors? A value of scalar type beside a vector represents a vector of equal lanes, so that
-//! the code that builds scalar operations builds those of lanes too.
+//! How is LLVM IR written for vectors? A value of scalar type beside a vector represents a vector
+//! of equal lanes, so that the code that builds scalar operations builds those of lanes too.
 
 use inkwell::types::VectorType;
 use inkwell::values::{CallSiteValue, InstructionOpcode};

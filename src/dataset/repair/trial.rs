@@ -1,4 +1,5 @@
-//! Does a fault show, and how? Faulty programs are checked, run beside the right one, and differentiated.
+//! Does a fault show, and how? Faulty programs are checked, run beside the right one, and
+//! differentiated.
 
 use std::path::Path;
 

@@ -61,7 +61,8 @@ impl Program {
     }
 }
 
-/// Slots and local bytes of a function and the deepest chain of calls below it. A verified module has no recursion.
+/// Slots and local bytes of a function and the deepest chain of calls below it. A verified module
+/// has no recursion.
 fn depth(
     at: usize,
     functions: &[FunctionCode],

@@ -1,5 +1,5 @@
-//! Which function computes an operation on slots? What [`eval`] says of each operation and type, with both known: a run
-//! need not ask again at every instruction.
+//! Which function computes an operation on slots? What [`eval`] says of each operation and type,
+//! with both known: a run need not ask again at every instruction.
 
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp, eval};
 use crate::types::Scalar;

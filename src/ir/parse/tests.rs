@@ -219,8 +219,8 @@ fn damaged_text_never_panics() {
     assert!(parse(&deep).is_err_and(|e| e.message.contains("too deep")));
 }
 
-/// Every entry of the examples and of 100 made programs comes back from its text as it was, except for what the text leaves
-/// out: places, and what only people read.
+/// Every entry of the examples and of 100 made programs comes back from its text as it was, except
+/// for what the text leaves out: places, and what only people read.
 #[test]
 fn programs_round_trip() {
     let examples = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap().flatten();
@@ -242,7 +242,8 @@ fn programs_round_trip() {
     assert!(rules > 100 && tapes > 0 && assumed > 0 && notes > 0, "{rules} {tapes} {assumed} {notes}");
 }
 
-/// Stores that nothing proves to be made to different elements, in a kernel and in a function that it calls.
+/// Stores that nothing proves to be made to different elements, in a kernel and in a function that
+/// it calls.
 const SCATTER: &str = "import warp as wp
 
 @wp.func

@@ -7,8 +7,8 @@
 //!         t[row * 32 + n] += value                     t[row * 32 + n] += values[n]
 //! ```
 //!
-//! So are the chains of a sum reversed ([`rows`](super::rows)). Each element is touched in one iteration alone, so that their order does not
-//! matter.
+//! So are the chains of a sum reversed ([`rows`](super::rows)). Each element is touched in one
+//! iteration alone, so that their order does not matter.
 
 use super::{counts_all, dependent};
 use crate::analysis::effects::EffectTable;
@@ -68,7 +68,8 @@ fn spread(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Spr
     if ![start, end, step].into_iter().all(outside) || !before.iter().chain(&function.blocks[row].insts).all(plain) {
         return None;
     }
-    // What is written is in tiles, and what one of the two loops writes the other one does not touch.
+    // What is written is in tiles, and what one of the two loops writes the other one does not
+    // touch.
     let mut first = Vec::new();
     before.iter().for_each(|&id| touches(function, effects, id, &mut first));
     let second = all_touches(function, effects, row);
@@ -109,7 +110,8 @@ fn spread(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Spr
     if !in_tiles || !apart || !one_each || !some {
         return None;
     }
-    // What comes of the number of the element alone is computed again; all else is kept, if the inner loop uses it.
+    // What comes of the number of the element alone is computed again; all else is kept, if the
+    // inner loop uses it.
     let mut again: IdSet<ValueId> = IdSet::default();
     let (mut copied, mut kept) = (Vec::new(), Vec::new());
     let mut used: IdSet<ValueId> = IdSet::default();

@@ -7,7 +7,8 @@
 //! for n in range(64): s[n % 8] += t[n]    =>   else: for n in range(64): s[n % 8] += t[n]
 //! ```
 //!
-//! That is done where nothing is written to arrays before the last element is read, and each index is known to be one of the tile.
+//! That is done where nothing is written to arrays before the last element is read, and each index
+//! is known to be one of the tile.
 
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};

@@ -9,8 +9,8 @@
 //!                                                          c[i + 1, j] = ...
 //! ```
 //!
-//! Each element of `c` takes the same terms in the same order. Between two visits of memory it takes four of them, and each of
-//! `b` serves four rows.
+//! Each element of `c` takes the same terms in the same order. Between two visits of memory it
+//! takes four of them, and each of `b` serves four rows.
 
 use super::dependent;
 use crate::analysis::effects::EffectTable;

@@ -1,5 +1,6 @@
-//! Which products stay in registers through a loop? Those that add to a tile which nothing else in the loop touches: each warp takes its
-//! patch of the tile before the loop, and puts it back behind it.
+//! Which products stay in registers through a loop? Those that add to a tile which nothing else in
+//! the loop touches: each warp takes its patch of the tile before the loop, and puts it back behind
+//! it.
 
 use super::accesses::{Memory, all_touches, defined_in};
 use super::distribute::Share;

@@ -1,5 +1,6 @@
-//! Which tiles hold what another one holds? One whose elements are copied from it, as the adjoints of a sum are those of each part, while nothing
-//! sets elements of one of them any more: the copy is not needed.
+//! Which tiles hold what another one holds? One whose elements are copied from it, as the adjoints
+//! of a sum are those of each part, while nothing sets elements of one of them any more: the copy
+//! is not needed.
 
 use super::accesses::{Kind, Memory, Touch, all_touches, touches_with_blocks};
 use super::distribute::{Dealt, Share};
@@ -61,7 +62,8 @@ fn copy(
             };
             touches.iter().filter(fits).count()
         };
-        // The loop alone sets it, everything reads it behind the loop, and until then nothing sets the other one.
+        // The loop alone sets it, everything reads it behind the loop, and until then nothing sets
+        // the other one.
         let unchanged = of(&all, to, None) == of(&behind, to, Some(Kind::Read)) + 1
             && of(&behind[..last], from, Some(Kind::Write)) == 0
             && is_named_in_accesses(function, to);
@@ -69,7 +71,8 @@ fn copy(
     })
 }
 
-/// The tiles, where all that a loop does is to copy each element of one to the same place of another one.
+/// The tiles, where all that a loop does is to copy each element of one to the same place of
+/// another one.
 fn copied(function: &Function, dealt: &Dealt, body: BlockId) -> Option<[ValueId; 2]> {
     let (mut load, mut store) = (None, None);
     for &id in &function.blocks[body].insts {

@@ -28,8 +28,8 @@ pub(super) struct Dealt {
     /// Where a single index starts and how it goes on, which says who has which.
     pub start: Option<ValueId>,
     pub step: i128,
-    /// So many iterations are of one thread: one, or those of a part of a tile, which follows from this number and the extents
-    /// (`chunks::patch`).
+    /// So many iterations are of one thread: one, or those of a part of a tile, which follows from
+    /// this number and the extents (`chunks::patch`).
     pub run: u64,
 }
 
@@ -444,8 +444,8 @@ pub(super) fn unflatten(b: &mut Builder, number: ValueId, extents: &[u64]) -> Ve
 }
 
 impl Dealt {
-    /// Which thread has an element that is accessed in an iteration, as far as it is known: the dimensions of the memory by which
-    /// it is dealt out, and how.
+    /// Which thread has an element that is accessed in an iteration, as far as it is known: the
+    /// dimensions of the memory by which it is dealt out, and how.
     pub fn owner(&self, function: &Function, touch: &Touch) -> Option<Owner> {
         // Views of other rows have the same dimensions; those that begin anywhere have others.
         let place = location(function, accesses::given(function, touch.array), touch.indices.as_ref()?);
@@ -475,7 +475,8 @@ impl Dealt {
 pub(super) struct Owner {
     dims: Vec<(usize, i128)>,
     extents: Vec<Option<u64>>,
-    /// The first index, where it is no constant: the owner is another one where this has another value.
+    /// The first index, where it is no constant: the owner is another one where this has another
+    /// value.
     pub start: Option<ValueId>,
     step: i128,
     run: u64,

@@ -1,5 +1,6 @@
-//! Which factor of a matrix can be in the place of the matrix? One that is cleared and then computed column by column from the diagonal down,
-//! from what is in the matrix at the same element: that is not needed any more when the element is set. What is above the diagonal is
+//! Which factor of a matrix can be in the place of the matrix? One that is cleared and then
+//! computed column by column from the diagonal down, from what is in the matrix at the same
+//! element: that is not needed any more when the element is set. What is above the diagonal is
 //! never set, and has to be zero from the beginning.
 
 use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches, touches_with_blocks};
@@ -125,7 +126,8 @@ impl Columns<'_> {
         in_order.then_some(Factor { clear, matrix, factor })
     }
 
-    /// What clears an element of the factor, behind what sets the matrix, and nothing else touches one of them.
+    /// What clears an element of the factor, behind what sets the matrix, and nothing else touches
+    /// one of them.
     fn prepared(&self, matrix: ValueId, factor: ValueId) -> Option<InstId> {
         let function = self.function;
         let mut clear = None;
@@ -201,7 +203,8 @@ impl Columns<'_> {
         (access.path.is_empty() && touch.memory == Memory::Block(access.array)).then_some(access)
     }
 
-    /// Whether something that is in an instruction is done whenever that is: it is it, or thread 0 does it.
+    /// Whether something that is in an instruction is done whenever that is: it is it, or thread 0
+    /// does it.
     fn always(&self, id: InstId, at: InstId) -> bool {
         let first = match (self.shares.get(&id), &self.function.insts[id].op) {
             (Some(Share::OneThread), &Op::If { then, .. }) => self.function.blocks[then].insts.contains(&at),

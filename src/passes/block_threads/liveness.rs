@@ -1,5 +1,6 @@
-//! Which tiles are needed at the same time, as what they hold is read later, and which is set from another one, element by element, that is
-//! not needed any more? Found backward, from the end of the kernel.
+//! Which tiles are needed at the same time, as what they hold is read later, and which is set from
+//! another one, element by element, that is not needed any more? Found backward, from the end of
+//! the kernel.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ use crate::types::Type;
 pub(super) struct Found {
     /// Pairs that are needed at the same time, the smaller number first.
     pub apart: BTreeSet<[ValueId; 2]>,
-    /// A tile that a loop reads, and one that it sets from it element by element, in the order of the kernel.
+    /// A tile that a loop reads, and one that it sets from it element by element, in the order of
+    /// the kernel.
     pub heirs: Vec<[ValueId; 2]>,
 }
 
@@ -24,7 +26,8 @@ pub(super) fn needed(function: &Function, effects: &EffectTable, shares: &IdMap<
     Found { apart: search.apart, heirs: search.heirs }
 }
 
-/// The tiles of which some instructions, one behind the other, take elements that they have not set.
+/// The tiles of which some instructions, one behind the other, take elements that they have not
+/// set.
 pub(super) fn taken(
     function: &Function,
     effects: &EffectTable,
@@ -207,7 +210,8 @@ fn sets_whole(function: &Function, id: InstId, tile: ValueId) -> bool {
 }
 
 impl Dealt {
-    /// Whether an access sets an element in each iteration, and all of the tile's in all iterations.
+    /// Whether an access sets an element in each iteration, and all of the tile's in all
+    /// iterations.
     pub(super) fn sets_all(&self, function: &Function, body: BlockId, touch: &Touch) -> bool {
         let Op::Store { access, .. } = &function.insts[touch.at].op else { return false };
         let Type::Local(ty) = function.ty(access.array) else { return false };
@@ -253,7 +257,8 @@ impl Order {
         order
     }
 
-    /// Whether each iteration reads elements of one tile, then sets the same ones of another, which no other iteration reads.
+    /// Whether each iteration reads elements of one tile, then sets the same ones of another, which
+    /// no other iteration reads.
     fn hands<'a>(
         &self,
         function: &Function,

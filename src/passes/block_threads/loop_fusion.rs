@@ -1,6 +1,7 @@
-//! Which loops over elements does a thread go through as one? Where one sets elements of a tile that a later one reads, each thread its own,
-//! the thread does both for one element before it goes on to the next: what it has just set is in a register, and a tile that nothing
-//! else reads is not needed.
+//! Which loops over elements does a thread go through as one? Where one sets elements of a tile
+//! that a later one reads, each thread its own, the thread does both for one element before it goes
+//! on to the next: what it has just set is in a register, and a tile that nothing else reads is not
+//! needed.
 
 use super::accesses::{Kind, Memory, Sum, Touch, all_touches, memory, touches, touches_with_blocks};
 use super::distribute::{Dealt, Share};
@@ -10,7 +11,8 @@ use crate::ir::properties::Io;
 use crate::ir::{Access, BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
 
-/// Joins loops, takes elements that were just set from registers, and drops the tiles that nothing reads then.
+/// Joins loops, takes elements that were just set from registers, and drops the tiles that nothing
+/// reads then.
 pub(super) fn join(function: &mut Function, effects: &EffectTable, shares: &mut IdMap<InstId, Share>) {
     let mut joined: IdSet<InstId> = IdSet::default();
     for block in function.blocks.ids().collect::<Vec<_>>() {
@@ -82,7 +84,8 @@ fn elements<'a>(function: &Function, effects: &EffectTable, id: InstId, share: &
 }
 
 impl Elements<'_> {
-    /// Whether the other one, behind this one, reads what this one sets, and both have all that they share by the same iterations.
+    /// Whether the other one, behind this one, reads what this one sets, and both have all that
+    /// they share by the same iterations.
     fn joins(&self, function: &Function, other: &Elements<'_>) -> bool {
         let counts = |e: &Elements<'_>| e.dealt.indices.iter().map(|(_, count)| *count).collect::<Vec<_>>();
         let alike = self.bounds == other.bounds && self.total == other.total && counts(self) == counts(other);
@@ -124,7 +127,8 @@ impl Elements<'_> {
     }
 }
 
-/// Whether the order of two accesses may matter, as far as their arrays say. Two arrays of the caller's may overlap.
+/// Whether the order of two accesses may matter, as far as their arrays say. Two arrays of the
+/// caller's may overlap.
 fn conflict(a: &Touch, b: &Touch) -> bool {
     let meet = match (&a.memory, &b.memory) {
         (Memory::Global(_), Memory::Global(_)) => true,
@@ -229,7 +233,8 @@ impl Set {
 }
 
 impl Dealt {
-    /// Whether an access is to an element that there is, whatever the iteration: elements outside are not set.
+    /// Whether an access is to an element that there is, whatever the iteration: elements outside
+    /// are not set.
     fn is_inside(&self, function: &Function, access: &Access) -> bool {
         let Type::Local(ty) = function.ty(access.array) else { return false };
         let inside = |(&index, &extent): (&ValueId, &u32)| {

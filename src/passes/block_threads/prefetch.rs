@@ -1,6 +1,8 @@
-//! Which parts of arrays are asked for before they are needed? Those that each iteration of a loop copies into tiles and then multiplies: they
-//! are copied into two sets of tiles in turn, so that the part of the next iteration is on its way while the threads multiply this one's. It
-//! also takes half the barriers: what says that all have read one set says that all of the other one has come.
+//! Which parts of arrays are asked for before they are needed? Those that each iteration of a loop
+//! copies into tiles and then multiplies: they are copied into two sets of tiles in turn, so that
+//! the part of the next iteration is on its way while the threads multiply this one's. It also
+//! takes half the barriers: what says that all have read one set says that all of the other one has
+//! come.
 
 use super::accesses::{Kind, Memory, Touch, touches_with_blocks};
 use super::distribute::Share;

@@ -1,8 +1,9 @@
-//! Which tiles are in the same memory? One whose elements a loop sets may take the place of one that the loop reads for the last time, where
-//! each iteration has read what it needs of it before it sets an element, and iterations have elements of their own.
+//! Which tiles are in the same memory? One whose elements a loop sets may take the place of one
+//! that the loop reads for the last time, where each iteration has read what it needs of it before
+//! it sets an element, and iterations have elements of their own.
 //!
-//! Threads need not be thought of: who waits for whom because of the one tile that is left is seen from its accesses as always
-//! ([`barriers`](super::barriers)).
+//! Threads need not be thought of: who waits for whom because of the one tile that is left is seen
+//! from its accesses as always ([`barriers`](super::barriers)).
 
 use std::collections::BTreeSet;
 
@@ -18,14 +19,15 @@ use crate::types::{Layout, StructTable};
 /// What the address of a tile is a multiple of.
 const ALIGN: u64 = 16;
 
-/// A tile with fewer bytes takes the place of another one only where no thread has to wait for that.
+/// A tile with fewer bytes takes the place of another one only where no thread has to wait for
+/// that.
 const LEAST_BYTES: u64 = 1024;
 
 /// So many small tiles are looked at: for each, it is found out anew where barriers stand.
 const MOST_SMALL: usize = 24;
 
-/// Lets tiles take the places of those that they are computed from. Where all together are more than `most` bytes, those that are never needed
-/// at the same time are in one place, too.
+/// Lets tiles take the places of those that they are computed from. Where all together are more
+/// than `most` bytes, those that are never needed at the same time are in one place, too.
 pub(super) fn share(
     function: &mut Function,
     structs: &StructTable,

@@ -1,7 +1,7 @@
 //! What is of one thread alone, where a block has as many threads as iterations are dealt out?
 //!
-//! Then each thread has one iteration of such a loop, and the same one in each: what is in a tile at its number is a variable of the
-//! thread, and the loop is straight code.
+//! Then each thread has one iteration of such a loop, and the same one in each: what is in a tile
+//! at its number is a variable of the thread, and the loop is straight code.
 
 use super::accesses::{Memory, Touch, all_touches, memory, touches};
 use super::distribute::{Dealt, Share};
@@ -11,7 +11,8 @@ use crate::ir::{BlockId, CompareOp, Const, Function, InstId, Op, ValueId, Values
 use crate::passes::rebuild::Rebuild;
 use crate::types::{LocalArrayType, Scalar, Type};
 
-/// Makes variables of the threads of tiles with an element for each thread that nobody else touches.
+/// Makes variables of the threads of tiles with an element for each thread that nobody else
+/// touches.
 pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &IdMap<InstId, Share>, threads: u32) {
     let mut own: IdSet<ValueId> = IdSet::default();
     function.walk(function.entry, &mut |_, inst| {
@@ -111,7 +112,8 @@ fn number(dealt: &Dealt, threads: u32) -> Option<ValueId> {
     }
 }
 
-/// Makes straight code of loops of which a thread has one iteration, and branches of those of which it has one or none.
+/// Makes straight code of loops of which a thread has one iteration, and branches of those of which
+/// it has one or none.
 pub(super) fn straighten(function: &mut Function, shares: &IdMap<InstId, Share>, threads: u32) {
     let entry = function.entry;
     for inst in function.insts.values_mut() {

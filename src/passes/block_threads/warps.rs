@@ -1,14 +1,17 @@
 //! What do the threads of a warp tell each other without memory?
 //!
-//! Where a block's threads have values of their own, the code goes through them in loops, and what one tells the others is in a tile with an
-//! element for each ([`thread_loops`](crate::passes::thread_loops)). Where a loop over all threads reads an element of a thread that is surely of
-//! the same warp, it can ask that thread: the element is then read by the thread that has it, and the value passed on
-//! ([`Op::Exchange`]). So are the elements of a warp that are looked at one after the other for which of them something holds, and
-//! sums into elements of the warp, as adjoints of shuffles are: each thread takes what is meant for it, in the order of the
-//! threads, so sums have the same bits.
+//! Where a block's threads have values of their own, the code goes through them in loops, and what
+//! one tells the others is in a tile with an element for each
+//! ([`thread_loops`](crate::passes::thread_loops)). Where a loop over all threads reads an element
+//! of a thread that is surely of the same warp, it can ask that thread: the element is then read by
+//! the thread that has it, and the value passed on ([`Op::Exchange`]). So are the elements of a
+//! warp that are looked at one after the other for which of them something holds, and sums into
+//! elements of the warp, as adjoints of shuffles are: each thread takes what is meant for it, in
+//! the order of the threads, so sums have the same bits.
 //!
-//! This asks that all threads of the warp are there, in the same iteration: the loop is dealt out, one iteration for each thread of
-//! the block, and what is asked is in no branch. Where the loop is for one thread, it stays as it was.
+//! This asks that all threads of the warp are there, in the same iteration: the loop is dealt out,
+//! one iteration for each thread of the block, and what is asked is in no branch. Where the loop is
+//! for one thread, it stays as it was.
 //!
 //! | file | question |
 //! |---|---|
@@ -179,7 +182,8 @@ fn told(
     found
 }
 
-/// Whom a thread asks for an element of a tile that has one for each thread. None: it has it itself, or that is not known.
+/// Whom a thread asks for an element of a tile that has one for each thread. None: it has it
+/// itself, or that is not known.
 fn source(function: &Function, places: &Places<'_>, at: InstId, access: &Access) -> Option<Source> {
     let fits = is_of_threads(function, access.array, places.threads);
     let fixed = access.path.iter().all(|step| matches!(step, Step::At(_)));
@@ -193,7 +197,8 @@ fn is_of_threads(function: &Function, array: ValueId, threads: u32) -> bool {
     made && matches!(function.ty(array), Type::Local(ty) if ty.block && ty.ndim == 1 && ty.shape[0] == threads)
 }
 
-/// Whether a loop looks at the elements of the warp one after the other and sets the bits of those for which something holds.
+/// Whether a loop looks at the elements of the warp one after the other and sets the bits of those
+/// for which something holds.
 fn votes(
     function: &Function,
     effects: &EffectTable,

@@ -16,7 +16,8 @@ pub(in crate::passes) enum Fill {
     Whole,
     /// This product sets all elements, if it adds to nothing.
     Product(InstId),
-    /// In this loop each thread reads and writes, of the tile, only its own elements: it clears each where it begins with it.
+    /// In this loop each thread reads and writes, of the tile, only its own elements: it clears
+    /// each where it begins with it.
     Each(InstId),
 }
 
@@ -79,7 +80,8 @@ fn mentions(function: &Function, inst: &Inst, array: ValueId) -> bool {
     found
 }
 
-/// Whether the loops that are dealt out go over all elements of a tile: one for each dimension, except for those of one element.
+/// Whether the loops that are dealt out go over all elements of a tile: one for each dimension,
+/// except for those of one element.
 fn covers(function: &Function, nest: &Nest, array: ValueId, indices: &[ValueId]) -> bool {
     let Type::Local(ty) = function.ty(array) else { return false };
     let mut dealt = nest.dealt();

@@ -17,7 +17,8 @@ fn promoted(module: &Module) -> (Module, Vec<Kept>) {
     (module, kept)
 }
 
-/// Local arrays of every form: type, index of loads, index of stores, with `I` for the index of the program.
+/// Local arrays of every form: type, index of loads, index of stores, with `I` for the index of the
+/// program.
 const FORMS: [(&str, &str, &str); 8] = [
     ("local(int32, 5)", "[I]", "[I]"),
     ("local(int32, 3, 2)", "[I, %n]", "[%n, I]"),
@@ -29,7 +30,8 @@ const FORMS: [(&str, &str, &str); 8] = [
     ("local(S, 3)", "[%n].b[I]", "[I].c.a"),
 ];
 
-/// A random program in which a local array represents the one that is read and for half of the one that is written.
+/// A random program in which a local array represents the one that is read and for half of the one
+/// that is written.
 fn with_local(text: &str, form: (&str, &str, &str)) -> String {
     let (ty, load, store) = form;
     let mut out = "struct T {\n  a: int32\n}\n\nstruct S {\n  a: int32\n  b: vec2i\n  c: T\n}\n\n".to_string();

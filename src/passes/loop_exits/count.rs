@@ -1,4 +1,5 @@
-//! When does a counting loop end? The condition and the next counter of a `for` (rule 4), for a `while`.
+//! When does a counting loop end? The condition and the next counter of a `for` (rule 4), for a
+//! `while`.
 
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, CompareOp, Const, Op, ValueId};
@@ -40,7 +41,8 @@ impl CountEnd {
         }
     }
 
-    /// The next counter; the end itself where the sum would reach or pass it, so that it never overflows.
+    /// The next counter; the end itself where the sum would reach or pass it, so that it never
+    /// overflows.
     pub(super) fn next(&self, b: &mut Builder, counter: ValueId) -> ValueId {
         let next = b.binary(BinaryOp::Add, counter, self.step);
         if matches!(self.known, Some(-1..=1)) {

@@ -159,7 +159,8 @@ impl SingleExit {
         self.loop_left(id, context, 0)
     }
 
-    /// Makes a condition block false where the outcome is not to go on. Its code is not run then, unless it is harmless.
+    /// Makes a condition block false where the outcome is not to go on. Its code is not run then,
+    /// unless it is harmless.
     fn stop_on(&mut self, condition: BlockId, outcomes: Outcomes, flag: Option<ValueId>) {
         let mut insts = self.take(condition);
         let function = &self.rebuild.b.function;

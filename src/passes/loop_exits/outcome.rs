@@ -69,7 +69,8 @@ impl Outcomes {
     }
 }
 
-/// Records the outcomes of a block and of those nested in it. A loop may always be followed by what is behind it.
+/// Records the outcomes of a block and of those nested in it. A loop may always be followed by what
+/// is behind it.
 pub(super) fn find_outcomes(function: &Function, block: BlockId, all: &mut IdVec<BlockId, Outcomes>) -> Outcomes {
     let mut found = Outcomes::NONE;
     let mut reached = true;
@@ -104,8 +105,9 @@ pub(super) struct Slot {
     pub(super) name: Option<String>,
 }
 
-/// What a region yields: `fall`'s values if it may fall through, the flag if there are several outcomes, the carried
-/// values if it may leave an iteration, the function's results if it may return.
+/// What a region yields: `fall`'s values if it may fall through, the flag if there are several
+/// outcomes, the carried values if it may leave an iteration, the function's results if it may
+/// return.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) outcomes: Outcomes,

@@ -1,8 +1,8 @@
 //! What of a thread's coordinate in the launch belongs to its block?
 //!
-//! Only the last block of a launch that counts threads may have fewer than the others. So the coordinate is the block's,
-//! times that number, plus the number of the thread: divided by it, it is the same for all threads, and the rest is the
-//! number of the thread.
+//! Only the last block of a launch that counts threads may have fewer than the others. So the
+//! coordinate is the block's, times that number, plus the number of the thread: divided by it, it
+//! is the same for all threads, and the rest is the number of the thread.
 
 use super::Seeds;
 use crate::ids::IdMap;

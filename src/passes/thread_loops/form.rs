@@ -1,12 +1,14 @@
-//! Does the last coordinate of a kernel with tiles count threads or blocks, where no launch says so?
+//! Does the last coordinate of a kernel with tiles count threads or blocks, where no launch says
+//! so?
 //!
-//! A kernel whose threads can do it with a coordinate of their own is done so. One that they cannot do may be meant for a launch of
-//! blocks, or be wrong. What tile operations get tells: an offset, an array or a number that comes of the coordinate belongs to
-//! the block, and so does the coordinate. Where the coordinate only decides whether, or how often, threads come to a tile
+//! A kernel whose threads can do it with a coordinate of their own is done so. One that they cannot
+//! do may be meant for a launch of blocks, or be wrong. What tile operations get tells: an offset,
+//! an array or a number that comes of the coordinate belongs to the block, and so does the
+//! coordinate. Where the coordinate only decides whether, or how often, threads come to a tile
 //! operation, there is no such sign.
 //!
-//! - If each thread then gives the same number to a tile that is made of the threads', the kernel makes no sense for blocks:
-//!   it is refused, as its launch would be.
+//! - If each thread then gives the same number to a tile that is made of the threads', the kernel
+//!   makes no sense for blocks: it is refused, as its launch would be.
 //! - Else it is compiled for blocks, with a warning ([`Doubt`]).
 
 use super::varying::Varying;
@@ -70,13 +72,14 @@ fn tile_of(function: &Function, array: ValueId) -> bool {
     matches!(root(function, array), Root::Local(local) if function.ty(local).is_tile())
 }
 
-/// Whether a tile operation is given what is computed of a value. What the value only decides about does not count: neither the
-/// numbers of iterations, nor what branches choose.
+/// Whether a tile operation is given what is computed of a value. What the value only decides about
+/// does not count: neither the numbers of iterations, nor what branches choose.
 fn reaches_tiles(function: &Function, effects: &EffectTable, value: ValueId) -> bool {
     together(function, effects, function.entry, &comes_of(function, &[function.entry], value), false)
 }
 
-/// The values of these blocks that are computed from a value, itself too. What branches it decides about does not count.
+/// The values of these blocks that are computed from a value, itself too. What branches it decides
+/// about does not count.
 pub(super) fn comes_of(function: &Function, blocks: &[BlockId], value: ValueId) -> IdSet<ValueId> {
     let mut found = IdSet::default();
     found.insert(value);
@@ -144,7 +147,8 @@ fn uses(inst: &Inst, found: &IdSet<ValueId>) -> bool {
     any
 }
 
-/// Whether one of the values is used by what all threads do together. `within`: the block is in such a part.
+/// Whether one of the values is used by what all threads do together. `within`: the block is in
+/// such a part.
 fn together(function: &Function, effects: &EffectTable, block: BlockId, found: &IdSet<ValueId>, within: bool) -> bool {
     let mut depth = u32::from(within);
     function.blocks[block].insts.iter().any(|&id| {

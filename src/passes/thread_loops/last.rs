@@ -1,7 +1,9 @@
-//! What does the last block of a launch do, where it is not full? What a block of so many threads does.
+//! What does the last block of a launch do, where it is not full? What a block of so many threads
+//! does.
 //!
-//! Arrays with an element for each thread have fewer there, so sums, extrema and the like are of the threads that there are. Such a
-//! block is compiled from a kernel that was checked for it, and both are one kernel then, which looks at the number of its block.
+//! Arrays with an element for each thread have fewer there, so sums, extrema and the like are of
+//! the threads that there are. Such a block is compiled from a kernel that was checked for it, and
+//! both are one kernel then, which looks at the number of its block.
 
 use super::{Block, Refused, forget, of_block, prepared};
 use crate::analysis::effects::EffectTable;

@@ -1,5 +1,5 @@
-//! How does a block compute what differs between its threads? In loops that go through the threads, between what all of them do
-//! together.
+//! How does a block compute what differs between its threads? In loops that go through the threads,
+//! between what all of them do together.
 //!
 //! ```text
 //! x = a[tid]                              for l in range(32): xs[l] = a[32 * tid + l]
@@ -7,18 +7,21 @@
 //! b[tid] = x - s                          for l in range(32): b[32 * tid + l] = xs[l] - s
 //! ```
 //!
-//! What comes out is code that computes once for each block ([`Function::by_block`]), as tiles always are: differentiation and back
-//! ends know nothing of threads with values of their own. To GPUs, such a loop is one that is dealt out, and each thread gets
-//! its own iteration.
+//! What comes out is code that computes once for each block ([`Function::by_block`]), as tiles
+//! always are: differentiation and back ends know nothing of threads with values of their own. To
+//! GPUs, such a loop is one that is dealt out, and each thread gets its own iteration.
 //!
-//! - What differs between threads, or is done by each ([`varying`]), goes into loops; what is the same for all is computed once.
-//! - Neighbouring instructions of threads share a loop ([`split`]), unless one reads of a tile what another thread sets before.
+//! - What differs between threads, or is done by each ([`varying`]), goes into loops; what is the
+//!   same for all is computed once.
+//! - Neighbouring instructions of threads share a loop ([`split`]), unless one reads of a tile what
+//!   another thread sets before.
 //! - An update of an element is done by each thread as a whole ([`updates`]).
-//! - What a later loop needs of an earlier one is kept in an array with an element for each thread, except for indices, which
-//!   are computed again.
+//! - What a later loop needs of an earlier one is kept in an array with an element for each thread,
+//!   except for indices, which are computed again.
 //! - The block's part of a thread's coordinate is the same for all ([`coordinate`]).
 //!
-//! Tile operations stand between two [`Check::Together`]: nothing in them differs, and they stand under no condition that does.
+//! Tile operations stand between two [`Check::Together`]: nothing in them differs, and they stand
+//! under no condition that does.
 
 mod coordinate;
 mod form;
@@ -69,8 +72,8 @@ pub struct Outcome {
     pub doubts: Vec<(FuncId, Doubt)>,
 }
 
-/// Brings the kernels of a module that ask for it into the form of a block: those with values of single threads, and those whose
-/// launches count threads.
+/// Brings the kernels of a module that ask for it into the form of a block: those with values of
+/// single threads, and those whose launches count threads.
 ///
 /// `last`: the block that is not full, for which the module has kernels of their own ([`OF_LAST`]).
 pub fn run(module: &mut Module, threads: u32, last: Option<LastBlock>, form: &dyn Fn(&Function) -> Form) -> Outcome {
@@ -101,7 +104,8 @@ pub fn run(module: &mut Module, threads: u32, last: Option<LastBlock>, form: &dy
                 kernel(module, id, &effects, BlockThreads { threads, counted: false, last: None }).map_err(|_| why)
             });
             match made {
-                // One that takes nothing from single threads is the same for blocks of any number of them.
+                // One that takes nothing from single threads is the same for blocks of any number
+                // of them.
                 _ if form == Form::Either && module.functions[id].block_threads.is_none() => {}
                 Ok(function) => module.functions[id] = function,
                 Err(why) => {
@@ -134,7 +138,8 @@ fn is_of_threads(inst: &crate::ir::Inst) -> bool {
     matches!(inst.op, Op::ThreadInBlock | Op::Check(Check::Together { .. }, _))
 }
 
-/// Drops the words about threads from a function in which they make no difference: what each thread does, this one does.
+/// Drops the words about threads from a function in which they make no difference: what each thread
+/// does, this one does.
 fn forget(function: &mut Function) {
     let tests: Vec<(InstId, bool)> =
         function.insts.iter().filter_map(|(id, inst)| Some((id, test_of_thread(function, &inst.op)?))).collect();
@@ -150,7 +155,8 @@ fn without_edges(function: &mut Function) {
     blocks.values_mut().for_each(|block| block.insts.retain(|id| !is_edge(id)));
 }
 
-/// The comparisons by which the checker says that each thread does something for itself: `thread_in_block < 0` and `thread_in_block >= 0`.
+/// The comparisons by which the checker says that each thread does something for itself:
+/// `thread_in_block < 0` and `thread_in_block >= 0`.
 fn test_of_thread(function: &Function, op: &Op) -> Option<bool> {
     let &Op::Compare(op @ (CompareOp::Lt | CompareOp::Ge), a, b) = op else { return None };
     let thread = matches!(function.def(a)?.op, Op::ThreadInBlock);
@@ -199,7 +205,8 @@ fn of_block(module: &Module, id: FuncId, effects: &EffectTable, block: Block) ->
     Ok(function)
 }
 
-/// A kernel with the functions that have tiles written into it, before its threads are reported apart.
+/// A kernel with the functions that have tiles written into it, before its threads are reported
+/// apart.
 fn prepared(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
     let mut function = module.functions[id].clone();
     let mut refused = None;
@@ -258,7 +265,8 @@ fn of_threads(module: &Module) -> IdSet<FuncId> {
 /// Where it comes from that threads differ. Each of these is there once, first in the function.
 #[derive(Default)]
 struct Seeds {
-    /// The number of the thread in its block, and its coordinate in the launch, where that counts threads.
+    /// The number of the thread in its block, and its coordinate in the launch, where that counts
+    /// threads.
     thread: Option<ValueId>,
     coordinate: Option<ValueId>,
     /// What holds in no thread, or in each.

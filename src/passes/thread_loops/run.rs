@@ -1,8 +1,10 @@
-//! Which instructions of threads may stand in one loop over the threads, and what may be computed before it?
+//! Which instructions of threads may stand in one loop over the threads, and what may be computed
+//! before it?
 //!
-//! In a loop, a thread does all of its instructions before the next one begins. So one that reads of a tile what another thread
-//! sets before comes into the next loop. An update, `t[i] += x`, reads and sets the same element: threads do it one after the
-//! other. Of the caller's arrays, threads see what others set where all of them have done something together since.
+//! In a loop, a thread does all of its instructions before the next one begins. So one that reads
+//! of a tile what another thread sets before comes into the next loop. An update, `t[i] += x`,
+//! reads and sets the same element: threads do it one after the other. Of the caller's arrays,
+//! threads see what others set where all of them have done something together since.
 
 use super::updates::Updates;
 use crate::analysis::effects::EffectTable;
@@ -50,7 +52,8 @@ impl Reach {
         self
     }
 
-    /// Whether it reads a tile that it also sets: what is read is what all threads have set by then.
+    /// Whether it reads a tile that it also sets: what is read is what all threads have set by
+    /// then.
     pub(super) fn rereads(&self) -> bool {
         self.reread(&|_, _| true).is_some()
     }
@@ -122,7 +125,8 @@ impl Run {
         std::mem::take(self).insts
     }
 
-    /// Whether something that is done once, and is behind these instructions, cannot be done before them.
+    /// Whether something that is done once, and is behind these instructions, cannot be done before
+    /// them.
     pub(super) fn holds_up(&self, next: &Reach) -> bool {
         let both =
             |a: &Touch, b: &Touch| (a.kind != Kind::Read || b.kind != Kind::Read) && may_meet(&a.memory, &b.memory);
@@ -172,7 +176,8 @@ pub(super) fn same_element(function: &Function, a: &Touch, b: &Touch) -> bool {
     a.array == b.array && first.iter().zip(second).all(same)
 }
 
-/// Whether two accesses are to different elements, whatever the threads are: an index is another constant.
+/// Whether two accesses are to different elements, whatever the threads are: an index is another
+/// constant.
 fn apart(function: &Function, a: &Touch, b: &Touch) -> bool {
     let (Some(first), Some(second)) = (&a.indices, &b.indices) else { return false };
     let number = |v| function.as_const(v).and_then(|c| c.as_int());

@@ -1,6 +1,7 @@
-//! Which instructions set an element of a tile to what comes of the same element? `t[i] += x` reads it first, then `x` is computed, then
-//! it is set. A thread has to do all of that before the next one reads, or an addition is lost; so the read reaches where the
-//! element is set, behind what threads read of other elements for `x`.
+//! Which instructions set an element of a tile to what comes of the same element? `t[i] += x` reads
+//! it first, then `x` is computed, then it is set. A thread has to do all of that before the next
+//! one reads, or an addition is lost; so the read reaches where the element is set, behind what
+//! threads read of other elements for `x`.
 
 use super::run::same_element;
 use crate::analysis::effects::EffectTable;

@@ -1,7 +1,7 @@
 //! Which values differ between the threads of a block?
 //!
-//! Those that come of the number of the thread, of what it reads where that says, or of a way through the code that it decides
-//! about. What a tile holds is the same for all, whoever set it.
+//! Those that come of the number of the thread, of what it reads where that says, or of a way
+//! through the code that it decides about. What a tile holds is the same for all, whoever set it.
 
 use super::{Seeds, updates};
 use crate::analysis::alias::{Root, root};
@@ -120,7 +120,8 @@ impl Search<'_> {
                         args.iter().for_each(|&arg| self.own_array(arg));
                     }
                     inst.results.iter().for_each(|&result| self.grow(result, varies));
-                    // One thread after the other updates it: each finds what the one before has left.
+                    // One thread after the other updates it: each finds what the one before has
+                    // left.
                     if let Some(&read) = self.updates.get(&id) {
                         self.grow(read, varies);
                     }
@@ -129,7 +130,8 @@ impl Search<'_> {
         }
     }
 
-    /// Of an array of each thread, which may hold other elements in each, all uses are those of single threads.
+    /// Of an array of each thread, which may hold other elements in each, all uses are those of
+    /// single threads.
     fn own_array(&mut self, array: ValueId) {
         if let (Root::Local(local), Type::Local(_)) = (root(self.function, array), self.function.ty(array))
             && !self.function.ty(local).is_tile()

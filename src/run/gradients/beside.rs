@@ -1,14 +1,18 @@
-//! Is the gradient another one right beside a point where functions of the library have no derivative?
+//! Is the gradient another one right beside a point where functions of the library have no
+//! derivative?
 //!
-//! A product of two functions that both have such a point sends an adjoint of 0 to each of them, as a factor 0 that has nothing to do
-//! with the point does: `normalize(x) * length(x)` is smooth, and its gradient by the conventions is 0 at `x = 0`. So where a
-//! gradient run came to such a point with an adjoint of 0, and to none with another one, it is run again by programs in which these
-//! functions compute beside the point (`Request::nudged`). The conventions decided if the gradient is another one there, and
+//! A product of two functions that both have such a point sends an adjoint of 0 to each of them, as
+//! a factor 0 that has nothing to do with the point does: `normalize(x) * length(x)` is smooth, and
+//! its gradient by the conventions is 0 at `x = 0`. So where a gradient run came to such a point
+//! with an adjoint of 0, and to none with another one, it is run again by programs in which these
+//! functions compute beside the point (`Request::nudged`). The conventions decided if the gradient
+//! is another one there, and
 //!
 //! - part of it passes through these functions: without their derivatives it is yet another one; or
 //! - it is the same on the other side: what they are part of is smooth.
 //!
-//! Neither holds for the gradient of `m` in `normalize(x) * m`: the value of `normalize` jumps, and so does what it is a factor of.
+//! Neither holds for the gradient of `m` in `normalize(x) * m`: the value of `normalize` jumps, and
+//! so does what it is a factor of.
 
 use super::gradient::entries_of;
 use crate::diag::{Code, Diagnostic};
@@ -18,7 +22,8 @@ use crate::run::args::{Arguments, Snapshot, memory};
 use crate::source::Span;
 use crate::types::StructTable;
 
-/// What an adjoint of 1 changes in a gradient that is smooth there, at most: the point moves by 1e-10.
+/// What an adjoint of 1 changes in a gradient that is smooth there, at most: the point moves by
+/// 1e-10.
 const NOISE: f64 = 1e-5;
 /// Parts of a gradient that round differently.
 const ROUNDING: f64 = 1e-3;
@@ -40,12 +45,12 @@ pub fn bytes(arguments: &Arguments) -> u64 {
     arguments.memory().iter().map(|&(_, bytes)| bytes).sum()
 }
 
-/// Runs the gradient by the program that computes beside such points, on arguments that are as before the run. False: it does not
-/// compile, for a budget of the compiler, say.
+/// Runs the gradient by the program that computes beside such points, on arguments that are as
+/// before the run. False: it does not compile, for a budget of the compiler, say.
 pub type Again<'a> = dyn FnMut(Nudged, &mut Arguments) -> Result<bool> + 'a;
 
-/// The note for a gradient that the conventions decide, after a run that came to a point at `place`. The arguments are left as that
-/// run left them.
+/// The note for a gradient that the conventions decide, after a run that came to a point at
+/// `place`. The arguments are left as that run left them.
 pub fn note(
     arguments: &mut Arguments,
     before: &Snapshot,

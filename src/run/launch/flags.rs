@@ -1,6 +1,7 @@
 //! How do the flags of `kc run FILE -k KERNEL --dim ... --arg ...` describe a launch?
 //!
-//! The kernel's parameter types say how a text is to be read, so flags are parsed when the kernel is known.
+//! The kernel's parameter types say how a text is to be read, so flags are parsed when the kernel
+//! is known.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,8 @@ pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe. `dim`: None where it is not given, which is
-/// an error that says all that is missing.
+/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe. `dim`: None where
+/// it is not given, which is an error that says all that is missing.
 pub fn launch(
     source: &Path,
     kernel: &Function,
@@ -213,7 +214,8 @@ fn example_extents(dims: u8) -> String {
     vec![extent; usize::from(dims.max(1))].join("x")
 }
 
-/// The right side of `--arg x.grad=...`: as for the array itself, and of the same shape, which may be left out.
+/// The right side of `--arg x.grad=...`: as for the array itself, and of the same shape, which may
+/// be left out.
 fn gradient(
     path: &str,
     text: &str,

@@ -1,8 +1,10 @@
-//! How is a kernel launched that comes without a launch? Arguments made up for it: a few threads, arrays as large as they
-//! have to be, numbers from a seed, integers that are indices in range as far as trying can tell.
+//! How is a kernel launched that comes without a launch? Arguments made up for it: a few threads,
+//! arrays as large as they have to be, numbers from a seed, integers that are indices in range as
+//! far as trying can tell.
 //!
-//! What a kernel takes for an index or for a count is not known, so several ways are tried, and the first counts with
-//! which it runs to its end, without error, to finite results, and without threads that meet in a store.
+//! What a kernel takes for an index or for a count is not known, so several ways are tried, and the
+//! first counts with which it runs to its end, without error, to finite results, and without
+//! threads that meet in a store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +40,8 @@ struct Way {
     counting: bool,
 }
 
-/// A launch of a kernel with made-up arguments that it runs with, and these arguments. The error says what is in the way.
+/// A launch of a kernel with made-up arguments that it runs with, and these arguments. The error
+/// says what is in the way.
 pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Result<(Launch, Arguments)> {
     let module = &program.module;
     let function = &module.functions[kernel];

@@ -1,7 +1,8 @@
-//! What does a launch ask for? The model of a launch; files ([`read()`]) and flags ([`flags`]) build it.
+//! What does a launch ask for? The model of a launch; files ([`read()`]) and flags ([`flags`])
+//! build it.
 //!
-//! A [`Launch`] is plain data: no file but the launch file itself has been opened, and nothing is compared with the
-//! kernel yet; [`super::args`] does both.
+//! A [`Launch`] is plain data: no file but the launch file itself has been opened, and nothing is
+//! compared with the kernel yet; [`super::args`] does both.
 
 mod extents;
 pub mod flags;
@@ -45,7 +46,8 @@ pub struct Launch {
     pub structs: BTreeMap<String, StructLayout>,
     /// The `.npz` that [`Source::Entry`] refers to.
     pub inputs: PathBuf,
-    /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as plain addresses.
+    /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as
+    /// plain addresses.
     pub grid: Option<GridOfBlocks>,
 }
 
@@ -71,14 +73,16 @@ pub enum Direction {
 }
 
 impl Launch {
-    /// The threads that run where a block is one thread. A kernel with tiles computes once for each block, however many threads
-    /// that has elsewhere: the last dimension of its launches is that of the threads of a block.
+    /// The threads that run where a block is one thread. A kernel with tiles computes once for each
+    /// block, however many threads that has elsewhere: the last dimension of its launches is that
+    /// of the threads of a block.
     pub fn dim_by_block(&self, function: &Function) -> Result<Vec<u32>> {
         dim_by_block(function, &self.dim, self.block_dim)
     }
 }
 
-/// How a kernel has to be compiled for a launch, where threads of a block have values of their own and it is compiled otherwise.
+/// How a kernel has to be compiled for a launch, where threads of a block have values of their own
+/// and it is compiled otherwise.
 pub fn other_block_threads(function: &Function, dim: &[u32], block: u32) -> Option<BlockThreads> {
     let FunctionKind::Kernel { rank } = function.kind else { return None };
     let counted = block > 1 && dim.len() <= usize::from(rank);
@@ -87,8 +91,8 @@ pub fn other_block_threads(function: &Function, dim: &[u32], block: u32) -> Opti
     (asks && function.block_threads != Some(wanted)).then_some(wanted)
 }
 
-/// The block that is not full in a launch whose last dimension counts threads. In a launch of several rows each of them would have
-/// one, and Warp's blocks go over their ends instead.
+/// The block that is not full in a launch whose last dimension counts threads. In a launch of
+/// several rows each of them would have one, and Warp's blocks go over their ends instead.
 fn last_block(dim: &[u32], block: u32) -> Option<LastBlock> {
     let (&last, rows) = dim.split_last()?;
     let threads = last.checked_rem(block)?;
@@ -261,7 +265,8 @@ pub struct FieldLayout {
     pub offset: u64,
 }
 
-/// The id of a launch file that states none: a folder per launch is the usual arrangement, so the folder's name.
+/// The id of a launch file that states none: a folder per launch is the usual arrangement, so the
+/// folder's name.
 pub fn default_id(path: &Path) -> String {
     let absolute = std::path::absolute(path).unwrap_or_default();
     let folder = absolute.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

@@ -1,6 +1,8 @@
-//! What does a launch file for a kernel look like, before anyone wrote one? Every argument, with contents to begin with.
+//! What does a launch file for a kernel look like, before anyone wrote one? Every argument, with
+//! contents to begin with.
 //!
-//! How large the arrays have to be is found by trying: the kernel runs on the interpreter, and an array that is too small grows.
+//! How large the arrays have to be is found by trying: the kernel runs on the interpreter, and an
+//! array that is too small grows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,7 +111,8 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
     Ok(Template { launch, why })
 }
 
-/// A kernel with tiles computes once for each block: the threads of one are a dimension more of its launch, or one thread is a block.
+/// A kernel with tiles computes once for each block: the threads of one are a dimension more of its
+/// launch, or one thread is a block.
 fn by_blocks(launch: &mut Launch, function: &Function) {
     let FunctionKind::Kernel { rank } = function.kind else { return };
     if !function.by_block || launch.dim.len() > rank.into() {
@@ -127,7 +130,8 @@ fn by_blocks(launch: &mut Launch, function: &Function) {
     }
 }
 
-/// The extents of an array that has an element for each thread, or for each thread of some dimensions.
+/// The extents of an array that has an element for each thread, or for each thread of some
+/// dimensions.
 fn shape(array: ArrayType, dim: &[u32]) -> Vec<u32> {
     let n = usize::from(array.ndim);
     let threads = dim.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));

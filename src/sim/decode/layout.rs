@@ -1,5 +1,5 @@
-//! Where do variables lie? Each has its address before anything runs: no function calls itself, so that the variables of all
-//! functions have places of their own.
+//! Where do variables lie? Each has its address before anything runs: no function calls itself, so
+//! that the variables of all functions have places of their own.
 
 use crate::ptx::{Error, Init, Module, Result, Space};
 use crate::sim::code::Placed;
@@ -12,7 +12,8 @@ const MOST_GLOBAL: u64 = 1 << 32;
 
 #[derive(Default)]
 pub struct Layout {
-    /// For each variable of the module its address in its space; None: it belongs to a function that is not called.
+    /// For each variable of the module its address in its space; None: it belongs to a function
+    /// that is not called.
     pub addresses: Vec<Option<u64>>,
     pub params: Vec<(u32, u32)>,
     pub param_bytes: u32,

@@ -1,5 +1,6 @@
-//! How do lanes read and write memory? SimdLanes that lie side by side with one wide access, elements of a few components with
-//! wide accesses and shuffles, others lane by lane (gather and scatter).
+//! How do lanes read and write memory? SimdLanes that lie side by side with one wide access,
+//! elements of a few components with wide accesses and shuffles, others lane by lane (gather and
+//! scatter).
 
 use smallvec::{SmallVec, smallvec};
 
@@ -13,7 +14,8 @@ use crate::ir::{Access, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Layout, Scalar, Type};
 
-/// How many bytes before they are read they are asked for, how many at most at once, and how many come together.
+/// How many bytes before they are read they are asked for, how many at most at once, and how many
+/// come together.
 const FETCHED_AHEAD: i64 = 3072;
 const FETCHED_MOST: i64 = 1024;
 const LINE: usize = 64;
@@ -33,9 +35,11 @@ pub struct SimdAccess<'ctx> {
     /// The part of it that the path names, and its first byte.
     pub part: Type,
     part_offset: u32,
-    /// A local array holds each scalar of all lanes side by side: this many times the bytes of one thread's. 1 for arrays.
+    /// A local array holds each scalar of all lanes side by side: this many times the bytes of one
+    /// thread's. 1 for arrays.
     scale: u32,
-    /// How many bytes (vector of i64) further the elements are that later threads name, if their addresses are to be asked for.
+    /// How many bytes (vector of i64) further the elements are that later threads name, if their
+    /// addresses are to be asked for.
     later: Option<Val<'ctx>>,
 }
 
@@ -61,7 +65,8 @@ impl<'ctx> SimdAccess<'ctx> {
         self.offsets.is_none() && matches!(self.step, SimdStep::Constant(step) if step != 0)
     }
 
-    /// In a local array of each lane's own all lanes name one index, so that their scalars of this type lie side by side.
+    /// In a local array of each lane's own all lanes name one index, so that their scalars of this
+    /// type lie side by side.
     fn is_packed(&self, scalar: Scalar) -> bool {
         let packed = matches!(self.step, SimdStep::Constant(step) if step == i64::from(scalar.size()));
         self.scale > 1 && self.offsets.is_none() && packed
@@ -128,7 +133,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         SimdAccess { base, step, offsets, checks, site, ty, part, part_offset, scale, later }
     }
 
-    /// An index as i64 (of the first lane, with the distance from lane to lane; or of each lane), and its check.
+    /// An index as i64 (of the first lane, with the distance from lane to lane; or of each lane),
+    /// and its check.
     fn lane_index(
         &mut self,
         frame: &Frame<'a, 'ctx>,
@@ -150,7 +156,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         (index.wide, 0, check)
     }
 
-    /// Looks at the checks of an access: reports the first lane that fails, and gives the lanes that go on (None: all).
+    /// Looks at the checks of an access: reports the first lane that fails, and gives the lanes
+    /// that go on (None: all).
     pub fn lanes_within(&mut self, access: &SimdAccess<'ctx>) -> Option<Val<'ctx>> {
         let ll = self.ll;
         let Some(ok) = access.checks.iter().map(|c| c.within).reduce(|a, b| ll.and(a, b)) else { return self.mask() };
@@ -207,7 +214,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.ll.offset_by(access.base, u64::from(access.part_offset * access.scale))
     }
 
-    /// How many scalars of one type make up each element, where lanes lie side by side; which of them is the part's first.
+    /// How many scalars of one type make up each element, where lanes lie side by side; which of
+    /// them is the part's first.
     fn interleaved(&self, access: &SimdAccess<'ctx>, s: Scalar) -> Option<(u32, u32)> {
         let SimdStep::Constant(step) = access.step else { return None };
         let size = s.size();
@@ -322,8 +330,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Asks for what the iterations after this one will read. Elements of several scalars go by faster than the processor's own
-    /// prefetching keeps up with.
+    /// Asks for what the iterations after this one will read. Elements of several scalars go by
+    /// faster than the processor's own prefetching keeps up with.
     fn fetch_ahead(&self, access: &SimdAccess<'ctx>, mask: Option<Val<'ctx>>) {
         let SimdStep::Constant(step) = access.step else { return };
         let bytes = step * i64::from(self.simd_width());

@@ -59,9 +59,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.bind(frame, &inst.results, values);
     }
 
-    /// Whether a block is compiled a second time, for vectors of which all lanes take it: without masks, elements of a few components are
-    /// read by wide accesses instead of gathers, and single ones are read faster where masks cost. Only where no mask holds yet, so that
-    /// nested branches grow with their depth, not by powers of two.
+    /// Whether a block is compiled a second time, for vectors of which all lanes take it: without
+    /// masks, elements of a few components are read by wide accesses instead of gathers, and single
+    /// ones are read faster where masks cost. Only where no mask holds yet, so that nested branches
+    /// grow with their depth, not by powers of two.
     fn gains_without_mask(&self, frame: &Frame<'a, 'ctx>, block: BlockId) -> bool {
         let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
         let (mut insts, mut gains) = (0, false);
@@ -81,7 +82,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// A `for` whose lanes take different numbers of iterations: a lane rests once its iterations are done.
+    /// A `for` whose lanes take different numbers of iterations: a lane rests once its iterations
+    /// are done.
     pub fn for_lanes(
         &mut self,
         frame: &mut Frame<'a, 'ctx>,
@@ -189,7 +191,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 }
 
-/// Whether a block must not run without a lane (it touches memory or loops), or is better skipped then.
+/// Whether a block must not run without a lane (it touches memory or loops), or is better skipped
+/// then.
 fn needs_lanes(frame: &Frame, block: BlockId) -> bool {
     let mut insts = 0;
     let mut must = false;

@@ -1,13 +1,14 @@
-//! How do elements of several components, side by side in memory, become one vector for each component, and back? Components of all lanes
-//! lie interleaved there: `x0 y0 z0 x1 y1 z1 ..`.
+//! How do elements of several components, side by side in memory, become one vector for each
+//! component, and back? Components of all lanes lie interleaved there: `x0 y0 z0 x1 y1 z1 ..`.
 
 use std::ops::Range;
 
 use crate::codegen::llvm::builder::{Ty, Val};
 use crate::codegen::llvm::lower::Lower;
 
-/// Elements of so many components at most are taken apart by shuffles of all that the lanes read: each vector collects its lanes from as
-/// many vectors as there are components, so that the number of shuffles grows with its square.
+/// Elements of so many components at most are taken apart by shuffles of all that the lanes read:
+/// each vector collects its lanes from as many vectors as there are components, so that the number
+/// of shuffles grows with its square.
 const MOST_COLLECTED: u32 = 9;
 
 /// Those of more are transposed as squares of so many components at least, and at most.
@@ -18,8 +19,9 @@ pub fn is_interleaved(components: u32) -> bool {
     components <= MOST_COLLECTED || components < TRANSPOSED.end && side(components, TRANSPOSED.end) >= TRANSPOSED.start
 }
 
-/// The instructions that take elements apart, or put them together: one or more for each vector that a vector collects lanes from; `bits`: of vectors,
-/// since those of 512 bits have a shuffle of any lanes of two vectors and others take two for that.
+/// The instructions that take elements apart, or put them together: one or more for each vector
+/// that a vector collects lanes from; `bits`: of vectors, since those of 512 bits have a shuffle of
+/// any lanes of two vectors and others take two for that.
 pub fn cost(components: u32, lanes: u32, bits: u32) -> f64 {
     let side = side(components, lanes);
     if components <= 4 {
@@ -36,11 +38,13 @@ fn side(components: u32, lanes: u32) -> u32 {
     (1 << components.trailing_zeros()).min(lanes)
 }
 
-/// Component `k` of all lanes out of as many vectors as there are components. `shuffle` gives lanes of two vectors, as they lie one after the other;
-/// -1: any.
+/// Component `k` of all lanes out of as many vectors as there are components. `shuffle` gives lanes
+/// of two vectors, as they lie one after the other; -1: any.
 ///
-/// With `g` the greatest common divisor of components and lanes, each `g`th part of the vectors has the components of a `g`th part of the lanes, no two
-/// of them at one place: there, one vector is made of them by choices between two, in which all stay where they are. Two of these are put in order at once.
+/// With `g` the greatest common divisor of components and lanes, each `g`th part of the vectors has
+/// the components of a `g`th part of the lanes, no two of them at one place: there, one vector is
+/// made of them by choices between two, in which all stay where they are. Two of these are put in
+/// order at once.
 fn collected<V: Clone>(parts: &[V], lanes: i32, k: i32, shuffle: &dyn Fn(V, V, &[i32]) -> V) -> V {
     let components = parts.len() as i32;
     let groups = 1 << components.trailing_zeros().min(lanes.trailing_zeros());
@@ -81,7 +85,8 @@ fn collected<V: Clone>(parts: &[V], lanes: i32, k: i32, shuffle: &dyn Fn(V, V, &
 }
 
 impl<'ctx> Lower<'_, '_, 'ctx> {
-    /// One vector for each of the `wanted` components of the elements from `base` on; `ty`: of a component in memory, of `size` bytes.
+    /// One vector for each of the `wanted` components of the elements from `base` on; `ty`: of a
+    /// component in memory, of `size` bytes.
     pub(super) fn read_interleaved(
         &self,
         base: Val<'ctx>,
@@ -93,7 +98,8 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         let lanes = self.simd_width();
         let side = side(components, lanes);
         if side < TRANSPOSED.start || wanted.len() as u32 * 2 < side {
-            // Not as one vector: LLVM squares such a one as a whole, to take both apart, and where it reaches another block, it gets there in scalars.
+            // Not as one vector: LLVM squares such a one as a whole, to take both apart, and where
+            // it reaches another block, it gets there in scalars.
             let part_ty = ll.vector_ty(ty, lanes);
             let part = |n: u32| ll.load(part_ty, ll.offset_by(base, u64::from(n * lanes * size)), size);
             let parts: Vec<Val> = (0..components).map(part).collect();
@@ -143,7 +149,8 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         }
     }
 
-    /// Vectors of one width, one after the other in one vector, filled up to `count` of them (a power of two) with what nobody uses.
+    /// Vectors of one width, one after the other in one vector, filled up to `count` of them (a
+    /// power of two) with what nobody uses.
     fn joined(&self, mut parts: Vec<Val<'ctx>>, count: u32) -> Val<'ctx> {
         let ll = self.ll;
         for _ in 0..count.ilog2() {
@@ -158,13 +165,15 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         parts[0]
     }
 
-    /// Transposes squares that lie beside each other in `rows`: as many rows as a square is wide, in steps that swap halves, quarters and so on.
+    /// Transposes squares that lie beside each other in `rows`: as many rows as a square is wide,
+    /// in steps that swap halves, quarters and so on.
     fn transposed(&self, mut rows: Vec<Val<'ctx>>, side: u32) -> Vec<Val<'ctx>> {
         let ll = self.ll;
         let lanes = self.simd_width() as i32;
         let mut distance = 1;
         while distance < side as i32 {
-            // Of two rows: what stays in place, and what comes from the other, `distance` further left or right.
+            // Of two rows: what stays in place, and what comes from the other, `distance` further
+            // left or right.
             let upper: Vec<i32> =
                 (0..lanes).map(|n| if n & distance == 0 { n } else { lanes + n - distance }).collect();
             let lower: Vec<i32> =

@@ -1,9 +1,10 @@
 //! How do several threads run as the lanes of vectors?
 //!
-//! The method is ISPC's (Pharr and Mark, "ispc: A SPMD compiler for high-performance CPU programming", 2012): neighbouring
-//! threads of a row are the lanes of vectors; a value that is the same for all lanes stays a scalar. Where threads go
-//! different ways, both ways are run, each with a mask of the lanes that take it, and loops run until no lane is left. Every
-//! lane does the operations that its thread does alone, in the same order and with the same bits.
+//! The method is ISPC's (Pharr and Mark, "ispc: A SPMD compiler for high-performance CPU
+//! programming", 2012): neighbouring threads of a row are the lanes of vectors; a value that is the
+//! same for all lanes stays a scalar. Where threads go different ways, both ways are run, each with
+//! a mask of the lanes that take it, and loops run until no lane is left. Every lane does the
+//! operations that its thread does alone, in the same order and with the same bits.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -16,7 +17,8 @@
 //! | `privatization` | how do lanes add to elements that they share, iteration after iteration? |
 //! | `quotients` | how do lanes divide several numbers by one? |
 //!
-//! What lanes do to a value is reported by its LLVM type: the builder widens a scalar beside a vector (see `vector`).
+//! What lanes do to a value is reported by its LLVM type: the builder widens a scalar beside a
+//! vector (see `vector`).
 
 mod access;
 mod control;
@@ -59,7 +61,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             .collect()
     }
 
-    /// Whether a block yields something that differs between lanes first: the condition of a `while`.
+    /// Whether a block yields something that differs between lanes first: the condition of a
+    /// `while`.
     pub fn lanes_differ(&self, frame: &Frame<'a, 'ctx>, block: BlockId) -> bool {
         let Some(lanes) = &self.lanes else { return false };
         let last = frame.function.blocks[block].insts.last().map(|&id| &frame.function.insts[id].op);

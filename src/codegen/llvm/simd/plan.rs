@@ -1,7 +1,9 @@
 //! Does it pay to run threads as lanes?
 //!
-//! SimdLanes differ in what varies along the thread's last coordinate ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
-//! one does, for all lanes together, but memory at unrelated addresses is reached lane by lane either way.
+//! SimdLanes differ in what varies along the thread's last coordinate
+//! ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a
+//! lane-wise instruction costs what a scalar one does, for all lanes together, but memory at
+//! unrelated addresses is reached lane by lane either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,19 +28,24 @@ use crate::ir::{
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
-/// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save compile time.
+/// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save
+/// compile time.
 const MAX_INSTS: usize = 5_000;
 
-/// Local arrays of one thread for each byte of a vector: those of all lanes stay in the fast caches.
+/// Local arrays of one thread for each byte of a vector: those of all lanes stay in the fast
+/// caches.
 const MAX_LOCAL_BYTES: u32 = 64 << 10;
 
-/// A division of one thread takes as long as so many simple instructions that wait for each other as it does.
+/// A division of one thread takes as long as so many simple instructions that wait for each other
+/// as it does.
 const DIVISION: f64 = 4.0;
 
-/// SimdLanes that update neighbouring elements read what others just wrote, in part: such reads wait, so many times as long as others.
+/// SimdLanes that update neighbouring elements read what others just wrote, in part: such reads
+/// wait, so many times as long as others.
 const NEIGHBOURS_WAIT: f64 = 4.0;
 
-/// SimdLanes have to be faster than threads by this factor, as the cost model sees it: what they lose at the ends of rows is not in it.
+/// SimdLanes have to be faster than threads by this factor, as the cost model sees it: what they
+/// lose at the ends of rows is not in it.
 pub const LEAST_GAIN: f64 = 1.2;
 
 /// What is known about a kernel before it is lowered for lanes.
@@ -77,7 +84,8 @@ impl Plan {
         self.sums.contains(&root(function, array))
     }
 
-    /// Each lane has a local array of its own; without this, all lanes share one, since they put the same into it.
+    /// Each lane has a local array of its own; without this, all lanes share one, since they put
+    /// the same into it.
     pub fn is_of_lane(&self, function: &Function, array: ValueId) -> bool {
         match root(function, array) {
             Root::Local(local) => self.differences.elements_vary(local),
@@ -94,13 +102,14 @@ impl Plan {
         self.differences.varies(value)
     }
 
-    /// The value is another one in other rows of the launch: it depends on a coordinate before the last.
+    /// The value is another one in other rows of the launch: it depends on a coordinate before the
+    /// last.
     pub fn differs_between_rows(&self, value: ValueId) -> bool {
         (0..self.differences.last).any(|n| self.differences.uniformity.varies_along(value, n))
     }
 
-    /// The threads of a row that so many lanes, in several vectors, run: at its end some have nothing to do, and only long rows have
-    /// copies of what they add to.
+    /// The threads of a row that so many lanes, in several vectors, run: at its end some have
+    /// nothing to do, and only long rows have copies of what they add to.
     pub fn long_row(&self, lanes: u32) -> u32 {
         lanes * if self.sums.is_empty() { 4 } else { MIN_GROUPS as u32 }
     }
@@ -121,7 +130,8 @@ impl Plan {
     }
 }
 
-/// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes on the processor.
+/// The kernel with its calls inlined and with one exit per region, its plan, and the number of
+/// lanes on the processor.
 pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, Plan, u32), Refused> {
     let bits = Machine::host_vector_bits(cpu);
     if module.functions[kernel].by_block {
@@ -304,8 +314,8 @@ impl Survey<'_> {
                 if uniform && unused && *op != AtomicOp::Exchange {
                     (8.0 * count, 4.0 * count * lanes)
                 } else {
-                    // Beside the read, the addition and the write of each component: the lane is picked, which vectors do in two
-                    // instructions on one port; the address.
+                    // Beside the read, the addition and the write of each component: the lane is
+                    // picked, which vectors do in two instructions on one port; the address.
                     ((5.0 * count + 2.0) * lanes, (3.0 * count + 1.0) * lanes)
                 }
             }
@@ -329,7 +339,8 @@ impl Survey<'_> {
         if varies { Cost { lanes: vector, threads: scalar } } else { Cost { lanes: scalar / lanes, threads: scalar } }
     }
 
-    /// Of lanes together, and of as many threads. `apart`: of a lane that reads or writes an element anywhere.
+    /// Of lanes together, and of as many threads. `apart`: of a lane that reads or writes an
+    /// element anywhere.
     fn memory_cost(&self, access: &Access, apart: f64, count: f64, lanes: f64) -> (f64, f64) {
         let components = components(self.function, access.array);
         let scalar = count * lanes;
@@ -409,9 +420,9 @@ impl Cost {
     }
 }
 
-/// Whether the result may depend on the order in which threads run: an array is stored to, and elements of it are used by
-/// several threads. Such a launch has a race; on one core it runs in order all the same. A single store does the same either
-/// way, since lanes store in order.
+/// Whether the result may depend on the order in which threads run: an array is stored to, and
+/// elements of it are used by several threads. Such a launch has a race; on one core it runs in
+/// order all the same. A single store does the same either way, since lanes store in order.
 fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
     let mut others: BTreeSet<Root> = BTreeSet::new();
@@ -431,7 +442,8 @@ fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
 }
 
-/// The arrays that a backward entry adds to and does not use otherwise; `used`: by value, something reads it.
+/// The arrays that a backward entry adds to and does not use otherwise; `used`: by value, something
+/// reads it.
 fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
     let (mut sums, mut others) = (BTreeSet::new(), BTreeSet::new());
     if function.phase != Phase::Backward {

@@ -1,13 +1,15 @@
-//! How do lanes add to elements that they share, iteration after iteration? Not by summing the lanes each time: while a row
-//! runs, each lane adds to a copy of its own, and the copies of all lanes are summed at the end of the row.
+//! How do lanes add to elements that they share, iteration after iteration? Not by summing the
+//! lanes each time: while a row runs, each lane adds to a copy of its own, and the copies of all
+//! lanes are summed at the end of the row.
 //!
-//! A copy has room for the elements that one atomic may name during a row, with the numbers of all lanes side by side, so that
-//! an update is one wide addition. Whether a copy is worth its room is decided when the row starts: it must be small, and the
-//! row long. Only backward entries have copies, since different arrays of gradients share no memory; and only arrays that are
-//! added to and not used otherwise.
+//! A copy has room for the elements that one atomic may name during a row, with the numbers of all
+//! lanes side by side, so that an update is one wide addition. Whether a copy is worth its room is
+//! decided when the row starts: it must be small, and the row long. Only backward entries have
+//! copies, since different arrays of gradients share no memory; and only arrays that are added to
+//! and not used otherwise.
 //!
-//! An innermost loop is twice in the code: once for the case that all gradients in it are wanted and all its atomics have
-//! copies, without a branch, and once for the others.
+//! An innermost loop is twice in the code: once for the case that all gradients in it are wanted
+//! and all its atomics have copies, without a branch, and once for the others.
 
 use smallvec::SmallVec;
 
@@ -26,8 +28,9 @@ const ROOM: u64 = 256 << 10;
 /// Rows of fewer lane groups than this have no copies.
 pub(super) const MIN_GROUPS: i64 = 8;
 
-/// A copy may have so many elements (as a power of two) for each lane group of the row, and the same again for each loop
-/// around the atomic: each costs about as much at the end as one sum over lanes.
+/// A copy may have so many elements (as a power of two) for each lane group of the row, and the
+/// same again for each loop around the atomic: each costs about as much at the end as one sum over
+/// lanes.
 const SHIFT_PER_LOOP: i64 = 2;
 
 /// The copies of a row.
@@ -122,8 +125,8 @@ impl<'ctx> Copies<'ctx> {
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
-    /// Whether an atomic has a copy in this row, and the address of what it adds to there; None where it can have none. The
-    /// access is one that all lanes share, inside the array.
+    /// Whether an atomic has a copy in this row, and the address of what it adds to there; None
+    /// where it can have none. The access is one that all lanes share, inside the array.
     pub fn copy_of(
         &mut self,
         frame: &Frame<'a, 'ctx>,
@@ -185,7 +188,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         for (dim, &i) in access.indices.iter().enumerate() {
             match self.fixed_index(frame, i, parts.extents[dim]) {
                 Some(form) => fixed.push((form, parts.strides[dim])),
-                // Adding the copy goes over the whole dimension: rows of other workers may stand there.
+                // Adding the copy goes over the whole dimension: rows of other workers may stand
+                // there.
                 None if self.lanes.as_ref()?.plan.differs_between_rows(i) => return None,
                 None => open.push((parts.extents[dim], parts.strides[dim])),
             }
@@ -224,7 +228,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         true
     }
 
-    /// Whether the loop at the cursor takes it for true that an array was given, which `condition` tests.
+    /// Whether the loop at the cursor takes it for true that an array was given, which `condition`
+    /// tests.
     pub fn assume_set(&mut self, frame: &Frame<'a, 'ctx>, condition: ValueId) -> bool {
         match frame.function.def(condition).map(|inst| &inst.op) {
             Some(&Op::IsSet(array)) if matches!(root(frame.function, array), Root::Param(..)) => {
@@ -253,8 +258,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         plain && adds && !differ && insts <= MAX_TWICE
     }
 
-    /// Runs `make`, which lowers a loop, twice: in a way that takes things for true, and in the general way for the case that
-    /// one of them is not.
+    /// Runs `make`, which lowers a loop, twice: in a way that takes things for true, and in the
+    /// general way for the case that one of them is not.
     pub fn twice(
         &mut self,
         frame: &mut Frame<'a, 'ctx>,
@@ -332,8 +337,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// A function that adds a copy to its array: the copy, the first element, two extents with their strides (i64), the
-    /// components of an element (i64).
+    /// A function that adds a copy to its array: the copy, the first element, two extents with
+    /// their strides (i64), the components of an element (i64).
     fn adder(&mut self, s: Scalar) -> Func<'ctx> {
         let ll = self.ll;
         let lanes = self.simd_width();
@@ -354,7 +359,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.position_at_end(start);
         let size = ll.const_i64(s.size().into());
         let wide = ll.vector_ty(self.ops.ty(s), lanes);
-        // Three loops: the extents, the components. Each counts, and moves in the copy and in the array.
+        // Three loops: the extents, the components. Each counts, and moves in the copy and in the
+        // array.
         let bounds = [(p(2), p(3)), (p(4), p(5)), (p(6), size)];
         let mut loops = Vec::new();
         let (mut before, mut copy, mut address) = (start, p(0), p(1));

@@ -1,17 +1,19 @@
 //! How do lanes divide several numbers by one? A vector by its length is the usual case.
 //!
-//! Of the operations of a lane, division takes longest: ten cycles for sixteen quotients with AVX-512, the time of
-//! twenty multiplications. So the reciprocal `r` of the denominator `b` is found once, by a division, and each quotient is
-//! corrected by its remainder (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990):
+//! Of the operations of a lane, division takes longest: ten cycles for sixteen quotients with
+//! AVX-512, the time of twenty multiplications. So the reciprocal `r` of the denominator `b` is
+//! found once, by a division, and each quotient is corrected by its remainder (Markstein,
+//! "Computation of elementary functions on the IBM RISC System/6000 processor", 1990):
 //!
 //! ```text
 //! q = x * r      e = fma(-q, b, x)      x / b = fma(e, r, q)
 //! ```
 //!
-//! These are the bits of the division where `r` is correctly rounded and nothing leaves the range of normal numbers. The last
-//! rounding is that of a number which is no further than 2^-22 units in the last place from the quotient. So it could only
-//! go wrong where the quotient is as near to the middle of two floats, and of these quotients (for each `b` those of some
-//! few `x`, see `tests/llvm/quotients.rs`) none does. Numbers out of the range are divided.
+//! These are the bits of the division where `r` is correctly rounded and nothing leaves the range
+//! of normal numbers. The last rounding is that of a number which is no further than 2^-22 units in
+//! the last place from the quotient. So it could only go wrong where the quotient is as near to the
+//! middle of two floats, and of these quotients (for each `b` those of some few `x`, see
+//! `tests/llvm/quotients.rs`) none does. Numbers out of the range are divided.
 
 use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::control::Join;
@@ -25,20 +27,22 @@ const LEAST_NUMERATORS: usize = 3;
 /// Divisions of shorter vectors take half the time, and then this does not pay.
 const LEAST_LANES: u32 = 16;
 
-/// A denominator's magnitude is at least 2^-31 and less than 2^33. With a numerator's, at least 2^-63 and less than 2^65, all
-/// reciprocals and quotients are normal numbers, and remainders, whose last bit is 2^-48 of the numerator at least, are exact.
+/// A denominator's magnitude is at least 2^-31 and less than 2^33. With a numerator's, at least
+/// 2^-63 and less than 2^65, all reciprocals and quotients are normal numbers, and remainders,
+/// whose last bit is 2^-48 of the numerator at least, are exact.
 const LEAST_DENOMINATOR: i32 = (127 - 31) << 23;
 const END_OF_DENOMINATORS: i32 = (127 + 33) << 23;
 
 const LEAST_NUMERATOR: i32 = (127 - 63) << 23;
 const END_OF_NUMERATORS: i32 = (127 + 65) << 23;
 
-/// Of the bits of a float32, the highest one of the exponent. The numbers in which it differs from the next one are those
-/// at least 2^-63 and less than 2^65.
+/// Of the bits of a float32, the highest one of the exponent. The numbers in which it differs from
+/// the next one are those at least 2^-63 and less than 2^65.
 const HIGHEST: i32 = 1 << 30;
 
 impl<'ctx> Lower<'_, '_, 'ctx> {
-    /// The quotients of several float32 numbers by one, where that is faster than the divisions; None: where not.
+    /// The quotients of several float32 numbers by one, where that is faster than the divisions;
+    /// None: where not.
     pub fn quotients(
         &mut self,
         op: BinaryOp,

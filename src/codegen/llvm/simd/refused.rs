@@ -9,7 +9,8 @@ pub enum Refused {
     Inlining,
     /// A call is left, or a loop has several exits.
     Exits,
-    /// The order of the threads may show: an array is stored to, and several threads may use one element of it.
+    /// The order of the threads may show: an array is stored to, and several threads may use one
+    /// element of it.
     Order,
     /// Local arrays are too large to have one for each lane, or are not of numbers.
     LocalArrays,

@@ -1,21 +1,25 @@
 //! How many vectors are lanes kept waiting for, and how many can be under way at once?
 //!
-//! An instruction on vectors takes some four cycles, and a core begins one or two in each: a thread that needs the result of one instruction
-//! for the next leaves it idle. So lanes of several vectors run together in long rows, as far as registers hold what they compute with.
+//! An instruction on vectors takes some four cycles, and a core begins one or two in each: a thread
+//! that needs the result of one instruction for the next leaves it idle. So lanes of several
+//! vectors run together in long rows, as far as registers hold what they compute with.
 
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Access, BlockId, Function, Op, ValueId};
 use crate::types::{Element, Scalar, Type};
 
-/// How many vectors stand for a value, where lanes of one need so many registers at most and the kernel has so many instructions: with four
-/// there is enough to do while the first waits. Each of them is compiled, which takes its time.
+/// How many vectors stand for a value, where lanes of one need so many registers at most and the
+/// kernel has so many instructions: with four there is enough to do while the first waits. Each of
+/// them is compiled, which takes its time.
 const VECTORS: [(u32, usize, u32); 3] = [(24, 200, 4), (24, 600, 2), (28, 200, 2)];
 
-/// SimdLanes that leave a loop one before the other wait for the last: where turns are few for most and many for some, those of four vectors take 1.3
-/// times as long as those of one, and where they are spread evenly 0.87 of that.
+/// SimdLanes that leave a loop one before the other wait for the last: where turns are few for most
+/// and many for some, those of four vectors take 1.3 times as long as those of one, and where they
+/// are spread evenly 0.87 of that.
 const MOST_OF_PARTING: u32 = 2;
 
-/// Kernels without loops that are shorter wait for memory, and longer ones have enough to do beside what waits.
+/// Kernels without loops that are shorter wait for memory, and longer ones have enough to do beside
+/// what waits.
 const WITHOUT_LOOPS: std::ops::RangeInclusive<usize> = 40..=200;
 
 /// How many vectors stand for a value in long rows.
@@ -26,7 +30,8 @@ pub(super) fn vectors_at_once(
     [lanes, bits]: [u32; 2],
 ) -> u32 {
     let loops = function.has(|inst| matches!(inst.op, Op::For { .. } | Op::While { .. }));
-    // Elements of several components are taken apart by shuffles, and two or three vectors of them are under way as it is.
+    // Elements of several components are taken apart by shuffles, and two or three vectors of them
+    // are under way as it is.
     let composites = || {
         let composite = |access: &Access| match function.ty(access.array) {
             Type::Array(array) => !matches!(array.element, Element::Scalar(_)),

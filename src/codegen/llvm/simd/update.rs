@@ -1,5 +1,5 @@
-//! How do lanes update memory atomically? One after the other, in the order of the threads; but lanes that all add to one
-//! place, and do not ask what was there, are summed first.
+//! How do lanes update memory atomically? One after the other, in the order of the threads; but
+//! lanes that all add to one place, and do not ask what was there, are summed first.
 
 use smallvec::SmallVec;
 
@@ -114,8 +114,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         })
     }
 
-    /// Runs `each` for every lane of the mask in turn: the lane's byte offset, and for each component its operands. Gives
-    /// the results as vectors, zero where no lane ran.
+    /// Runs `each` for every lane of the mask in turn: the lane's byte offset, and for each
+    /// component its operands. Gives the results as vectors, zero where no lane ran.
     fn lane_by_lane(
         &mut self,
         mask: Option<Val<'ctx>>,
@@ -142,7 +142,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let count = operands.first().map_or(0, |o| o.len());
         let none = ll.zero(ll.vector_ty(ll.int_ty(s.size() * 8), lanes));
         let results: Vec<_> = (0..count).map(|_| spill(none)).collect();
-        // Where all lanes run, their numbers are known, and what each does is short if it needs no atomics.
+        // Where all lanes run, their numbers are known, and what each does is short if it needs no
+        // atomics.
         let all = ll.int(ll.int_ty(lanes), u64::MAX);
         let unrolled = self.target.is_alone() && count <= UNROLLED;
         let (next, done) = (ll.block(function, "lane"), ll.block(function, "lanesdone"));
@@ -178,7 +179,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             .collect()
     }
 
-    /// Runs `each` for one lane, whose operands and offset are in the slots, and puts what it gives into those of the results.
+    /// Runs `each` for one lane, whose operands and offset are in the slots, and puts what it gives
+    /// into those of the results.
     fn one_lane(
         &mut self,
         lane: Val<'ctx>,
@@ -200,7 +202,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// What changes nothing when it is combined with something; None where lanes cannot be combined first.
+    /// What changes nothing when it is combined with something; None where lanes cannot be combined
+    /// first.
     fn identity(&self, op: AtomicOp, s: Scalar) -> Option<Val<'ctx>> {
         let ll = self.ll;
         let int = |bits: u64| (s.is_int()).then(|| ll.int(self.ops.ty(s), bits));

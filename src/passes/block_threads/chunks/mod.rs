@@ -1,6 +1,7 @@
-//! Which tiles are in registers although a block may have any number of threads? One to which a loop adds, each thread to its own elements. A
-//! thread has registers for a certain number of elements, and where a block has too few threads it goes through its work again for the
-//! elements that are left: from where the tile is cleared to where it is read for the last time.
+//! Which tiles are in registers although a block may have any number of threads? One to which a
+//! loop adds, each thread to its own elements. A thread has registers for a certain number of
+//! elements, and where a block has too few threads it goes through its work again for the elements
+//! that are left: from where the tile is cleared to where it is read for the last time.
 //!
 //! | file | question |
 //! |---|---|
@@ -48,11 +49,13 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
     together::sum(function, &IdMap::default());
 }
 
-/// The instructions that become of a loop whose iterations are code of their own. Patches of products have some 600; the loop around all of a
-/// factorisation goes through arrays, too, which are not worth that they are registers.
+/// The instructions that become of a loop whose iterations are code of their own. Patches of
+/// products have some 600; the loop around all of a factorisation goes through arrays, too, which
+/// are not worth that they are registers.
 const MOST_WRITTEN_OUT: u64 = 1024;
 
-/// How often a loop runs that goes through an array of a thread's registers, which are known only where each iteration is code of its own.
+/// How often a loop runs that goes through an array of a thread's registers, which are known only
+/// where each iteration is code of its own.
 pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
     let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
     let variable = *function.blocks[body].params.first()?;
@@ -68,7 +71,8 @@ pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body:
     (found && size * count <= MOST_WRITTEN_OUT).then_some(count as u32)
 }
 
-/// Whether a loop does nothing but go through an array of a thread's registers in each iteration, as one that sums does.
+/// Whether a loop does nothing but go through an array of a thread's registers in each iteration,
+/// as one that sums does.
 pub fn goes_around_registers(function: &Function, body: BlockId) -> bool {
     let mut inside = 0;
     let plain = function.blocks[body].insts.iter().all(|&id| match &function.insts[id].op {
@@ -175,7 +179,8 @@ impl Chunked {
     }
 }
 
-/// How many elements a thread has; a number that rows are made of, if there is one, so that they can be a [`patch`].
+/// How many elements a thread has; a number that rows are made of, if there is one, so that they
+/// can be a [`patch`].
 fn count(ty: LocalArrayType) -> Option<u64> {
     let most = MOST_REGISTERS / u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
     let wanted = ty.len().div_ceil(USUAL_THREADS).clamp(1, most);
@@ -183,9 +188,10 @@ fn count(ty: LocalArrayType) -> Option<u64> {
     (wanted..=most.min(2 * wanted)).find(|&count| row.is_multiple_of(count)).or(Some(wanted))
 }
 
-/// Rows and columns of the part of a tile that a thread has, if the tile is made of such parts: about as many of one as of the other, so that a
-/// product needs few elements of its factors for them. It follows from the tile's shape and the number alone: threads of two such loops have
-/// the same elements ([`Dealt::run`]).
+/// Rows and columns of the part of a tile that a thread has, if the tile is made of such parts:
+/// about as many of one as of the other, so that a product needs few elements of its factors for
+/// them. It follows from the tile's shape and the number alone: threads of two such loops have the
+/// same elements ([`Dealt::run`]).
 fn patch(ty: LocalArrayType, count: u64) -> Option<[u64; 2]> {
     let extents = ty.extents();
     let is_made_of =
@@ -214,7 +220,8 @@ fn is_named(function: &Function, tile: ValueId) -> bool {
     named
 }
 
-/// The block in which something touches the tile more than once, and what is there from the first to the last.
+/// The block in which something touches the tile more than once, and what is there from the first
+/// to the last.
 fn region(
     function: &Function,
     effects: &EffectTable,
@@ -238,7 +245,8 @@ fn region(
     }
 }
 
-/// Collects the loops in which the tile is touched, if each iteration touches the element of its number.
+/// Collects the loops in which the tile is touched, if each iteration touches the element of its
+/// number.
 fn over_elements(
     function: &Function,
     effects: &EffectTable,
@@ -379,8 +387,8 @@ impl Part {
         }
     }
 
-    /// The indices of the elements of a patch, whose numbers `block` takes: all but the last two are the same for all of them. What is so
-    /// reaches where the builder is.
+    /// The indices of the elements of a patch, whose numbers `block` takes: all but the last two
+    /// are the same for all of them. What is so reaches where the builder is.
     fn patched(
         &self,
         b: &mut Builder,

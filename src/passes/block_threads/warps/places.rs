@@ -181,7 +181,8 @@ impl<'a> Places<'a> {
         if !(lower && upper && exists) {
             return None;
         }
-        // What the hardware does where there is no such thread is what was meant, if nothing else is tested.
+        // What the hardware does where there is no such thread is what was meant, if nothing else
+        // is tested.
         let (ask, by) = self.way(at, &number).filter(|_| exact).unwrap_or((Ask::Shuffle, By::Thread));
         let (ask, by) = match (by, single(&number)) {
             // Without a choice, whom it names is there.
