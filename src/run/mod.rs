@@ -19,7 +19,7 @@
 
 use crate::diag::{Code, Diagnostic};
 
-mod allowed;
+pub mod allowed;
 pub mod args;
 pub mod bench;
 pub mod devices;
