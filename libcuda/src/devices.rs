@@ -125,7 +125,7 @@ impl Driver {
             111 => limits.shared_reserved as c_int,
             // Pools of memory.
             115 => 1,
-            1..=LAST => 0,
+            _ if (1..=LAST).contains(&attribute) => 0,
             _ => return None,
         })
     }

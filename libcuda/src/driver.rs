@@ -100,8 +100,7 @@ pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_
         driver.call = name;
         let mut result = call(driver);
         // What the call asked for, in its order. Functions of the host run without the lock: they may call what they like.
-        loop {
-            let Some(driver) = guard.as_mut() else { break };
+        while let Some(driver) = guard.as_mut() {
             match driver.queue.pop_front() {
                 Some((_, Operation::Host(function))) => {
                     drop(guard);

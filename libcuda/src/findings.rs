@@ -211,11 +211,13 @@ fn written(entry: &str) -> String {
     if names.is_empty() { entry.to_string() } else { names.join("::") }
 }
 
-fn extents(form: [u32; 3]) -> String {
+/// `4 x 2 blocks`
+fn extents(form: [u32; 3], what: &str) -> String {
     match form {
-        [x, 1, 1] => x.to_string(),
-        [x, y, 1] => format!("{x} x {y}"),
-        [x, y, z] => format!("{x} x {y} x {z}"),
+        [1, 1, 1] => format!("1 {what}"),
+        [x, 1, 1] => format!("{x} {what}s"),
+        [x, y, 1] => format!("{x} x {y} {what}s"),
+        [x, y, z] => format!("{x} x {y} x {z} {what}s"),
     }
 }
 
@@ -336,10 +338,10 @@ fn diagnostic(finding: &Finding, shown: &mut Shown, sources: &mut SourceMap, blo
     let (entry, number) = (&shown.launch.code.entry, shown.launch.number);
     made.notes.extend(told.note);
     made.notes.push(format!(
-        "in `{}`, launched with {} blocks of {} threads (call {number})",
+        "in `{}`, launched with {} of {} (call {number})",
         written(entry),
-        extents(grid),
-        extents(block)
+        extents(grid, "block"),
+        extents(block, "thread")
     ));
     let without_source = |inst: &Inst| inst.source.is_none_or(|source| source.line == 0);
     if insts.get(finding.pc as usize).is_some_and(without_source) {

@@ -121,6 +121,12 @@ ret;
 }
 ";
 
+/// Whether an archive is CUDA's device runtime: what it has is there without it ([`with_runtime`]).
+pub fn is_runtime(image: &[u8]) -> bool {
+    const NAME: &[u8] = b"cuda_device_runtime";
+    image.starts_with(b"!<arch>") && image.windows(NAME.len()).any(|window| window == NAME)
+}
+
 /// The text with what it calls of CUDA's device runtime.
 pub fn with_runtime(mut text: String) -> String {
     if text.contains("cudaCGSynchronize") && !text.contains("kc_grid_arrived") {

@@ -412,6 +412,9 @@ pub fn link_add(
     }
     // SAFETY: the client gives `size` bytes for the call.
     let bytes = unsafe { bytes_at(data.address(), size) };
+    if images::is_runtime(bytes) {
+        return Ok(());
+    }
     let text = images::of_bytes(bytes).map_err(|fail| options.log(fail))?;
     if kind == PTX {
         ptx::parse(&images::with_runtime(text.clone())).map_err(|error| options.log(refused(&error, &text)))?;
@@ -430,11 +433,10 @@ pub fn link_add_file(
     _: In<usize>,
 ) -> Result {
     driver.links.get(link)?;
-    // What it has is there without it (`images::with_runtime`).
-    if path.str()?.contains("libcudadevrt") {
+    let bytes = read(path)?;
+    if images::is_runtime(&bytes) {
         return Ok(());
     }
-    let bytes = read(path)?;
     let text = images::of_bytes(&bytes)?;
     driver.links.get_mut(link)?.texts.push(text);
     Ok(())

@@ -6,9 +6,18 @@ use std::ffi::{CStr, c_char, c_void};
 use crate::status::{Result, Status};
 
 /// Where a result goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
+
+// A pointer is copied whatever it leads to.
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Out<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
     /// A place that the client named by a number.
@@ -74,9 +83,17 @@ impl Out<c_char> {
 }
 
 /// What the client lends for reading: one thing or a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(transparent)]
 pub struct In<T>(*const T);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> In<T> {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
 
 impl<T> In<T> {
     /// A place that the client named by a number.
