@@ -78,10 +78,22 @@ impl Driver {
         if width == 0 || height == 0 || depth == 0 {
             return Ok(());
         }
+        for side in [to, from] {
+            if height > 1 && side.pitch < width || depth > 1 && side.plane < side.pitch.saturating_mul(height) {
+                let pitch = side.pitch;
+                let why = format!(
+                    "rows of {width} bytes lie in each other with a pitch of {pitch}, or planes of {height} rows do"
+                );
+                return Err(Status::InvalidValue.because(why));
+            }
+        }
         self.mirrors_in();
         for plane in 0..depth {
             for row in 0..height {
-                let at = |side: Side| side.address.wrapping_add(plane * side.plane).wrapping_add(row * side.pitch);
+                let at = |side: Side| {
+                    let offset = plane.wrapping_mul(side.plane).wrapping_add(row.wrapping_mul(side.pitch));
+                    side.address.wrapping_add(offset)
+                };
                 let (target, source) = (at(to), at(from));
                 self.look(from, source, width, false)?;
                 self.look(to, target, width, true)?;
@@ -113,9 +125,13 @@ impl Driver {
                 Status::InvalidValue.because(format!("{to:#x} is no multiple of {size}, the bytes of an element"))
             );
         }
+        if height > 1 && pitch < bytes {
+            return Err(Status::InvalidValue
+                .because(format!("rows of {bytes} bytes lie in each other with a pitch of {pitch}")));
+        }
         let side = Side::plain(Place::Device, to);
         for row in 0..height {
-            let start = to.wrapping_add(row * pitch);
+            let start = to.wrapping_add(row.wrapping_mul(pitch));
             self.look(side, start, bytes, true)?;
             let at: *mut u8 = std::ptr::with_exposed_provenance_mut(start as usize);
             let value = value.to_le_bytes();
@@ -227,8 +243,10 @@ fn side(kind: c_int, [host, device]: [u64; 2], [x, y, z]: [usize; 3], [pitch, he
         3 => return Err(Status::NotSupported.because("copies of CUDA arrays are not simulated; copy linear memory")),
         _ => return Err(Status::InvalidValue.because(format!("{kind} is no kind of memory"))),
     };
-    let plane = pitch as u64 * height as u64;
-    let address = start.wrapping_add(z as u64 * plane + y as u64 * pitch as u64 + x as u64);
+    let [x, y, z, row] = [x, y, z, pitch].map(|extent| extent as u64);
+    let plane = row.wrapping_mul(height as u64);
+    let offset = z.wrapping_mul(plane).wrapping_add(y.wrapping_mul(row)).wrapping_add(x);
+    let address = start.wrapping_add(offset);
     Ok(Side { place, address, pitch: pitch as u64, plane })
 }
 
@@ -240,12 +258,6 @@ pub fn rows_async(driver: &mut Driver, plane: In<Plane>, stream: u64) -> Result 
     let p = plane.get()?;
     let from = side(p.from_kind, [p.from_host, p.from_device], [p.from_x, p.from_y, 0], [p.from_pitch, 0])?;
     let to = side(p.to_kind, [p.to_host, p.to_device], [p.to_x, p.to_y, 0], [p.to_pitch, 0])?;
-    for (pitch, x) in [(p.from_pitch, p.from_x), (p.to_pitch, p.to_x)] {
-        if p.height > 1 && pitch < p.width.saturating_add(x) {
-            let width = p.width;
-            return Err(Status::InvalidValue.because(format!("rows of {width} bytes do not fit in a pitch of {pitch}")));
-        }
-    }
     let copy = Copy { to, from, width: p.width as u64, height: p.height as u64, depth: 1 };
     driver.submit(stream, Operation::Copy(copy))
 }

@@ -264,7 +264,11 @@ impl Driver {
     fn resident(&self, function: u64, threads: u32, dynamic: u32) -> Result<u32> {
         let function = self.functions.get(function)?;
         let shared = function.code.shared_bytes.saturating_add(dynamic);
-        Ok(self.settings.limits.occupancy(threads, Some(function.registers()), shared).blocks_per_sm)
+        let limits = self.settings.limits;
+        match threads > 1024 || shared > limits.shared_per_block {
+            true => Ok(0),
+            false => Ok(limits.occupancy(threads, Some(function.registers()), shared).blocks_per_sm),
+        }
     }
 }
 
