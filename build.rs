@@ -1,5 +1,5 @@
-//! Generates the parser from `grammar/`, the index of the built-in library from `stdlib/`, and the list of the algorithms that
-//! data sets are made of from `src/dataset/families/algorithms/`.
+//! Generates the parser from `grammar/`, the index of the built-in library from `stdlib/`, and the
+//! list of the algorithms that data sets are made of from `src/dataset/families/algorithms/`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +17,8 @@ fn main() {
     list_families(&std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
 }
 
-/// Writes `families.rs`: the files in `src/dataset/families/algorithms/` by their names without ending.
+/// Writes `families.rs`: the files in `src/dataset/families/algorithms/` by their names without
+/// ending.
 fn list_families(out_dir: &str) {
     println!("cargo:rerun-if-changed=src/dataset/families/algorithms");
     let mut paths: Vec<_> = std::fs::read_dir("src/dataset/families/algorithms")
@@ -36,8 +37,8 @@ fn list_families(out_dir: &str) {
     std::fs::write(Path::new(out_dir).join("families.rs"), list).expect("OUT_DIR is writable");
 }
 
-/// Writes `stdlib_index.rs`: the library's texts, and for each name where its entries stand, so that a compilation
-/// parses only the entries it uses.
+/// Writes `stdlib_index.rs`: the library's texts, and for each name where its entries stand, so
+/// that a compilation parses only the entries it uses.
 fn index_library(out_dir: &str) {
     println!("cargo:rerun-if-changed=stdlib");
     let mut paths: Vec<_> = std::fs::read_dir("stdlib")
@@ -90,7 +91,8 @@ fn split_chunks(text: &str) -> Vec<(usize, usize)> {
     chunks
 }
 
-/// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`, what is no function but a statement `load.syntax`.
+/// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`, what is no function but a statement
+/// `load.syntax`.
 fn chunk_name(chunk: &str) -> String {
     let word =
         |text: &str| -> String { text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };

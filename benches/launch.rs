@@ -1,6 +1,7 @@
-//! What does a launch cost? `d[i] = a[i] * b[i] + c[i]` over sizes: on slices of a Rust program by the library, and from a C program that
-//! links the object, which the C compiler of this machine builds. `cargo bench --bench launch`. Microseconds per launch: the least of
-//! several rounds, and the median.
+//! What does a launch cost? `d[i] = a[i] * b[i] + c[i]` over sizes: on slices of a Rust program by
+//! the library, and from a C program that links the object, which the C compiler of this machine
+//! builds. `cargo bench --bench launch`. Microseconds per launch: the least of several rounds, and
+//! the median.
 
 use std::error::Error;
 use std::path::Path;

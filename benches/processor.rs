@@ -1,8 +1,9 @@
 //! What do the accesses of lanes cost on this processor? `cargo bench --bench processor`.
 //!
-//! Nanoseconds for each lane or element, and as many simple instructions (additions of integers, four of which run at once), then the rows of
-//! `src/codegen/llvm/processor.rs` that follow, for the widths of vectors that the processor has. Each is the least of many short runs, so that
-//! what else the machine does counts little.
+//! Nanoseconds for each lane or element, and as many simple instructions (additions of integers,
+//! four of which run at once), then the rows of `src/codegen/llvm/processor.rs` that follow, for
+//! the widths of vectors that the processor has. Each is the least of many short runs, so that what
+//! else the machine does counts little.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -64,7 +65,8 @@ fn black_box_register(x: u64) -> u64 {
     black_box(x)
 }
 
-/// The same for a float, which stays where floats are, so that the compiler puts no four of them in a vector.
+/// The same for a float, which stays where floats are, so that the compiler puts no four of them in
+/// a vector.
 #[cfg(target_arch = "x86_64")]
 fn black_box_float(mut x: f32) -> f32 {
     // SAFETY: no instruction.
@@ -82,7 +84,8 @@ fn divisors(n: usize) -> Vec<f32> {
     (0..n).map(|k| 1.0 + (k * 7919 % 10007) as f32 / 10007.0).collect()
 }
 
-/// What was measured for vectors of one width, nanoseconds for each lane; accesses are of the first cache.
+/// What was measured for vectors of one width, nanoseconds for each lane; accesses are of the first
+/// cache.
 struct Measured {
     gathered: f64,
     scattered: f64,
@@ -146,7 +149,8 @@ macro_rules! width {
                 }
             }
 
-            /// Sums elements side by side from an address that is no multiple of a vector, under a mask or not.
+            /// Sums elements side by side from an address that is no multiple of a vector, under a
+            /// mask or not.
             #[target_feature(enable = $feature)]
             fn beside<const MASKED: bool>(x: &[f32], mask: u32) -> f32 {
                 let mut sum = $zero();

@@ -1,6 +1,8 @@
-//! How fast does the simulator run? `cargo bench --bench simulator [NAME]`: lane instructions a second of one core (32 for each
-//! instruction of a warp), by what is watched; and how fast PTX is read. Loops of 12 instructions: arithmetic, with three coalesced
-//! accesses, with three scattered ones, with two sides of a branch. Time is that of the thread, so that a busy machine counts little.
+//! How fast does the simulator run? `cargo bench --bench simulator [NAME]`: lane instructions a
+//! second of one core (32 for each instruction of a warp), by what is watched; and how fast PTX is
+//! read. Loops of 12 instructions: arithmetic, with three coalesced accesses, with three scattered
+//! ones, with two sides of a branch. Time is that of the thread, so that a busy machine counts
+//! little.
 
 use kc::ptx;
 use kc::sim::{self, Checks, Form, How};

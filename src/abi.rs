@@ -1,24 +1,30 @@
-//! The binary interface of compiled kernels: one truth for PTX, host code, CUDA text, header, metadata and `kc run`.
+//! The binary interface of compiled kernels: one truth for PTX, host code, CUDA text, header,
+//! metadata and `kc run`.
 //!
-//! - A kernel `K` is `K_cuda_kernel_forward(launch, args...)` on the device, each argument by value, and
-//!   `K_cpu_kernel_forward(launch*, args*, begin, end, status*)` on the host, where `args*` points to a C struct with the
-//!   kernel's parameters in order and the threads `begin..end` (linear index) are run.
-//! - Its gradient is `K_cuda_kernel_backward(launch, args..., adjoints..., tape...)` and `K_cpu_kernel_backward` in the same
-//!   way: for each argument one adjoint of the same type, then the tape buffers. Where there is a `K_..._augmented`
-//!   (`launch, args..., tape...`), it runs in place of the forward entry, and what it logs goes to the backward entry.
-//! - Adjoints of numbers are passed by value, so nothing can come back in them. On request the first buffer after the
-//!   adjoints is one for their gradients, an array of float64 ([`float_arguments`]).
-//! - An array is passed as the 56-byte descriptor that Warp 1.19 uses (`warp/native/array.h`), so arrays owned by Warp,
-//!   PyTorch or plain C can be handed over.
-//! - Structs, and the struct of host arguments, have C layout ([`crate::types::Layout`]); `bool` is one byte.
+//! - A kernel `K` is `K_cuda_kernel_forward(launch, args...)` on the device, each argument by
+//!   value, and `K_cpu_kernel_forward(launch*, args*, begin, end, status*)` on the host, where
+//!   `args*` points to a C struct with the kernel's parameters in order and the threads
+//!   `begin..end` (linear index) are run.
+//! - Its gradient is `K_cuda_kernel_backward(launch, args..., adjoints..., tape...)` and
+//!   `K_cpu_kernel_backward` in the same way: for each argument one adjoint of the same type, then
+//!   the tape buffers. Where there is a `K_..._augmented` (`launch, args..., tape...`), it runs in
+//!   place of the forward entry, and what it logs goes to the backward entry.
+//! - Adjoints of numbers are passed by value, so nothing can come back in them. On request the
+//!   first buffer after the adjoints is one for their gradients, an array of float64
+//!   ([`float_arguments`]).
+//! - An array is passed as the 56-byte descriptor that Warp 1.19 uses (`warp/native/array.h`), so
+//!   arrays owned by Warp, PyTorch or plain C can be handed over.
+//! - Structs, and the struct of host arguments, have C layout ([`crate::types::Layout`]); `bool` is
+//!   one byte.
 
 use std::ffi::c_void;
 
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
-/// The launch: extents of up to four dimensions (unused ones are 1) and their product. Threads are numbered in row-major
-/// order. A device kernel of rank N is launched with extents 1 beyond N; a host launch may have more dimensions than
-/// the kernel's rank, and the trailing ones then repeat each thread.
+/// The launch: extents of up to four dimensions (unused ones are 1) and their product. Threads are
+/// numbered in row-major order. A device kernel of rank N is launched with extents 1 beyond N; a
+/// host launch may have more dimensions than the kernel's rank, and the trailing ones then repeat
+/// each thread.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchBounds {
@@ -100,7 +106,8 @@ pub fn host_entry(kernel: &str, phase: Phase) -> String {
     format!("{kernel}_cpu_kernel_{}", phase.name())
 }
 
-/// The name of the host entry beside the one of this name that updates memory by plain reads and writes.
+/// The name of the host entry beside the one of this name that updates memory by plain reads and
+/// writes.
 pub fn alone_entry(entry: &str) -> String {
     format!("{entry}_alone")
 }
@@ -120,7 +127,8 @@ pub fn argument_layout(params: &[Type], structs: &StructTable) -> (Vec<u32>, Lay
     (offsets, Layout { size: end.size.max(1).next_multiple_of(end.align), ..end })
 }
 
-/// A number, vector or matrix of floats that a kernel is given by value: a parameter, or a field of one.
+/// A number, vector or matrix of floats that a kernel is given by value: a parameter, or a field of
+/// one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FloatArgument {
     pub param: usize,
@@ -141,8 +149,9 @@ impl FloatArgument {
     }
 }
 
-/// The floats that a kernel with these parameters is given by value, in order. Their gradients are sums over all threads,
-/// and stand in one array of float64 whatever their types: a float16 could not count to 3000.
+/// The floats that a kernel with these parameters is given by value, in order. Their gradients are
+/// sums over all threads, and stand in one array of float64 whatever their types: a float16 could
+/// not count to 3000.
 pub fn float_arguments(params: &[Type], structs: &StructTable) -> Vec<FloatArgument> {
     fn visit(at: &mut FloatArgument, structs: &StructTable, found: &mut Vec<FloatArgument>) {
         if let Type::Struct(id) = at.ty {
@@ -172,7 +181,8 @@ pub fn float_arguments(params: &[Type], structs: &StructTable) -> Vec<FloatArgum
     found
 }
 
-/// Signature of a host entry. `status` may be null: then nothing is recorded and prints go to standard output.
+/// Signature of a host entry. `status` may be null: then nothing is recorded and prints go to
+/// standard output.
 pub type HostEntry = unsafe extern "C" fn(
     launch: *const LaunchBounds,
     args: *const c_void,
@@ -181,8 +191,8 @@ pub type HostEntry = unsafe extern "C" fn(
     status: *mut HostStatus,
 );
 
-/// What a host run reports back. The first failing thread fills the fields from `kind` on; `kind` is claimed by an atomic
-/// compare-and-swap from 0, so several workers can share one status.
+/// What a host run reports back. The first failing thread fills the fields from `kind` on; `kind`
+/// is claimed by an atomic compare-and-swap from 0, so several workers can share one status.
 #[repr(C)]
 #[derive(Debug)]
 pub struct HostStatus {
@@ -199,10 +209,11 @@ pub struct HostStatus {
     /// Receives printed bytes; null: standard output.
     pub print: Option<unsafe extern "C" fn(user: *mut c_void, text: *const u8, len: u64)>,
     pub user: *mut c_void,
-    /// 0: none; else the number of the site, counted from 1, of the first gradient that is near-degenerate
-    /// ([`crate::ir::Check::Degenerate`]), and its thread. Claimed as `kind` is.
+    /// 0: none; else the number of the site, counted from 1, of the first gradient that is
+    /// near-degenerate ([`crate::ir::Check::Degenerate`]), and its thread. Claimed as `kind` is.
     pub note: u32,
-    /// 0: none; else the number of a site, counted from 1, of a [`crate::ir::Check::Visit`] that held. Any of them.
+    /// 0: none; else the number of a site, counted from 1, of a [`crate::ir::Check::Visit`] that
+    /// held. Any of them.
     pub visited: u32,
     pub note_thread: u64,
 }

@@ -25,7 +25,7 @@ pub use compiler::{Compiler, Compilers};
 pub use folders::python_files;
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
-pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Lanes, Opt, Options, Request, SameArrays};
+pub use options::{Abi, Arch, ArrayLayout, Artefact, BlockThreads, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use products::Product;
 pub use timings::Timings;
 
@@ -40,7 +40,7 @@ use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
-use crate::passes::lanes::{Doubt, Form, Outcome};
+use crate::passes::thread_loops::{Doubt, Form, Outcome};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{analysis, autodiff, passes};
@@ -52,9 +52,11 @@ pub struct Compilation {
     pub compiler: Compiler,
     pub sources: SourceMap,
     pub diagnostics: Diagnostics,
-    /// The kernels without errors and what they call, simplified: what runs, and becomes machine code.
+    /// The kernels without errors and what they call, simplified: what runs, and becomes machine
+    /// code.
     pub module: Module,
-    /// The same for readers, with short loops in place, where that is another one: what CUDA C++ is made of.
+    /// The same for readers, with short loops in place, where that is another one: what CUDA C++ is
+    /// made of.
     readable: Option<Readable>,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
@@ -62,7 +64,8 @@ pub struct Compilation {
     name: String,
     /// The names of the file's decorated functions, good or not.
     declared: Vec<String>,
-    /// The kernels without errors that cannot be compiled, because they need what only Python knows.
+    /// The kernels without errors that cannot be compiled, because they need what only Python
+    /// knows.
     pub unresolved: Vec<Unresolved>,
     /// It has gradients, and the rules for them.
     differentiable: bool,
@@ -113,7 +116,7 @@ impl Compilation {
                 nudged: request.nudged,
                 double: request.double,
                 types: request.types.clone(),
-                block_dim: request.lanes.map(|lanes| lanes.threads).or(request.block_dim),
+                block_dim: request.block_threads.map(|block_threads| block_threads.threads).or(request.block_dim),
             },
         );
         let (threads, launched) = (checked.block_dim, checked.launched.clone());
@@ -131,14 +134,15 @@ impl Compilation {
         }
         let form = |kernel: &ir::Function| {
             let dims = launched.get(&kernel.source_name).copied().flatten();
-            match (request.lanes, dims, kernel.kind) {
-                (Some(lanes), ..) => Form::Counted(lanes.counted),
+            match (request.block_threads, dims, kernel.kind) {
+                (Some(block_threads), ..) => Form::Counted(block_threads.counted),
                 (None, Some(dims), ir::FunctionKind::Kernel { rank }) => Form::Counted(dims <= rank.into()),
                 _ => Form::Either,
             }
         };
         let Compilation { module, diagnostics, kernels, timings, .. } = self;
-        let Outcome { refused, doubts } = timings.time("lanes", || passes::lanes::run(module, threads, &form));
+        let Outcome { refused, doubts } =
+            timings.time("thread loops", || passes::thread_loops::run(module, threads, &form));
         let labelled = |diagnostic: Diagnostic, labels: Vec<(Span, String)>| {
             labels.into_iter().fold(diagnostic, |diagnostic, (span, text)| diagnostic.label(span, text))
         };
@@ -173,8 +177,8 @@ impl Compilation {
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
-        // Release builds too: IR that breaks its rules must end as an error, never as code. What is linked was verified
-        // when it was made. Debug builds verify it again.
+        // Release builds too: IR that breaks its rules must end as an error, never as code. What is
+        // linked was verified when it was made. Debug builds verify it again.
         let Compilation { module, timings, .. } = self;
         let known = |id: ir::FuncId| !cfg!(debug_assertions) && module.functions.is_linked(id);
         let verify = || ir::verify::verify_but(module, known).and_then(|()| waits_together(module));
@@ -187,9 +191,9 @@ impl Compilation {
         }
     }
 
-    /// Writes short loops out for machine code, and keeps what readers see beside it. (Loops are not written out after the
-    /// differentiation: the reverse of straight code knows which elements the loops before read too, and adds to their
-    /// adjoints once.)
+    /// Writes short loops out for machine code, and keeps what readers see beside it. (Loops are
+    /// not written out after the differentiation: the reverse of straight code knows which elements
+    /// the loops before read too, and adds to their adjoints once.)
     fn write_out(&mut self, gradients: &Gradients) {
         let Compilation { module, timings, .. } = self;
         let Some(written) = timings.time("write out", || passes::write_out(module)) else { return };
@@ -228,7 +232,8 @@ impl Compilation {
         }
     }
 
-    /// For derivatives in forward mode. None: it was compiled without gradients, and has no rules for those of functions.
+    /// For derivatives in forward mode. None: it was compiled without gradients, and has no rules
+    /// for those of functions.
     pub fn differentiable(&mut self) -> Option<Differentiable<'_>> {
         self.differentiable.then_some(Differentiable(self))
     }
@@ -270,8 +275,8 @@ impl Compilation {
         }
     }
 
-    /// Keeps only the named kernels, if any are named. When all of them are good, errors elsewhere in the file no longer
-    /// count.
+    /// Keeps only the named kernels, if any are named. When all of them are good, errors elsewhere
+    /// in the file no longer count.
     fn select(&mut self, names: &[String]) {
         if names.is_empty() {
             return;
@@ -317,8 +322,8 @@ impl Compilation {
 pub struct Differentiable<'a>(&'a mut Compilation);
 
 impl Differentiable<'_> {
-    /// Adds the forward-mode kernel of the kernel `name`, or of the only one ([`autodiff::jvp::jvp`]). The error says why
-    /// there is none.
+    /// Adds the forward-mode kernel of the kernel `name`, or of the only one
+    /// ([`autodiff::jvp::jvp`]). The error says why there is none.
     pub fn forward_mode(&mut self, name: Option<&str>) -> Result<ir::FuncId, String> {
         let forward = |(_, f): &(ir::FuncId, &ir::Function)| {
             f.phase == Phase::Forward && name.is_none_or(|name| f.source_name == name)
@@ -334,8 +339,9 @@ impl Differentiable<'_> {
         Ok(made)
     }
 
-    /// Adds forward mode of the entries of a gradient run of the kernel `name`: of its augmented entry where it has one, else
-    /// of its forward entry, and of its backward entry. Together they give Hessian-vector products.
+    /// Adds forward mode of the entries of a gradient run of the kernel `name`: of its augmented
+    /// entry where it has one, else of its forward entry, and of its backward entry. Together they
+    /// give Hessian-vector products.
     pub fn second_order(&mut self, name: &str) -> Result<(ir::FuncId, ir::FuncId), String> {
         let first = self.0.module.entry(name, Phase::Augmented).or_else(|| self.0.module.entry(name, Phase::Forward));
         let (Some(first), Some(backward)) = (first, self.0.module.entry(name, Phase::Backward)) else {

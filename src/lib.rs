@@ -1,8 +1,9 @@
-//! kc compiles kernels written in a subset of Python, source-compatible with NVIDIA Warp's kernel language, and the gradients
-//! of these kernels: to native code that runs at once, to PTX, and to CUDA C++.
+//! kc compiles kernels written in a subset of Python, source-compatible with NVIDIA Warp's kernel
+//! language, and the gradients of these kernels: to native code that runs at once, to PTX, and to
+//! CUDA C++.
 //!
-//! This is the library of the `kc` command. A Rust program compiles kernels with a [`Compiler`] and calls them on slices of
-//! its own; there is no Python interpreter in it.
+//! This is the library of the `kc` command. A Rust program compiles kernels with a [`Compiler`] and
+//! calls them on slices of its own; there is no Python interpreter in it.
 //!
 //! ```
 //! use kc::{Arg, Compiler};
@@ -24,13 +25,15 @@
 //! # Ok::<(), kc::Error>(())
 //! ```
 //!
-//! [`Compiler::compile`] takes a file instead of a text. [`Arg`] lists what can be passed for each type of the kernel
-//! language: arrays stay in the program's memory, and are borrowed for the launch. A kernel is compiled when it is first
-//! launched; it runs on all cores, and several threads may launch it at once.
+//! [`Compiler::compile`] takes a file instead of a text. [`Arg`] lists what can be passed for each
+//! type of the kernel language: arrays stay in the program's memory, and are borrowed for the
+//! launch. A kernel is compiled when it is first launched; it runs on all cores, and several
+//! threads may launch it at once.
 //!
 //! # Errors
 //!
-//! Whatever can go wrong is an [`Error`] with the code, the text and the source lines that the `kc` command shows:
+//! Whatever can go wrong is an [`Error`] with the code, the text and the source lines that the `kc`
+//! command shows:
 //!
 //! ```
 //! # let module = kc::Compiler::new().compile_text("saxpy.py", r#"
@@ -53,8 +56,8 @@
 //!
 //! # Gradients
 //!
-//! [`Kernel::gradient`] runs a kernel and then its derivative. The gradient of a result says what is asked for, and the
-//! gradients of what the result depends on are added to:
+//! [`Kernel::gradient`] runs a kernel and then its derivative. The gradient of a result says what
+//! is asked for, and the gradients of what the result depends on are added to:
 //!
 //! ```
 //! # use kc::Arg;
@@ -77,8 +80,9 @@
 //!
 //! # Other machines
 //!
-//! [`Module::ptx`], [`Module::cuda`], [`Module::header`] and [`Module::ir`] give the kernels and their gradients as texts for
-//! other compilers. [`Kernel::on`] launches on another device: `kernel.on("cuda")?` on the first NVIDIA GPU.
+//! [`Module::ptx`], [`Module::cuda`], [`Module::header`] and [`Module::ir`] give the kernels and
+//! their gradients as texts for other compilers. [`Kernel::on`] launches on another device:
+//! `kernel.on("cuda")?` on the first NVIDIA GPU.
 //!
 //! # Features
 //!
@@ -93,13 +97,15 @@
 //! | `cuda` | launches on NVIDIA GPUs, through the driver that the machine has; without it the device `cuda` is an error (`E1104`) |
 //! | `llvm-dynamic`, `llvm-static` | how LLVM 22 is linked: exactly one of them |
 
-// The insides of kc are documented for who works on it (`cargo doc --document-private-items --document-hidden-items`): there
-// public items may lead to private ones. What users see may not (`embed`).
+// The insides of kc are documented for who works on it
+// (`cargo doc --document-private-items --document-hidden-items`): there public items may lead to
+// private ones. What users see may not (`embed`).
 #![allow(rustdoc::private_intra_doc_links)]
 
 // The map, for who works on kc. Data flows one way; each stage is one folder with one output type:
 //
-// source.py -- syntax --> Parsed -- check --> Checked -- lower --> ir::Module -- passes --> ir::Module -- codegen --> artefacts
+// source.py -- syntax --> Parsed -- check --> Checked -- lower --> ir::Module -- passes -->
+// ir::Module -- codegen --> artefacts
 //
 // | folder | question it answers |
 // |---|---|

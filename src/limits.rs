@@ -1,7 +1,9 @@
-//! How much does kc compile? Every bound on what a file can ask of the compiler, with the code that a file beyond it gets.
+//! How much does kc compile? Every bound on what a file can ask of the compiler, with the code that
+//! a file beyond it gets.
 //!
-//! A bound is far above what programs need, and low enough that no file of a megabyte takes the machine down. `docs/limits.md`
-//! is [`TABLE`] in words; `tests/limits.rs` keeps it so, and has a program beyond each bound.
+//! A bound is far above what programs need, and low enough that no file of a megabyte takes the
+//! machine down. `docs/limits.md` is [`TABLE`] in words; `tests/limits.rs` keeps it so, and has a
+//! program beyond each bound.
 
 /// One row of [`TABLE`].
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +13,8 @@ pub struct Limit {
     pub value: u64,
     /// What is counted.
     pub what: &'static str,
-    /// The code of the finding; several are joined by a comma, and empty means that nothing is said.
+    /// The code of the finding; several are joined by a comma, and empty means that nothing is
+    /// said.
     pub code: &'static str,
 }
 

@@ -1,5 +1,6 @@
-//! Which library functions of a program are compiled already? The checker says which functions programs share; each is
-//! lowered, simplified and finished once per compiler, and linked into every program that has it.
+//! Which library functions of a program are compiled already? The checker says which functions
+//! programs share; each is lowered, simplified and finished once per compiler, and linked into
+//! every program that has it.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ struct Compiled {
 }
 
 impl Linker {
-    /// Nothing is compiled yet. `most`: the most functions that are kept, about 10 kB each with what is found out about them.
+    /// Nothing is compiled yet. `most`: the most functions that are kept, about 10 kB each with
+    /// what is found out about them.
     pub fn new(most: usize) -> Linker {
         Linker { kept: Memo::new(most) }
     }
@@ -38,8 +40,8 @@ impl Linker {
         self.kept.size()
     }
 
-    /// The IR of a checked file, function by function in the same order. Those of the library that programs share are
-    /// linked; the others are as they were lowered, with checks or without.
+    /// The IR of a checked file, function by function in the same order. Those of the library that
+    /// programs share are linked; the others are as they were lowered, with checks or without.
     pub fn link(&self, checked: &Checked, checks: bool) -> Module {
         let mut module = without_functions(checked);
         let mut effects = EffectTable::default();
@@ -55,7 +57,8 @@ impl Linker {
         module
     }
 
-    /// Links a function that was compiled for an earlier program, with what that has of its callees.
+    /// Links a function that was compiled for an earlier program, with what that has of its
+    /// callees.
     fn kept(&self, function: &Function, imported: &Imported, module: &mut Module) -> Option<FuncId> {
         let Compiled { code, callees } = self.kept.get(&Same(imported.function().clone()))?;
         let callees = callees.iter().map(|&at| func_id(imported.callees()[at])).collect();

@@ -1,5 +1,6 @@
-//! What is kept from program to program, and how much? Most of a program is library code, which comes out the same every
-//! time. Whoever compiles owns the tables ([`crate::driver::Compiler`]); several threads may use one at a time.
+//! What is kept from program to program, and how much? Most of a program is library code, which
+//! comes out the same every time. Whoever compiles owns the tables ([`crate::driver::Compiler`]);
+//! several threads may use one at a time.
 
 use std::any::Any;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -7,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ids::IdMap;
 
-/// Things by keys that say all that they depend on, such as [fingerprints](crate::ir::fingerprint), with a bound on their
-/// memory: when they exceed it, all are forgotten. That is rare enough to need no better choice, and costs nothing in between.
+/// Things by keys that say all that they depend on, such as [fingerprints](crate::ir::fingerprint),
+/// with a bound on their memory: when they exceed it, all are forgotten. That is rare enough to
+/// need no better choice, and costs nothing in between.
 pub struct Memo<K, V> {
     known: Mutex<Known<K, V>>,
     most: usize,
@@ -20,7 +22,8 @@ struct Known<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// `most`: the sum of the sizes, in whatever unit [`Memo::keep`] is told them, that is not exceeded by more than one thing.
+    /// `most`: the sum of the sizes, in whatever unit [`Memo::keep`] is reported them, that is not
+    /// exceeded by more than one thing.
     pub const fn new(most: usize) -> Memo<K, V> {
         let things = IdMap::with_hasher(BuildHasherDefault::new());
         Memo { known: Mutex::new(Known { things, size: 0 }), most }
@@ -65,7 +68,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thing that is only equal to itself, by its address, which no other has as long as this is kept.
+/// A thing that is only equal to itself, by its address, which no other has as long as this is
+/// kept.
 pub struct Same<T>(pub Arc<T>);
 
 impl<T> Clone for Same<T> {
@@ -94,7 +98,8 @@ impl<T> std::fmt::Debug for Same<T> {
     }
 }
 
-/// What was found out about something that never changes: at most one fact of each type, which goes with the thing.
+/// What was found out about something that never changes: at most one fact of each type, which goes
+/// with the thing.
 #[derive(Default)]
 pub struct Facts {
     known: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,

@@ -1,9 +1,10 @@
-//! What does each process have one of? A program that kc is a part of may fork, as Python does for its workers.
+//! What does each process have one of? A program that kc is a part of may fork, as Python does for
+//! its workers.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Something that this process has one of, made when it is first asked for. A process that was forked makes its own: it has
-/// none of its parent's threads, and locks that they held stay locked.
+/// Something that this process has one of, made when it is first asked for. A process that was
+/// forked makes its own: it has none of its parent's threads, and locks that they held stay locked.
 pub struct OfProcess<T>(AtomicPtr<(u32, T)>);
 
 impl<T: Sync> OfProcess<T> {

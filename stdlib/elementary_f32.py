@@ -1,4 +1,4 @@
-# The elementary functions of elementary.py in float32. Arithmetic is float32 and integer, but for the rare huge angle:
+# The elementary functions of elementary.py in float32. Arithmetic is float32 and integer, except for the rare huge angle:
 # most GPUs have 1/32 or less of their float32 speed in float64. Coefficients and their errors: benches/minimax.py;
 # measured bounds: docs/accuracy.md.
 #

@@ -1,5 +1,6 @@
-//! Objects for aarch64: well-formed, with vectors of four floats, and with the results of those for x86-64, entry by entry and bit by bit, where this
-//! machine can run them: with `qemu-aarch64` and the distribution's C compiler for it (`scripts/setup.sh aarch64`).
+//! Objects for aarch64: well-formed, with vectors of four floats, and with the results of those for
+//! x86-64, entry by entry and bit by bit, where this machine can run them: with `qemu-aarch64` and
+//! the distribution's C compiler for it (`scripts/setup.sh aarch64`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ fn llvm(tool: &str) -> Command {
     Command::new(Path::new(&prefix).join("bin").join(tool))
 }
 
-/// The table of a file's entries for `driver.c`; None: there is an argument that it has no numbers for.
+/// The table of a file's entries for `driver.c`; None: there is an argument that it has no numbers
+/// for.
 fn table(description: &Value) -> String {
     let mut entries = Vec::new();
     let mut text = String::from(

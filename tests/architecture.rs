@@ -1,5 +1,5 @@
-//! Keeps the house as it is drawn in `src/lib.rs`: who may import whom, who may print or open files, how long a file
-//! may be.
+//! Keeps the house as it is drawn in `src/lib.rs`: who may import whom, who may print or open
+//! files, how long a file may be.
 
 #[path = "common/rust_code.rs"]
 mod rust_code;
@@ -73,7 +73,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
-/// Inside a module, which of its folders a folder may not name: what it would come to know of a later step.
+/// Inside a module, which of its folders a folder may not name: what it would come to know of a
+/// later step.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("autodiff::analysis", &["autodiff::storage", "autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
     ("autodiff::storage", &["autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
@@ -171,8 +172,8 @@ static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     sources
 });
 
-/// The paths in the code of the module `here` (`codegen/cuda/`): those after `crate::`, one for each leaf of
-/// `crate::{a, b::{c, d}}`, and those after `super::`.
+/// The paths in the code of the module `here` (`codegen/cuda/`): those after `crate::`, one for
+/// each leaf of `crate::{a, b::{c, d}}`, and those after `super::`.
 fn paths(code: &str, here: &str) -> BTreeSet<String> {
     /// The leaves of the tree of paths at the start of the text, and what follows it.
     fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
@@ -201,7 +202,7 @@ fn paths(code: &str, here: &str) -> BTreeSet<String> {
     }
     for (at, word) in code.match_indices("super::") {
         let rest = &code[at + word.len()..];
-        // The last of several stands for all.
+        // The last of several represents all.
         if rest.starts_with(word) {
             continue;
         }
@@ -244,7 +245,8 @@ fn modules_import_along_the_arrows() {
     report(faults);
 }
 
-/// The evaluator that kc is compared with shares no step with it behind the parser: neither the crate's, nor what tests share.
+/// The evaluator that kc is compared with shares no step with it behind the parser: neither the
+/// crate's, nor what tests share.
 #[test]
 fn the_oracle_is_independent() {
     const ALLOWED: &[&str] = &["eval", "syntax", "source", "diag"];
@@ -329,8 +331,8 @@ fn foreign_crates_stay_in_their_corner() {
     report(faults);
 }
 
-/// The code that lowers kernels writes LLVM IR through the façade of `builder`; raw calls of LLVM are few, and each says why
-/// it is sound.
+/// The code that lowers kernels writes LLVM IR through the façade of `builder`; raw calls of LLVM
+/// are few, and each says why it is sound.
 #[test]
 fn llvm_is_used_through_its_wrappers() {
     const FACADE: &[&str] = &["builder", "instructions", "vector", "debug_locations", "machine", "fatal", "ffi"];

@@ -1,5 +1,6 @@
-//! Every example and run test, compiled: PTX goes through ptxas, CUDA text through NVRTC without include paths, headers
-//! through the C and C++ compilers, objects and descriptions through their own readers.
+//! Every example and run test, compiled: PTX goes through ptxas, CUDA text through NVRTC without
+//! include paths, headers through the C and C++ compilers, objects and descriptions through their
+//! own readers.
 
 mod common;
 
@@ -8,10 +9,12 @@ use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// The oldest and the newest architecture. Lean texts differ little between them, and CUDA text not at all.
+/// The oldest and the newest architecture. Lean texts differ little between them, and CUDA text not
+/// at all.
 const ENDS: [&str; 2] = ["sm_75", "sm_120"];
 
-/// Examples are compiled for every architecture that a test looks at, what only tests run for fewer: ptxas and NVRTC are slow.
+/// Examples are compiled for every architecture that a test looks at, what only tests run for
+/// fewer: ptxas and NVRTC are slow.
 fn is_example(file: &Path) -> bool {
     file.parent().is_some_and(|folder| folder.ends_with("examples"))
 }
@@ -112,7 +115,8 @@ fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// With the origin of its lines a text is the same text, and lines of kernels do come from lines of the source.
+/// With the origin of its lines a text is the same text, and lines of kernels do come from lines of
+/// the source.
 fn lines(file: &Path) -> Outcome {
     let source = std::fs::read_to_string(file)?;
     for emit in ["ptx", "cuda", "ir"] {
@@ -160,8 +164,8 @@ fn ptx(file: &Path) -> Outcome {
     Ok(())
 }
 
-/// More kernels than one LLVM module takes, which share texts and a function too large to be inlined: the text is whole, and
-/// the same whatever the number of threads.
+/// More kernels than one LLVM module takes, which share texts and a function too large to be
+/// inlined: the text is whole, and the same whatever the number of threads.
 fn many_kernels() -> Outcome {
     let mut source =
         String::from("import warp as wp\n\n@wp.func\ndef f0(x: float):\n    return wp.sin(x) * wp.cos(x)\n");

@@ -1,4 +1,5 @@
-//! Input that no one should write: each ends in a coded finding or in success, soon, and never in a crash.
+//! Input that no one should write: each ends in a coded finding or in success, soon, and never in a
+//! crash.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -22,7 +23,8 @@ impl Case {
         path
     }
 
-    /// Runs kc in the folder; it must end in time, with one of the documented codes, and without a panic.
+    /// Runs kc in the folder; it must end in time, with one of the documented codes, and without a
+    /// panic.
     fn kc(&self, args: &[&str]) -> (i32, String) {
         let start = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_kc"))
@@ -297,7 +299,8 @@ fn values_of_too_many_components() {
     case.fails(&path, "E0317");
 }
 
-/// The most components that are allowed: kernels of tens of thousands of instructions, and of a thousand branches.
+/// The most components that are allowed: kernels of tens of thousands of instructions, and of a
+/// thousand branches.
 #[test]
 fn large_kernels_compile() {
     let case = Case::new();

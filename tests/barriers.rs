@@ -1,9 +1,11 @@
-//! Barriers in every back end: neither dropped nor repeated, with the accesses to memory on their own sides.
+//! Barriers in every back end: neither dropped nor repeated, with the accesses to memory on their
+//! own sides.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Neighbours' values of the same block, twice; the second barrier is inside a loop with a branch. `@meet` is a function.
+/// Neighbours' values of the same block, twice; the second barrier is inside a loop with a branch.
+/// `@meet` is a function.
 const NEIGHBOURS: &str = "\
 func @meet() {
   barrier
@@ -46,7 +48,8 @@ fn kc(folder: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a kernel compiles to, as the sequence of its lines that hold one of `marks`, each as that mark.
+/// What a kernel compiles to, as the sequence of its lines that hold one of `marks`, each as that
+/// mark.
 fn sequence<'m>(emit: &str, options: &[&str], marks: &[&'m str]) -> Vec<&'m str> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("k.ir"), NEIGHBOURS).expect("the kernel");
@@ -62,8 +65,9 @@ fn ptx_waits_once_for_each_barrier() {
     let (load, store, wait) = (marks[0], marks[1], marks[2]);
     for opt in ["full", "lean"] {
         let mut found = sequence("ptx", &["--opt", opt], &marks);
-        // The kernel is a loop over its tasks, and blocks of a loop stand in any order: what is straight is read from its
-        // first load on; behind it come the barrier of the inner loop and the last store.
+        // The kernel is a loop over its tasks, and blocks of a loop stand in any order: what is
+        // straight is read from its first load on; behind it come the barrier of the inner loop and
+        // the last store.
         let first = found.iter().position(|mark| *mark == load).expect("a load");
         found.rotate_left(first);
         let (straight, rest) = found.split_at(6);
@@ -76,7 +80,7 @@ fn ptx_waits_once_for_each_barrier() {
 fn cuda_text_waits_once_for_each_barrier() {
     let found = sequence("cuda", &[], &["__syncthreads();", "b[i] =", "b.at(", "= b[", "a[i] ="]);
     let own = found.iter().filter(|mark| **mark == "__syncthreads();").count();
-    // One of them stands in `meet`, before the kernel.
+    // One of them is in `meet`, before the kernel.
     assert_eq!(own, 3, "{found:?}");
     let kernel = &found[1..];
     let store = kernel.iter().position(|mark| *mark == "b[i] =").expect("the first store");

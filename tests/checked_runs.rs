@@ -1,5 +1,6 @@
-//! What do checked runs tell beside indices of arrays (`tests/launches.rs`) and threads that meet (`tests/meeting.rs`)? Components
-//! that are not there, on every device, forward and in gradients.
+//! What do checked runs tell beside indices of arrays (`tests/launches.rs`) and threads that meet
+//! (`tests/race_check.rs`)? Components that are not there, on every device, forward and in
+//! gradients.
 
 use std::process::{Command, Output};
 
@@ -159,7 +160,8 @@ def product(counts: wp.array(dtype=int), columns: wp.array(dtype=int), x: wp.arr
     y[i] = v
 "#;
 
-/// Neither checked nor unchecked code reads what stands behind a guard: here the arrays are not there, or the index is none.
+/// Neither checked nor unchecked code reads what is behind a guard: here the arrays are not there,
+/// or the index is none.
 #[test]
 fn what_a_guard_keeps_from_is_not_read() {
     let folder = Folder::new(GUARDED);
@@ -177,7 +179,8 @@ fn what_a_guard_keeps_from_is_not_read() {
     }
 }
 
-/// One thread of many, in lanes and on several workers, and the same in both directions of a gradient.
+/// One thread of many, in lanes and on several workers, and the same in both directions of a
+/// gradient.
 #[test]
 fn the_thread_is_told() {
     let folder = Folder::new(COMPONENTS);
@@ -365,7 +368,8 @@ fn at(folder: &Folder, kernel: &str, scalar: &str, d: f64, more: &str) -> String
 
 const DISTANCES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
 
-/// How many of [`DISTANCES`] get a note: exact points only, or also where half of the digits are lost.
+/// How many of [`DISTANCES`] get a note: exact points only, or also where half of the digits are
+/// lost.
 #[test]
 fn gradients_at_degenerate_points_are_noted() {
     let kernels = [
@@ -381,7 +385,8 @@ fn gradients_at_degenerate_points_are_noted() {
         ("svd2", 5, 1),
         ("eig3", 5, 1),
         ("qr3", 5, 1),
-        // Right wherever the values differ by more than rounding; where they don't, it can't be told from another function.
+        // Right wherever the values differ by more than rounding; where they don't, it can't be
+        // told from another function.
         ("polar", 3, 1),
         ("values", 0, 0),
         // Which of two equal values is the larger, and the sign of one that is 0.
@@ -623,7 +628,8 @@ fn conventions_are_not_wrong_by_differences() {
     }
 }
 
-/// A difference that rounds, and a gradient that rounding leaves of 0, are no faults of the gradient.
+/// A difference that rounds, and a gradient that rounding leaves of 0, are no faults of the
+/// gradient.
 #[test]
 fn rounding_is_not_wrong() {
     let text = r#"

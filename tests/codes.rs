@@ -1,5 +1,5 @@
-//! Does kc give every code that a check of a program does not show? One run for each; the codes of the other families are
-//! shown by their pages (`tests/lang.rs`).
+//! Does kc give every code that a check of a program does not show? One run for each; the codes of
+//! the other families are shown by their pages (`tests/lang.rs`).
 
 #[path = "common/gpu.rs"]
 mod gpu;
@@ -12,8 +12,9 @@ use kc::diag::Code;
 use kc::run::files::npz::NpzWriter;
 use serde_json::{Value, json};
 
-/// Codes that no run gives at will: LLVM takes every module that is known; kc has no known fault; the loss of a device
-/// needs one (`tests/gpu.rs` stands one in); and the others take gibibytes or hours.
+/// Codes that no run gives at will: LLVM takes every module that is known; kc has no known fault;
+/// the loss of a device needs one (`tests/gpu.rs` is one in); and the others take gibibytes or
+/// hours.
 const NOT_SHOWN: &[Code] = &[Code::E0801, Code::E0999, Code::E1106, Code::E1107, Code::E1405];
 
 const PROGRAMS: &str = "import warp as wp

@@ -1,4 +1,5 @@
-//! What can be asked of kc on the command line, whatever the command: which files, where results go, how it talks.
+//! What can be asked of kc on the command line, whatever the command: which files, where results
+//! go, how it talks.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

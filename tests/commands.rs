@@ -1,5 +1,6 @@
-//! The tour of the commands (docs/commands.md) and the tutorials are true: each line after `$` is typed into a shell, in a folder with the files that the page
-//! gives, and says what stands below it, with the exit code that the page gives (0 where it gives none).
+//! The tour of the commands (docs/commands.md) and the tutorials are true: each line after `$` is
+//! typed into a shell, in a folder with the files that the page gives, and says what is below it,
+//! with the exit code that the page gives (0 where it gives none).
 
 #[path = "common/gpu.rs"]
 mod gpu;
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 /// A command of the page.
 struct Typed {
     command: String,
-    /// What it says; `...` stands for any text of a line, or alone for any lines.
+    /// What it says; `...` represents any text of a line, or alone for any lines.
     says: Vec<String>,
     /// Of the line `$ echo $?` after it.
     code: i32,
@@ -78,7 +79,8 @@ fn patterns_stand_for_what_they_say() {
     assert!(!is_text(&shown("a\n...\nc"), &["a", "b"]) && !is_text(&shown("a"), &[]) && !is_text(&[], &["a"]));
 }
 
-/// Types the commands of a page in a folder, to which its files are added; how many files and commands of kc there are.
+/// Types the commands of a page in a folder, to which its files are added; how many files and
+/// commands of kc there are.
 fn type_in(text: &str, folder: &Path) -> (usize, usize) {
     type_in_with(text, folder, None)
 }

@@ -1,5 +1,5 @@
-//! Are the lists of CONTRIBUTING.md true? Every file that it names is there, what is in kc already follows its recipes, and
-//! those that promise few files need no more.
+//! Are the lists of CONTRIBUTING.md true? Every file that it names is there, what is in kc already
+//! follows its recipes, and those that promise few files need no more.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,8 @@ fn a_device_takes_two_files() {
         let own = list[0].replace("NAME", device.name());
         assert!(read(&own).contains("impl Device for "), "{own}");
     }
-    // Who compares with the interpreter asks for it by name, and data sets run code that they have compiled already.
+    // Who compares with the interpreter asks for it by name, and data sets run code that they have
+    // compiled already.
     const BY_NAME: &[&str] =
         &["src/run/gradients/gradcheck.rs", "src/dataset/verify.rs", "src/dataset/repair/trial.rs"];
     for file in files("src") {
@@ -152,7 +153,8 @@ fn an_operation_takes_eight_files() {
     for file in &list {
         assert!(read(file).contains("Op::Barrier") || read(file).contains("    Barrier,\n"), "{file}");
     }
-    // A statement of CUDA text; a barrier in reverse, which few operations have a part in; what makes barriers.
+    // A statement of CUDA text; a barrier in reverse, which few operations have a part in; what
+    // makes barriers.
     const OTHERS: &[&str] = &[
         "src/codegen/cuda/function.rs",
         "src/autodiff/emit/walk.rs",

@@ -1,6 +1,7 @@
-//! CUDA text: for every `tests/cuda/NAME.ir` the text is `NAME.cu`, NVRTC accepts it without include paths, and run on
-//! the host it gives what the interpreter gives. The same holds for every operation on every number type. What is
-//! kept from text to text is what would be printed. `KC_BLESS=1` rewrites the `.cu` files; read the difference.
+//! CUDA text: for every `tests/cuda/NAME.ir` the text is `NAME.cu`, NVRTC accepts it without
+//! include paths, and run on the host it gives what the interpreter gives. The same holds for every
+//! operation on every number type. What is kept from text to text is what would be printed.
+//! `KC_BLESS=1` rewrites the `.cu` files; read the difference.
 
 #[path = "common/arguments.rs"]
 mod arguments;
@@ -61,7 +62,8 @@ fn check_program(name: &str) -> Result<(), Failed> {
     let module = compilation.apart().unwrap_or(&compilation.module);
     let options = CudaOptions { abi: Abi::Plain, ..CudaOptions::default() };
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-    // The shim's library would call the C library's `times`; made-up indices lie outside of what `slots` counts.
+    // The shim's library would call the C library's `times`; made-up indices lie outside of what
+    // `slots` counts.
     let plain = |&id: &FuncId| {
         let is_left_out = ["times", "slots"].contains(&module.functions[id].source_name.as_str());
         !is_left_out && emit_with_entries(module, &[id], &options, &Texts::new(0)).is_ok()
@@ -79,7 +81,8 @@ fn check_operations(scalar: Scalar) -> Result<(), Failed> {
     let ty = scalar.name();
     let mut kernels = Vec::new();
     let mut add = |name: &str, line: &str, result: &str| {
-        // Casts of floats to integers are undefined in host C++ outside the range, unlike on the GPU.
+        // Casts of floats to integers are undefined in host C++ outside the range, unlike on the
+        // GPU.
         let finite = if name.starts_with("cast") { "_finite" } else { "" };
         let kernel = format!(
             "kernel @{name}{finite}(%a: array(dtype={ty}), %b: array(dtype={ty}), %out: array(dtype={result})) rank 1 {{\n\
@@ -122,7 +125,8 @@ fn check_operations(scalar: Scalar) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Backward entries that give the gradients of parameters too, and do not where the array for them is null.
+/// Backward entries that give the gradients of parameters too, and do not where the array for them
+/// is null.
 fn check_parameters() -> Result<(), Failed> {
     let source = "import warp as wp
 
@@ -165,7 +169,8 @@ def matrix(y: wp.array(dtype=wp.vec2), m: wp.mat22, s: wp.float64, n: int):
     Ok(())
 }
 
-/// A text with library functions from earlier texts of its thread is the one without, byte for byte.
+/// A text with library functions from earlier texts of its thread is the one without, byte for
+/// byte.
 fn check_kept() -> Result<(), Failed> {
     let examples = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))?.flatten();
     let examples = examples.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "py"));
@@ -180,8 +185,8 @@ fn check_kept() -> Result<(), Failed> {
     let renamed = |module: &Module| text_of(module, Path::new("")).is_ok_and(|text| text.contains("float dot_vec3f("));
     assert!(modules.iter().any(renamed) && !modules.iter().all(renamed));
     assert!(modules.iter().map(library).sum::<usize>() > 500);
-    // Twice, so that even the first one meets functions that others have left; and a kernel alone, which has other
-    // functions and other names for them.
+    // Twice, so that even the first one meets functions that others have left; and a kernel alone,
+    // which has other functions and other names for them.
     for module in modules.iter().chain(&modules) {
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         for kernels in [&kernels[..], &kernels[..kernels.len().min(1)]] {

@@ -1,5 +1,5 @@
-//! `kc dataset` as a user gets it: the same bytes whatever the number of threads, interruptions and machines; bad
-//! options; rows that were tampered with.
+//! `kc dataset` as a user gets it: the same bytes whatever the number of threads, interruptions and
+//! machines; bad options; rows that were tampered with.
 
 mod common;
 
@@ -62,7 +62,8 @@ fn bytes_do_not_depend_on_threads_or_machines() {
     same(&at("one"), &at("merged"));
 }
 
-/// Twenty times, anywhere from the start to half of what a run takes; what is finished meanwhile is compared, and begun anew.
+/// Twenty times, anywhere from the start to half of what a run takes; what is finished meanwhile is
+/// compared, and begun anew.
 #[test]
 fn bytes_do_not_depend_on_kills() {
     const SMALL: [&str; 9] = ["-n", "6", "--shard-rows", "2", "--seed", "4", "--emit", "cuda", "--repair"];
@@ -99,7 +100,8 @@ fn bytes_do_not_depend_on_kills() {
     same(&at("whole"), &set);
 }
 
-/// Files may not grow beyond some kB, as on a full disk: what was finished stays, and the run says what it could not write.
+/// Files may not grow beyond some kB, as on a full disk: what was finished stays, and the run says
+/// what it could not write.
 #[test]
 fn a_full_disk_leaves_what_is_finished() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -126,7 +128,8 @@ fn a_full_disk_leaves_what_is_finished() {
     same(&whole, &set);
 }
 
-/// The short flags that earlier generators had. Where nobody looks there is no progress line, only the end.
+/// The short flags that earlier generators had. Where nobody looks there is no progress line, only
+/// the end.
 #[test]
 fn short_flags_work_and_pipes_stay_quiet() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -158,7 +161,8 @@ fn short_flags_work_and_pipes_stay_quiet() {
     }
 }
 
-/// The faulty programs: `show` finds them, `stats` counts them, `validate` makes them again; and what was rejected.
+/// The faulty programs: `show` finds them, `stats` counts them, `validate` makes them again; and
+/// what was rejected.
 #[test]
 fn faulty_programs_are_shown_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -411,7 +415,8 @@ fn texts_are_accepted_by_the_tools_and_stand_alone_files_run() {
     assert!(ran >= 6, "only {ran} of 8 rows have a stand-alone file");
 }
 
-/// Whether a stand-alone file says that its kernel is right, built for the host: without a GPU that is what can be run.
+/// Whether a stand-alone file says that its kernel is right, built for the host: without a GPU that
+/// is what can be run.
 fn passes(source: &str, folder: &Path) -> bool {
     let parts = source.split("<<<").enumerate();
     let without = |(n, part): (usize, &'_ str)| match n {
@@ -464,7 +469,8 @@ fn validate(set: &Path) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
-/// One byte changed, one cut off, one added, or the whole file gone, for every file of a set; and what the files say of each other.
+/// One byte changed, one cut off, one added, or the whole file gone, for every file of a set; and
+/// what the files say of each other.
 #[test]
 fn no_file_of_a_set_changes_unseen() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -490,7 +496,8 @@ fn no_file_of_a_set_changes_unseen() {
             // A journal that is longer by an empty line says the same.
             let same = (what, &*file) == ("longer", "journal.jsonl");
             assert_eq!(code, Some(if same { 0 } else { 1 }), "{name}, {what}: {said}");
-            // Without options it is no set, and a journal that lacks lines is not that of the manifest.
+            // Without options it is no set, and a journal that lacks lines is not that of the
+            // manifest.
             let named = said.contains(&*file) || said.contains("no data set of kc") || file == "journal.jsonl";
             assert!(same || named, "{name}, {what}: {said}");
             std::fs::write(&path, bytes).expect("a writable file");
@@ -513,7 +520,8 @@ fn no_file_of_a_set_changes_unseen() {
     assert!(code == Some(1) && said.contains("no line of the journal names it"), "{said}");
 }
 
-/// A limit of the process ends a command with an error of kc, not with a signal; what stood there stays.
+/// A limit of the process ends a command with an error of kc, not with a signal; what stood there
+/// stays.
 #[test]
 fn limits_of_the_process_are_said() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! A person leaves out one token. For every token of the kernels in the examples: at most two errors, and no panic.
+//! A person leaves out one token. For every token of the kernels in the examples: at most two
+//! errors, and no panic.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

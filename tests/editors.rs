@@ -1,4 +1,5 @@
-//! Real clients against the server: headless Neovim and pytest-lsp, from the private Python environment.
+//! Real clients against the server: headless Neovim and pytest-lsp, from the private Python
+//! environment.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

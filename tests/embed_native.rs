@@ -1,5 +1,6 @@
-//! Objects of kc in programs of others: the examples in C++, C, Rust, Python (ctypes) and CMake compute the same, and the helpers of the header
-//! divide every launch into pieces that meet once, and refuse what does not fit.
+//! Objects of kc in programs of others: the examples in C++, C, Rust, Python (ctypes) and CMake
+//! compute the same, and the helpers of the header divide every launch into pieces that meet once,
+//! and refuse what does not fit.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -101,7 +102,8 @@ fn the_examples_compute_what_kc_run_does() {
     assert_eq!(run(python.arg(example("main.py")).arg(&library).arg(path("wave2d.json"))), first, "ctypes");
 }
 
-/// The package is found beside the program, as `make dist` packs it, and compiles kernels again when their file changes.
+/// The package is found beside the program, as `make dist` packs it, and compiles kernels again
+/// when their file changes.
 #[test]
 fn cmake_builds_the_example() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -142,7 +144,8 @@ fn cmake_builds_the_example() {
     assert!(!output.status.success() && said.contains("the program kc was not found"), "{said}");
 }
 
-/// A file of kernels: one that prints, one whose sums round by the order of threads, one that neither.
+/// A file of kernels: one that prints, one whose sums round by the order of threads, one that
+/// neither.
 const KERNELS: &str = "import warp as wp
 
 @wp.kernel
@@ -284,7 +287,8 @@ fn the_helpers_divide_launches_and_refuse_what_does_not_fit() {
     assert_eq!([host("shout"), host("total"), host("count")], [(false, true), (true, false), (true, true)]);
 }
 
-/// Kernels whose threads add to arrays: floats in rows, integers of 8 to 64 bits, doubles, an array in a struct.
+/// Kernels whose threads add to arrays: floats in rows, integers of 8 to 64 bits, doubles, an array
+/// in a struct.
 const ADDING: &str = "import warp as wp
 
 @wp.struct
@@ -437,7 +441,8 @@ fn workers_that_add_have_arrays_of_their_own() {
     );
 }
 
-/// Kernels whose rows are apart: a stencil with indices that count from the end, with a sum that is one for all rows, and ranges out of memory.
+/// Kernels whose rows are apart: a stencil with indices that count from the end, with a sum that is
+/// one for all rows, and ranges out of memory.
 const ROWS: &str = "import warp as wp
 
 @wp.kernel
@@ -563,7 +568,8 @@ int main()
 }
 "#;
 
-/// The helpers of the header keep workers to rows that are apart in what they add to, as `kc run` does, and the description says which are.
+/// The helpers of the header keep workers to rows that are apart in what they add to, as `kc run`
+/// does, and the description says which are.
 #[test]
 fn workers_that_add_keep_to_rows_that_are_apart() {
     let sources = tempfile::tempdir().expect("a temporary folder");

@@ -1,5 +1,5 @@
-//! Another program links kc's library: without the command line, its allocator and the CUDA driver, and with an interface that
-//! its documentation explains.
+//! Another program links kc's library: without the command line, its allocator and the CUDA driver,
+//! and with an interface that its documentation explains.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,5 @@
-//! What threads of a warp tell each other: by the instructions for it, on every architecture, and without shared memory.
+//! What threads of a warp tell each other: by the instructions for it, on every architecture, and
+//! without shared memory.
 
 use std::path::Path;
 use std::process::Command;
@@ -72,7 +73,8 @@ fn ptx_has_the_instructions() {
             assert_eq!(forward.matches("vote.sync.ballot.b32").count(), 1, "{forward}");
             assert_eq!(forward.matches("match.any.sync.b32").count(), 1, "{forward}");
             assert_eq!(forward.matches("match.any.sync.b64").count(), 1, "{forward}");
-            // Two numbers of 64 bits. Where a warp has fewer threads, whom `down` and `xor` name may not be there.
+            // Two numbers of 64 bits. Where a warp has fewer threads, whom `down` and `xor` name
+            // may not be there.
             let whole = ["32", "128"].contains(&threads);
             assert_eq!(idx, if whole { 4 } else { 7 }, "{forward}");
             assert_eq!(forward.matches("shfl.sync.bfly.b32").count(), if whole { 2 } else { 0 }, "{forward}");
@@ -100,7 +102,8 @@ fn cuda_text_has_the_functions() {
     }
 }
 
-/// Each thread has its numbers in registers; what some of them set at places of their own, they set themselves.
+/// Each thread has its numbers in registers; what some of them set at places of their own, they set
+/// themselves.
 #[test]
 fn sums_of_warps_need_one_array() {
     let folder = tempfile::tempdir().expect("a temporary folder");

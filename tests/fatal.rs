@@ -1,5 +1,5 @@
-//! What makes LLVM end the process is an error in a program that kc is only a part of. Alone in its process, which compiles
-//! nothing afterwards.
+//! What makes LLVM end the process is an error in a program that kc is only a part of. Alone in its
+//! process, which compiles nothing afterwards.
 
 use kc::driver::{abandon, guard};
 use kc::{Arg, Compiler};

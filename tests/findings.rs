@@ -1,4 +1,5 @@
-//! How `kc` reports what it finds: forms, limits, levels, comments that allow, and what has no page that shows it.
+//! How `kc` reports what it finds: forms, limits, levels, comments that allow, and what has no page
+//! that shows it.
 
 use std::process::Command;
 

@@ -1,6 +1,7 @@
-//! What does a kernel become, stage by stage? Each folder of `tests/golden` has a `kernel.py` and what comes of it: IR and CUDA
-//! text without gradients (`forward`) and with them (`gradient`), PTX, and the plan for a processor with AVX-512.
-//! `KC_BLESS=1 cargo test --test golden` rewrites them; read the difference.
+//! What does a kernel become, stage by stage? Each folder of `tests/golden` has a `kernel.py` and
+//! what comes of it: IR and CUDA text without gradients (`forward`) and with them (`gradient`),
+//! PTX, and the plan for a processor with AVX-512. `KC_BLESS=1 cargo test --test golden` rewrites
+//! them; read the difference.
 
 mod common;
 

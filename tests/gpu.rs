@@ -1,5 +1,6 @@
-//! The way to a GPU, rehearsed on a stand-in for the driver (`tests/gpu/standin.c`): `tests/gpu/run.sh` as users call it, and
-//! what is said when the driver refuses. What the instructions of the PTX do is not tested here; that takes a GPU.
+//! The way to a GPU, rehearsed on a stand-in for the driver (`tests/gpu/standin.c`):
+//! `tests/gpu/run.sh` as users call it, and what is said when the driver refuses. What the
+//! instructions of the PTX do is not tested here; that takes a GPU.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -64,8 +65,9 @@ impl StandIn {
         command
     }
 
-    /// Runs `kc` on the launch of [`OUTSIDE`] with `index` where the driver behaves as `environment` says. Gives the exit
-    /// code and what was said; nothing may be left on the device.
+    /// Runs `kc` on the launch of [`OUTSIDE`] with `index` where the driver behaves as
+    /// `environment` says. Gives the exit code and what was said; nothing may be left on the
+    /// device.
     fn run(&self, index: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
         let logs = tempfile::tempdir().expect("a folder");
         let log = logs.path().join("log");
@@ -127,7 +129,7 @@ fn the_script_runs_and_reports() {
     }
     launches += std::fs::read_dir(at("examples/launches")).expect("a folder").count();
 
-    // One program of the run tests stands for all: they are prepared in the same way.
+    // One program of the run tests represents all: they are prepared in the same way.
     let programs = at("programs");
     std::fs::create_dir(&programs).expect("a folder");
     std::fs::copy(root().join("tests/run/slices.py"), programs.join("slices.py")).expect("a copy");
@@ -277,8 +279,9 @@ def tiles(x: wp.array(dtype=float)):
     wp.tile_store(x, wp.tile_load(x, shape=32, offset=i * 32) * 2.0, offset=i * 32)
 ";
 
-/// Grids cover the launch, in blocks of 256 threads where nobody says how many; one whose blocks add up what they bring to one place has no more
-/// threads than the device holds (132 multiprocessors of 2,048); and a block works on the tiles of one task.
+/// Grids cover the launch, in blocks of 256 threads where nobody says how many; one whose blocks
+/// add up what they bring to one place has no more threads than the device holds (132
+/// multiprocessors of 2,048); and a block works on the tiles of one task.
 #[test]
 fn grids_are_those_that_the_kernels_want() {
     let (standin, folder) = (StandIn::shared(), tempfile::tempdir().expect("a folder"));

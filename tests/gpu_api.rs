@@ -1,5 +1,5 @@
-//! The simulated CUDA driver as a program calls it: what it gives, and what it says to calls that are wrong. Nothing of a client may
-//! end the process.
+//! The simulated CUDA driver as a program calls it: what it gives, and what it says to calls that
+//! are wrong. Nothing of a client may end the process.
 
 #[path = "common/gpu.rs"]
 mod gpu;

@@ -1,5 +1,6 @@
-//! Calls of the simulated CUDA driver in any order with any arguments: no call ends the process, and every call gives a status. Pointers to
-//! results and to memory of the host are right, as the driver too takes the client's word for them; all else may be anything.
+//! Calls of the simulated CUDA driver in any order with any arguments: no call ends the process,
+//! and every call gives a status. Pointers to results and to memory of the host are right, as the
+//! driver too takes the client's word for them; all else may be anything.
 
 #[path = "common/gpu.rs"]
 mod gpu;
@@ -67,7 +68,8 @@ enum Kind {
 /// What an argument is.
 #[derive(Clone, Copy)]
 enum Arg {
-    /// What some call gave of a kind, given back or not; now and then something of another kind, or nothing at all.
+    /// What some call gave of a kind, given back or not; now and then something of another kind, or
+    /// nothing at all.
     A(Kind),
     Size,
     Small,
@@ -188,7 +190,8 @@ fn sequences(seed: u64, count: usize) {
     assert_eq!(unsafe { init(0) }, 0);
     let calls: Vec<(Symbol<Any>, &[Arg])> = CALLS
         .iter()
-        // SAFETY: integers and pointers are handed over alike (System V ABI); those that a function does not take it does not see.
+        // SAFETY: integers and pointers are handed over alike (System V ABI); those that a function
+        // does not take it does not see.
         .map(|(name, args)| (unsafe { library.get(name.as_bytes()) }.expect(name), *args))
         .collect();
     let names = ["add", "trap", "step", "nothing", "0000:01:00.0"].map(|name| CString::new(name).expect("a name"));

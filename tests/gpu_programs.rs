@@ -1,5 +1,5 @@
-//! `kc gpu`: programs of the CUDA driver on a machine without a GPU, kc itself among them. The libraries for Python that are its clients have
-//! tests of their own (`python/tests/without_gpu`).
+//! `kc gpu`: programs of the CUDA driver on a machine without a GPU, kc itself among them. The
+//! libraries for Python that are its clients have tests of their own (`python/tests/without_gpu`).
 
 #[path = "common/gpu.rs"]
 mod gpu;
@@ -20,7 +20,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The example launches, forward and backward, leave the same arrays as on the host; nothing is found in them.
+/// The example launches, forward and backward, leave the same arrays as on the host; nothing is
+/// found in them.
 #[test]
 fn kernels_of_kc_run_as_on_the_host() {
     let launches = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/launches");

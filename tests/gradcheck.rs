@@ -1,5 +1,6 @@
-//! `kc gradcheck` on source files: kernels launched with made-up arguments, in double precision, first and second derivatives;
-//! and the kernels of `tests/gradients`, on the interpreter and on the host, with each store.
+//! `kc gradcheck` on source files: kernels launched with made-up arguments, in double precision,
+//! first and second derivatives; and the kernels of `tests/gradients`, on the interpreter and on
+//! the host, with each store.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -146,7 +147,8 @@ fn loops_and_overwrites_are_right_with_every_store() {
 #[test]
 fn second_derivatives_are_right_with_every_store() {
     for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
-        // Forty kernels of loops in loops: with every store they would take as long as all others together.
+        // Forty kernels of loops in loops: with every store they would take as long as all others
+        // together.
         if cases.ends_with("realistic.py") && *store != "checkpoint" {
             continue;
         }
@@ -276,8 +278,8 @@ fn agree(source: &Path) -> usize {
     alike
 }
 
-/// The kernels whose gradients have loops that go forward, though those that they are the reverse of do so too: they pass nothing on and add to
-/// adjoints (`src/passes/turn.rs`).
+/// The kernels whose gradients have loops that go forward, though those that they are the reverse
+/// of do so too: they pass nothing on and add to adjoints (`src/passes/loop_reversal.rs`).
 fn turned(program: &Program) -> HashSet<String> {
     let functions = program.module.kernels().map(|(_, function)| function);
     let backward = functions.filter(|function| function.phase == Phase::Backward);
@@ -388,7 +390,8 @@ def ordered(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     }
 }
 
-/// Each array grows where an access was beyond its end, and no other one with it: extents that indices are computed from stay.
+/// Each array grows where an access was beyond its end, and no other one with it: extents that
+/// indices are computed from stay.
 #[test]
 fn arrays_grow_each_in_its_own_dimension() {
     let folder = in_file(
@@ -577,7 +580,8 @@ fn a_launch_in_error_is_told_in_words() {
     }
 }
 
-/// In double precision there is nothing that TensorFloat-32 could be asked for: such products are checked in it like all others.
+/// In double precision there is nothing that TensorFloat-32 could be asked for: such products are
+/// checked in it like all others.
 #[test]
 fn products_that_may_be_rounded_are_checked_in_double_precision() {
     let folder = tempfile::tempdir().expect("a folder");

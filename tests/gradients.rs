@@ -1,5 +1,6 @@
-//! Gradients as a user gets them: `kc run` with the directions `gradient` and `backward`, and `kc gradcheck`. The entries
-//! are IR text written by hand, so that only the running and checking is tested here.
+//! Gradients as a user gets them: `kc run` with the directions `gradient` and `backward`, and
+//! `kc gradcheck`. The entries are IR text written by hand, so that only the running and checking
+//! is tested here.
 
 mod common;
 
@@ -225,7 +226,8 @@ fn gradcheck_tells_right_from_wrong() {
     }
 }
 
-/// Kernels in the source language whose launch overwrites what the gradient needs, against forward mode.
+/// Kernels in the source language whose launch overwrites what the gradient needs, against forward
+/// mode.
 #[test]
 fn kernels_that_overwrite_what_they_read() {
     let bodies = [
@@ -332,7 +334,8 @@ fn threads_that_meet_are_found() {
     }
 }
 
-/// The same of IR text, with the backward entry in it and without; the store is in a function that the kernel calls.
+/// The same of IR text, with the backward entry in it and without; the store is in a function that
+/// the kernel calls.
 #[test]
 fn threads_that_meet_are_found_in_ir_text() {
     let called = SCATTER.replace("    y[int(to[i])] = x[i] * x[i]", "    put(y, int(to[i]), x[i] * x[i])").replace(
@@ -428,7 +431,8 @@ def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     }
 }
 
-/// A function that keeps what it computes, for the backward entry to find: where it is floats, the place says nothing of a derivative.
+/// A function that keeps what it computes, for the backward entry to find: where it is floats, the
+/// place says nothing of a derivative.
 #[test]
 fn what_a_replay_finds_again_needs_a_derivative() {
     let source = "import warp as wp

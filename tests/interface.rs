@@ -1,5 +1,5 @@
-//! The header compiles alone as C11 and as C++17, where its own assertions check every layout, and the JSON description
-//! states the same offsets.
+//! The header compiles alone as C11 and as C++17, where its own assertions check every layout, and
+//! the JSON description states the same offsets.
 
 use std::path::Path;
 use std::process::Command;
@@ -266,7 +266,8 @@ fn a_site_of_a_report_is_a_place_in_the_source() {
     }
 }
 
-/// Code never reports a site that the table of its module lacks, whatever copies of functions it is made from.
+/// Code never reports a site that the table of its module lacks, whatever copies of functions it is
+/// made from.
 #[test]
 fn the_table_of_a_module_has_every_site_of_its_code() {
     for folder in ["examples", "tests/run"] {

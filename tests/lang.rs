@@ -1,7 +1,9 @@
-//! Runs the prose tests: every Markdown file below `tests/lang/`, and the page of every diagnostic code.
+//! Runs the prose tests: every Markdown file below `tests/lang/`, and the page of every diagnostic
+//! code.
 //!
-//! A section (heading) of a Markdown file is a test when it has a fenced `python` block. The block is checked as a file,
-//! and it must give exactly the findings that its comments state, each on its line:
+//! A section (heading) of a Markdown file is a test when it has a fenced `python` block. The block
+//! is checked as a file, and it must give exactly the findings that its comments state, each on its
+//! line:
 //!
 //! ```python
 //! y = x + 1    # error: [E0301] "part of the message"
@@ -10,13 +12,15 @@
 //!
 //! A block fenced as `python NAME.py` is another file beside it, from which it may import.
 //!
-//! A block without such comments must be clean. Several `python` blocks of one section are one file. A block fenced as
-//! `diagnostic` holds the findings as `kc check` prints them; `KC_BLESS=1 cargo test --test lang` rewrites these blocks. One
-//! fenced as `fixed` holds the program after `kc fix`. Every safe fix of every example is applied, and must repair.
+//! A block without such comments must be clean. Several `python` blocks of one section are one
+//! file. A block fenced as `diagnostic` holds the findings as `kc check` prints them;
+//! `KC_BLESS=1 cargo test --test lang` rewrites these blocks. One fenced as `fixed` holds the
+//! program after `kc fix`. Every safe fix of every example is applied, and must repair.
 //!
-//! In the page of a code of the families 01 to 07, 12 and 13, the first `python` block must give that code, and the later
-//! ones be clean; so must the first if the text before it says that it passes (two codes take too long an example to
-//! show). A code of another family has a run in `tests/codes.rs`.
+//! In the page of a code of the families 01 to 07, 12 and 13, the first `python` block must give
+//! that code, and the later ones be clean; so must the first if the text before it says that it
+//! passes (two codes take too long an example to show). A code of another family has a run in
+//! `tests/codes.rs`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -76,7 +80,8 @@ fn texts(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, String)
     found
 }
 
-/// Every code whose source makes a safe fix gives one in an example, where it is applied ([`repairs`]).
+/// Every code whose source makes a safe fix gives one in an example, where it is applied
+/// ([`repairs`]).
 fn every_safe_fix_is_shown() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut shown = std::collections::BTreeSet::new();
@@ -114,8 +119,9 @@ fn every_safe_fix_is_shown() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// In `tests/lang/people/` each program has one slip of a kind that people make: it gets one finding, with a fix that leaves
-/// a program without errors or with advice, as the table of its README says.
+/// In `tests/lang/people/` each program has one slip of a kind that people make: it gets one
+/// finding, with a fix that leaves a program without errors or with advice, as the table of its
+/// README says.
 fn slips_have_one_finding() -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lang/people");
     let table = std::fs::read_to_string(folder.join("README.md")).expect("the table is there");
@@ -287,8 +293,8 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
     Ok(found)
 }
 
-/// Findings; those about gradients only where these are the subject, so that the other examples may overwrite what they
-/// please.
+/// Findings; those about gradients only where these are the subject, so that the other examples may
+/// overwrite what they please.
 fn check(program: String, files: &Files, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
     let gradients = Gradients { backward: gradients, ..Gradients::default() };
     let request = Request { gradients, ..Request::default() };
@@ -365,8 +371,8 @@ fn fixed(program: &str, maybe: bool) -> fix::Fixed {
     fix::fix(Path::new("test.py"), program.to_string(), maybe, |_| {})
 }
 
-/// Every safe fix repairs its finding: applied, the finding is gone and no error is new. One that a person should look at
-/// leaves the text Python at least.
+/// Every safe fix repairs its finding: applied, the finding is gone and no error is new. One that a
+/// person should look at leaves the text Python at least.
 fn repairs(program: &str) -> Result<(), String> {
     let (before, findings) = check(program.to_string(), &Files::default(), false)?;
     for finding in &findings {
@@ -436,7 +442,8 @@ fn run_page(code: Code) -> Result<(), String> {
             }
         } else {
             passing += 1;
-            // What the second example shows is how to avoid this code; a hint about something else is no fault.
+            // What the second example shows is how to avoid this code; a hint about something else
+            // is no fault.
             findings.retain(|finding| {
                 finding.level == Level::Error || finding.code == code && finding.level != Level::Note
             });

@@ -220,7 +220,8 @@ fn threads_of_a_block_have_values_of_their_own() {
     }
 }
 
-/// Where threads meet in one of the runs of a launch, whichever that is, a gradient is refused. A sample says that it is one.
+/// Where threads meet in one of the runs of a launch, whichever that is, a gradient is refused. A
+/// sample says that it is one.
 #[test]
 fn repeated_launches_are_looked_at() {
     for (start, refused, by_ends) in [(1, true, true), (0, true, false), (-1, true, true), (5, false, false)] {
@@ -494,8 +495,9 @@ fn the_example_draws_a_wave() {
     let wave: Vec<f32> = array.bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
     let most = wave.iter().fold(0.0f32, |most, x| most.max(x.abs()));
     assert!(most > 0.01 && most < 1.0 && wave.iter().all(|x| x.is_finite()), "{most}");
-    // Fewer steps, differentiated: the gradient of one cell of the end with respect to the beginning. The sum over all cells of
-    // a wave with damping 0 between reflecting walls is that of the beginning, moved on in a straight line.
+    // Fewer steps, differentiated: the gradient of one cell of the end with respect to the
+    // beginning. The sum over all cells of a wave with damping 0 between reflecting walls is that
+    // of the beginning, moved on in a straight line.
     let mut program: Value = serde_json::from_slice(&std::fs::read(example).expect("a file")).expect("JSON");
     program["source"] = json!(root.join("examples/wave2d.py"));
     program["steps"] = json!([{"repeat": 9, "steps": program["steps"][2]["steps"].clone()}]);

@@ -1,5 +1,5 @@
-//! `kc run` as a user calls it: exit codes, result files, messages. The kernels are IR text, so that nothing but running
-//! is tested; `tests/run/` has the kernels in Python.
+//! `kc run` as a user calls it: exit codes, result files, messages. The kernels are IR text, so
+//! that nothing but running is tested; `tests/run/` has the kernels in Python.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -195,7 +195,8 @@ fn one_failure_stops_no_other() {
             assert_eq!(status["code"], json!(code), "{device} {id}: {status}");
             assert!(status["message"].as_str().unwrap_or("").contains(word), "{device} {id}: {status}");
         }
-        // Threads that print run in order, whatever the device; a failed assert lets the thread go on.
+        // Threads that print run in order, whatever the device; a failed assert lets the thread go
+        // on.
         assert_eq!(folder.status("talk")["printed"], "0,0\n0,1\n1,0\n1,1\n", "{device}");
         assert_eq!(folder.status("assert")["printed"], "0,0\n1,0\n2,0\n", "{device}");
         assert!(text(&output.stdout).contains("0,0\n0,1\n1,0\n1,1\n"));
@@ -263,7 +264,8 @@ fn what_cannot_be_run_is_said() {
     }
 }
 
-/// Where there is a GPU, the launch runs; where there is none, the code says so. `kc devices` knows which.
+/// Where there is a GPU, the launch runs; where there is none, the code says so. `kc devices` knows
+/// which.
 #[test]
 fn a_launch_on_a_gpu_runs_or_says_that_there_is_none() {
     let folder = Folder::new();
@@ -371,8 +373,8 @@ fn bench_of_a_source_file_says_what_a_launch_file_is() {
     assert!(said.contains("E1001") && said.contains("saxpy.ir is a source file") && said.contains("docs/launches.md"));
 }
 
-/// What stands behind a test is not read before it, also where nothing checks the reads: the array may be absent, and the index
-/// anything.
+/// What is behind a test is not read before it, also where nothing checks the reads: the array may
+/// be absent, and the index anything.
 #[test]
 fn reads_behind_a_test_wait_for_it() {
     let folder = Folder::new();
@@ -440,8 +442,8 @@ def early(at: wp.array(dtype=int), counts: wp.array(dtype=float), out: wp.array(
     }
 }
 
-/// Workers that each add to a copy of their own give the sum of what each would give alone, bit by bit. Workers that share the
-/// array add in another order.
+/// Workers that each add to a copy of their own give the sum of what each would give alone, bit by
+/// bit. Workers that share the array add in another order.
 #[test]
 fn workers_add_to_copies_of_their_own() {
     let folder = Folder::new();
@@ -476,8 +478,9 @@ def sum(x: wp.array(dtype=float), first: int, s: wp.array2d(dtype=wp.vec3)):
     }
 }
 
-/// Workers that add to rows of their own of an array, or to ranges that memory gives, leave what one leaves. The sums are exact, so that only
-/// updates that were lost, made twice or put elsewhere differ.
+/// Workers that add to rows of their own of an array, or to ranges that memory gives, leave what
+/// one leaves. The sums are exact, so that only updates that were lost, made twice or put elsewhere
+/// differ.
 #[test]
 fn workers_add_to_rows_of_their_own() {
     let folder = Folder::new();
@@ -553,8 +556,9 @@ def ranges(rows: wp.array(dtype=int), x: wp.array2d(dtype=int), s: wp.array(dtyp
     }
 }
 
-/// Rows between the parts of workers are added to copies too, where there are copies: directly, they would meet in what all rows add to.
-/// Each adds a number that is lost when it is added to the sum of the first worker alone.
+/// Rows between the parts of workers are added to copies too, where there are copies: directly,
+/// they would meet in what all rows add to. Each adds a number that is lost when it is added to the
+/// sum of the first worker alone.
 #[test]
 fn rows_between_parts_add_to_copies_too() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! How much does kc compile? Each bound of `src/limits.rs` has a program beyond it, and a file of a megabyte ends with an
-//! answer or a coded refusal, in little time and memory.
+//! How much does kc compile? Each bound of `src/limits.rs` has a program beyond it, and a file of a
+//! megabyte ends with an answer or a coded refusal, in little time and memory.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -164,7 +164,8 @@ fn constants_are_computed_as_python_does() {
     }
 }
 
-/// Files of about a megabyte end with a code, in bounded memory. Time is that of an unoptimised build beside others.
+/// Files of about a megabyte end with a code, in bounded memory. Time is that of an unoptimised
+/// build beside others.
 #[test]
 fn large_files_end_soon() {
     let lines = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
@@ -213,7 +214,8 @@ fn large_files_end_soon() {
     }
 }
 
-/// Kernels of thousands of lines, and what of LLVM's work on them is quadratic: without budgets these take 5 to 60 s each.
+/// Kernels of thousands of lines, and what of LLVM's work on them is quadratic: without budgets
+/// these take 5 to 60 s each.
 #[test]
 fn objects_of_long_kernels_are_made_soon() {
     let lines = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
@@ -264,7 +266,8 @@ fn device_code_of_long_kernels_is_made_soon() {
     }
 }
 
-/// kc answers within so many seconds of processor time (of an unoptimised build), or says with a code why not.
+/// kc answers within so many seconds of processor time (of an unoptimised build), or says with a
+/// code why not.
 fn ends_soon(what: &str, text: &str, arguments: &[&str], seconds: u64) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("large.py");

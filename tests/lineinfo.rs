@@ -1,4 +1,5 @@
-//! PTX with source lines: the same instructions, each after the line that it comes from, accepted by NVIDIA's assembler.
+//! PTX with source lines: the same instructions, each after the line that it comes from, accepted
+//! by NVIDIA's assembler.
 
 mod common;
 
@@ -26,7 +27,7 @@ fn the_instructions_are_the_same() {
             let plain = ptx(&source, more);
             let lined = ptx(&source, &[more, &["--lineinfo"]].concat());
             let kept: Vec<&str> = lined.lines().filter(|line| !is_directive(line)).collect();
-            // One blank line stands before `.file`.
+            // One blank line is before `.file`.
             let words = |lines: Vec<&str>| {
                 lines.into_iter().filter(|line| !line.is_empty()).map(str::to_string).collect::<Vec<_>>()
             };

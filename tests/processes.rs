@@ -1,4 +1,5 @@
-//! What is left when `kc run` is stopped? No process, no temporary file; and what is left of a launch that takes too long?
+//! What is left when `kc run` is stopped? No process, no temporary file; and what is left of a
+//! launch that takes too long?
 #![cfg(target_os = "linux")]
 
 use std::os::unix::process::CommandExt;

@@ -70,7 +70,8 @@ fn measured(kernel: &str, flags: &[&str]) -> Value {
 
 #[test]
 fn neighbours_take_what_they_need_and_columns_eight_times_it() {
-    // 128 warps load and store 32 floats each: 4 sectors, where lanes are neighbours, and 32 where they are rows apart.
+    // 128 warps load and store 32 floats each: 4 sectors, where lanes are neighbours, and 32 where
+    // they are rows apart.
     let rows = measured("rows", &[]);
     assert_eq!(rows["metrics"][SECTORS], json!({"value": 128 * 8, "kind": "exact"}));
     assert_eq!(rows["metrics"][PER_STORE]["value"], 4);
@@ -81,7 +82,7 @@ fn neighbours_take_what_they_need_and_columns_eight_times_it() {
     assert_eq!(columns["metrics"][SECTORS]["value"], 128 * (4 + 32));
     assert_eq!(columns["metrics"][PER_STORE]["value"], 32);
     assert_eq!(columns["metrics"]["dram__bytes_write.sum"], json!({"value": 64 * 64 * 4, "kind": "bound"}));
-    // The load stands in line 11, the store in line 12.
+    // The load is in line 11, the store in line 12.
     let line = |number: u32| {
         let lines = columns["lines"].as_array().expect("lines");
         lines.iter().find(|line| line["line"] == number).expect("the line ran")["metrics"][SECTORS]["value"].clone()
@@ -132,10 +133,10 @@ fn a_report_is_one_file_with_the_source() {
     let (text, status) = profile("columns", &["--html", page.to_str().expect("UTF-8")]);
     assert_eq!(status, Some(0), "{text}");
     let page = std::fs::read_to_string(page).expect("the report");
-    // The advice leads to its line, which stands there with its sectors.
+    // The advice leads to its line, which is there with its sectors.
     assert!(page.contains("<a href=\"#e0l12\">line 12</a>"), "{page}");
     assert!(page.contains("<tr id=\"e0l12\"") && page.contains("<td>4096</td>") && page.contains("y[j, i] = value"));
-    // The PTX stands beside it, and each leads to the other.
+    // The PTX is beside it, and each leads to the other.
     assert!(page.contains("st.global.b32") && page.contains("<a href=\"#e0l12\">12</a>"), "{page}");
     let (_, row) = page.split_once("<tr id=\"e0l12\"").expect("the line");
     let (_, target) = row.split_once("href=\"#").expect("a link");
@@ -166,7 +167,8 @@ fn lines_of_ptx_are_counted() {
     assert_eq!(lines.iter().map(executed).sum::<u64>(), executed(&columns));
 }
 
-/// Registers are those of ptxas where it is found, and a range elsewhere; the occupancy is that of either.
+/// Registers are those of ptxas where it is found, and a range elsewhere; the occupancy is that of
+/// either.
 #[test]
 fn registers_are_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -277,7 +279,7 @@ fn counts_stand_beside_those_of_a_gpu() {
     assert!(status == Some(1) && text.contains("error[E1121]"), "{text}");
 }
 
-/// A race stands in the JSON with its line, and atomics under names of their own.
+/// A race is in the JSON with its line, and atomics under names of their own.
 #[test]
 fn findings_and_atomics_are_told() {
     let text = include_str!("sim/faults.ptx");
@@ -349,7 +351,8 @@ fn gradients_are_two_entries_and_errors_are_errors() {
     assert_eq!(kc(folder.path(), &["profile", "absent.json"]).1, Some(1));
 }
 
-/// Kernels of a source file get the launches that `kc launch new` writes; accesses are told by their places.
+/// Kernels of a source file get the launches that `kc launch new` writes; accesses are reported by
+/// their places.
 #[test]
 fn kernels_without_a_launch_file() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -381,7 +384,7 @@ fn kernels_without_a_launch_file() {
     assert!(status == Some(0) && text.contains("grid 8 x 1 x 1, block 256 x 1 x 1"), "{text}");
     let (text, status) = kc(folder.path(), &["verify", "t.json", "--devices", "host,interp,sim"]);
     assert!(status == Some(0) && text.contains(", sim"), "{text}");
-    // What stands in the way has a code.
+    // What is in the way has a code.
     let missing = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), n: wp.array(dtype=int)):\n    x[n[wp.tid()] - 5000000] = 1.0\n";
     std::fs::write(folder.path().join("m.py"), missing).expect("a source");
     std::fs::write(folder.path().join("b.py"), SOURCE.replace("value = x[i, j]", "value = z")).expect("a source");

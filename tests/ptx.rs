@@ -1,6 +1,6 @@
-//! Does kc's PTX compute what its host code computes, however it is made? Launches are run on the simulator with PTX for covering
-//! grids and for any grid, optimised fully and lean, for strided and for contiguous arrays, and in several orders of the
-//! threads; all is compared with the host.
+//! Does kc's PTX compute what its host code computes, however it is made? Launches are run on the
+//! simulator with PTX for covering grids and for any grid, optimised fully and lean, for strided
+//! and for contiguous arrays, and in several orders of the threads; all is compared with the host.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -96,7 +96,8 @@ fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
 struct Compared {
     wrong: Vec<String>,
     runs: usize,
-    /// Exchanges of the lanes of warps on the simulator as users run it, and those of them that all 32 lanes took part in.
+    /// Exchanges of the lanes of warps on the simulator as users run it, and those of them that all
+    /// 32 lanes took part in.
     exchanges: u64,
     whole: u64,
 }
@@ -106,7 +107,8 @@ impl Compared {
         let exchanges = run.counted.iter().flat_map(|measured| &measured.instructions).filter(|i| i.exchanges);
         for Counts { executed, threads_on, .. } in exchanges.map(|i| i.counts) {
             self.exchanges += executed;
-            // Of an instruction that some warps run with fewer lanes, none count: the test asks for a bound from below.
+            // Of an instruction that some warps run with fewer lanes, none count: the test asks for
+            // a bound from below.
             self.whole += if threads_on == 32 * executed { executed } else { 0 };
         }
     }

@@ -1,5 +1,5 @@
-//! What a reader of CUDA text finds again of the source: names of constants, where a name stands for one number; docstrings and
-//! comments.
+//! What a reader of CUDA text finds again of the source: names of constants, where a name
+//! represents one number; docstrings and comments.
 
 mod common;
 
@@ -49,7 +49,8 @@ fn constants_keep_their_names() {
 #[test]
 fn a_name_with_several_meanings_is_none() {
     let folder = tempfile::tempdir().expect("a folder");
-    // A kernel made twice, a number that is an integer and a float, names that C++ knows, a parameter of the name.
+    // A kernel made twice, a number that is an integer and a float, names that C++ knows, a
+    // parameter of the name.
     let text = cuda(
         folder.path(),
         "import warp as wp\nMIXED = 3\nM_PI = 3.5\ny1 = 5.5\nINT_MAX = 7\nlimit = 9\n\n\

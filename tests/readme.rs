@@ -1,4 +1,5 @@
-//! The README tells the truth: its example becomes the CUDA text that it shows, and its commands are accepted.
+//! The README tells the truth: its example becomes the CUDA text that it shows, and its commands
+//! are accepted.
 
 use std::process::Command;
 

@@ -1,4 +1,5 @@
-//! Without ptxas, registers are told as a range: does ptxas' own number lie in it? Is the occupancy that follows that of the vendor's rule?
+//! Without ptxas, registers are reported as a range: does ptxas' own number lie in it? Is the
+//! occupancy that follows that of the vendor's rule?
 
 mod common;
 
@@ -7,7 +8,8 @@ use std::process::Command;
 
 use kc::profile::{Limits, Registers};
 
-/// Of the kernels of the examples and of the run and gradient tests, with their gradients: so many of a hundred.
+/// Of the kernels of the examples and of the run and gradient tests, with their gradients: so many
+/// of a hundred.
 const INSIDE: usize = 95;
 
 #[test]
@@ -38,8 +40,9 @@ fn the_range_holds_what_ptxas_says() {
     assert!(all > 200 && inside * 100 >= all * INSIDE, "{inside} of {all}");
 }
 
-/// Reads launches (major, minor, threads and KiB of a multiprocessor, KiB of a block, bytes that each reserves; threads, registers, shared bytes), and
-/// says of each how many blocks the vendor's header makes resident.
+/// Reads launches (major, minor, threads and KiB of a multiprocessor, KiB of a block, bytes that
+/// each reserves; threads, registers, shared bytes), and says of each how many blocks the vendor's
+/// header makes resident.
 const CALCULATOR: &str = r#"
 #include <cstddef>
 #include <cstdio>
@@ -67,8 +70,9 @@ int main() {
 }
 "#;
 
-/// What the CUDA C++ Programming Guide says of each architecture ("Compute Capabilities"): threads and KiB of shared memory of a multiprocessor, KiB of a
-/// block, bytes that each block has reserved.
+/// What the CUDA C++ Programming Guide says of each architecture ("Compute Capabilities"): threads
+/// and KiB of shared memory of a multiprocessor, KiB of a block, bytes that each block has
+/// reserved.
 const PUBLISHED: [(u32, u32, [u32; 4]); 7] = [
     (7, 5, [1024, 64, 64, 0]),
     (8, 0, [2048, 164, 163, 1024]),

@@ -1,12 +1,14 @@
-//! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit for bit, and all runs
-//! with what numpy computes (`tests/reference/launches.py` says how a program states its launches).
+//! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit
+//! for bit, and all runs with what numpy computes (`tests/reference/launches.py` says how a program
+//! states its launches).
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// How each program is run. The first two agree bit for bit; on several cores atomic sums come in another order.
+/// How each program is run. The first two agree bit for bit; on several cores atomic sums come in
+/// another order.
 const RUNS: [(&str, &[&str]); 3] = [
     ("host", &["--device", "host", "--threads", "1"]),
     ("interp", &["--device", "interp"]),

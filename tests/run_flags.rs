@@ -1,5 +1,5 @@
-//! What `kc run` takes and gives besides launch files: arrays and pictures in files, gradients, all that is missing at once; and
-//! the launch files that `kc launch new` writes.
+//! What `kc run` takes and gives besides launch files: arrays and pictures in files, gradients, all
+//! that is missing at once; and the launch files that `kc launch new` writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -417,7 +417,7 @@ fn kernels_of_lanes_run_in_whole_blocks() {
     assert!(code == Some(1) && text.contains("E1006") && text.contains("whole blocks"), "{text}");
 }
 
-/// What stands at an output's place stays what it is: a link, a pipe, rights.
+/// What is at an output's place stays what it is: a link, a pipe, rights.
 #[cfg(unix)]
 #[test]
 fn results_go_where_links_lead_and_into_pipes() {
@@ -511,7 +511,8 @@ def often(c: wp.array(dtype=int), y: wp.array(dtype=int)):
         y[i] = y[i] * 7 + wp.atomic_add(c, 0, 1)
 ";
 
-/// With a gradient or without, a kernel leaves the same bits: `-1.5 * 0.0 + 0.0` is no negative zero.
+/// With a gradient or without, a kernel leaves the same bits: `-1.5 * 0.0 + 0.0` is no negative
+/// zero.
 #[test]
 fn a_gradient_leaves_the_zeros_of_the_kernel() {
     let folder = Folder::new();
@@ -524,7 +525,8 @@ fn a_gradient_leaves_the_zeros_of_the_kernel() {
     }
 }
 
-/// On one core threads come to several atomic updates of an array in their order, as the interpreter's do.
+/// On one core threads come to several atomic updates of an array in their order, as the
+/// interpreter's do.
 #[test]
 fn atomic_updates_that_meet_are_in_the_order_of_threads() {
     let folder = Folder::new();

@@ -1,5 +1,6 @@
-//! Does a program come out the same whatever its compiler has compiled before? Compilers keep functions of the library from
-//! one program to the next: checked ([`kc::check::Instances`]), as IR ([`kc::link`]), differentiated, and as texts.
+//! Does a program come out the same whatever its compiler has compiled before? Compilers keep
+//! functions of the library from one program to the next: checked ([`kc::check::Instances`]), as IR
+//! ([`kc::link`]), differentiated, and as texts.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -19,7 +20,8 @@ struct Program {
     ptx: bool,
 }
 
-/// What came of it, in all detail: the modules of good compilations are compared with every place and unused value.
+/// What came of it, in all detail: the modules of good compilations are compared with every place
+/// and unused value.
 #[derive(PartialEq, Eq, Debug)]
 struct Outcome {
     ir: String,
@@ -62,8 +64,8 @@ fn outcome(compiler: &Compiler, program: &Program) -> Outcome {
     outcome
 }
 
-/// Programs whose function names meet those of the library, that have errors, structs, gradients in forward code, and the
-/// like.
+/// Programs whose function names meet those of the library, that have errors, structs, gradients in
+/// forward code, and the like.
 const CURIOUS: &[&str] = &[
     "import warp as wp\n@wp.func\ndef dot_vec3f(a: wp.vec3, b: wp.vec3):\n    return wp.dot(a, b) + wp.length(a)\n@wp.kernel\ndef k(x: \
      wp.array(dtype=wp.vec3), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = dot_vec3f(x[i], x[0]) + wp.dot(x[i], x[1]) + \

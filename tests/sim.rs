@@ -102,8 +102,9 @@ fn what_is_right_is_left_alone() {
     assert_eq!(status, Some(0), "{text}");
 }
 
-/// A lock that threads of a warp, and of several blocks, wait for; a barrier of the whole grid; and a last block that reads what
-/// all have written: fences order them, so that nothing races, and nobody waits for ever.
+/// A lock that threads of a warp, and of several blocks, wait for; a barrier of the whole grid; and
+/// a last block that reads what all have written: fences order them, so that nothing races, and
+/// nobody waits for ever.
 #[test]
 fn threads_that_wait_for_each_other_come_to_an_end() {
     let text = include_str!("sim/waiting.ptx");
@@ -202,7 +203,7 @@ fn texts_that_are_no_ptx() {
     }
 }
 
-/// A race in Python is told in Python.
+/// A race in Python is reported in Python.
 #[test]
 fn races_of_kernels_name_their_lines() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -279,7 +280,8 @@ fn findings_are_allowed_line_by_line() {
     assert!(status == Some(1) && text.contains("E1101"), "{text}");
 }
 
-/// A race with readers names the line of a read only where another thread than the writer read there.
+/// A race with readers names the line of a read only where another thread than the writer read
+/// there.
 #[test]
 fn readers_of_races_are_others() {
     let kernel = |body: &str| {
@@ -349,7 +351,8 @@ fn a_half_is_no_neighbour_of_its_word() {
     }
 }
 
-/// The same of halves in arrays of structs' fields, and in rows of arrays: a name for the address is no other place.
+/// The same of halves in arrays of structs' fields, and in rows of arrays: a name for the address
+/// is no other place.
 #[test]
 fn halves_of_fields_and_of_rows_belong_to_their_threads() {
     let source = "import warp as wp\n\nH = wp.float16\n\n@wp.struct\nclass S:\n    before: wp.array(dtype=wp.int32)\n    b: wp.array(dtype=H)\n\n\
@@ -377,7 +380,8 @@ fn halves_of_fields_and_of_rows_belong_to_their_threads() {
     }
 }
 
-/// The derivative of a maximum finds it by its bits: nothing fuses in one entry and not in the other.
+/// The derivative of a maximum finds it by its bits: nothing fuses in one entry and not in the
+/// other.
 #[test]
 fn extremes_are_found_where_operations_fuse() {
     let source = "import warp as wp\n\nF = wp.array(dtype=float)\n\n@wp.kernel\ndef k(a: F, b: F, c: F, x: F):\n    i = wp.tid()\n    \

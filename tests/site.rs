@@ -1,5 +1,6 @@
-//! The documentation as a site (`make site`): every page is in it and found by its search, links lead somewhere, a browser shows it; and what
-//! the page "why kc" says was measured stands in the pages that it names.
+//! The documentation as a site (`make site`): every page is in it and found by its search, links
+//! lead somewhere, a browser shows it; and what the page "why kc" says was measured is in the pages
+//! that it names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +57,7 @@ fn links_lead_to_files() {
     assert!(tried > 40, "{tried} links");
 }
 
-/// Each row of figures of "why kc" stands in one of the pages that it names, in the same order.
+/// Each row of figures of "why kc" is in one of the pages that it names, in the same order.
 #[test]
 fn figures_stand_where_they_were_measured() {
     let page = |name: &str| std::fs::read_to_string(root().join("docs").join(name)).expect("a page");
@@ -93,7 +94,8 @@ fn figures_stand_where_they_were_measured() {
     }
 }
 
-/// What shows pages; it is not on every machine. `KC_BROWSER=NAME` takes another browser of the family, and fails without it.
+/// What shows pages; it is not on every machine. `KC_BROWSER=NAME` takes another browser of the
+/// family, and fails without it.
 fn browser() -> Result<PathBuf, String> {
     if let Some(browser) = std::env::var_os("KC_BROWSER") {
         return Ok(browser.into());
@@ -121,8 +123,8 @@ fn succeed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Reports of `kc profile` open in Chromium: they ask for nothing, their pictures show and their links lead to lines. `KC_BLESS=1` takes the
-/// pictures of docs/simulator.md.
+/// Reports of `kc profile` open in Chromium: they ask for nothing, their pictures show and their
+/// links lead to lines. `KC_BLESS=1` takes the pictures of docs/simulator.md.
 #[test]
 fn a_browser_shows_reports() {
     let browser = match browser() {
@@ -153,8 +155,8 @@ fn a_browser_shows_reports() {
     }
 }
 
-/// Every page opens in Chromium, its pictures show, its links lead to places, and the search finds. Where there is no browser it says that it
-/// was left out: `cargo test --test site -- --nocapture`.
+/// Every page opens in Chromium, its pictures show, its links lead to places, and the search finds.
+/// Where there is no browser it says that it was left out: `cargo test --test site -- --nocapture`.
 #[test]
 fn a_browser_shows_and_searches_it() {
     let (mkdocs, browser) = match tools() {

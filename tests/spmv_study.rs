@@ -1,4 +1,5 @@
-//! The study of sparse products (docs/spmv.md): all kernels are right on all shapes and devices, and the page's table is what the script prints.
+//! The study of sparse products (docs/spmv.md): all kernels are right on all shapes and devices,
+//! and the page's table is what the script prints.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,6 @@
-//! The cost model on the kernels of the benchmark suite: none runs as lanes against its own estimate, on any processor of the table, neither by kc's
-//! lanes nor by LLVM's; and what it decides depends on the processor.
+//! The cost model on the kernels of the benchmark suite: none runs as lanes against its own
+//! estimate, on any processor of the table, neither by kc's lanes nor by LLVM's; and what it
+//! decides depends on the processor.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,7 +62,8 @@ fn no_kernel_runs_as_lanes_against_the_estimate() {
     }
 }
 
-/// LLVM's own passes do not make lanes with gathers of what the model left as threads, and the model's lanes are there in the code.
+/// LLVM's own passes do not make lanes with gathers of what the model left as threads, and the
+/// model's lanes are there in the code.
 #[test]
 fn the_code_is_as_planned() {
     let suite = suite();
@@ -90,7 +92,8 @@ fn the_code_is_as_planned() {
     }
 }
 
-/// Threads one by one ask for what the springs of later ones join: the loop for arrays beyond the caches does, and the other does not.
+/// Threads one by one ask for what the springs of later ones join: the loop for arrays beyond the
+/// caches does, and the other does not.
 #[test]
 fn springs_ask_for_what_later_ones_join() {
     let suite = suite();
@@ -141,12 +144,14 @@ fn each_family_has_a_plan_of_its_own() {
         let plan = &plans.iter().find(|(name, _)| *name == wanted).expect("a family").1;
         lanes(plan)[kernel].split(',').next().expect("lanes").to_string()
     };
-    // A row of neighbours anywhere, of three floats each: gathers that pay on Intel's processors alone.
+    // A row of neighbours anywhere, of three floats each: gathers that pay on Intel's processors
+    // alone.
     assert_eq!(of("sapphirerapids", "sph_density forward"), "16");
     assert_eq!(of("znver4", "sph_density forward"), "none");
 }
 
-/// In backward entries workers add to arrays themselves where rows of the launch are apart, and lanes to neighbouring elements at once.
+/// In backward entries workers add to arrays themselves where rows of the launch are apart, and
+/// lanes to neighbouring elements at once.
 #[test]
 fn gradients_are_shared_out_by_rows() {
     let suite = suite();

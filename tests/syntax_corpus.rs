@@ -1,6 +1,7 @@
-//! Real Python files parse without a syntax error. `KC_PYTHON_CORPUS` lists directories (separated by `:`) whose `.py`
-//! files are read; Python itself accepts them all. The repository's own `stdlib` and `examples` are always read.
-//! The trees are compared with those of Python's own parser: that of the test environment, or of the interpreter `KC_PYTHON`.
+//! Real Python files parse without a syntax error. `KC_PYTHON_CORPUS` lists directories (separated
+//! by `:`) whose `.py` files are read; Python itself accepts them all. The repository's own
+//! `stdlib` and `examples` are always read. The trees are compared with those of Python's own
+//! parser: that of the test environment, or of the interpreter `KC_PYTHON`.
 
 #[path = "syntax/dump.rs"]
 mod dump;

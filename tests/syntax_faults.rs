@@ -1,5 +1,5 @@
-//! Every file in `tests/lang/syntax` states the exact set of its syntax errors, as `# errors: LINE CODE, ...` at its
-//! end, and in its first line the functions that are kept.
+//! Every file in `tests/lang/syntax` states the exact set of its syntax errors, as
+//! `# errors: LINE CODE, ...` at its end, and in its first line the functions that are kept.
 
 use std::collections::BTreeSet;
 use std::path::Path;

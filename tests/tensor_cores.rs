@@ -1,5 +1,6 @@
-//! Products of tiles by the instructions for matrices of a GPU: the simulator, which looks for races and missing threads, gives the host's
-//! numbers as far as sums in another order can; without them, its bits.
+//! Products of tiles by the instructions for matrices of a GPU: the simulator, which looks for
+//! races and missing threads, gives the host's numbers as far as sums in another order can; without
+//! them, its bits.
 
 mod common;
 
@@ -71,7 +72,8 @@ impl Folder {
         said
     }
 
-    /// What is in the arrays after a run of two tiles side by side, the inner length one and a half of a tile's.
+    /// What is in the arrays after a run of two tiles side by side, the inner length one and a half
+    /// of a tile's.
     fn run(&self, case: Case, kernel: &str, more: &[&str], names: &[&str]) -> Vec<Vec<f64>> {
         let (_, _, [_, _, k]) = case;
         self.run_with(case, if kernel == "gemm" { k + k / 2 } else { k }, kernel, more, names)
@@ -122,7 +124,8 @@ fn numbers(path: &Path) -> Vec<f64> {
     }
 }
 
-/// How far a result may lie from the host's, of numbers below 1 that are sums of some hundred products.
+/// How far a result may lie from the host's, of numbers below 1 that are sums of some hundred
+/// products.
 fn tolerance(scalar: &str) -> f64 {
     match scalar {
         "float64" => 1e-13,
@@ -148,7 +151,8 @@ fn warps_compute_what_the_host_does() {
         let folder = Folder::with(case);
         for (at, kernel) in ["gemm", "turned"].into_iter().enumerate() {
             let host = folder.run(case, kernel, &["--device", "host"], &["c"]);
-            // Less than a warp, a warp, two and some more threads, more warps than there are patches.
+            // Less than a warp, a warp, two and some more threads, more warps than there are
+            // patches.
             let threads = ["7", "32", "70", "33", "160"];
             for threads in [threads[n], threads[(n + 2) % 5]].into_iter().take(2 - at) {
                 let sim = folder.run(case, kernel, &["--device", "sim", "--block-dim", threads], &["c"]);
@@ -158,7 +162,8 @@ fn warps_compute_what_the_host_does() {
     }
 }
 
-/// The part of the next iteration is on its way while this one's is multiplied: with any number of parts, the last one whole or not.
+/// The part of the next iteration is on its way while this one's is multiplied: with any number of
+/// parts, the last one whole or not.
 #[test]
 fn parts_are_copied_an_iteration_ahead() {
     for case in [HALVES[0], HALVES[4]] {
@@ -179,7 +184,8 @@ fn parts_are_copied_an_iteration_ahead() {
     }
 }
 
-/// The gradient of a product has the factors' types: what is added up in them on the host, element by element, warps round once.
+/// The gradient of a product has the factors' types: what is added up in them on the host, element
+/// by element, warps round once.
 #[test]
 fn gradients_are_those_of_the_host() {
     for case in [HALVES[0], HALVES[3], HALVES[4]] {
@@ -224,7 +230,8 @@ fn float32_is_rounded_if_that_is_asked_for() {
     assert_ne!(sim, host);
 }
 
-/// `precision="tf32"` of one product rounds it and what its gradient consists of, and no other; on the host it says nothing.
+/// `precision="tf32"` of one product rounds it and what its gradient consists of, and no other; on
+/// the host it says nothing.
 #[test]
 fn a_product_chooses_its_precision() {
     let case = OTHERS[1];

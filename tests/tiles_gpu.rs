@@ -1,5 +1,6 @@
-//! Kernels with tiles as code of the threads of a block: the simulator, which looks for races, divergent barriers and memory that
-//! nobody has set, gives the bits of host and interpreter for blocks of any size.
+//! Kernels with tiles as code of the threads of a block: the simulator, which looks for races,
+//! divergent barriers and memory that nobody has set, gives the bits of host and interpreter for
+//! blocks of any size.
 
 #[path = "common/parts.rs"]
 mod parts;
@@ -87,8 +88,8 @@ fn threads_with_values_of_their_own_give_the_bits_of_the_host() {
     verify(&launches);
 }
 
-/// What is set element by element takes no memory of its own, and what a loop adds up is in registers: `benches/tile_quality.py` shows the
-/// same by hand.
+/// What is set element by element takes no memory of its own, and what a loop adds up is in
+/// registers: `benches/tile_quality.py` shows the same by hand.
 #[test]
 fn shared_memory_is_that_of_kernels_by_hand() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -104,8 +105,9 @@ fn shared_memory_is_that_of_kernels_by_hand() {
         let found = meta["kernels"].as_array().into_iter().flatten().find(|found| found["name"] == kernel);
         found.unwrap_or_else(|| panic!("{kernel}: {text}"))["entries"]["forward"]["block"]["shared_bytes"].as_u64()
     };
-    // Two factors; a row and 32 sums, twice; a query and the total, keys, values, scores and their weights; a matrix. Rows of keys and of the
-    // matrix are four numbers longer: threads go along one each.
+    // Two factors; a row and 32 sums, twice; a query and the total, keys, values, scores and their
+    // weights; a matrix. Rows of keys and of the matrix are four numbers longer: threads go along
+    // one each.
     let expected = [
         ("gemm", 2 * 4096),
         ("softmax", 4096 + 2 * 128),
@@ -126,8 +128,8 @@ fn solver(size: u32) -> String {
     )
 }
 
-/// Loops of a factorisation that LLVM writes out are as many steps as there are elements, with barriers among them: there was no text of the
-/// first one below after ten minutes.
+/// Loops of a factorisation that LLVM writes out are as many steps as there are elements, with
+/// barriers among them: there was no text of the first one below after ten minutes.
 #[test]
 fn factorisations_stay_loops() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -203,7 +205,8 @@ fn blocks_ask_for_the_shared_memory_that_they_need() {
     assert!(compile(&["--emit", "cuda", "--arch", "sm_90,sm_86"]).status.success());
 }
 
-/// Tensor cores have the sums of the gradient's products in registers, as chains have those of the forward ones.
+/// Tensor cores have the sums of the gradient's products in registers, as chains have those of the
+/// forward ones.
 const PRODUCTS: &str = r#"import warp as wp
 
 @wp.kernel

@@ -1,4 +1,5 @@
-//! `kc verify`: the host and the interpreter agree on kernels whose threads part ways, and a disagreement would be seen.
+//! `kc verify`: the host and the interpreter agree on kernels whose threads part ways, and a
+//! disagreement would be seen.
 
 #[path = "common/parts.rs"]
 mod parts;

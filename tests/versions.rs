@@ -1,5 +1,6 @@
-//! Objects for `--cpu auto` hold a version of each entry for each level of x86-64, and a program runs the best that its machine has: all
-//! levels compute the same bits, whoever asks first, in programs and libraries of any kind.
+//! Objects for `--cpu auto` hold a version of each entry for each level of x86-64, and a program
+//! runs the best that its machine has: all levels compute the same bits, whoever asks first, in
+//! programs and libraries of any kind.
 #![cfg(target_arch = "x86_64")]
 
 use std::path::{Path, PathBuf};
@@ -84,7 +85,8 @@ fn all_levels_compute_the_same() {
     assert!(said.lines().count() == 8 && said.lines().all(|line| Some(line.to_string()) == hash(lines[0])), "{said}");
 }
 
-/// Each version has the registers of its level, and no other; callers see one entry, and one header.
+/// Each version has the registers of its level, and no other; callers see one entry, and one
+/// header.
 #[test]
 fn each_version_is_of_its_level() {
     let auto = kernels(&["--cpu", "auto"]);
@@ -133,7 +135,8 @@ fn each_version_is_of_its_level() {
     assert_eq!(description(&one)["processors"], serde_json::Value::Null);
 }
 
-/// Two objects in one program share what `kc_cpu_use` says; a shared library works; and so does a program in Rust.
+/// Two objects in one program share what `kc_cpu_use` says; a shared library works; and so does a
+/// program in Rust.
 #[test]
 fn objects_share_the_level() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

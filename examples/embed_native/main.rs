@@ -1,4 +1,5 @@
-//! Kernels of wave2d.py in a Rust program that does not link kc: it declares what wave2d.h does, and divides launches among threads of its own.
+//! Kernels of wave2d.py in a Rust program that does not link kc: it declares what wave2d.h does,
+//! and divides launches among threads of its own.
 
 use std::ffi::c_void;
 
@@ -59,7 +60,8 @@ fn main() {
         std::thread::scope(|scope| {
             for (begin, end) in [(0, middle), (middle, launch.size)] {
                 let (launch, args) = (&launch, &args);
-                // SAFETY: the arguments are laid out as the header says, and the arrays outlive the scope.
+                // SAFETY: the arguments are laid out as the header says, and the arrays outlive the
+                // scope.
                 scope.spawn(move || unsafe { step_cpu_kernel_forward(launch, args, begin, end, std::ptr::null_mut()) });
             }
         });

@@ -1,4 +1,5 @@
-//! In which context does a thread work? Each device has a primary one; others can be made. What a context leaves goes with it.
+//! In which context does a thread work? Each device has a primary one; others can be made. What a
+//! context leaves goes with it.
 
 use std::ffi::{c_int, c_uint};
 

@@ -1,4 +1,5 @@
-//! What do copies and fills do to memory? Each side is looked at before a byte moves: whether it is there, and all of it.
+//! What do copies and fills do to memory? Each side is looked at before a byte moves: whether it is
+//! there, and all of it.
 
 use std::ffi::{c_int, c_uint};
 
@@ -101,7 +102,8 @@ impl Driver {
                     std::ptr::with_exposed_provenance(source as usize),
                     std::ptr::with_exposed_provenance_mut(target as usize),
                 );
-                // SAFETY: each side is a block of the heap, which was just looked at, or the client's memory, which it answers for.
+                // SAFETY: each side is a block of the heap, which was just looked at, or the
+                // client's memory, which it answers for.
                 unsafe { std::ptr::copy(start, end, width as usize) };
                 match (self.heap.reaches(source), self.heap.reaches(target)) {
                     (true, true) => self.heap.copy_marks(source, target, width),
@@ -145,7 +147,8 @@ impl Driver {
         Ok(())
     }
 
-    /// What the client wrote into memory of its own that devices reach goes to where they reach it, and back.
+    /// What the client wrote into memory of its own that devices reach goes to where they reach it,
+    /// and back.
     pub fn mirrors_in(&mut self) {
         self.mirrors(false);
     }
@@ -160,7 +163,8 @@ impl Driver {
             let (from, to) = if out { (mirror, start) } else { (start, mirror) };
             let source: *const u8 = std::ptr::with_exposed_provenance(from as usize);
             let target: *mut u8 = std::ptr::with_exposed_provenance_mut(to as usize);
-            // SAFETY: the client registered this memory and did not take it back; the mirror is a block as long.
+            // SAFETY: the client registered this memory and did not take it back; the mirror is a
+            // block as long.
             unsafe { target.copy_from_nonoverlapping(source, registered.bytes as usize) };
         }
     }
@@ -234,7 +238,8 @@ pub struct Plane {
     height: usize,
 }
 
-/// One side of a copy with rows: the kind of its memory (`CUmemorytype`), its addresses, where it begins, and its pitches.
+/// One side of a copy with rows: the kind of its memory (`CUmemorytype`), its addresses, where it
+/// begins, and its pitches.
 fn side(kind: c_int, [host, device]: [u64; 2], [x, y, z]: [usize; 3], [pitch, height]: [usize; 2]) -> Result<Side> {
     let (place, start) = match kind {
         1 => (Place::Either, host),

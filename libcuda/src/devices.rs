@@ -1,4 +1,5 @@
-//! What is a simulated device? A GPU of the architecture that was chosen, with what is published of it.
+//! What is a simulated device? A GPU of the architecture that was chosen, with what is published of
+//! it.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -68,8 +69,8 @@ pub fn attribute(driver: &mut Driver, value: Out<c_int>, attribute: c_int, devic
     value.set(driver.attribute(attribute, device).ok_or(Status::InvalidValue)?)
 }
 
-/// The greatest number of an attribute in `CUdevice_attribute` of CUDA 13.0; 0 of those that this file does not name: what they ask for is not
-/// there.
+/// The greatest number of an attribute in `CUdevice_attribute` of CUDA 13.0; 0 of those that this
+/// file does not name: what they ask for is not there.
 const LAST: c_int = 147;
 
 impl Driver {
@@ -89,7 +90,8 @@ impl Driver {
             4 => 64,
             5 => c_int::MAX,
             6 | 7 => grid,
-            // Shared memory of a block, constant memory, lanes of a warp, pitch, registers of a block.
+            // Shared memory of a block, constant memory, lanes of a warp, pitch, registers of a
+            // block.
             8 => 48 << 10,
             9 => 64 << 10,
             10 => 32,
@@ -99,7 +101,8 @@ impl Driver {
             // Alignments of textures and surfaces.
             14 => 512,
             51 => 32,
-            // Copies beside kernels, multiprocessors, host memory in their range, compute mode, concurrent kernels.
+            // Copies beside kernels, multiprocessors, host memory in their range, compute mode,
+            // concurrent kernels.
             15 | 19 | 31 => 1,
             16 => gpu.multiprocessors as c_int,
             33 => device as c_int + 1,
@@ -111,11 +114,13 @@ impl Driver {
             40 | 41 => 1,
             75 => self.capability().0,
             76 => self.capability().1,
-            // Priorities of streams; caches in front of global and local memory; shared memory and registers of a multiprocessor.
+            // Priorities of streams; caches in front of global and local memory; shared memory and
+            // registers of a multiprocessor.
             78..=80 => 1,
             81 => limits.shared as c_int,
             82 => limits.registers as c_int,
-            // Managed memory, atomics of the host, access of both at once, preemption, the host's pointers.
+            // Managed memory, atomics of the host, access of both at once, preemption, the host's
+            // pointers.
             83 | 86 | 88..=91 => 1,
             // Cooperative launches; shared memory of a block that asks for it.
             95 => 1,

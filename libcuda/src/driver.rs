@@ -1,4 +1,5 @@
-//! What does the driver know, and what happens around each call? One lock for all; nothing of a call leaves it as a panic.
+//! What does the driver know, and what happens around each call? One lock for all; nothing of a
+//! call leaves it as a panic.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -99,7 +100,8 @@ pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_
         driver.calls += 1;
         driver.call = name;
         let mut result = call(driver);
-        // What the call asked for, in its order. Functions of the host run without the lock: they may call what they like.
+        // What the call asked for, in its order. Functions of the host run without the lock: they
+        // may call what they like.
         while let Some(driver) = guard.as_mut() {
             match driver.queue.pop_front() {
                 Some((_, Operation::Host(function))) => {

@@ -1,5 +1,6 @@
-//! How does the user learn what is wrong? As a diagnostic with the lines of the client's source when a launch or a call shows it, once for each
-//! place, and as a line of JSON for programs (`KC_SIM_LOG`); the count at the end.
+//! How does the user learn what is wrong? As a diagnostic with the lines of the client's source
+//! when a launch or a call shows it, once for each place, and as a line of JSON for programs
+//! (`KC_SIM_LOG`); the count at the end.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -195,7 +196,8 @@ impl Shown<'_> {
     }
 }
 
-/// A kernel as its source calls it: the names in what C++ compilers and numba make of them (Itanium C++ ABI, "Mangling").
+/// A kernel as its source calls it: the names in what C++ compilers and numba make of them (Itanium
+/// C++ ABI, "Mangling").
 fn written(entry: &str) -> String {
     let Some(mut rest) = entry.strip_prefix("_Z") else { return entry.to_string() };
     rest = rest.strip_prefix('N').unwrap_or(rest);

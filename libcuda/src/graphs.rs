@@ -1,5 +1,6 @@
-//! What is a graph? What a stream was asked to do while it was captured, or what was added node by node, to be done as often as it is
-//! launched. Nodes are added after those that they depend on: their order is one of those that the graph allows.
+//! What is a graph? What a stream was asked to do while it was captured, or what was added node by
+//! node, to be done as often as it is launched. Nodes are added after those that they depend on:
+//! their order is one of those that the graph allows.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -1,4 +1,5 @@
-//! What do clients hold? Numbers that are never followed as pointers: one that was destroyed, or never was, is told apart.
+//! What do clients hold? Numbers that are never followed as pointers: one that was destroyed, or
+//! never was, is reported apart.
 
 use std::collections::HashMap;
 

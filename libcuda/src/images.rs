@@ -1,4 +1,5 @@
-//! Where is the PTX in what clients load? It is the image itself, or lies in one beside machine code; machine code alone does not run here.
+//! Where is the PTX in what clients load? It is the image itself, or lies in one beside machine
+//! code; machine code alone does not run here.
 
 use crate::pointers::{In, bytes_at};
 use crate::status::{Result, Status};
@@ -69,8 +70,8 @@ pub fn number(arch: &str) -> u32 {
     arch.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
 }
 
-/// Barriers of a whole grid, as CUDA's device runtime has them: blocks add one each, the first one what is missing to the top bit, and all wait
-/// until it turns.
+/// Barriers of a whole grid, as CUDA's device runtime has them: blocks add one each, the first one
+/// what is missing to the top bit, and all wait until it turns.
 const GRID_BARRIER: &str = "
 .global .align 4 .u32 kc_grid_arrived;
 .visible .func (.param .b64 kc_handle) cudaCGGetIntrinsicHandle(.param .b32 kc_scope)
@@ -135,7 +136,8 @@ pub fn with_runtime(mut text: String) -> String {
     text
 }
 
-/// LLVM counts the lines of inline assembly on from the statement that has it: only the first of its places is one of the source.
+/// LLVM counts the lines of inline assembly on from the statement that has it: only the first of
+/// its places is one of the source.
 pub fn with_own_lines(text: String) -> String {
     if !text.contains("begin inline asm") {
         return text;
@@ -160,7 +162,8 @@ pub fn with_own_lines(text: String) -> String {
     made
 }
 
-/// Several texts as one: the head is that of the first, with the highest version and target; the numbers of source files go on.
+/// Several texts as one: the head is that of the first, with the highest version and target; the
+/// numbers of source files go on.
 pub fn joined(texts: &[String]) -> String {
     let mut whole = String::new();
     let mut files = 0;

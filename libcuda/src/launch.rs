@@ -1,4 +1,5 @@
-//! What does a launch run, and is it one? Its parameters are bytes as the kernel's PTX lays them out.
+//! What does a launch run, and is it one? Its parameters are bytes as the kernel's PTX lays them
+//! out.
 
 use std::ffi::{c_int, c_uint};
 use std::io::Write;
@@ -24,7 +25,7 @@ pub struct Launch {
     pub number: u64,
 }
 
-/// What stands in the list `extra` of a launch (CUDA Driver API, `cuLaunchKernel`).
+/// What is in the list `extra` of a launch (CUDA Driver API, `cuLaunchKernel`).
 const END: usize = 0;
 const BUFFER: usize = 1;
 const SIZE: usize = 2;
@@ -131,7 +132,8 @@ impl Driver {
             Zone::Host => true,
             Zone::Device(owner) => owner == device || block.kind == Kind::Device && peers.contains(&(device, owner)),
         };
-        // SAFETY: the driver's lock is held, so that nobody gives or takes memory; the client does not use it while a kernel does.
+        // SAFETY: the driver's lock is held, so that nobody gives or takes memory; the client does
+        // not use it while a kernel does.
         let memory = unsafe { self.heap.lend(&reaches) };
         let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut || true);
         self.mirrors_out();

@@ -1,5 +1,5 @@
-//! The CUDA driver API over kc's simulator: a program that is written for `libcuda.so.1` runs its PTX on this machine, and learns what it does
-//! wrong. All that is here is public in `cuda.h`.
+//! The CUDA driver API over kc's simulator: a program that is written for `libcuda.so.1` runs its
+//! PTX on this machine, and learns what it does wrong. All that is here is public in `cuda.h`.
 //!
 //! | file | question it answers |
 //! |---|---|

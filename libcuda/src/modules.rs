@@ -1,5 +1,6 @@
-//! What is in the code that clients load? PTX, by itself or inside of other images; its variables get their places in the memory of the device
-//! when it is loaded, its kernels are decoded when they are asked for.
+//! What is in the code that clients load? PTX, by itself or inside of other images; its variables
+//! get their places in the memory of the device when it is loaded, its kernels are decoded when
+//! they are asked for.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint};

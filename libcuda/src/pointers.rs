@@ -1,5 +1,5 @@
-//! What do clients hand over? Pointers to results, to lists and to texts, each looked at before it is used. What lies behind a pointer that is
-//! not null the client answers for, as of the driver.
+//! What do clients hand over? Pointers to results, to lists and to texts, each looked at before it
+//! is used. What lies behind a pointer that is not null the client answers for, as of the driver.
 
 use std::ffi::{CStr, c_char, c_void};
 

@@ -1,4 +1,5 @@
-//! What is a pool of memory? A name: what is allocated from it comes from the memory of its device, and goes back there.
+//! What is a pool of memory? A name: what is allocated from it comes from the memory of its device,
+//! and goes back there.
 
 use std::ffi::{c_int, c_uint, c_void};
 

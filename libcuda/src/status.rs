@@ -1,4 +1,5 @@
-//! How does a call end? With a number of `CUresult`, and a sentence for people where the client did something wrong.
+//! How does a call end? With a number of `CUresult`, and a sentence for people where the client did
+//! something wrong.
 
 use std::ffi::{CStr, c_int};
 

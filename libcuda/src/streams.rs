@@ -1,5 +1,5 @@
-//! In what order is work done? What a call asks for is queued, and done in its order before the call ends; a stream that is captured keeps
-//! it for a graph instead.
+//! In what order is work done? What a call asks for is queued, and done in its order before the
+//! call ends; a stream that is captured keeps it for a graph instead.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Instant;
@@ -59,7 +59,8 @@ pub struct Event {
     pub captured: Option<u64>,
 }
 
-/// The stream that is there without being made, by its three names: null, the legacy one, that of the thread.
+/// The stream that is there without being made, by its three names: null, the legacy one, that of
+/// the thread.
 fn is_default(stream: u64) -> bool {
     stream <= 2
 }

@@ -1,4 +1,5 @@
-//! Which functions are there, and under which names? One table makes the symbols of the library and what `cuGetProcAddress` finds.
+//! Which functions are there, and under which names? One table makes the symbols of the library and
+//! what `cuGetProcAddress` finds.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};

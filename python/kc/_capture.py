@@ -86,7 +86,7 @@ def _names_any(annotation) -> bool:
     return any(_ANY & {getattr(node, "id", None), getattr(node, "attr", None)} for node in nodes)
 
 
-#: What stands for several types: `Any`, and families of scalars.
+#: What represents several types: `Any`, and families of scalars.
 _ANY = {"Any", "Float", "Int", "Scalar"}
 
 
@@ -249,7 +249,7 @@ class Program:
         unquote(node, lines, first)
         lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
         left = _Uses()
-        # From the end: what stands before stays where it is.
+        # From the end: what is before stays where it is.
         for kind, name, tree in sorted(source.slots, key=lambda slot: (slot[2].lineno, slot[2].col_offset), reverse=True):
             if kind == "default":
                 text = self._default(source, function, name, tree, names)

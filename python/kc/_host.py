@@ -19,7 +19,7 @@ def call(name, arguments):
     found = out.numpy()[0]
     if isinstance(dtype, type):
         return dtype(*found.ravel())
-    # A number of Python stands for one of its type alone.
+    # A number of Python represents one of its type alone.
     return found.item() if dtype.__name__ in ("bool", "int32", "float32") else dtype(found)
 
 

@@ -1,5 +1,5 @@
-//! Where are the gradients of a tape's arrays? For all memory that its launches use there is memory of the same form, so that parts of
-//! an array have parts of its gradient.
+//! Where are the gradients of a tape's arrays? For all memory that its launches use there is memory
+//! of the same form, so that parts of an array have parts of its gradient.
 
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -78,7 +78,8 @@ impl Run {
         }
     }
 
-    /// The gradient of an array of which steps used parts alone, as a copy: zero elsewhere. None: they used nothing of it.
+    /// The gradient of an array of which steps used parts alone, as a copy: zero elsewhere. None:
+    /// they used nothing of it.
     pub fn gathered<'py>(&self, py: Python<'py>, place: &Place) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
         let blocks = &self.blocks[self.meeting(place)];
         let mut parts = blocks.iter().filter(|block| is_same(py, &block.dtype, &place.dtype)).peekable();
@@ -98,7 +99,8 @@ impl Run {
         unsafe { memory::over(place, made.start + (place.start - place.low), made.owner.into_bound(py)) }.map(Some)
     }
 
-    /// Makes one block of those that an array meets, and of the array: before anything is asked for.
+    /// Makes one block of those that an array meets, and of the array: before anything is asked
+    /// for.
     pub fn join(&mut self, py: Python<'_>, place: &Place) -> PyResult<()> {
         let met = self.meeting(place);
         let (Some(first), Some(last)) = (self.blocks[met.clone()].first(), self.blocks[met.clone()].last()) else {

@@ -1,5 +1,6 @@
-//! Which arrays are among the arguments of a launch, and which of them are one? Derivatives have to know: each array has one
-//! gradient, and what a kernel writes to must be no other array of the same launch.
+//! Which arrays are among the arguments of a launch, and which of them are one? Derivatives have to
+//! know: each array has one gradient, and what a kernel writes to must be no other array of the
+//! same launch.
 
 use kc::types::{ArrayType, StructTable, Type};
 use numpy::PyUntypedArray;
@@ -160,7 +161,8 @@ impl Arguments {
         }
     }
 
-    /// Finds arrays that are one. A derivative takes different parameters to share no memory that is written.
+    /// Finds arrays that are one. A derivative takes different parameters to share no memory that
+    /// is written.
     fn compare(&mut self, py: Python<'_>, ready: &Ready) -> PyResult<()> {
         let parts = &ready.parts().arrays;
         for j in 1..self.arrays.len() {
@@ -356,8 +358,8 @@ impl Arguments {
     }
 }
 
-/// A number that says what a launch is but for the contents of its arrays: its values, and the forms of its arrays. None: some
-/// of its values are no plain numbers.
+/// A number that says what a launch is except for the contents of its arrays: its values, and the
+/// forms of its arrays. None: some of its values are no plain numbers.
 pub fn form(py: Python<'_>, arguments: &Arguments, dim: &[usize]) -> Option<SmallVec<[u64; 64]>> {
     let mut form: SmallVec<[u64; 64]> = SmallVec::new();
     form.push(dim.len() as u64);

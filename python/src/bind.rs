@@ -1,4 +1,5 @@
-//! What does a kernel receive of Python's objects? Each is checked against its parameter; arrays stay where they are.
+//! What does a kernel receive of Python's objects? Each is checked against its parameter; arrays
+//! stay where they are.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,8 @@ pub struct Binder<'k, 'py> {
     owners: SmallVec<[Bound<'py, PyAny>; 2]>,
     /// The gradients of arrays, by the arrays' names (`x`, `s.x`).
     gradients: Option<HashMap<String, Bound<'py, PyAny>>>,
-    /// Whether arrays may be in the memory of a GPU; if so, where they are, and which of them said so first.
+    /// Whether arrays may be in the memory of a GPU; if so, where they are, and which of them said
+    /// so first.
     anywhere: bool,
     at: Option<(Option<Gpu>, SmallVec<[u32; 4]>)>,
 }
@@ -183,8 +185,8 @@ impl<'k, 'py> Binder<'k, 'py> {
     }
 }
 
-/// What a type is made of, for `kc/_structs.py`: a dict of fields, the dimensions and elements of an array, or the scalar and
-/// the extents of a value.
+/// What a type is made of, for `kc/_structs.py`: a dict of fields, the dimensions and elements of
+/// an array, or the scalar and the extents of a value.
 fn outline<'py>(py: Python<'py>, ty: Type, structs: &StructTable) -> PyResult<Bound<'py, PyAny>> {
     match ty {
         Type::Struct(id) => {

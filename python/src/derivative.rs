@@ -1,4 +1,5 @@
-//! How are the derivatives of a kernel asked for? What the Python half has sorted out (`kc/_derivative.py`) is bound and run.
+//! How are the derivatives of a kernel asked for? What the Python half has sorted out
+//! (`kc/_derivative.py`) is bound and run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -120,8 +121,8 @@ fn form_of(parameters: bool, same: Same) -> Form {
     Form { parameters, same: same.into_iter().map(|(a, b)| (root(a), root(b))).collect() }
 }
 
-/// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are those of arrays by name.
-/// `silent`: what it prints was printed before.
+/// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are
+/// those of arrays by name. `silent`: what it prints was printed before.
 #[pyfunction]
 #[pyo3(signature = (kernel, dim, values, gradients, same, *, parameters=false, backward=false, silent=false))]
 #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -167,8 +168,8 @@ impl<'py> Call<'_, 'py> {
                 let ran = py.detach(|| unsafe { kernel.backward_resident(gradient, dim, &binder.laid, queue) });
                 ran.map(|outcome| (outcome, Vec::new()))
             }
-            // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
-            // written. Who called has seen to what they share.
+            // SAFETY: the arguments fit, and `values` and the binder keep their memory; the
+            // gradients are arrays that can be written. Who called has seen to what they share.
             None => py.detach(|| unsafe { kernel.gradient_bound(gradient, dim, &binder.laid, part) }),
         };
         let (outcome, found) = match ran {
@@ -182,8 +183,8 @@ impl<'py> Call<'_, 'py> {
         Ok(found.into_iter().map(|ParameterGradient { name, shape, sums }| (name, shape, sums)).collect())
     }
 
-    /// Raises what [`gradient`] would raise where the order of threads shows; nothing is run. False: it follows from extents and
-    /// integers alone that there is nothing to raise.
+    /// Raises what [`gradient`] would raise where the order of threads shows; nothing is run.
+    /// False: it follows from extents and integers alone that there is nothing to raise.
     pub fn look(self, py: Python<'py>) -> PyResult<bool> {
         let (kernel, gradient, dim) = (&self.ready.kernel, self.gradient, self.dim);
         let binder = Binder::new(gradient.signature(), gradient.structs()).with(self.gradients);
@@ -214,7 +215,7 @@ pub fn look<'py>(
 /// How many instructions are looked at for threads whose order shows.
 #[pyfunction]
 pub fn look_for(steps: u64) {
-    kc::run::meeting::look_for(steps);
+    kc::run::race_check::look_for(steps);
 }
 
 /// The gradient of a kernel, compiled when it is first asked for.
@@ -249,7 +250,8 @@ pub fn records(kernel: &Bound<'_, Kernel>, same: Same) -> PyResult<bool> {
     Ok(derived(py, kernel.get().ready(py)?, form_of(false, same))?.records())
 }
 
-/// Whether the derivative of a launch takes nothing but the arguments and their gradients, so that these may be on a GPU.
+/// Whether the derivative of a launch takes nothing but the arguments and their gradients, so that
+/// these may be on a GPU.
 #[pyfunction]
 pub fn is_alone(kernel: &Bound<'_, Kernel>) -> PyResult<bool> {
     let py = kernel.py();

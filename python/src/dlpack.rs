@@ -1,5 +1,6 @@
-//! What do other libraries tell of their arrays? The structs of DLPack 1 and of the versions before it, which PyTorch, JAX, CuPy
-//! and others hand out (<https://dmlc.github.io/dlpack/latest/c_api.html>).
+//! What do other libraries tell of their arrays? The structs of DLPack 1 and of the versions before
+//! it, which PyTorch, JAX, CuPy and others hand out
+//! (<https://dmlc.github.io/dlpack/latest/c_api.html>).
 
 use std::ffi::{CStr, c_void};
 
@@ -67,7 +68,8 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     if let Some(device) = value.getattr_opt("__dlpack_device__")? {
         let (kind, ordinal): (i32, i32) = device.call0()?.extract()?;
         if kind == CUDA {
-            // The launch goes behind the library's own work (-1: nothing is to be waited for), or else that is to wait.
+            // The launch goes behind the library's own work (-1: nothing is to be waited for), or
+            // else that is to wait.
             let own = gpu::stream(value, Some(ordinal))?;
             options.set_item("stream", if own.is_some() { -1 } else { LEGACY as i64 })?;
             gpu = Some(Gpu { ordinal: Some(ordinal), stream: gpu::legacy(own.unwrap_or(LEGACY)) });
@@ -84,13 +86,14 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => method.call((), Some(&options)),
         other => other,
     };
-    // Why a library keeps its array to itself is told by its own message (PyTorch: one that requires a gradient).
+    // Why a library keeps its array to itself is reported by its own message (PyTorch: one that
+    // requires a gradient).
     let capsule = capsule?;
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else {
         return Err(Refused::new("E1005", "`__dlpack__` gave no capsule").into());
     };
-    // SAFETY: a capsule of this name holds this struct. It is not renamed: the capsule's own destructor frees it, when the
-    // last view goes.
+    // SAFETY: a capsule of this name holds this struct. It is not renamed: the capsule's own
+    // destructor frees it, when the last view goes.
     let (tensor, writable) = unsafe {
         let pointer = |name: &CStr| match ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) {
             1 => ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()),
@@ -123,8 +126,8 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     Ok(Some(View { data, shape, strides, kind, writable, owner, gpu }))
 }
 
-/// Whether it is a tensor of PyTorch whose numbers are those of its memory with the other sign, as `z.conj().imag` is: DLPack
-/// has no word for that, and PyTorch does not refuse.
+/// Whether it is a tensor of PyTorch whose numbers are those of its memory with the other sign, as
+/// `z.conj().imag` is: DLPack has no word for that, and PyTorch does not refuse.
 fn is_negated(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     match value.getattr_opt("is_neg")? {
         Some(method) => method.call0()?.extract(),

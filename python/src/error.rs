@@ -1,4 +1,5 @@
-//! Which exception is raised? The classes are Python's (`kc/_errors.py`); this finds what they are told.
+//! Which exception is raised? The classes are Python's (`kc/_errors.py`); this finds what they are
+//! reported.
 
 use kc::run::devices::TrapKind;
 use pyo3::prelude::*;

@@ -1,6 +1,7 @@
-//! Where does an object have its numbers in the memory of a GPU? It tells by `__cuda_array_interface__`, versions 2 and 3
-//! (<https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html>), or by DLPack. A launch goes behind the work of the stream
-//! that its library uses now.
+//! Where does an object have its numbers in the memory of a GPU? It tells by
+//! `__cuda_array_interface__`, versions 2 and 3
+//! (<https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html>), or by DLPack. A
+//! launch goes behind the work of the stream that its library uses now.
 
 use kc::types::Scalar;
 use pyo3::intern;

@@ -1,5 +1,5 @@
-//! Which arrays does the result of a backward run depend on? Those that the steps of the tape join to it; for others a gradient of
-//! zero would be no answer.
+//! Which arrays does the result of a backward run depend on? Those that the steps of the tape join
+//! to it; for others a gradient of zero would be no answer.
 
 use pyo3::prelude::*;
 

@@ -25,7 +25,8 @@ pub struct Kernel {
     /// Called once: gives a module, the kernel's name in it, and a dict of default values.
     load: Py<PyAny>,
     ready: OnceLock<Ready>,
-    /// The same kernel for launches in blocks of so many threads with so many dimensions, where it is compiled for them.
+    /// The same kernel for launches in blocks of so many threads with so many dimensions, where it
+    /// is compiled for them.
     others: Mutex<HashMap<(u32, usize), Py<Kernel>>>,
 }
 
@@ -53,7 +54,8 @@ impl Ready {
         }
         if let Some(Gpu { ordinal, stream }) = binder.gpu() {
             let queue = Queue { ordinal, stream };
-            // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by libraries that know of the stream.
+            // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by
+            // libraries that know of the stream.
             let launched = py.detach(|| unsafe { self.kernel.launch_resident(dim, &binder.laid, queue) });
             return launched.map_err(|error| error::raise(py, &error));
         }
@@ -80,7 +82,8 @@ impl Kernel {
         Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults, parts, free }))
     }
 
-    /// What a launch in blocks of so many threads runs, and its dimensions: those of the blocks, unless the kernel is compiled for these.
+    /// What a launch in blocks of so many threads runs, and its dimensions: those of the blocks,
+    /// unless the kernel is compiled for these.
     fn in_blocks<'py>(slf: &Bound<'py, Kernel>, dim: Dim, threads: u32) -> PyResult<(Bound<'py, Kernel>, Dim)> {
         let (py, this) = (slf.py(), slf.get());
         let ready = this.ready(py)?;
@@ -136,7 +139,8 @@ impl Kernel {
         called.kernel.get().ready(py)?.launch(py, &called.dim, &called.given)
     }
 
-    /// What a call launches: the kernel as it is compiled for it, the dimensions, and the arguments in the order of the parameters.
+    /// What a call launches: the kernel as it is compiled for it, the dimensions, and the arguments
+    /// in the order of the parameters.
     #[pyo3(signature = (*args, **named))]
     fn _arguments<'py>(
         slf: &Bound<'py, Kernel>,
@@ -210,7 +214,8 @@ const BLOCK_DIM: &str = "block_dim";
 pub struct Called<'py> {
     /// As it is compiled for the call's blocks.
     pub kernel: Bound<'py, Kernel>,
-    /// For a kernel with tiles, those of its blocks, or, where it is compiled for these, of threads.
+    /// For a kernel with tiles, those of its blocks, or, where it is compiled for these, of
+    /// threads.
     pub dim: Dim,
     pub given: Given<'py>,
 }
@@ -313,7 +318,8 @@ thread_local! {
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Whether a launch is to end: Python's signal handlers run on its main thread, between pieces of a launch.
+/// Whether a launch is to end: Python's signal handlers run on its main thread, between pieces of a
+/// launch.
 pub fn interrupted() -> bool {
     let already = RAISED.with_borrow(Option::is_some);
     already

@@ -1,4 +1,5 @@
-//! kc for Python: the half that is compiled. The other half is the package `kc` beside this crate; users see only that.
+//! kc for Python: the half that is compiled. The other half is the package `kc` beside this crate;
+//! users see only that.
 //!
 //! | file | question it answers |
 //! |---|---|

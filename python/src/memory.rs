@@ -14,8 +14,9 @@ use twox_hash::XxHash3_128;
 use crate::bind;
 use crate::view::{Kind, View, of_numpy, view};
 
-/// What NumPy needs to know of an array of another library: address, whether it may be written, extents, strides, the name of
-/// its elements' type, and what keeps its memory. None: it is no array.
+/// What NumPy needs to know of an array of another library: address, whether it may be written,
+/// extents, strides, the name of its elements' type, and what keeps its memory. None: it is no
+/// array.
 type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<'py, PyAny>);
 
 #[pyfunction]
@@ -174,7 +175,8 @@ pub fn zeros_like<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py
     made(&ZEROS, "zeros_like", array)
 }
 
-/// Sets all elements of an array of float32 or float64 to a number of Python, or adds it to them. False: it is something else.
+/// Sets all elements of an array of float32 or float64 to a number of Python, or adds it to them.
+/// False: it is something else.
 pub fn put_number(array: &Bound<'_, PyUntypedArray>, value: &Bound<'_, PyAny>, adds: bool) -> bool {
     if !value.is_exact_instance_of::<PyFloat>() && !value.is_exact_instance_of::<PyInt>() {
         return false;
@@ -227,7 +229,8 @@ pub unsafe fn over<'py>(
     }
 }
 
-/// A number that tells whether the elements have changed: 128 bits of XXH3, so that two contents with one number do not happen.
+/// A number that tells whether the elements have changed: 128 bits of XXH3, so that two contents
+/// with one number do not happen.
 #[pyfunction]
 pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
     let View { data, shape, strides, .. } = of_numpy(array);
@@ -247,7 +250,8 @@ pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
         let mut found = 0;
         runs(start, shape, strides, &mut |at| {
             let start: *const u8 = std::ptr::with_exposed_provenance(at);
-            // SAFETY: the array's elements lie there; what another thread writes meanwhile is a change, or is not seen.
+            // SAFETY: the array's elements lie there; what another thread writes meanwhile is a
+            // change, or is not seen.
             let bytes = unsafe { std::slice::from_raw_parts(start, run) };
             // Each run's number is the seed of the next one.
             found = XxHash3_128::oneshot_with_seed((found ^ found >> 64) as u64, bytes);

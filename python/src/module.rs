@@ -21,7 +21,8 @@ fn compiler() -> &'static kc::Compiler {
     })
 }
 
-/// Where compiled code is kept: `KC_CACHE_DIR` (empty: nowhere), or else the user's folder for such files.
+/// Where compiled code is kept: `KC_CACHE_DIR` (empty: nowhere), or else the user's folder for such
+/// files.
 fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     match std::env::var_os("KC_CACHE_DIR") {
@@ -44,8 +45,8 @@ pub struct Module {
     texts: Mutex<Vec<(String, String)>>,
 }
 
-/// Compiles a file (`text` is None), or a text as if it stood in a file at `path`. `given` are the only files that it imports
-/// from: paths, names for messages, and texts.
+/// Compiles a file (`text` is None), or a text as if it stood in a file at `path`. `given` are the
+/// only files that it imports from: paths, names for messages, and texts.
 #[pyfunction]
 #[pyo3(signature = (path, text=None, given=None, types=None))]
 pub fn compile(

@@ -1,4 +1,5 @@
-//! How does `kernel.grad` run? Each array of floats gets a gradient, or has one; the kernel runs, and its derivative after it.
+//! How does `kernel.grad` run? Each array of floats gets a gradient, or has one; the kernel runs,
+//! and its derivative after it.
 
 use kc::embed::Part;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -20,14 +21,15 @@ struct Run<'py> {
     /// By array.
     data: Vec<Array<'py>>,
     gradients: Vec<Option<Array<'py>>>,
-    /// Gradients that arrays have, to which others are added after the run, or which are set to them.
+    /// Gradients that arrays have, to which others are added after the run, or which are set to
+    /// them.
     added: Vec<(Array<'py>, Array<'py>)>,
     set: Vec<(Array<'py>, Array<'py>)>,
     seeded: bool,
 }
 
-/// Runs a kernel and its derivative, from `grads` on; gives the gradients by name, of what is given by value as well if that is
-/// asked for.
+/// Runs a kernel and its derivative, from `grads` on; gives the gradients by name, of what is given
+/// by value as well if that is asked for.
 #[pyfunction]
 pub fn grad<'py>(
     kernel: &Bound<'py, Kernel>,
@@ -56,7 +58,8 @@ pub fn grad<'py>(
     let sums = if parameters || launch.gradient.records() {
         launch.call(ready, &values, given).run(py, Part::Both, false)?
     } else {
-        // The same in two steps, which is quicker: that the order of threads does not show may be known.
+        // The same in two steps, which is quicker: that the order of threads does not show may be
+        // known.
         launch.look(py, ready)?;
         ready.launch(py, &launch.dim, &values)?;
         launch.call(ready, &values, given).run(py, Part::Backward, true)?

@@ -1,5 +1,6 @@
-//! How does `wp.launch` of Warp come to kc's code without Warp's own way there? The arguments are laid out here, if each is exactly
-//! what the kernel takes; whatever has to be converted, checked or explained is for Warp's launch.
+//! How does `wp.launch` of Warp come to kc's code without Warp's own way there? The arguments are
+//! laid out here, if each is exactly what the kernel takes; whatever has to be converted, checked
+//! or explained is for Warp's launch.
 
 use kc::abi::LaunchBounds;
 use kc::types::{MAX_DIMS, Scalar, Type};
@@ -60,8 +61,8 @@ type Block = SmallVec<[u64; 64]>;
 
 #[pymethods]
 impl Short {
-    /// `wanted`: for each parameter its offset, bytes, and what it is: `("array", dtype, ndim)`, `("object", class, 0)`,
-    /// `("struct", struct, 0)` or `("number", None, 0)`.
+    /// `wanted`: for each parameter its offset, bytes, and what it is: `("array", dtype, ndim)`,
+    /// `("object", class, 0)`, `("struct", struct, 0)` or `("number", None, 0)`.
     #[new]
     fn new(
         place: usize,
@@ -112,7 +113,8 @@ impl Short {
         Ok(true)
     }
 
-    /// Runs the derivative of a launch; the last two lists have the arrays that hold gradients, or None. False: nothing was done.
+    /// Runs the derivative of a launch; the last two lists have the arrays that hold gradients, or
+    /// None. False: nothing was done.
     fn adjoint(
         &self,
         py: Python<'_>,
@@ -161,7 +163,8 @@ impl Short {
         LaunchBounds::new(&shape[..self.dims]).filter(|bounds| bounds.size > 0)
     }
 
-    /// The struct of arguments. None: one is not what the kernel takes. Of values there are no gradients.
+    /// The struct of arguments. None: one is not what the kernel takes. Of values there are no
+    /// gradients.
     fn block(&self, lists: [&Bound<'_, PyAny>; 2], gradients: bool) -> PyResult<Option<Block>> {
         let mut block: Block = SmallVec::from_elem(0, self.size.div_ceil(8));
         let mut n = 0;
@@ -172,7 +175,8 @@ impl Short {
             Ok(none || self.put(wanted, value, &mut block)?)
         };
         for list in lists {
-            // An array is held by its list as long as the launch takes: what other threads do to the list does not matter.
+            // An array is held by its list as long as the launch takes: what other threads do to
+            // the list does not matter.
             if let Ok(list) = list.cast_exact::<PyList>() {
                 for value in list.iter() {
                     if !put(&value)? {

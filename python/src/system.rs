@@ -1,6 +1,7 @@
-//! Which libraries of the system does the package need? Functions of the GNU C library that are younger than the systems people
-//! have are here, or are asked for by the version that they had there: the GNU C library 2.28 is enough (that of RHEL 8), also for
-//! what LLVM and Rust's library call. The wheel has its C++ library in it (`build.rs`), and `needs.py` looks at what is left.
+//! Which libraries of the system does the package need? Functions of the GNU C library that are
+//! younger than the systems people have are here, or are asked for by the version that they had
+//! there: the GNU C library 2.28 is enough (that of RHEL 8), also for what LLVM and Rust's library
+//! call. The wheel has its C++ library in it (`build.rs`), and `needs.py` looks at what is left.
 //!
 //! Functions here take the place of the C library's in this one file of machine code alone.
 
@@ -19,12 +20,14 @@ pub extern "C" fn arc4random() -> u32 {
     if given == 4 {
         return u32::from_ne_bytes(bytes);
     }
-    // Before the system has any: the clock is as good for a name, which is tried again if it is taken.
+    // Before the system has any: the clock is as good for a name, which is tried again if it is
+    // taken.
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos())
 }
 
-/// `std::condition_variable::wait(std::unique_lock<std::mutex>&)`, which GCC 12 gave a new version (GLIBCXX_3.4.30). On Linux a
-/// condition variable is a `pthread_cond_t`, a mutex is a `pthread_mutex_t`, and a lock begins with the address of its mutex.
+/// `std::condition_variable::wait(std::unique_lock<std::mutex>&)`, which GCC 12 gave a new version
+/// (GLIBCXX_3.4.30). On Linux a condition variable is a `pthread_cond_t`, a mutex is a
+/// `pthread_mutex_t`, and a lock begins with the address of its mutex.
 ///
 /// # Safety
 /// As for the C++ function: the lock owns its mutex.
@@ -35,7 +38,8 @@ pub unsafe extern "C" fn wait(condition: *mut libc::pthread_cond_t, lock: *const
     unsafe { libc::pthread_cond_wait(condition, (*lock).cast()) };
 }
 
-/// Whether the process has one thread, so that counts of references need no atomics: never for certain (2.32).
+/// Whether the process has one thread, so that counts of references need no atomics: never for
+/// certain (2.32).
 #[unsafe(no_mangle)]
 pub static __libc_single_threaded: c_char = 0;
 
@@ -50,7 +54,8 @@ pub extern "C" fn gettid() -> libc::pid_t {
 #[repr(C)]
 pub struct Mallinfo2([usize; 10]);
 
-/// What is allocated: as far as the older function can tell, which LLVM shows in its statistics of time and memory alone.
+/// What is allocated: as far as the older function can tell, which LLVM shows in its statistics of
+/// time and memory alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn mallinfo2() -> Mallinfo2 {
     // SAFETY: it takes nothing.
@@ -60,8 +65,8 @@ pub extern "C" fn mallinfo2() -> Mallinfo2 {
     Mallinfo2(fields.map(|field| field as u32 as usize))
 }
 
-/// The functions that tell what a file is were inline code around others, up to 2.32; the kernel's `struct stat` is the C library's on
-/// x86-64.
+/// The functions that tell what a file is were inline code around others, up to 2.32; the kernel's
+/// `struct stat` is the C library's on x86-64.
 #[cfg(target_arch = "x86_64")]
 mod files {
     use super::*;
@@ -105,8 +110,9 @@ mod files {
     }
 }
 
-/// Functions that got a new version when the C library took in those of threads and of loading (2.34), or stopped to set `errno` in the
-/// old way (2.29): these ask for the version that all x86-64 systems have.
+/// Functions that got a new version when the C library took in those of threads and of loading
+/// (2.34), or stopped to set `errno` in the old way (2.29): these ask for the version that all
+/// x86-64 systems have.
 #[cfg(target_arch = "x86_64")]
 macro_rules! as_ever {
     ($($version:literal: $($name:literal)*;)*) => {$($(

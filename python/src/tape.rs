@@ -1,7 +1,8 @@
-//! How are launches recorded, and what of them is kept? The derivative of a launch reads what the launch left in its arrays, so a
-//! tape keeps versions of them. Before a recorded launch writes to memory that an earlier derivative reads, its contents are
-//! copied. What changes otherwise, by Python code, is found by a digest of the contents, and is an error: neither the
-//! derivative nor the flow of gradients would be right. The Python half (`kc/_tape.py`) has what users call.
+//! How are launches recorded, and what of them is kept? The derivative of a launch reads what the
+//! launch left in its arrays, so a tape keeps versions of them. Before a recorded launch writes to
+//! memory that an earlier derivative reads, its contents are copied. What changes otherwise, by
+//! Python code, is found by a digest of the contents, and is an error: neither the derivative nor
+//! the flow of gradients would be right. The Python half (`kc/_tape.py`) has what users call.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -64,7 +65,8 @@ struct Version {
 
 pub enum Step {
     Launch(Box<Recorded>),
-    /// Python code of kc set an array: what was given, and the memory of each, of which the first one was set.
+    /// Python code of kc set an array: what was given, and the memory of each, of which the first
+    /// one was set.
     Host {
         what: String,
         given: Vec<Py<PyAny>>,
@@ -114,8 +116,8 @@ impl Version {
         self.digest == digest(py, self.array.bind(py))
     }
 
-    /// Whether one of two arrays that share memory has gradients, and the other one is written to and has none: stores of
-    /// integers leave no trace in a derivative.
+    /// Whether one of two arrays that share memory has gradients, and the other one is written to
+    /// and has none: stores of integers leave no trace in a derivative.
     fn is_cut(&self, py: Python<'_>, place: &Place, written: bool) -> bool {
         if !self.written && !written || is_same(py, &self.place.dtype, &place.dtype) {
             return false;
@@ -334,7 +336,8 @@ impl Tape {
         Ok(())
     }
 
-    /// What a step uses must be as the steps before left it. Gives the versions that share memory with it.
+    /// What a step uses must be as the steps before left it. Gives the versions that share memory
+    /// with it.
     fn expect<'p>(
         &self,
         py: Python<'_>,
@@ -472,7 +475,8 @@ impl Tape {
         self.steps.len()
     }
 
-    /// Runs what sets the first one of some arrays, and records it. `pull` takes the gradient of that and those of the others.
+    /// Runs what sets the first one of some arrays, and records it. `pull` takes the gradient of
+    /// that and those of the others.
     fn _write(
         slf: &Bound<'_, Tape>,
         what: &str,
@@ -498,7 +502,8 @@ impl Tape {
         Ok(())
     }
 
-    /// Whether Python code has changed memory that no step wrote to: what is there now is a constant.
+    /// Whether Python code has changed memory that no step wrote to: what is there now is a
+    /// constant.
     fn _is_replaced(slf: &Bound<'_, Tape>, array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
         let (py, place, tape) = (slf.py(), Place::of(array), Tape::look(slf)?);
         let versions: Vec<&Version> = tape.meeting(&place).map(|version| &tape.versions[version]).collect();

@@ -1,5 +1,5 @@
-//! Where does an object have its numbers? Arrays of NumPy and of kc are read in place; other libraries tell by DLPack, by the
-//! buffer protocol or by `__array_interface__`.
+//! Where does an object have its numbers? Arrays of NumPy and of kc are read in place; other
+//! libraries tell by DLPack, by the buffer protocol or by `__array_interface__`.
 
 use kc::types::{Scalar, StructTable, Type};
 use numpy::npyffi::{NPY_ARRAY_WRITEABLE, PyArray_Descr, PyArrayObject};
@@ -206,7 +206,8 @@ impl Kind<'_> {
         }
     }
 
-    /// The numbers of a structured element: offset and type of each, in order. None: it holds something else.
+    /// The numbers of a structured element: offset and type of each, in order. None: it holds
+    /// something else.
     pub fn parts(&self) -> Option<(usize, Vec<(usize, Scalar)>)> {
         match self {
             Kind::Scalar(scalar) => Some((scalar.size() as usize, vec![(0, *scalar)])),
@@ -220,7 +221,8 @@ impl Kind<'_> {
     }
 }
 
-/// Whether the fields are called as those of a struct, which are found by name everywhere else. Those of vectors have any names.
+/// Whether the fields are called as those of a struct, which are found by name everywhere else.
+/// Those of vectors have any names.
 fn is_named_as(descr: &Bound<'_, PyArrayDescr>, ty: Type, structs: &StructTable) -> bool {
     use numpy::PyArrayDescrMethods;
     let (Type::Struct(id), Some(names)) = (ty, descr.names()) else { return true };

@@ -1,6 +1,7 @@
-//! How does Warp launch a kernel of kc? Its CPU launches call C functions with the bounds of the launch and structs of
-//! arguments, which lie in memory as kc's do. Each kernel gets a pair of such functions out of a fixed number; where a launch is
-//! not for kc, they call Warp's own, which Warp may have to compile first.
+//! How does Warp launch a kernel of kc? Its CPU launches call C functions with the bounds of the
+//! launch and structs of arguments, which lie in memory as kc's do. Each kernel gets a pair of such
+//! functions out of a fixed number; where a launch is not for kc, they call Warp's own, which Warp
+//! may have to compile first.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -40,8 +41,9 @@ struct Move {
     from: usize,
     to: usize,
     size: usize,
-    /// Of an indexed array: Warp's has the array, four addresses of lists of indices and four lengths of these; kc's has an
-    /// array, and one for each list (`kc::check::body::indexed`). 0: it is none.
+    /// Of an indexed array: Warp's has the array, four addresses of lists of indices and four
+    /// lengths of these; kc's has an array, and one for each list (`kc::check::body::indexed`). 0:
+    /// it is none.
     rank: usize,
 }
 
@@ -202,8 +204,8 @@ pub unsafe fn launch(place: usize, bounds: &LaunchBounds, args: *const u8) {
     unsafe { taken.launch(*bounds, args) };
 }
 
-/// The bounds of a launch of Warp: extents, then the number of threads, then how many threads have the same coordinates. None:
-/// it is none that kc knows.
+/// The bounds of a launch of Warp: extents, then the number of threads, then how many threads have
+/// the same coordinates. None: it is none that kc knows.
 ///
 /// # Safety
 /// Bounds with so many extents.
@@ -257,7 +259,8 @@ fn conclude(outcome: Result<kc::Outcome, kc::Error>) {
     failed(failure);
 }
 
-/// Runs the derivative of a kernel that was taken over; [`warp_raise`] has its error. False: neither kc nor Warp has one.
+/// Runs the derivative of a kernel that was taken over; [`warp_raise`] has its error. False:
+/// neither kc nor Warp has one.
 ///
 /// # Safety
 /// As for [`launch`]: the arguments, and the arrays that have their gradients.
@@ -336,7 +339,8 @@ struct Given {
 
 type Found = SmallVec<[Given; 8]>;
 
-/// An array of Warp: kc's descriptor, but for the last two numbers, which have 16 bits each, and then nothing that is set.
+/// An array of Warp: kc's descriptor, except for the last two numbers, which have 16 bits each, and
+/// then nothing that is set.
 ///
 /// # Safety
 /// A descriptor lies there.
@@ -346,7 +350,8 @@ unsafe fn array(from: *const u8) -> ArrayDescriptor {
     ArrayDescriptor { ndim: found.ndim & 0xffff, flags: (found.ndim >> 16) & 0xffff, ..found }
 }
 
-/// The arrays of a struct of arguments with their gradients. None: one has a gradient that is not its own.
+/// The arrays of a struct of arguments with their gradients. None: one has a gradient that is not
+/// its own.
 ///
 /// # Safety
 /// Structs of arguments of this signature.
@@ -387,7 +392,8 @@ unsafe fn arrays(signature: &Signature, structs: &StructTable, args: *const u8, 
     Some(found)
 }
 
-/// The pairs of arguments that are one array. None: two share memory otherwise, or two arrays a gradient.
+/// The pairs of arguments that are one array. None: two share memory otherwise, or two arrays a
+/// gradient.
 fn same(given: &[Given], gradient: &Gradient) -> Option<Vec<(Root, Root)>> {
     let root = |place: &Place| Root::Param(place.path[0], place.path[1..].to_vec());
     let mut pairs = Vec::new();
@@ -455,9 +461,10 @@ macro_rules! all {
 static FORWARD: [[Forward; 16]; PLACES / 16] = all!(forward, Forward);
 static BACKWARD: [[Backward; 16]; PLACES / 16] = all!(backward, Backward);
 
-/// Takes over a kernel of Warp. `own` gives the addresses of Warp's functions (0: none) when they are needed; of its gradients kc
-/// runs those of one that is `differentiated`. `moves`: where arguments lie for Warp and for kc, their bytes, and the dimensions of
-/// indexed arrays, if kc takes some from elsewhere. Gives the number of the kernel, and the addresses of kc's functions.
+/// Takes over a kernel of Warp. `own` gives the addresses of Warp's functions (0: none) when they
+/// are needed; of its gradients kc runs those of one that is `differentiated`. `moves`: where
+/// arguments lie for Warp and for kc, their bytes, and the dimensions of indexed arrays, if kc
+/// takes some from elsewhere. Gives the number of the kernel, and the addresses of kc's functions.
 #[pyfunction]
 pub fn warp_take(
     kernel: &Bound<'_, Kernel>,
@@ -485,7 +492,8 @@ pub fn warp_take(
     Ok((n, FORWARD[n / 16][n % 16] as usize, backward))
 }
 
-/// How often a kernel that was taken over ran: launches by kc and by Warp, then gradients; and why kc could not compile it.
+/// How often a kernel that was taken over ran: launches by kc and by Warp, then gradients; and why
+/// kc could not compile it.
 #[pyfunction]
 pub fn warp_counts(n: usize) -> Option<([u64; 4], Option<String>)> {
     let taken = TAKEN.get(n)?.get()?;

@@ -1,8 +1,9 @@
-//! How does XLA launch a kernel of kc, as JAX compiles programs for it? As a custom call (`xla_ffi`).
+//! How does XLA launch a kernel of kc, as JAX compiles programs for it? As a custom call
+//! (`xla_ffi`).
 //!
-//! While JAX traces a program, the Python half (`kc/jax.py`) plans each launch: which operand is which argument, of which shape.
-//! The compiled program names the plan by a digest of all that it depends on, so that one which JAX kept on the disk finds the same plan,
-//! or none.
+//! While JAX traces a program, the Python half (`kc/jax.py`) plans each launch: which operand is
+//! which argument, of which shape. The compiled program names the plan by a digest of all that it
+//! depends on, so that one which JAX kept on the disk finds the same plan, or none.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -52,7 +53,8 @@ struct Plan {
     kernel: kc::Kernel,
     mode: Mode,
     dim: Dim,
-    /// Operands: a block of the values that do not change with the shapes, these, and what the mode adds.
+    /// Operands: a block of the values that do not change with the shapes, these, and what the mode
+    /// adds.
     leaves: Vec<Leaf>,
     /// Results of a launch.
     outputs: Vec<Leaf>,
@@ -61,14 +63,15 @@ struct Plan {
 /// What is run.
 enum Mode {
     Launch,
-    /// The derivative along tangents of these: operands, too. The results are the tangents of the outputs that are floats, which stand
-    /// beside these.
+    /// The derivative along tangents of these: operands, too. The results are the tangents of the
+    /// outputs that are floats, which stand beside these.
     Forward {
         along: Vec<Leaf>,
         outputs: Vec<Leaf>,
     },
-    /// The derivative in reverse. Operands are the outputs as the launch left them, too, and the gradients of those that are
-    /// floats; the results are the gradients of the leaves that are floats.
+    /// The derivative in reverse. Operands are the outputs as the launch left them, too, and the
+    /// gradients of those that are floats; the results are the gradients of the leaves that are
+    /// floats.
     Backward(Arc<Gradient>),
 }
 
@@ -77,7 +80,8 @@ static PLANS: LazyLock<RwLock<HashMap<String, Arc<Plan>>>> = LazyLock::new(RwLoc
 /// Path (parameter, then fields), extents with those of the elements, and type of the numbers.
 type Given = (Vec<u32>, Vec<isize>, String);
 
-/// The values among the arguments as they lie in memory; None stands for what is an operand of its own.
+/// The values among the arguments as they lie in memory; None represents what is an operand of its
+/// own.
 #[pyfunction]
 pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
     let py = kernel.py();
@@ -89,8 +93,9 @@ pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>
     Ok(PyBytes::new(py, binder.laid.bytes()))
 }
 
-/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`) under a name. `parameters`: some of the values
-/// have gradients. `along`: the numbers of the leaves that have tangents.
+/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`) under a
+/// name. `parameters`: some of the values have gradients. `along`: the numbers of the leaves that
+/// have tangents.
 #[pyfunction]
 #[pyo3(signature = (name, kernel, dim, leaves, outputs, *, mode, parameters, along))]
 #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -257,7 +262,8 @@ impl Plan {
                 for (leaf, memory) in self.outputs.iter().zip(results) {
                     leaf.put(&mut laid, *memory, None, true)?;
                 }
-                // SAFETY: the arguments are laid out for this kernel, which writes to its outputs alone.
+                // SAFETY: the arguments are laid out for this kernel, which writes to its outputs
+                // alone.
                 unsafe { self.kernel.launch_bound(&self.dim, &laid) }.map_err(|error| error.to_string())
             }
             Mode::Forward { along, outputs } => {
@@ -274,7 +280,8 @@ impl Plan {
                 for (leaf, memory) in outputs.iter().zip(results) {
                     leaf.put(&mut laid, *memory, None, true)?;
                 }
-                // SAFETY: the arguments are laid out for the forward mode, which writes to outputs and their tangents alone.
+                // SAFETY: the arguments are laid out for the forward mode, which writes to outputs
+                // and their tangents alone.
                 let ran = unsafe { self.kernel.tangents_bound(&self.dim, &laid) };
                 // What the launch prints was printed by the launch.
                 ran.map(|_| Outcome::default()).map_err(|error| error.to_string())
@@ -306,8 +313,8 @@ impl Plan {
             .collect();
         let part = if gradient.records() { Part::Both } else { Part::Backward };
         let mut zeros: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
-        // SAFETY: the caller's promise; the arguments are laid out for this gradient, and each array has memory of its own or
-        // is only read.
+        // SAFETY: the caller's promise; the arguments are laid out for this gradient, and each
+        // array has memory of its own or is only read.
         let (outcome, found) = unsafe {
             let laid = self.laid_backward(gradient, block, given, results, &mut zeros, &mut seeds)?;
             if part == Part::Both {

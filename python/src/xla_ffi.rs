@@ -1,5 +1,5 @@
-//! How does XLA call? The custom calls of its foreign function interface, version 0.1 (`xla/ffi/api/c_api.h` of OpenXLA, whose
-//! structs stand here as far as they are used).
+//! How does XLA call? The custom calls of its foreign function interface, version 0.1
+//! (`xla/ffi/api/c_api.h` of OpenXLA, whose structs stand here as far as they are used).
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -117,7 +117,8 @@ struct Buffer {
     extents: *mut i64,
 }
 
-/// `XLA_FFI_ExecutionStage_EXECUTE`, `XLA_FFI_AttrType_STRING`, `XLA_FFI_Error_Code_INVALID_ARGUMENT`
+/// `XLA_FFI_ExecutionStage_EXECUTE`, `XLA_FFI_AttrType_STRING`,
+/// `XLA_FFI_Error_Code_INVALID_ARGUMENT`
 const EXECUTE: c_int = 3;
 const STRING: c_int = 4;
 const INVALID: c_int = 3;
@@ -212,7 +213,8 @@ unsafe fn name(attributes: &Attributes) -> Option<&str> {
 unsafe fn memory(list: &List) -> Result<SmallVec<[Memory; 8]>, String> {
     (0..usize::try_from(list.count).unwrap_or(0))
         .map(|n| {
-            // SAFETY: as many items as it says. All kinds so far are buffers, of as many extents as their rank.
+            // SAFETY: as many items as it says. All kinds so far are buffers, of as many extents as
+            // their rank.
             let buffer = unsafe { &*(*list.items.add(n)).cast::<Buffer>() };
             let rank = usize::try_from(buffer.rank).unwrap_or(0);
             // SAFETY: as above.

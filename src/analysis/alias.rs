@@ -1,7 +1,8 @@
 //! Which memory does an access touch?
 //!
-//! Different array parameters, and different array fields of struct parameters, count as different roots. Whether they
-//! share memory is for who asks to consider: a caller may pass one array twice.
+//! Different array parameters, and different array fields of struct parameters, count as different
+//! roots. Whether they share memory is for the caller to consider: a caller may pass one array
+//! twice.
 
 use crate::ir::*;
 use crate::types::Type;

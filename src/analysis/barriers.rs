@@ -1,5 +1,6 @@
-//! Which barriers do some threads of a block not come to? Those that wait there wait for ever (CUDA C++ Programming Guide,
-//! "Synchronization Functions": a barrier in conditional code is allowed only where the condition is the same for the whole block).
+//! Which barriers do some threads of a block not come to? Those that wait there wait for ever (CUDA
+//! C++ Programming Guide, "Synchronization Functions": a barrier in conditional code is allowed
+//! only where the condition is the same for the whole block).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,7 +8,8 @@ use super::effects::{EffectTable, effects};
 use super::uniformity::{Coordinates, Dependence, Uniformity};
 use crate::ir::*;
 
-/// A line for each barrier, or call of a function with one, that only some threads of a kernel may come to.
+/// A line for each barrier, or call of a function with one, that only some threads of a kernel may
+/// come to.
 pub fn divergent(module: &Module) -> Vec<String> {
     let barriers = |function: &Function| {
         let mut any = false;

@@ -1,6 +1,7 @@
-//! Which atomic updates may wait until their thread is at its end? Those whose old value nobody asks for, after which the thread
-//! comes to no other access that could mean the same place: arrays may overlap wherever they have numbers of one type. Updates that
-//! wait commute with each other. What other threads see of it meanwhile is open (rule 15 of the IR).
+//! Which atomic updates may wait until their thread is at its end? Those whose old value nobody
+//! asks for, after which the thread reaches no other access that could mean the same place: arrays
+//! may overlap wherever they have numbers of one type. Updates that wait commute with each other.
+//! What other threads see of it meanwhile is open (rule 15 of the IR).
 
 use std::collections::HashSet;
 
@@ -15,7 +16,7 @@ pub fn deferrable(function: &Function, effects: &EffectTable) -> HashSet<InstId>
     found.found
 }
 
-/// What a thread comes to later.
+/// What a thread reaches later.
 #[derive(Clone, Default)]
 struct Later {
     scalars: Vec<Scalar>,

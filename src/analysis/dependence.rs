@@ -1,11 +1,13 @@
-//! May an access to an array touch, after another one, the same element? Where no store does that after a read, the element can be read
-//! again in the end; where no read does it after a store, nobody sees what was stored.
+//! May an access to an array touch, after another one, the same element? Where no store does that
+//! after a read, the element can be read again in the end; where no read does it after a store,
+//! nobody sees what was stored.
 //!
-//! One comes after the other in the same iteration of all loops around both, or in a later iteration of one of them and any
-//! iteration of those inside. In each case the difference of two indices is bounded by the bounds of the loops' counters, the
-//! innermost first: the counter of a loop `for k in range(j)` is at most `j - 1`, and that of a later iteration of `for j`
-//! at least `j + 1` (dependence testing by Banerjee's inequalities with direction vectors; Allen and Kennedy, *Optimizing
-//! Compilers for Modern Architectures*, chapter 3).
+//! One comes after the other in the same iteration of all loops around both, or in a later
+//! iteration of one of them and any iteration of those inside. In each case the difference of two
+//! indices is bounded by the bounds of the loops' counters, the innermost first: the counter of a
+//! loop `for k in range(j)` is at most `j - 1`, and that of a later iteration of `for j` at least
+//! `j + 1` (dependence testing by Banerjee's inequalities with direction vectors; Allen and
+//! Kennedy, *Optimizing Compilers for Modern Architectures*, chapter 3).
 
 use std::collections::BTreeMap;
 
@@ -36,8 +38,8 @@ pub struct Dependences<'a> {
     at: Positions,
 }
 
-/// An integer that an index is made of: a value of the function, where the first access stands (false) or in the later iteration in which
-/// the second does (true).
+/// An integer that an index is made of: a value of the function, where the first access is (false)
+/// or in the later iteration in which the second does (true).
 type Symbol = (ValueId, bool);
 
 /// A sum of constants times integers, exact.
@@ -72,12 +74,12 @@ impl<'a> Dependences<'a> {
         Dependences { function, ranges, holders: holders(function), at: positions(function) }
     }
 
-    /// Whether `later` may touch, after `first`, the element that `first` touches. Both access one array, which is made in the block
-    /// `home`: other iterations of the loops around that have another array. Where threads of a block have values of their own, nothing is
-    /// known.
+    /// Whether `later` may touch, after `first`, the element that `first` touches. Both access one
+    /// array, which is made in the block `home`: other iterations of the loops around that have
+    /// another array. Where threads of a block have values of their own, nothing is known.
     pub fn may_depend(&self, first: InstId, later: InstId, home: BlockId) -> bool {
         // One value may be another one in another thread of the block.
-        if self.function.lanes.is_some() {
+        if self.function.block_threads.is_some() {
             return true;
         }
         let (Some(ways), Some(other)) = (self.way(first, home), self.way(later, home)) else { return true };
@@ -97,7 +99,8 @@ impl<'a> Dependences<'a> {
                     cases.push(Case(None));
                 }
             }
-            // Two blocks of one instruction: the branches of an `if`, of which one runs, or the parts of a loop by condition.
+            // Two blocks of one instruction: the branches of an `if`, of which one runs, or the
+            // parts of a loop by condition.
             _ => match shared.checked_sub(1).map(|n| &self.function.insts[ways[n].1].op) {
                 Some(Op::If { .. }) => {}
                 _ => return true,
@@ -164,7 +167,7 @@ impl<'a> Dependences<'a> {
         false
     }
 
-    /// An index as a sum, where the first access stands or (`later`) where the second does.
+    /// An index as a sum, where the first access is or (`later`) where the second does.
     fn sum(&self, value: ValueId, later: bool, case: Case) -> Option<Sum> {
         let function = self.function;
         if let Some(constant) = function.as_const(value) {
@@ -210,7 +213,8 @@ impl<'a> Dependences<'a> {
 
     /// A bound below a sum; None if there is none.
     fn least(&self, mut sum: Sum, case: Case) -> Option<i128> {
-        // Each bound is made of values from further outside; of a later iteration, of the earlier one.
+        // Each bound is made of values from further outside; of a later iteration, of the earlier
+        // one.
         while let Some((&symbol, &factor)) =
             sum.factors.iter().max_by_key(|((value, later), _)| (self.depth(*value), *later))
         {
@@ -256,7 +260,8 @@ mod tests {
     use crate::ir::parse::parse;
     use crate::ir::verify::verify;
 
-    /// Whether a store may change, later, what the load of `%v` reads from a tile that is made at the start.
+    /// Whether a store may change, later, what the load of `%v` reads from a tile that is made at
+    /// the start.
     fn changed(body: &str) -> bool {
         let text = format!(
             "kernel @k(%x: array(dtype=float32), %n: int32) rank 1 by_block {{\n\
@@ -321,7 +326,7 @@ mod tests {
         assert!(changed(&format!(
             "for %j: int32 = %z to %c9 step %c1 {{\n{READ_BEFORE_J}}}\nstore %t[%c2, %c1], %w\n"
         )));
-        // A step and a bound of which nothing is known.
+        // A step and a bound with nothing that is known.
         let read = "%v: float32 = load %t[%j, %z]\n%next: int32 = add %j, %n\nstore %t[%next, %z], %w\n";
         assert!(in_loop(read));
         assert!(changed(&format!("for %j: int32 = %z to %c9 step %n {{\n{READ_BEFORE_J}store %t[%j, %j], %w\n}}\n")));

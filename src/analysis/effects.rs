@@ -9,7 +9,8 @@ use crate::ids::{Id, IdVec};
 use crate::ir::properties::{Cost, DependsOn, Io, Properties};
 use crate::ir::*;
 
-/// What a function does besides giving its results. Roots are in its own terms; its local arrays are left out.
+/// What a function does besides giving its results. Roots are in its own terms; its local arrays
+/// are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Effects {
     pub loads: BTreeSet<Root>,
@@ -38,7 +39,8 @@ impl Effects {
         self.writes().next().is_some()
     }
 
-    /// A call whose results nothing uses may be removed. A `while` counts as an effect, since it may not end.
+    /// A call whose results nothing uses may be removed. A `while` counts as an effect, since it
+    /// may not end.
     pub fn is_removable(&self) -> bool {
         let call = self.properties();
         !call.has_side_effect() && !call.may_not_return
@@ -76,8 +78,8 @@ impl Effects {
     }
 }
 
-/// The effects of a module's functions, calls included, found once for each. A function that was not looked at may do
-/// anything.
+/// The effects of a module's functions, calls included, found once for each. A function that was
+/// not looked at may do anything.
 #[derive(Clone, Debug, Default)]
 pub struct EffectTable(IdVec<FuncId, Option<Arc<Effects>>>);
 
@@ -117,8 +119,9 @@ impl EffectTable {
         }
     }
 
-    /// Looks at a function and those that it calls, as far as that was not done. Their bodies must be written by now: an adjoint
-    /// ([`Derivative::AdjointOf`]) whose body is not may do anything, and is looked at again when asked for.
+    /// Looks at a function and those that it calls, as far as that was not done. Their bodies must
+    /// be written by now: an adjoint ([`Derivative::AdjointOf`]) whose body is not may do anything,
+    /// and is looked at again when asked for.
     pub fn cover(&mut self, module: &Module, id: FuncId) {
         while self.0.len() <= id.index() {
             self.0.push(None);

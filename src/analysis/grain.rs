@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId};
 
-/// Instructions that cost more than handing a piece out, which takes a microsecond or two: ten times that where they run
-/// one by one, as much where sixteen lanes run at once.
+/// Instructions that cost more than handing a piece out, which takes a microsecond or two: ten
+/// times that where they run one by one, as much where sixteen lanes run at once.
 const SMALLEST_WORK: u64 = 128 << 10;
 
-/// Threads per piece are between these: few enough for the cheapest kernels, and several vectors of lanes.
+/// Threads per piece are between these: few enough for the cheapest kernels, and several vectors of
+/// lanes.
 const SMALLEST_THREADS: (u64, u64) = (64, 16384);
 
 /// Iterations of a loop where nothing tells.

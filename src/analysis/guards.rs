@@ -56,7 +56,8 @@ fn hold(function: &Function, guard: Guard, held: &mut Vec<Guard>) {
             Some(&Op::Unary(UnaryOp::Not, a)) => all.push(Guard { condition: a, holds: !holds }),
             Some(&Op::Binary(BinaryOp::And, a, b)) if holds => all.extend([with(a), with(b)]),
             Some(&Op::Binary(BinaryOp::Or, a, b)) if !holds => all.extend([with(a), with(b)]),
-            // `a and b`, where `b` is evaluated only if `a` holds, and `a or b`, where only if it does not.
+            // `a and b`, where `b` is evaluated only if `a` holds, and `a or b`, where only if it
+            // does not.
             Some(&Op::If { condition: first, then, otherwise }) => {
                 match (yielded(function, then), yielded(function, otherwise)) {
                     (Some(second), Some(end)) if holds && is_bool(function, end, false) => {

@@ -1,16 +1,18 @@
-//! In which arrays may the threads of a launch meet so that their order shows? Where the answer is "in none", the launch gives
-//! one result, whatever runs first.
+//! In which arrays may the threads of a launch meet so that their order shows? Where the answer is
+//! "in none", the launch gives one result, whatever runs first.
 //!
-//! An array is safe if nothing writes it; if every element is one thread's alone ([`super::privatization`]); or if all that is
-//! done to it are atomic updates of one kind. Different roots are taken to share no memory.
+//! An array is safe if nothing writes it; if every element is one thread's alone
+//! ([`super::ownership`]); or if all that is done to it are atomic updates of one kind. Different
+//! roots are taken to share no memory.
 //!
-//! Two habits of programmers are no meeting: a read that only decides whether an atomic minimum or maximum is worth its time,
-//! and what a thread does after it asked an atomic whether it may (a lock, the last of all threads): see [`Meetings::ignored`].
+//! Two habits of programmers are no meeting: a read that only decides whether an atomic minimum or
+//! maximum is worth its time, and what a thread does after it asked an atomic whether it may (a
+//! lock, the last of all threads): see [`Meetings::ignored`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::{Root, root};
-use super::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use super::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::IdSet;
 use crate::ir::*;
 use crate::source::Span;
@@ -189,7 +191,8 @@ impl Habits<'_> {
                         inst.op.for_each_operand(|value| from |= told.contains(&value));
                     }
                 } else {
-                    // What a branch or loop gives depends on what it was given, and on how its blocks end.
+                    // What a branch or loop gives depends on what it was given, and on how its
+                    // blocks end.
                     inst.op.for_each_operand(|value| from |= told.contains(&value));
                     for &block in blocks.iter() {
                         function.walk(block, &mut |_, inner| {
@@ -212,7 +215,8 @@ impl Habits<'_> {
         }
     }
 
-    /// The accesses in branches that an atomic's old value decides on; all of them where a loop waits for one.
+    /// The accesses in branches that an atomic's old value decides on; all of them where a loop
+    /// waits for one.
     fn arranged(&self) -> IdSet<Span> {
         let function = self.function;
         let told = self.told_by_atomics();

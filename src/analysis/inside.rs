@@ -1,5 +1,6 @@
-//! Does an index count from the end, if its access is inside the array at all? Then the array is not empty, and what is computed from its
-//! extents is computed from numbers above 0: `min(i + 1, n - 1)` is not negative where `n` is an extent of the array.
+//! Does an index count from the end, if its access is inside the array at all? Then the array is
+//! not empty, and what is computed from its extents is computed from numbers above 0:
+//! `min(i + 1, n - 1)` is not negative where `n` is an extent of the array.
 //!
 //! For code that does not check: in a checked run an access to an empty array must still be found.
 
@@ -12,7 +13,8 @@ const MOST_VALUES: u32 = 64;
 /// How many calls are followed into functions without branches.
 const MOST_CALLS: u32 = 2;
 
-/// Whether an index of an access to `array`, which the instruction `at` makes, never counts from the end.
+/// Whether an index of an access to `array`, which the instruction `at` makes, never counts from
+/// the end.
 pub fn counts_from_start(
     module: &Module,
     function: &Function,
@@ -47,7 +49,8 @@ struct Inside<'a> {
 }
 
 impl Inside<'_> {
-    /// The bounds of a value of `function`; `known` are those that hold anyway. Only in the access's own function is its array known.
+    /// The bounds of a value of `function`; `known` are those that hold anyway. Only in the
+    /// access's own function is its array known.
     fn bounds(
         &mut self,
         function: &Function,

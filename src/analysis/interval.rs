@@ -1,5 +1,5 @@
-//! Interval arithmetic on integers: which values can an operation give? Intervals are wide enough that nothing overflows;
-//! the caller decides what a result outside the type means.
+//! Interval arithmetic on integers: which values can an operation give? Intervals are wide enough
+//! that nothing overflows; the caller decides what a result outside the type means.
 
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::types::Scalar;
@@ -64,7 +64,7 @@ impl Interval {
             CompareOp::Gt => Interval { low: other.low + 1, high: self.high },
             CompareOp::Ge => Interval { low: other.low, high: self.high },
         };
-        // An empty interval stands where nothing runs; the old one is as true.
+        // An empty interval is where nothing runs; the old one is as true.
         self.intersection(bound).filter(|narrow| *narrow != self)
     }
 
@@ -107,7 +107,8 @@ impl Interval {
                 Interval { low: a.low.div_euclid(b.low).min(0), high: (a.high / b.low).max(0) }
             }
             BinaryOp::Rem => {
-                // The sign of the dividend, not beyond it (x % 0 is x), and below the divisor if that is not 0.
+                // The sign of the dividend, not beyond it (x % 0 is x), and below the divisor if
+                // that is not 0.
                 let below = if b.low >= 1 || b.high <= -1 { b.low.abs().max(b.high.abs()) - 1 } else { i128::MAX };
                 Interval { low: a.low.min(0).max(-below), high: a.high.max(0).min(below) }
             }

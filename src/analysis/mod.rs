@@ -1,10 +1,10 @@
-//! What is true of a function, whatever its input? Each analysis answers one question for every pass and back end that asks;
-//! none changes the function, and none reports findings.
+//! What is true of a function, whatever its input? Each analysis answers one question for every
+//! pass and back end that asks; none changes the function, and none reports findings.
 //!
 //! | module | question |
 //! |---|---|
 //! | [`alias`] | which memory does an access touch? |
-//! | [`apart`] | which rows of a launch use different elements of an array? |
+//! | [`disjoint_rows`] | which rows of a launch use different elements of an array? |
 //! | [`barriers`] | which barriers do some threads of a block not come to? |
 //! | [`deferrable`] | which atomic updates may wait until their thread is at its end? |
 //! | [`dependence`] | may an access touch, after another one, the same element? |
@@ -15,7 +15,7 @@
 //! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
-//! | [`privatization`] | which arrays does each thread use for itself? |
+//! | [`ownership`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
 //! | [`rounding`] | which functions have to round each operation as it is written? |
 //! | [`strides`] | by how much does an integer grow from a thread to the next one? |
@@ -24,10 +24,10 @@
 //! | [`written`] | which of its array parameters may a function write, and which may it read? |
 
 pub mod alias;
-pub mod apart;
 pub mod barriers;
 pub mod deferrable;
 pub mod dependence;
+pub mod disjoint_rows;
 pub mod effects;
 pub mod grain;
 pub mod guards;
@@ -35,7 +35,7 @@ pub mod independence;
 pub mod inside;
 pub mod interval;
 pub mod order;
-pub mod privatization;
+pub mod ownership;
 pub mod ranges;
 pub mod rounding;
 pub mod strides;

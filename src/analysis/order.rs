@@ -6,7 +6,8 @@ use super::alias::{Root, accessed};
 use crate::ir::properties::Io;
 use crate::ir::{Access, AtomicOp, BlockId, FuncId, Function, Inst, Module, Op, ValueId};
 
-/// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output is always the same.
+/// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output
+/// is always the same.
 pub fn prints(module: &Module, kernel: FuncId) -> bool {
     reaches(module, kernel, |_, inst| inst.op.properties().io == Io::Output)
 }
@@ -16,8 +17,9 @@ pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
     reaches(module, kernel, |_, inst| inst.op.properties().atomic)
 }
 
-/// Can the order in which threads reach their atomic updates show in the results? Sums of floats round by their order, and
-/// old values tell who came first; sums, minima and the like of integers come out the same in any order.
+/// Can the order in which threads reach their atomic updates show in the results? Sums of floats
+/// round by their order, and old values tell who came first; sums, minima and the like of integers
+/// come out the same in any order.
 pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
     reaches(module, kernel, |function, inst| match &inst.op {
         Op::Atomic { op, value, .. } => {
@@ -29,15 +31,17 @@ pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
     }) || module.reached_from(kernel).into_iter().any(|id| updates_meet(&module.functions[id], &|_| false))
 }
 
-/// Can it show in the results which thread comes first to one of several atomic updates of an array, sums of floats aside? Not where
-/// all of them are sums, say, whose old values nobody uses; nor at a single one, to which threads may come in their order at the same time.
-/// Accesses that are `apart` are of elements that no other thread has.
+/// Can it show in the results which thread comes first to one of several atomic updates of an
+/// array, sums of floats aside? Not where all of them are sums, say, whose old values nobody uses;
+/// nor at a single one, to which threads may come in their order at the same time. Accesses that
+/// are `apart` are of elements that no other thread has.
 pub fn updates_meet(function: &Function, apart: &dyn Fn(&Access) -> bool) -> bool {
     if !function.has(|inst| inst.op.properties().atomic) {
         return false;
     }
     let uses = super::uses(function);
-    // By array, and by element where all are known: a minimum in one and a maximum in another do not meet.
+    // By array, and by element where all are known: a minimum in one and a maximum in another do
+    // not meet.
     let mut arrays: BTreeMap<Root, BTreeMap<Option<Vec<i128>>, Updates>> = BTreeMap::new();
     walk_loops(function, function.entry, 1, &mut |inst, times| {
         let Some(access) = inst.op.access().filter(|access| !apart(access)) else { return };
@@ -88,7 +92,7 @@ impl Updates {
     }
 }
 
-/// Updates of one kind leave the same in any order, but for replacements.
+/// Updates of one kind leave the same in any order, except for replacements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Sum,
@@ -119,8 +123,8 @@ pub fn walk_loops(function: &Function, block: BlockId, times: u32, visit: &mut i
     }
 }
 
-/// Does a thread take or replace floats atomically? In forward mode the tangent follows by a load and a store, which are right
-/// only where threads run one after the other.
+/// Does a thread take or replace floats atomically? In forward mode the tangent follows by a load
+/// and a store, which are right only where threads run one after the other.
 pub fn moves_floats(module: &Module, kernel: FuncId) -> bool {
     reaches(module, kernel, |function, inst| match &inst.op {
         Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. }
@@ -135,7 +139,8 @@ fn is_used(function: &Function, value: ValueId) -> bool {
     used
 }
 
-/// Whether some instruction of the kernel, or of what it calls, is such an operation; the calls themselves are none.
+/// Whether some instruction of the kernel, or of what it calls, is such an operation; the calls
+/// themselves are none.
 fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Function, &Inst) -> bool) -> bool {
     module.reached_from(kernel).into_iter().any(|id| {
         let function = &module.functions[id];

@@ -1,14 +1,16 @@
-//! Between which bounds does an integer lie, at the place where it is read? With this the rule for negative indices (13) costs
-//! nothing where an index cannot be one.
+//! Between which bounds does an integer lie, at the place where it is read? With this the rule for
+//! negative indices (13) costs nothing where an index cannot be one.
 //!
-//! A forward walk over the tree of blocks with an interval for each value (Cousot and Cousot, 1977), narrowed by the conditions
-//! on the way: inside `if i > 0`, and behind `if i <= 0: return`, `i` is at least 1 and `i - 1` at least 0.
+//! A forward walk over the tree of blocks with an interval for each value (Cousot and Cousot,
+//! 1977), narrowed by the conditions on the way: inside `if i > 0`, and behind `if i <= 0: return`,
+//! `i` is at least 1 and `i - 1` at least 0.
 //!
-//! Sound without assumptions about arithmetic: a sum that may wrap has no bounds but its type's. `i + 1` still is bounded
-//! where it matters, because a thread index is at most 2^31 - 2 (rule 18), a loop counter is below its end, and a
-//! comparison on the way narrows the values it names. What a loop carries is tried as "never below its start", then as
-//! "never above", and kept only if every iteration confirms it. The one premise about the world: the extents of an array are
-//! not negative.
+//! Sound without assumptions about arithmetic: a sum that may wrap has no bounds but its type's.
+//! `i + 1` still is bounded where it matters, because a thread index is at most 2^31 - 2 (rule 18),
+//! a loop counter is below its end, and a comparison on the way narrows the values it names. What a
+//! loop carries is tried as "never below its start", then as "never above", and kept only if every
+//! iteration confirms it. The one premise about the world: the extents of an array are not
+//! negative.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +35,8 @@ pub struct LaunchFacts {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bounds {
     pub interval: Interval,
-    /// It is not negative, or a sum or product of such numbers, which then overflowed: as an index it never counts from the
-    /// end (rule 13). Holds wherever the interval has no negative number.
+    /// It is not negative, or a sum or product of such numbers, which then overflowed: as an index
+    /// it never counts from the end (rule 13). Holds wherever the interval has no negative number.
     pub from_start: bool,
 }
 
@@ -120,7 +122,8 @@ impl Ranges {
         analysis.known
     }
 
-    /// The bounds of a value wherever it is visible; None for values of other types, and unreachable ones.
+    /// The bounds of a value wherever it is visible; None for values of other types, and
+    /// unreachable ones.
     pub fn bounds(&self, value: ValueId) -> Option<Bounds> {
         self.defined.get(value).copied().flatten()
     }
@@ -162,8 +165,8 @@ impl Ranges {
     }
 }
 
-/// Whether somebody asks for the bounds of an operation's operands at that very place: those of indices, of divisions and
-/// shifts, and of arguments.
+/// Whether somebody asks for the bounds of an operation's operands at that very place: those of
+/// indices, of divisions and shifts, and of arguments.
 fn asks(op: &Op) -> bool {
     matches!(
         op,
@@ -179,10 +182,12 @@ fn asks(op: &Op) -> bool {
     )
 }
 
-/// Beyond this nesting of loops, nothing is tried for what they carry: each trial walks the body again.
+/// Beyond this nesting of loops, nothing is tried for what they carry: each trial walks the body
+/// again.
 const MAX_TRIAL_DEPTH: u32 = 3;
 
-/// How many definitions are followed, from a condition back to what it is computed from, and from an operand.
+/// How many definitions are followed, from a condition back to what it is computed from, and from
+/// an operand.
 const MAX_DEFINITIONS: u32 = 4;
 
 /// The joined bounds of the values that terminators carry, per slot; None: none yet.
@@ -275,8 +280,8 @@ impl Analysis<'_> {
         self.restore(narrowed);
     }
 
-    /// Whether two values are computed the same way from equal ones: what a condition says of `k + 1` holds for the next
-    /// `k + 1`, too.
+    /// Whether two values are computed the same way from equal ones: what a condition says of
+    /// `k + 1` holds for the next `k + 1`, too.
     fn is_same(&self, a: ValueId, b: ValueId, depth: u32) -> bool {
         if a == b {
             return true;
@@ -313,8 +318,8 @@ impl Analysis<'_> {
         });
     }
 
-    /// The bounds of a value here, computed once more from what is known here of its operands: they may have been narrowed
-    /// behind its definition.
+    /// The bounds of a value here, computed once more from what is known here of its operands: they
+    /// may have been narrowed behind its definition.
     fn refined(&self, value: ValueId, depth: u32) -> Option<Bounds> {
         let known = self.known.defined[value]?;
         let again = || {
@@ -365,7 +370,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// Narrows the values that a condition compares, given whether it holds; the old bounds go to `old`.
+    /// Narrows the values that a condition compares, given whether it holds; the old bounds go to
+    /// `old`.
     fn narrow(&mut self, condition: ValueId, holds: bool, depth: u32, old: &mut Old) {
         let function = self.function;
         let (Some(inst), Some(depth)) = (function.def(condition), depth.checked_sub(1)) else { return };
@@ -406,7 +412,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// The same for a choice between two conditions, one of which is a constant that says otherwise.
+    /// The same for a choice between two conditions, one of which is a constant that says
+    /// otherwise.
     fn narrow_choice(
         &mut self,
         first: ValueId,
@@ -426,7 +433,8 @@ impl Analysis<'_> {
         self.narrow(value, holds, depth, old);
     }
 
-    /// Notes that a value lies in an interval here, and so do the values that it is a copy of or a constant away from.
+    /// Notes that a value lies in an interval here, and so do the values that it is a copy of or a
+    /// constant away from.
     fn narrow_value(&mut self, value: ValueId, interval: Interval, depth: u32, old: &mut Old) {
         let Some(known) = self.known.defined[value] else { return };
         let Some(interval) = known.interval.intersection(interval).filter(|narrow| *narrow != known.interval) else {
@@ -506,8 +514,9 @@ impl Analysis<'_> {
         });
     }
 
-    /// Finds bounds for what a loop carries: `params` first stay at or above their start, then at or below it; those that an
-    /// iteration takes elsewhere become unbounded, until the rest holds. `iteration` walks one.
+    /// Finds bounds for what a loop carries: `params` first stay at or above their start, then at
+    /// or below it; those that an iteration takes elsewhere become unbounded, until the rest holds.
+    /// `iteration` walks one.
     fn iterations(
         &mut self,
         inst: &Inst,
@@ -565,7 +574,8 @@ impl Analysis<'_> {
         self.depth -= 1;
     }
 
-    /// The bounds of what an instruction without blocks computes, of operands in the bounds that `at` gives.
+    /// The bounds of what an instruction without blocks computes, of operands in the bounds that
+    /// `at` gives.
     fn simple(&self, op: &Op, scalar: Scalar, at: &dyn Fn(ValueId) -> Option<Bounds>) -> Option<Bounds> {
         let full = Interval::full(scalar)?;
         let max = i128::from(i32::MAX);
@@ -597,9 +607,10 @@ impl Analysis<'_> {
                 Some(Interval { low: 0, high: threads.unwrap_or(max).clamp(1, max) - 1 })
             }
             Op::ThreadNumber => Some(Interval { low: 0, high: max }),
-            // What CUDA allows (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+            // What CUDA allows (CUDA C++ Programming Guide, "Technical Specifications per Compute
+            // Capability").
             Op::BlockDim => Some(Interval { low: 1, high: 1024 }),
-            Op::Lane => Some(Interval { low: 0, high: 1023 }),
+            Op::ThreadInBlock => Some(Interval { low: 0, high: 1023 }),
             Op::Extent(array, dim) => Some(match self.function.ty(*array) {
                 Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
                 _ => self.extent(*array, *dim).unwrap_or(Interval { low: 0, high: max }),

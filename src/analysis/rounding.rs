@@ -1,7 +1,8 @@
 //! Which functions have to round each operation as it is written?
 //!
-//! The derivative of an atomic minimum or maximum computes its value again and compares it with what the element holds. Where a
-//! multiplication and an addition fuse in one of the two entries and not in the other, the bits differ, and the gradient is lost.
+//! The derivative of an atomic minimum or maximum computes its value again and compares it with
+//! what the element holds. Where a multiplication and an addition fuse in one of the two entries
+//! and not in the other, the bits differ, and the gradient is lost.
 
 use std::collections::HashSet;
 

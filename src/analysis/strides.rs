@@ -1,8 +1,8 @@
 //! By how much does an integer grow from a thread to the next one along a coordinate of the launch?
 //!
-//! Strides are those of arithmetic that wraps: what is added is the same for all pairs of neighbours, modulo the width of the
-//! type. They say how the accesses of neighbours lie to each other; what must not wrap is for
-//! [`privatization`](super::privatization) to ask.
+//! Strides are those of arithmetic that wraps: what is added is the same for all pairs of
+//! neighbours, modulo the width of the type. They say how the accesses of neighbours lie to each
+//! other; what must not wrap is for [`ownership`](super::ownership) to ask.
 
 use super::uniformity::Uniformity;
 use crate::ids::IdVec;
@@ -61,7 +61,8 @@ impl Strides {
         Strides(strides)
     }
 
-    /// The stride of a value; 0: the same for all along the coordinate, None: it differs in any way.
+    /// The stride of a value; 0: the same for all along the coordinate, None: it differs in any
+    /// way.
     pub fn of(&self, value: ValueId) -> Option<i64> {
         self.0.get(value).copied().flatten()
     }

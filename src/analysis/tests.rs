@@ -1,4 +1,4 @@
-mod apart;
+mod disjoint_rows;
 mod divergence;
 mod guards;
 mod launches;
@@ -7,7 +7,7 @@ mod random;
 use super::alias::Root;
 use super::effects::{EffectTable, effects};
 use super::interval::Interval;
-use super::privatization::*;
+use super::ownership::*;
 use super::ranges::{Bounds, Ranges};
 use super::strides::Strides;
 use super::uniformity::{Coordinates, Dependence, Uniformity};
@@ -126,7 +126,8 @@ fn loops() {
 
 #[test]
 fn intervals_hold_every_result() {
-    // All pairs of small signed bytes within random intervals: the interval of the result holds each result.
+    // All pairs of small signed bytes within random intervals: the interval of the result holds
+    // each result.
     let mut state = 12345u64;
     let mut random = |n: i128| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,12 +1,14 @@
-//! In which threads of a launch do values differ, and which threads come to a block? (Known for GPUs as uniformity or
-//! divergence analysis.)
+//! In which threads of a launch do values differ, and which threads come to a block? (Known for
+//! GPUs as uniformity or divergence analysis.)
 //!
-//! What a value depends on is a set of the thread's coordinates: threads that agree in these have the same value, whenever they
-//! are there in the same iteration of the loops around. The rules are those of data flow, and of control flow: what a branch or
-//! loop gives depends also on what decides about it. A load gives threads that read one element together the same; what an
-//! atomic gives differs in all of them.
+//! What a value depends on is a set of the thread's coordinates: threads that agree in these have
+//! the same value, whenever they are there in the same iteration of the loops around. The rules are
+//! those of data flow, and of control flow: what a branch or loop gives depends also on what
+//! decides about it. A load gives threads that read one element together the same; what an atomic
+//! gives differs in all of them.
 //!
-//! The analysis errs on the side of "differs". It goes over the function until nothing changes (sets only grow).
+//! The analysis errs on the side of "differs". It goes over the function until nothing changes
+//! (sets only grow).
 
 use std::collections::BTreeMap;
 use std::ops::{BitOr, BitOrAssign};
@@ -28,7 +30,7 @@ impl Coordinates {
     pub const ALL: Coordinates = Coordinates(0xF);
 
     /// The number of the thread in its block, which is none of the coordinates.
-    pub const LANE: Coordinates = Coordinates(0x10);
+    pub const THREAD_IN_BLOCK: Coordinates = Coordinates(0x10);
 
     /// Coordinate `n` alone; there are no more than four.
     pub fn one(n: u8) -> Coordinates {
@@ -118,18 +120,19 @@ pub struct Uniformity {
     elements: IdMap<ValueId, Dependence>,
     /// What those of all depend on: it was not known which array was meant.
     all_elements: Dependence,
-    /// By instruction that waits for other threads: what decides whether a thread comes to it.
+    /// By instruction that waits for other threads: what decides whether a thread reaches it.
     waits: BTreeMap<InstId, Coordinates>,
 }
 
 impl Uniformity {
-    /// Of a kernel, or of a function called with any arguments. `effects`: of what it calls; a function that is not covered
-    /// may give anything.
+    /// Of a kernel, or of a function called with any arguments. `effects`: of what it calls; a
+    /// function that is not covered may give anything.
     pub fn of(function: &Function, effects: &EffectTable) -> Uniformity {
         Uniformity::of_call(function, effects, &[])
     }
 
-    /// Of one call, whose arguments depend on these (missing ones of a kernel on nothing, others on anything).
+    /// Of one call, whose arguments depend on these (missing ones of a kernel on nothing, others on
+    /// anything).
     pub fn of_call(function: &Function, effects: &EffectTable, arguments: &[Dependence]) -> Uniformity {
         let rank = if let FunctionKind::Kernel { rank } = function.kind { rank } else { 4 };
         let mut known = Uniformity {
@@ -170,13 +173,13 @@ impl Uniformity {
         self.dependence(value) == Dependence::NONE
     }
 
-    /// What decides whether a thread comes to a block.
+    /// What decides whether a thread reaches a block.
     pub fn control(&self, block: BlockId) -> Coordinates {
         self.control.get(block).copied().unwrap_or(Coordinates::ALL)
     }
 
-    /// The instructions that wait for other threads, barriers and calls of functions with some, and what decides whether a thread
-    /// comes to each.
+    /// The instructions that wait for other threads, barriers and calls of functions with some, and
+    /// what decides whether a thread reaches each.
     pub fn waits(&self) -> impl Iterator<Item = (InstId, Coordinates)> + '_ {
         self.waits.iter().map(|(&inst, &control)| (inst, control))
     }
@@ -340,7 +343,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Adds to what decides whether a thread comes to a block.
+    /// Adds to what decides whether a thread reaches a block.
     fn restrict(&mut self, block: BlockId, by: Coordinates) {
         let control = self.known.control[block] | by;
         self.changed |= control != self.known.control[block];
@@ -352,8 +355,8 @@ impl<'a> Analysis<'a> {
         slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = *slot | self.of(value));
     }
 
-    /// The body of a loop, whose number of iterations `trips` decides about, and what it carries; gives what decides about a
-    /// `return` in it.
+    /// The body of a loop, whose number of iterations `trips` decides about, and what it carries;
+    /// gives what decides about a `return` in it.
     fn iterations(
         &mut self,
         inst: &Inst,
@@ -364,7 +367,8 @@ impl<'a> Analysis<'a> {
         context: Context,
     ) -> Coordinates {
         let mut jumps = Jumps::default();
-        // Threads that broke off earlier, as far as is known by now, take no part in later iterations.
+        // Threads that broke off earlier, as far as is known by now, take no part in later
+        // iterations.
         let inner = Context { control: context.control | trips | self.known.control[body], ..Context::default() };
         self.block(body, inner, &mut jumps);
         let trips = trips | jumps.breaks;

@@ -4,8 +4,9 @@ use crate::ids::{IdMap, IdVec};
 use crate::ir::*;
 use crate::types::Type;
 
-/// For each value, the first one in program order that is surely equal to it wherever both are visible. Operations on
-/// values alone are compared; what memory gives, and what branches and loops give, equals itself only.
+/// For each value, the first one in program order that is surely equal to it wherever both are
+/// visible. Operations on values alone are compared; what memory gives, and what branches and loops
+/// give, equals itself only.
 pub fn numbering(function: &Function) -> IdVec<ValueId, ValueId> {
     let mut first: IdVec<ValueId, ValueId> = function.values.ids().collect();
     let mut known: IdMap<(Op, Type), ValueId> = IdMap::default();

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::ir::{FuncId, Function, Module, Op, Step, ValueDef, ValueId};
 
-/// The arrays that a function may write, or read: each a parameter, and the fields that lead to it inside a struct. Gradients
-/// that come with an array are memory of their own and do not count.
+/// The arrays that a function may write, or read: each a parameter, and the fields that lead to it
+/// inside a struct. Gradients that come with an array are memory of their own and do not count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Touched {
     pub arrays: BTreeSet<(u32, Vec<u32>)>,
@@ -16,7 +16,7 @@ pub struct Touched {
 impl Touched {
     /// Whether the array at `fields` of parameter `param` may be one of them.
     pub fn may_be(&self, param: u32, fields: &[u32]) -> bool {
-        // A struct that is passed on whole stands for all its arrays.
+        // A struct that is passed on whole represents all its arrays.
         let overlaps = |(n, at): &(u32, Vec<u32>)| *n == param && (fields.starts_with(at) || at.starts_with(fields));
         self.any || self.arrays.iter().any(overlaps)
     }

@@ -1,15 +1,18 @@
-//! How do a kernel's results change when its inputs change a little? Forward mode: every float gets a tangent beside it.
+//! How do a kernel's results change when its inputs change a little? Forward mode: every float gets
+//! a tangent beside it.
 //!
-//! [`jvp`] turns a kernel into one that computes the same and its derivative along a direction (a Jacobian-vector
-//! product). Instruction by instruction, each value `v` that holds floats gets a value `d_v` of the same type; arrays get
-//! arrays of tangents, and control flow carries the tangents beside the values. Integers have none; the integers inside
-//! a struct's tangent mean nothing. It reads no analysis and keeps no tape: it is what reverse mode is tested against, and
+//! [`jvp`] turns a kernel into one that computes the same and its derivative along a direction (a
+//! Jacobian-vector product). Instruction by instruction, each value `v` that holds floats gets a
+//! value `d_v` of the same type; arrays get arrays of tangents, and control flow carries the
+//! tangents beside the values. Integers have none; the integers inside a struct's tangent mean
+//! nothing. It reads no analysis and keeps no tape: it is what reverse mode is tested against, and
 //! applied to a backward entry it computes products with second derivatives.
 //!
-//! The conventions where there is no derivative are those of reverse mode: the first operand of `min` and `max` takes
-//! ties, the derivative of `abs` at 0 is 0, that of `copy_sign` goes by the sign of the zero, rounding has derivative 0. A
-//! tangent that is exactly 0 stays 0 through a division or square root, whatever the factor. Threads run in the
-//! interpreter's order where it matters: an atomic `min`, `max`, `exchange` or `cas` moves the tangent with a plain load and
+//! The conventions where there is no derivative are those of reverse mode: the first operand of
+//! `min` and `max` takes ties, the derivative of `abs` at 0 is 0, that of `copy_sign` goes by the
+//! sign of the zero, rounding has derivative 0. A tangent that is exactly 0 stays 0 through a
+//! division or square root, whatever the factor. Threads run in the interpreter's order where it
+//! matters: an atomic `min`, `max`, `exchange` or `cas` moves the tangent with a plain load and
 //! store.
 
 use std::collections::HashMap;
@@ -34,8 +37,9 @@ pub struct Refused {
     pub reason: String,
 }
 
-/// Appends the kernel `jvp_K` to the module. Its parameters are those of `kernel` (any phase), then for each of them
-/// a tangent `d_<parameter>` of the same type: a null array means tangents of zero, which are not written.
+/// Appends the kernel `jvp_K` to the module. Its parameters are those of `kernel` (any phase), then
+/// for each of them a tangent `d_<parameter>` of the same type: a null array means tangents of
+/// zero, which are not written.
 pub fn jvp(module: &mut Module, kernel: FuncId) -> Result<FuncId, Refused> {
     let guards = module.functions[kernel].phase == Phase::Backward;
     Pass { module, made: HashMap::new(), guards }.function(kernel)
@@ -45,7 +49,8 @@ struct Pass<'a> {
     module: &'a mut Module,
     /// The functions with tangents made so far.
     made: HashMap<FuncId, FuncId>,
-    /// `adjoint != 0 ? adjoint * factor : 0` is a guard against factors without bounds, not a branch of the user's.
+    /// `adjoint != 0 ? adjoint * factor : 0` is a guard against factors without bounds, not a
+    /// branch of the user's.
     guards: bool,
 }
 
@@ -69,7 +74,7 @@ impl Pass<'_> {
         let mut new = Builder::new(&self.free_name(&format!("jvp_{}", old.name)), old.kind, &params, old.span);
         new.function.source_name = format!("jvp_{}", old.source_name);
         new.function.by_block = old.by_block;
-        new.function.lanes = old.lanes;
+        new.function.block_threads = old.block_threads;
         new.function.results.clone_from(&old.results);
         for result in old.results.iter().filter(|r| has_tangent(r.ty, &structs)) {
             new.function.results.push(ResultInfo { ty: result.ty, role: ResultRole::Return, name: None });
@@ -98,7 +103,8 @@ impl Pass<'_> {
         }
         copy.block_insts(old.entry)?;
         let mut new = copy.new.finish();
-        // By-reference results would name parameters; the callers of this function know the order instead.
+        // By-reference results would name parameters; the callers of this function know the order
+        // instead.
         new.results.iter_mut().for_each(|r| r.role = ResultRole::Return);
         let made = self.module.functions.push(new);
         self.made.insert(id, made);
@@ -255,7 +261,8 @@ impl Copy<'_, '_, '_> {
                 match (inst.results.first(), values.first()) {
                     (Some(&old), Some(&value)) => {
                         self.set(old, value, None);
-                        // A result may have a tangent though its type has none to show (an atomic on integers).
+                        // A result may have a tangent though its type has none to show (an atomic
+                        // on integers).
                         let tangent = self.rule(op, Some(old));
                         self.set(old, value, tangent.filter(|_| self.has_tangent(old)));
                     }
@@ -304,8 +311,9 @@ impl Copy<'_, '_, '_> {
         }
     }
 
-    /// The tangents of a call's results from the rule for its adjoints: one evaluation for each scalar of the results
-    /// computes a row of the Jacobian, whose product with the tangents of the arguments is that scalar's tangent.
+    /// The tangents of a call's results from the rule for its adjoints: one evaluation for each
+    /// scalar of the results computes a row of the Jacobian, whose product with the tangents of the
+    /// arguments is that scalar's tangent.
     fn by_rule(&mut self, adjoint: FuncId, args: &[ValueId], inst: &Inst) -> Result<(), Refused> {
         let refused = |reason: &str| Err(Refused { span: inst.span, reason: reason.to_string() });
         let arrays: Vec<ValueId> =

@@ -1,12 +1,14 @@
-//! Which adjoint functions are there already? Most that a program needs are those of library functions, and come out the same
-//! in every program. So they are kept, finished but for what depends on their callers, for the programs that are
-//! differentiated later.
+//! Which adjoint functions are there already? Most that a program needs are those of library
+//! functions, and come out the same in every program. So they are kept, finished except for what
+//! depends on their callers, for the programs that are differentiated later.
 //!
-//! Kept by the [fingerprint](crate::ir::fingerprint) of the differentiated function, which is linked. An adjoint depends on
-//! nothing but that (which covers all that the function calls) and on how each function that it reaches is differentiated,
-//! which is compared ([`Way`]). [`Work::recall`](super::Work::recall) uses none where anything else could count: in a
-//! program with gradients in forward code, whose made functions may be differentiated again, or with a forced store. What gave
-//! rise to a diagnostic, or to a function besides the adjoints, is not kept.
+//! Kept by the [fingerprint](crate::ir::fingerprint) of the differentiated function, which is
+//! linked. An adjoint depends on nothing but that (which covers all that the function calls) and on
+//! how each function that it reaches is differentiated, which is compared ([`Way`]).
+//! [`Work::recall`](super::Work::recall) uses none where anything else could count: in a program
+//! with gradients in forward code, whose made functions may be differentiated again, or with a
+//! forced store. What gave rise to a diagnostic, or to a function besides the adjoints, is not
+//! kept.
 
 use std::sync::Arc;
 
@@ -35,7 +37,8 @@ impl Adjoints {
 /// An adjoint function.
 pub(super) struct Kept {
     ways: Vec<Way>,
-    /// The functions whose adjoints it took, by their places among the reached, in the order in which they were made.
+    /// The functions whose adjoints it took, by their places among the reached, in the order in
+    /// which they were made.
     pub asked: Vec<usize>,
     code: Arc<LinkedFunction>,
     /// What it calls.
@@ -63,7 +66,8 @@ enum Called {
     Adjoint(usize),
 }
 
-/// The functions that a linked function reaches, itself first, in an order that depends on it alone.
+/// The functions that a linked function reaches, itself first, in an order that depends on it
+/// alone.
 pub(super) struct Reached {
     fingerprint: u128,
     pub ids: Vec<FuncId>,
@@ -99,8 +103,8 @@ impl Reached {
         known.kept.get(&self.fingerprint).filter(|kept| kept.ways == self.ways)
     }
 
-    /// Keeps the adjoint `made` of the first one, if it calls nothing unknown. `asked` and `adjoints`: the functions whose
-    /// adjoints it took, and these.
+    /// Keeps the adjoint `made` of the first one, if it calls nothing unknown. `asked` and
+    /// `adjoints`: the functions whose adjoints it took, and these.
     pub fn keep(
         self,
         known: &Adjoints,
@@ -128,8 +132,8 @@ impl Reached {
 }
 
 impl Kept {
-    /// Links the adjoint into a module, under a name that it has not yet. None if an adjoint that it calls is missing, or is
-    /// not what it was there.
+    /// Links the adjoint into a module, under a name that it has not yet. None if an adjoint that
+    /// it calls is missing, or is not what it was there.
     pub fn link(
         &self,
         module: &mut Module,

@@ -2,31 +2,39 @@
 //!
 //! # The method
 //!
-//! A backward entry computes, in each thread, what the forward thread computed (the *replay*, without its stores), then
-//! walks the same program from its end to its start (the *reverse sweep*) and passes adjoints from results to operands.
+//! A backward entry computes, in each thread, what the forward thread computed (the *replay*,
+//! without its stores), then walks the same program from its end to its start (the *reverse sweep*)
+//! and passes adjoints from results to operands.
 //!
-//! 1. **Normal form** (`passes`): functions that can't keep a function-level adjoint are inlined, `break`, `continue` and
-//!    early `return` become flags, so that every region has one exit; local arrays become SSA values; loads of an element
-//!    that the thread itself has just stored become the stored value.
-//! 2. **Activity**: a value is active if it varies with a float in an array (or an active parameter of a function) and a
-//!    store of floats (or a result) depends on it. Integers and bool never are. Only active values have adjoints.
-//! 3. **Reverse of a block**: its instructions from last to first. The primal values that the rules read are those of the
-//!    replay of the same block; what is not read after all is removed by `passes::dce`.
-//! 4. **If**: the reverse is an `if` on the same condition; a branch replays its inside, or the forward `if` yields what
-//!    is costly to compute again.
-//! 5. **Loops**: the reverse loop runs the iterations from last to first. An iteration needs the carried values as they
-//!    were at its start: nothing if no rule reads them (a sum keeps 0 bytes), a closed form for counters, else one of four
-//!    *stores* ([`Store`]). It replays its body from there, and reverses it. All stores give the same bits
-//!    (but for what reverse loops add up through tiles, in [chains](crate::passes::reverse_sums::in_chains), where no loop is left).
-//! 6. **Memory**: a load adds its adjoint to the array of adjoints; a store takes the adjoint of the element and leaves 0. A
-//!    tile has such an array too, made where the reverse of the block begins that makes the tile.
-//!    Where a rule reads a value that was loaded from memory that the launch overwrites, the *augmented* forward entry
-//!    records it, and the backward entry takes the record.
-//! 7. **Functions**: a pure function gets an adjoint function of its own; one with a [`crate::ir::Derivative::Rule`] is
-//!    replaced by that.
+//! 1. **Normal form** (`passes`): functions that can't keep a function-level adjoint are inlined,
+//!    `break`, `continue` and early `return` become flags, so that every region has one exit; local
+//!    arrays become SSA values; loads of an element that the thread itself has just stored become
+//!    the stored value.
+//! 2. **Activity**: a value is active if it varies with a float in an array (or an active parameter
+//!    of a function) and a store of floats (or a result) depends on it. Integers and bool never
+//!    are. Only active values have adjoints.
+//! 3. **Reverse of a block**: its instructions from last to first. The primal values that the rules
+//!    read are those of the replay of the same block; what is not read after all is removed by
+//!    `passes::dce`.
+//! 4. **If**: the reverse is an `if` on the same condition; a branch replays its inside, or the
+//!    forward `if` yields what is costly to compute again.
+//! 5. **Loops**: the reverse loop runs the iterations from last to first. An iteration needs the
+//!    carried values as they were at its start: nothing if no rule reads them (a sum keeps 0
+//!    bytes), a closed form for counters, else one of four *stores* ([`Store`]). It replays its
+//!    body from there, and reverses it. All stores give the same bits (except for what reverse
+//!    loops add up through tiles, in [chains](crate::passes::reverse_sums::in_chains), where no
+//!    loop is left).
+//! 6. **Memory**: a load adds its adjoint to the array of adjoints; a store takes the adjoint of
+//!    the element and leaves 0. A tile has such an array too, made where the reverse of the block
+//!    begins that makes the tile. Where a rule reads a value that was loaded from memory that the
+//!    launch overwrites, the *augmented* forward entry records it, and the backward entry takes the
+//!    record.
+//! 7. **Functions**: a pure function gets an adjoint function of its own; one with a
+//!    [`crate::ir::Derivative::Rule`] is replaced by that.
 //!
-//! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
-//! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
+//! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or
+//! when that is null the one behind `x`'s own gradient pointer; when both are null, `x` has no
+//! gradient and nothing is written for it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -59,13 +67,14 @@ pub use memo::Adjoints;
 /// What is wanted of [`differentiate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Make the backward entries of kernels. Without, only the bodies of [`crate::ir::Derivative::AdjointOf`] functions are
-    /// written, which the forward code itself calls.
+    /// Make the backward entries of kernels. Without, only the bodies of
+    /// [`crate::ir::Derivative::AdjointOf`] functions are written, which the forward code itself
+    /// calls.
     pub backward: bool,
     /// The store for the state of all loops that it can serve; None: each loop gets the cheapest.
     pub store: Option<Store>,
-    /// Floats that kernels are given by value have gradients too, in a buffer that backward entries take besides
-    /// ([`crate::ir::TapeRole::Parameters`]).
+    /// Floats that kernels are given by value have gradients too, in a buffer that backward entries
+    /// take besides ([`crate::ir::TapeRole::Parameters`]).
     pub parameters: bool,
 }
 
@@ -75,16 +84,17 @@ impl Default for Options {
     }
 }
 
-/// Simplifies a gradient rule of a module, which is simplified, further than other functions, as [`differentiate`] does
-/// otherwise. `effects`: what is known of the module.
+/// Simplifies a gradient rule of a module, which is simplified, further than other functions, as
+/// [`differentiate`] does otherwise. `effects`: what is known of the module.
 pub fn simplify_rule(module: &mut Module, rule: FuncId, effects: &mut EffectTable) {
     emit::finish::rule(module, rule, effects);
 }
 
-/// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
-/// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
-/// keeps its forward entry alone. The new functions are simplified; what
-/// nothing calls any more stays. `known`: the adjoints of linked functions that earlier programs asked for.
+/// Appends to a simplified module the backward entry of each forward kernel that has none yet, and
+/// its augmented entry where the launch overwrites what the backward entry needs. A gradient that
+/// can't be right is an error, and the kernel keeps its forward entry alone. The new functions are
+/// simplified; what nothing calls any more stays. `known`: the adjoints of linked functions that
+/// earlier programs asked for.
 pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, diagnostics: &mut Diagnostics) {
     emit::finish::rules(module);
     let names = module.functions.values().map(|function| function.name.clone()).collect();
@@ -166,7 +176,8 @@ struct Work<'a> {
     remembers: bool,
     /// Those that could not be made although forward code calls them.
     missing: IdSet<FuncId>,
-    /// The functions that were looked through for lost gradients, and whether one must not be lost there.
+    /// The functions that were looked through for lost gradients, and whether one must not be lost
+    /// there.
     losses: IdMap<FuncId, bool>,
     /// What functions do with the bits of floats, once it is asked for.
     bit_functions: Option<BitFunctions>,
@@ -217,7 +228,8 @@ impl Work<'_> {
         }
     }
 
-    /// Makes the backward entry of a kernel in normal form, and the augmented one; says whether there is one now.
+    /// Makes the backward entry of a kernel in normal form, and the augmented one; says whether
+    /// there is one now.
     fn backward_entry(&mut self, id: FuncId, normal: &Function) -> bool {
         if self.loses(id) {
             return false;
@@ -233,8 +245,8 @@ impl Work<'_> {
         forward.is_none_or(|forward| self.push(forward).is_some()) && self.push(backward).is_some()
     }
 
-    /// Adds a function to the module. Debug builds see whether it breaks the rules of the IR: then that is said, and there is
-    /// none.
+    /// Adds a function to the module. Debug builds see whether it breaks the rules of the IR: then
+    /// that is said, and there is none.
     fn push(&mut self, function: Function) -> Option<FuncId> {
         let id = self.add(function)?;
         self.note_made(id);
@@ -248,7 +260,8 @@ impl Work<'_> {
         self.made.push(id);
     }
 
-    /// The same, for what is not finished. Release builds verify all functions once, when they are finished.
+    /// The same, for what is not finished. Release builds verify all functions once, when they are
+    /// finished.
     fn add(&mut self, function: Function) -> Option<FuncId> {
         let span = function.span;
         let before = self.module.functions.len();
@@ -271,8 +284,8 @@ impl Work<'_> {
         Some(normal)
     }
 
-    /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls, and returns these
-    /// functions too. None: it was said why.
+    /// Builds the reverse of the function `id`, given in normal form, after those of the functions
+    /// it calls, and returns these functions too. None: it was said why.
     fn reverse(
         &mut self,
         id: FuncId,
@@ -357,15 +370,16 @@ impl Work<'_> {
         }
     }
 
-    /// A function that reverse code replaces by another one, among those that a function calls. The normal form holds that other
-    /// one, so it is no forward code.
+    /// A function that reverse code replaces by another one, among those that a function calls. The
+    /// normal form holds that other one, so it is no forward code.
     fn replay_function(&self, id: FuncId) -> Option<String> {
         let replaced = |id: &FuncId| matches!(self.module.functions[*id].derivative, Derivative::Replay(_));
         let found = self.module.reached_from(id).into_iter().skip(1).find(replaced)?;
         Some(self.module.functions[found].source_name.clone())
     }
 
-    /// Tells of gradients that get lost in a function and the functions that it calls, once each; says whether one must not.
+    /// Tells of gradients that get lost in a function and the functions that it calls, once each;
+    /// says whether one must not.
     fn loses(&mut self, id: FuncId) -> bool {
         if let Some(&known) = self.losses.get(&id) {
             return known;
@@ -424,8 +438,8 @@ impl Work<'_> {
         }
     }
 
-    /// Before a function is differentiated: writes the adjoints that it asks for, itself or in what it calls, and looks at
-    /// the effects.
+    /// Before a function is differentiated: writes the adjoints that it asks for, itself or in what
+    /// it calls, and looks at the effects.
     fn prepare(&mut self, id: FuncId) {
         if !self.prepared.insert(id) {
             return;
@@ -440,7 +454,8 @@ impl Work<'_> {
         self.effects.cover(self.module, id);
     }
 
-    /// Backward entries that do nothing: the kernel has nothing to differentiate, and is told so.
+    /// Backward entries that do nothing: the kernel has nothing to differentiate, and is reported
+    /// so.
     fn drop_idle_entries(&mut self) {
         let idle = |id: &FuncId| {
             let function = &self.module.functions[*id];
@@ -464,7 +479,8 @@ impl Work<'_> {
         passes::select(self.module, |kernel| !idle.contains(&kernel.name));
     }
 
-    /// Kernels whose forward code asks for a gradient that there is not: they would compute something else.
+    /// Kernels whose forward code asks for a gradient that there is not: they would compute
+    /// something else.
     fn drop_kernels_without_adjoints(&mut self) {
         let mut bad = std::mem::take(&mut self.missing);
         if bad.is_empty() {
@@ -544,14 +560,16 @@ impl Work<'_> {
 /// Where the state of a loop waits for the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Store {
-    /// No loop is left: as many copies of the body as it has iterations. Needs a constant number of iterations.
+    /// No loop is left: as many copies of the body as it has iterations. Needs a constant number of
+    /// iterations.
     Unroll,
-    /// A local array with one slot per iteration. Needs a constant bound on the number of iterations.
+    /// A local array with one slot per iteration. Needs a constant bound on the number of
+    /// iterations.
     Stack,
-    /// A buffer that the host provides, `[slot][thread]`. A thread that needs more slots than there are writes nothing
-    /// beyond them and reports the number.
+    /// A buffer that the host provides, `[slot][thread]`. A thread that needs more slots than there
+    /// are writes nothing beyond them and reports the number.
     Tape,
-    /// A fixed number of snapshots; iterations between them are computed again (binomial checkpointing; Griewank and
-    /// Walther, ACM TOMS 26(1), 2000).
+    /// A fixed number of snapshots; iterations between them are computed again (binomial
+    /// checkpointing; Griewank and Walther, ACM TOMS 26(1), 2000).
     Checkpoint,
 }

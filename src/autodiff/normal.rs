@@ -1,5 +1,5 @@
-//! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
-//! adjoint of their own.
+//! The form that can be reversed: one exit per region, local arrays as values, and calls only of
+//! functions that keep an adjoint of their own.
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
@@ -12,7 +12,8 @@ use crate::passes::inline;
 use crate::passes::pipelines::reversible;
 use crate::types::{StructTable, Type};
 
-/// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
+/// Calls nest no deeper than this (each round inlines one level of those that only then turn out to
+/// need it).
 const MAX_ROUNDS: usize = 64;
 
 /// A copy of a function in normal form. Calls of functions that differentiation made stay.
@@ -44,8 +45,8 @@ pub(super) fn normal_form(
     Ok(copy)
 }
 
-/// Reads each field of floats of a struct parameter once, at the start: reverse code then adds up the adjoint of that field,
-/// and not one of the whole struct.
+/// Reads each field of floats of a struct parameter once, at the start: reverse code then adds up
+/// the adjoint of that field, and not one of the whole struct.
 pub(super) fn read_fields_once(function: &mut Function, structs: &StructTable) {
     let params: Vec<ValueId> =
         function.params().iter().copied().filter(|&p| matches!(function.ty(p), Type::Struct(_))).collect();
@@ -88,8 +89,8 @@ pub(super) fn read_fields_once(function: &mut Function, structs: &StructTable) {
     }
 }
 
-/// Functions that have a stand-in for reverse code, which finds their results again. How these depend on what the function was given
-/// it does not say: where that matters, the program has to.
+/// Functions that have a stand-in for reverse code, which finds their results again. How these
+/// depend on what the function was given it does not say: where that matters, the program has to.
 fn replace_by_replay(module: &Module, effects: &EffectTable, function: &mut Function) -> Result<(), Diagnostic> {
     for inst in function.insts.values_mut() {
         if let Op::Call(callee, _) = &mut inst.op
@@ -124,9 +125,9 @@ fn has_floats(module: &Module, effects: &EffectTable, id: FuncId) -> bool {
     function.results.iter().any(|result| result.ty.holds_floats(&module.structs)) || effects[id].writes().any(stores)
 }
 
-/// Functions with effects, those given an array that this function writes, for an adjoint function could not tell whether what
-/// they read is still there, and those that give an array, or are given a struct with arrays that was put together: these have to
-/// be known.
+/// Functions with effects, those given an array that this function writes, for an adjoint function
+/// could not tell whether what they read is still there, and those that give an array, or are given
+/// a struct with arrays that was put together: these have to be known.
 fn calls_to_inline(
     module: &Module,
     function: &Function,

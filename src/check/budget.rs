@@ -69,7 +69,8 @@ impl Checker<'_> {
         self.budget.unrolled > MAX_UNROLLED_STATEMENTS
     }
 
-    /// Runs `f` for a function or constant that is needed at `span`, unless too many wait for others.
+    /// Runs `f` for a function or constant that is needed at `span`, unless too many wait for
+    /// others.
     pub fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.budget.nested >= MAX_NESTED_USES {
             return self.error(
@@ -123,7 +124,8 @@ impl Checker<'_> {
         depth
     }
 
-    /// Whether one more search for the nearest name is worth its time: with hundreds of unknown names, none was a slip.
+    /// Whether one more search for the nearest name is worth its time: with hundreds of unknown
+    /// names, none was a slip.
     pub fn may_suggest(&mut self) -> bool {
         self.budget.suggested += 1;
         self.budget.suggested <= MAX_SUGGESTIONS

@@ -1,5 +1,5 @@
-//! What did the checker learn about the expressions and variables of the user's text? Kept when an editor asks, also for
-//! functions with errors, which are not in the typed tree.
+//! What did the checker learn about the expressions and variables of the user's text? Kept when an
+//! editor asks, also for functions with errors, which are not in the typed tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -58,8 +58,8 @@ pub struct EditorFacts {
     pub variables: Vec<Variable>,
     /// Functions and names of the variables.
     named: HashSet<(Span, String)>,
-    /// For each variable of a good kernel, by the kernel's place and its name: whether its value can differ between the
-    /// threads of a launch.
+    /// For each variable of a good kernel, by the kernel's place and its name: whether its value
+    /// can differ between the threads of a launch.
     pub per_thread: HashMap<(Span, String), bool>,
     /// The structs, also when no kernel is good.
     pub structs: StructTable,

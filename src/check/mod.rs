@@ -53,18 +53,20 @@ pub use tree::Checked;
 pub struct Options {
     /// Also keep what the editor asks for: [`Checked::facts`].
     pub facts: bool,
-    /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
-    /// gradients are checked in any case.
+    /// Also make functions of the library's gradient rules for what differentiated kernels call.
+    /// The user's custom gradients are checked in any case.
     pub backward: bool,
-    /// Also make functions of the library's tests for near-degenerate gradients ([`tree::DegeneracyTest`]).
+    /// Also make functions of the library's tests for near-degenerate gradients
+    /// ([`tree::DegeneracyTest`]).
     pub tests: bool,
-    /// Functions of the library compute beside such points: `_nudged_f` stands for `f`.
+    /// Functions of the library compute beside such points: `_nudged_f` represents `f`.
     pub nudged: Option<Nudged>,
     /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,
-    /// The threads of a block. None: as many as the launches of the file say, if they agree, else one.
+    /// The threads of a block. None: as many as the launches of the file say, if they agree, else
+    /// one.
     pub block_dim: Option<u32>,
 }
 
@@ -82,8 +84,8 @@ impl Default for Options {
     }
 }
 
-/// Checks every kernel and function of a file. What has errors is reported and left out of the result. What there is to know
-/// of the library, beyond `known`, is added to that.
+/// Checks every kernel and function of a file. What has errors is reported and left out of the
+/// result. What there is to know of the library, beyond `known`, is added to that.
 pub fn check(
     parsed: &Parsed,
     options: &Options,
@@ -206,7 +208,7 @@ pub(crate) struct Definition {
     pub kernel: bool,
     /// Its body is CUDA text.
     pub native: bool,
-    /// Where it stands.
+    /// Where it is.
     pub scope: ScopeId,
     /// Its parameters, once they were looked at; None: they have errors.
     signature: OnceLock<Option<Arc<Signature>>>,
@@ -268,7 +270,8 @@ enum Instance {
 
 /// The state of one file's check.
 pub(crate) struct Checker<'a> {
-    /// Where the parser found errors: it repairs what it can, but a function with a repaired line is not compiled.
+    /// Where the parser found errors: it repairs what it can, but a function with a repaired line
+    /// is not compiled.
     syntax_errors: Vec<Span>,
     /// The checked file.
     main: FileId,
@@ -282,7 +285,8 @@ pub(crate) struct Checker<'a> {
     nudged: Option<Nudged>,
     /// [`Options::block_dim`]
     pub block_dim: u32,
-    /// By kernel the dimensions of its launches in the file that say a `block_dim`. None: not known, or not always as many.
+    /// By kernel the dimensions of its launches in the file that say a `block_dim`. None: not
+    /// known, or not always as many.
     launched: HashMap<String, Option<usize>>,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
@@ -330,8 +334,8 @@ pub(crate) struct Checker<'a> {
     instances: IdMap<InstanceKey, Instance>,
     /// Function names taken in the output.
     names: HashSet<String>,
-    /// The number of the last name that [`Checker::unique_name`] made of a wanted one: thousands of functions of one name would
-    /// else each try all before them.
+    /// The number of the last name that [`Checker::unique_name`] made of a wanted one: thousands of
+    /// functions of one name would else each try all before them.
     numbers: HashMap<String, usize>,
     /// Custom gradients by their function.
     custom: HashMap<FunctionName, calls::gradient::Custom>,
@@ -348,7 +352,8 @@ pub(crate) struct Checker<'a> {
     launches: Vec<(ScopeId, ast::Expr)>,
     /// It was said that Warp is not imported.
     missing_warp: bool,
-    /// The first function that a decorator of another library makes a kernel, that decorator and its path.
+    /// The first function that a decorator of another library makes a kernel, that decorator and
+    /// its path.
     foreign_kernel: Option<(String, Span, String)>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
@@ -497,7 +502,8 @@ impl Checker<'_> {
         result
     }
 
-    /// Reports at a call of another file's function that it has errors, which nobody sees in that file.
+    /// Reports at a call of another file's function that it has errors, which nobody sees in that
+    /// file.
     fn blame_import(&mut self, definition: &Definition, call: Span) {
         let name = &definition.ast.name;
         if definition.library() || name.span.file == call.file || call.file != self.main {
@@ -512,8 +518,8 @@ impl Checker<'_> {
         );
     }
 
-    /// Takes a function into the module, unless checking it found an error (there were `errors` before) or the parser had
-    /// to repair it.
+    /// Takes a function into the module, unless checking it found an error (there were `errors`
+    /// before) or the parser had to repair it.
     fn accept(&mut self, definition: &Definition, errors: usize, function: Res<tree::Function>) -> Res<tree::FnId> {
         let repaired = self.is_repaired(definition.ast.span);
         match function {
@@ -527,7 +533,8 @@ impl Checker<'_> {
         self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end)
     }
 
-    /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their source names.
+    /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their
+    /// source names.
     pub fn unique_name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();
         while !self.names.insert(name.clone()) {

@@ -19,7 +19,8 @@ const OPTIONS: [&str; 10] = [
 ];
 
 impl Checker<'_> {
-    /// Reports options that no kernel has: Warp raises there, and a slip in `enable_backward` would do nothing.
+    /// Reports options that no kernel has: Warp raises there, and a slip in `enable_backward` would
+    /// do nothing.
     pub fn kernel_options(&mut self, definition: &Definition) {
         for decorator in &definition.ast.decorators {
             let ExprKind::Call { callee, args } = &decorator.expr.kind else { continue };

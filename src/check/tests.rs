@@ -4,7 +4,8 @@ use super::*;
 use crate::source::SourceFile;
 use crate::syntax;
 
-/// Checks a file that starts with `import warp as wp`; returns the result and `CODE line` of each finding but lints.
+/// Checks a file that starts with `import warp as wp`; returns the result and `CODE line` of each
+/// finding but lints.
 fn run(text: &str) -> (Checked, Vec<String>) {
     let text = format!("import warp as wp\n{text}");
     let mut sources = SourceMap::default();
@@ -26,8 +27,8 @@ fn run(text: &str) -> (Checked, Vec<String>) {
     (checked, found)
 }
 
-/// The findings of a kernel body; `x`, `y` are float arrays, `ids` an int array, `m` a 2-D array, `n` an int, `a` a
-/// float, `vs` an array of vec3.
+/// The findings of a kernel body; `x`, `y` are float arrays, `ids` an int array, `m` a 2-D array,
+/// `n` an int, `a` a float, `vs` an array of vec3.
 fn body(text: &str) -> Vec<String> {
     let indented: String = text.lines().map(|line| format!("    {line}\n")).collect();
     let (_, found) = run(&format!(
@@ -308,7 +309,8 @@ def k(p: P, x: wp.array2d(dtype=float), n: wp.array(dtype=int)):
             _ => None,
         })
         .collect();
-    // f(struct, array, int) with two results: 3 + 2 shadows + 2 adjoints; only the struct has floats of its own.
+    // f(struct, array, int) with two results: 3 + 2 shadows + 2 adjoints; only the struct has
+    // floats of its own.
     assert_eq!(rules, [Some((7, 1)), None, Some((2, 1)), Some((2, 1))]);
     assert!(matches!(derivative_of(&checked, "slot"), tree::Derivative::Replay(_)));
 }

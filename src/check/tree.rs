@@ -1,5 +1,6 @@
-//! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
-//! instantiated, every built-in either a primitive operation or a function of this module.
+//! The typed tree: what the checker hands to lowering. Every name is resolved, every type known,
+//! every generic function instantiated, every built-in either a primitive operation or a function
+//! of this module.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,8 @@ crate::define_id!(
     LocalId, "local"
 );
 
-/// The checked kernels of one file and every function they reach. A kernel with errors is not in it.
+/// The checked kernels of one file and every function they reach. A kernel with errors is not in
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
     pub structs: StructTable,
@@ -31,7 +33,8 @@ pub struct Checked {
     pub kernels: Vec<FnId>,
     /// How many threads a block has, to code in which they have values of their own.
     pub block_dim: u32,
-    /// By kernel, as the file names it, how many dimensions its launches have, with that of the threads of `wp.launch_tiled`, if known.
+    /// By kernel, as the file names it, how many dimensions its launches have, with that of the
+    /// threads of `wp.launch_tiled`, if known.
     pub launched: HashMap<String, Option<usize>>,
     /// The names of all kernels and functions of the file, good or not.
     pub declared: Vec<String>,
@@ -46,7 +49,7 @@ pub struct Checked {
 pub struct Unresolved {
     /// Of its entry.
     pub name: String,
-    /// Where the warning that says why stands.
+    /// Where the warning that says why is.
     pub span: Span,
 }
 
@@ -63,7 +66,7 @@ pub struct Function {
     /// It works on tiles, or calls what does.
     pub by_block: bool,
     /// It uses what differs between the threads of a block, or calls what does.
-    pub by_lane: bool,
+    pub by_thread: bool,
     /// The CUDA function that computes the same, such as `sinf`.
     pub cuda_name: Option<String>,
     /// The body as CUDA C++ text; `body` is empty.
@@ -73,8 +76,8 @@ pub struct Function {
     pub param_count: u32,
     /// Types of the returned values, local arrays left out: none, one, or several.
     pub results: Vec<Type>,
-    /// Variables whose final values are further results, before those of `by_ref`: what a custom gradient adds to the
-    /// adjoints of its parameters.
+    /// Variables whose final values are further results, before those of `by_ref`: what a custom
+    /// gradient adds to the adjoints of its parameters.
     pub accumulators: Vec<LocalId>,
     /// Parameters whose final value goes back to the caller's variable, in order.
     pub by_ref: Vec<LocalId>,
@@ -85,7 +88,8 @@ pub struct Function {
     /// Where the body names a constant: a number, or a composite of numbers.
     pub named: HashMap<Span, ConstantId>,
     pub span: Span,
-    /// A library function that other programs have too: what they have in common. Then that has the body and its variables.
+    /// A library function that other programs have too: what they have in common. Then that has the
+    /// body and its variables.
     pub imported: Option<Imported>,
 }
 
@@ -94,7 +98,8 @@ pub struct Function {
 pub struct ReturnedArray {
     /// Its place among all that is returned.
     pub position: usize,
-    /// The caller's array that takes it: one of the last parameters, which the source does not have.
+    /// The caller's array that takes it: one of the last parameters, which the source does not
+    /// have.
     pub param: LocalId,
 }
 
@@ -172,8 +177,9 @@ pub enum StmtKind {
         then: Vec<Stmt>,
         otherwise: Vec<Stmt>,
     },
-    /// `for variable in range(start, end, step)`: all four of one integer type. The loop owns its counter: assigning
-    /// the variable in the body does not change the next iteration. After the loop the variable keeps its last value.
+    /// `for variable in range(start, end, step)`: all four of one integer type. The loop owns its
+    /// counter: assigning the variable in the body does not change the next iteration. After the
+    /// loop the variable keeps its last value.
     For {
         variable: LocalId,
         start: Expr,
@@ -252,10 +258,12 @@ pub struct Call {
     pub span: Span,
 }
 
-/// What says of arguments and adjoints whether the gradient of a library function is near-degenerate there.
+/// What says of arguments and adjoints whether the gradient of a library function is
+/// near-degenerate there.
 #[derive(Clone, Debug)]
 pub struct DegeneracyTest {
-    /// Takes the arguments, then the adjoints of the results (returned ones, then by-reference ones); gives bool.
+    /// Takes the arguments, then the adjoints of the results (returned ones, then by-reference
+    /// ones); gives bool.
     pub callee: FnId,
     /// Words for the note.
     pub why: String,
@@ -314,7 +322,7 @@ pub enum ExprKind {
     ThreadIndex(u8),
     BlockDim,
     /// The number of the thread in its block.
-    Lane,
+    ThreadInBlock,
     Extent(Box<Expr>, u8),
     IsSet(Box<Expr>),
     /// The array of adjoints behind an array's own gradient pointer; null if there is none.
@@ -338,8 +346,8 @@ pub enum ExprKind {
     },
 }
 
-/// One dimension of a view; expressions of any integer type. Missing bounds are the ends; bounds follow Python's
-/// slice rules (negative ones count from the end, all are clamped to the extent).
+/// One dimension of a view; expressions of any integer type. Missing bounds are the ends; bounds
+/// follow Python's slice rules (negative ones count from the end, all are clamped to the extent).
 #[derive(Clone, Debug)]
 pub enum ViewIndex {
     At(Expr),

@@ -1,4 +1,5 @@
-//! What are the parts of a typed expression or statement? Traversals of the tree, one level at a time.
+//! What are the parts of a typed expression or statement? Traversals of the tree, one level at a
+//! time.
 
 use super::tree::*;
 
@@ -10,7 +11,7 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | ExprKind::Local(_)
         | ExprKind::ThreadIndex(_)
         | ExprKind::BlockDim
-        | ExprKind::Lane
+        | ExprKind::ThreadInBlock
         | ExprKind::LocalArray => {}
         ExprKind::Unary(_, a)
         | ExprKind::Cast(a)
@@ -68,7 +69,8 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-/// Calls `f` on the expressions that stand directly in a statement; not on those of statements nested in it.
+/// Calls `f` on the expressions that stand directly in a statement; not on those of statements
+/// nested in it.
 pub fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
     match &stmt.kind {
         StmtKind::Assign(place, value) | StmtKind::AtomicUpdate { place, value, .. } => {
@@ -113,8 +115,8 @@ pub fn each_expression<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
     each_statement(body, &mut |stmt| expressions(stmt, &mut |expr| walk(expr, f)));
 }
 
-/// The paths of component steps that stand directly in an expression, with whether they step into a composite or struct
-/// value.
+/// The paths of component steps that stand directly in an expression, with whether they step into a
+/// composite or struct value.
 pub fn path(expr: &Expr) -> &[Step] {
     match &expr.kind {
         ExprKind::Part { path, .. } | ExprKind::Load { path, .. } => path,

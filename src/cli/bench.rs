@@ -16,15 +16,16 @@ use crate::run::program::{Program, Wanted, compiled_for, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
-/// Runs launches again and again on the same contents and tells how long each entry takes: the median and the least of the
-/// wall times, the processor time of all cores, the rate at which the arrays that the entry reads and writes went by, and the
-/// rate of operations on floats.
+/// Runs launches again and again on the same contents and tells how long each entry takes: the
+/// median and the least of the wall times, the processor time of all cores, the rate at which the
+/// arrays that the entry reads and writes went by, and the rate of operations on floats.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files.
     #[arg(required_unless_present = "limits", value_name = "LAUNCH")]
     files: Vec<PathBuf>,
-    /// Measure first what the device can do at most, copying memory and multiplying, and give each rate as a part of that.
+    /// Measure first what the device can do at most, copying memory and multiplying, and give each
+    /// rate as a part of that.
     #[arg(long)]
     limits: bool,
     /// Where to run.
@@ -36,7 +37,8 @@ pub(super) struct Args {
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
-    /// What host code is made for: `native`, or a level of x86-64 that this machine has, to see what older processors get.
+    /// What host code is made for: `native`, or a level of x86-64 that this machine has, to see
+    /// what older processors get.
     #[arg(long, default_value = "native", value_name = "LEVEL", value_parser = level)]
     cpu: Cpu,
     #[command(flatten)]
@@ -95,8 +97,9 @@ struct Limits {
     operations: f64,
 }
 
-/// Times the kernels of `limits.ir`: a copy of 128 MiB, and 2^20 threads of 4096 operations each. These stand in eight chains,
-/// so that none waits for the one before; it is IR because Python has no word for a fused multiply and add.
+/// Times the kernels of `limits.ir`: a copy of 128 MiB, and 2^20 threads of 4096 operations each.
+/// These stand in eight chains, so that none waits for the one before; it is IR because Python has
+/// no word for a fused multiply and add.
 fn measure_limits(args: &Args, sources: &mut SourceMap) -> Result<Limits> {
     let path = Path::new("limits.ir");
     let request = driver::Request {

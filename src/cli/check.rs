@@ -13,7 +13,8 @@ use crate::driver::{Compiler, Overlaid, Request};
 /// Checks kernel files and reports what is wrong, without writing anything.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for standard input.
+    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files
+    /// there, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]

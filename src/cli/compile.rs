@@ -18,8 +18,8 @@ use crate::source::lined::Lined;
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels, or `.ir` texts; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for
-    /// standard input.
+    /// Python files with kernels, or `.ir` texts; folders and patterns (`'src/**/*.py'`) stand for
+    /// the Python files there, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Compile only this kernel; may be repeated.
@@ -30,8 +30,8 @@ pub(super) struct Args {
     /// What to write [default: ptx,cuda, or what the ending of `-o FILE` says]
     #[arg(long, value_enum, value_delimiter = ',')]
     emit: Vec<Emit>,
-    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... A name that ends as a result does, such as
-    /// `-o saxpy.ptx`, is the file of a single result; `-` prints it.
+    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... A name that ends
+    /// as a result does, such as `-o saxpy.ptx`, is the file of a single result; `-` prints it.
     #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
     /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
@@ -56,20 +56,24 @@ pub(super) struct Args {
     /// How kernels of CUDA text take their arguments.
     #[arg(long, value_enum, default_value = "warp")]
     abi: AbiArg,
-    /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the instructions stay the same.
+    /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the
+    /// instructions stay the same.
     #[arg(long)]
     lineinfo: bool,
-    /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, one such as `sapphirerapids`, `znver4` or
-    /// `neoverse-n1`, or `auto`: code for each level from x86-64-v2 on, of which a program runs the best that its machine has.
+    /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, one such
+    /// as `sapphirerapids`, `znver4` or `neoverse-n1`, or `auto`: code for each level from
+    /// x86-64-v2 on, of which a program runs the best that its machine has.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
     /// Object files test every array index and report the first that is out of bounds.
     #[arg(long)]
     checked: bool,
-    /// Print the result as JSON: its `text`, and for each line the `lines` of the source that it comes from.
+    /// Print the result as JSON: its `text`, and for each line the `lines` of the source that it
+    /// comes from.
     #[arg(long, hide = true)]
     lines: bool,
-    /// For editors: a file, and another one that has its text as it is on the screen; may be repeated.
+    /// For editors: a file, and another one that has its text as it is on the screen; may be
+    /// repeated.
     #[arg(long, hide = true, num_args = 2, value_names = ["FILE", "TEXT"])]
     overlay: Vec<PathBuf>,
     /// Print how long each stage took.
@@ -94,7 +98,8 @@ enum Emit {
     Ir,
     /// Object file for this machine's processor (.o).
     Obj,
-    /// How this machine's processor runs each kernel: vector lanes or why not, array accesses, workers (.plan).
+    /// How this machine's processor runs each kernel: vector lanes or why not, array accesses,
+    /// workers (.plan).
     Plan,
     /// C and C++ header for calling the kernels (.h).
     Header,
@@ -129,7 +134,8 @@ enum Target {
 enum LayoutArg {
     /// By the strides in their descriptors: any view of any array can be passed.
     Strided,
-    /// As dense row-major arrays, aligned to their elements (up to 16 bytes): fewer registers, wide accesses; strides are not read.
+    /// As dense row-major arrays, aligned to their elements (up to 16 bytes): fewer registers, wide
+    /// accesses; strides are not read.
     Contiguous,
 }
 
@@ -137,7 +143,8 @@ enum LayoutArg {
 enum GridArg {
     /// With any: the threads of a small grid run the whole launch in turns.
     Any,
-    /// With those that have a thread for each of the launch, which has fewer than 2^31: fewer registers and instructions.
+    /// With those that have a thread for each of the launch, which has fewer than 2^31: fewer
+    /// registers and instructions.
     Covering,
 }
 

@@ -20,7 +20,8 @@ use crate::diag::render::{Format, render};
 use crate::driver::{Compilers, Timings};
 use crate::source::SourceMap;
 
-/// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as Parquet and JSONL.
+/// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as
+/// Parquet and JSONL.
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -53,21 +54,22 @@ pub(super) struct Args {
     /// Do not run the programs: their results and gradients are not checked.
     #[arg(long)]
     no_verify: bool,
-    /// A second table, `repair`: the programs with one fault each, what kc says of it, the diff that mends it, and the launch at
-    /// which it shows.
+    /// A second table, `repair`: the programs with one fault each, what kc says of it, the diff
+    /// that mends it, and the launch at which it shows.
     #[arg(long, conflicts_with = "no_verify")]
     repair: bool,
     /// Append the programs that were rejected, and why, to this file as JSON lines.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
-    /// Which programs: `programs`, algorithms as people write them, or `stress`, expressions of all that the language has, for
-    /// tests of compilers.
+    /// Which programs: `programs`, algorithms as people write them, or `stress`, expressions of all
+    /// that the language has, for tests of compilers.
     #[arg(long, value_name = "NAME", default_value = crate::dataset::Generator::NAMES[0])]
     config: String,
     /// Families of algorithms (configuration `programs`); by default all.
     #[arg(long, alias = "family", value_delimiter = ',', value_name = "NAME")]
     families: Vec<String>,
-    /// Categories of kernels (configuration `stress`), each as likely as the others; by default all.
+    /// Categories of kernels (configuration `stress`), each as likely as the others; by default
+    /// all.
     #[arg(short, long, value_delimiter = ',', value_name = "NAME")]
     categories: Vec<String>,
     /// Each category as often as the others (the default).
@@ -76,7 +78,8 @@ pub(super) struct Args {
     /// File formats.
     #[arg(long, value_delimiter = ',', value_name = "FORMAT", default_value = "parquet,jsonl")]
     format: Vec<FileFormat>,
-    /// Make only the shards I, I + N, ... of the set: N machines make it together, `kc dataset merge` joins their parts.
+    /// Make only the shards I, I + N, ... of the set: N machines make it together,
+    /// `kc dataset merge` joins their parts.
     #[arg(long, value_name = "I/N")]
     shard: Option<String>,
     /// Rows of a shard.
@@ -101,7 +104,8 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Makes rows again from their programs and compares; checks files and splits. Exit code 1 if anything differs.
+    /// Makes rows again from their programs and compares; checks files and splits. Exit code 1 if
+    /// anything differs.
     Validate {
         dir: PathBuf,
         /// Share of the rows that are made again.
@@ -122,7 +126,8 @@ enum Verb {
         #[arg(long)]
         column: Option<String>,
     },
-    /// Prints the hashes of the kernels in files, as `src/dataset/known.txt` lists those that no set may hold.
+    /// Prints the hashes of the kernels in files, as `src/dataset/known.txt` lists those that no
+    /// set may hold.
     Identify {
         #[arg(required = true)]
         files: Vec<PathBuf>,

@@ -11,14 +11,15 @@ use crate::profile::{Limits, gpus, gpus::Gpu, occupancy};
 use crate::run::devices::{self, Device, Found};
 use crate::source::SourceMap;
 
-/// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows; without a GPU, why
-/// there is none. With an architecture, what a GPU of it has.
+/// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver
+/// knows; without a GPU, why there is none. With an architecture, what a GPU of it has.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// One JSON object per device that is there.
     #[arg(long)]
     json: bool,
-    /// What a GPU of this architecture has, such as `sm_90`: the figures of `kc profile`, with where they are published.
+    /// What a GPU of this architecture has, such as `sm_90`: the figures of `kc profile`, with
+    /// where they are published.
     #[arg(long, value_name = "ARCH", value_parser = limits)]
     arch: Option<&'static Limits>,
 }

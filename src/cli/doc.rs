@@ -8,7 +8,8 @@ use crate::library::reference;
 /// Writes the reference page of all built-ins: signatures, docs, gradients.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Folder for `builtins.html` and `builtins.md`, made if missing; without one, the page goes to standard output
+    /// Folder for `builtins.html` and `builtins.md`, made if missing; without one, the page goes to
+    /// standard output
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 

@@ -11,11 +11,12 @@ use crate::diag::{Code, Diagnostic};
 use crate::driver::{self, fix};
 use crate::source::SourceMap;
 
-/// Repairs kernel files: applies every fix that is safe, and checks the result before it is written.
+/// Repairs kernel files: applies every fix that is safe, and checks the result before it is
+/// written.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there. With `-`, standard input
-    /// is repaired and printed.
+    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files
+    /// there. With `-`, standard input is repaired and printed.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the changes as a unified diff and write nothing.

@@ -18,18 +18,19 @@ use crate::run::gradients::gradcheck::{Kernels, Row};
 use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
 use crate::run::launch::{self, Direction, Launch};
-use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{Program, Wanted, compiled_for, kernel};
+use crate::run::race_check::{Looked, Threads};
 use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
-/// Compares gradients with forward mode and with finite differences, on the reference interpreter (or `--device`) and in double precision
-/// whatever the kernel's types; then compares the gradient in the kernel's own types with that. Exit code 1 if one is
-/// wrong or can't be checked.
+/// Compares gradients with forward mode and with finite differences, on the reference interpreter
+/// (or `--device`) and in double precision whatever the kernel's types; then compares the gradient
+/// in the kernel's own types with that. Exit code 1 if one is wrong or can't be checked.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up arguments.
+    /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up
+    /// arguments.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Only this kernel of a source file.
@@ -38,8 +39,8 @@ pub(super) struct Args {
     /// Seed of the random directions and of made-up arguments.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where the entries of the gradient run: on `sim` they are the PTX of a GPU, and what it finds wrong ends the check. Forward mode runs on the
-    /// interpreter.
+    /// Where the entries of the gradient run: on `sim` they are the PTX of a GPU, and what it finds
+    /// wrong ends the check. Forward mode runs on the interpreter.
     #[arg(long, default_value = "interp", value_parser = super::devices::parser())]
     device: &'static dyn Device,
     /// Where the state of loops waits for the reverse sweep.
@@ -48,7 +49,8 @@ pub(super) struct Args {
     /// Check in the kernel's own types only.
     #[arg(long)]
     own_types: bool,
-    /// Check second derivatives: Hessian-vector products against differences of the gradient, and their symmetry.
+    /// Check second derivatives: Hessian-vector products against differences of the gradient, and
+    /// their symmetry.
     #[arg(long)]
     second_order: bool,
     /// One JSON object per launch.
@@ -103,7 +105,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
             &launch.source,
             Some(&name),
             Some(driver::SameArrays { kernel: name.clone(), pairs: same }),
-            subject.lanes,
+            subject.block_threads,
         );
         forward = named(&subject.plain.program)?;
     }
@@ -291,14 +293,15 @@ struct Subject {
     plain: Compiled,
     /// Or why there is none.
     double: std::result::Result<Compiled, String>,
-    lanes: Option<driver::Lanes>,
+    block_threads: Option<driver::BlockThreads>,
 }
 
 struct Compiled {
     program: Program,
     /// The forward-mode kernels by the name of their kernel, or why there is none.
     tangents: HashMap<String, std::result::Result<FuncId, String>>,
-    /// Forward mode of the entries of a gradient run, or why there is none; empty where only first derivatives are checked.
+    /// Forward mode of the entries of a gradient run, or why there is none; empty where only first
+    /// derivatives are checked.
     second: HashMap<String, std::result::Result<(FuncId, FuncId), String>>,
     /// Kernels that were not compiled without being wrong, and why.
     left_out: Vec<(String, String)>,
@@ -309,30 +312,32 @@ impl Subject {
     fn of(args: &Args, launch: &mut Launch) -> Subject {
         let mut wanted = Wanted::of(&launch.source, true);
         let program = compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, None, false)));
-        // The only one, if none is named: forward mode adds kernels of its own to those of the file.
+        // The only one, if none is named: forward mode adds kernels of its own to those of the
+        // file.
         if let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) {
             launch.kernel = Some(program.module.functions[id].source_name.clone());
         }
-        Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.lanes)
+        Subject::new(args, &launch.source, launch.kernel.as_deref(), None, wanted.block_threads)
     }
 
-    /// `same`: the arrays that are one in the launch. `lanes`: its blocks, where their threads have values of their own.
+    /// `same`: the arrays that are one in the launch. `block_threads`: its blocks, where their
+    /// threads have values of their own.
     fn new(
         args: &Args,
         source: &Path,
         kernel: Option<&str>,
         same: Option<driver::SameArrays>,
-        lanes: Option<driver::Lanes>,
+        block_threads: Option<driver::BlockThreads>,
     ) -> Subject {
-        let plain = Compiled::new(args, source, kernel, false, same.clone(), lanes);
+        let plain = Compiled::new(args, source, kernel, false, same.clone(), block_threads);
         let double = if args.own_types {
             Err("asked for".to_string())
         } else if source.extension().is_some_and(|e| e == "ir") {
             Err("IR text has the types that it has".to_string())
         } else {
-            Ok(Compiled::new(args, source, kernel, true, same, lanes))
+            Ok(Compiled::new(args, source, kernel, true, same, block_threads))
         };
-        Subject { plain, double, lanes }
+        Subject { plain, double, block_threads }
     }
 
     /// The program in double precision, if that says the same about a kernel.
@@ -362,7 +367,7 @@ impl Compiled {
         kernel: Option<&str>,
         double: bool,
         same: Option<driver::SameArrays>,
-        lanes: Option<driver::Lanes>,
+        block_threads: Option<driver::BlockThreads>,
     ) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
@@ -373,7 +378,7 @@ impl Compiled {
             },
             double,
             same_arrays: same,
-            lanes,
+            block_threads,
             checked: true,
             ..driver::Request::default()
         };

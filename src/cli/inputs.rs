@@ -1,4 +1,5 @@
-//! Which files does a command line mean? Files by name, folders, patterns, and `-` for standard input.
+//! Which files does a command line mean? Files by name, folders, patterns, and `-` for standard
+//! input.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -46,11 +47,12 @@ impl Input {
     }
 }
 
-/// The files that names on the command line mean, each once, in the order of the names; what a folder or a pattern stands for
-/// in the order of the alphabet.
+/// The files that names on the command line mean, each once, in the order of the names; what a
+/// folder or a pattern represents in the order of the alphabet.
 ///
 /// # Errors
-/// A folder or a pattern without such a file, a folder that cannot be read, or a standard input that is no text.
+/// A folder or a pattern without such a file, a folder that cannot be read, or a standard input
+/// that is no text.
 pub(super) fn inputs(names: &[PathBuf], extension: &str) -> Result<Vec<Input>, Diagnostic> {
     let mut list: Vec<Input> = Vec::new();
     let mut seen = HashSet::new();
@@ -93,8 +95,8 @@ fn none_is_an_error(found: &[PathBuf], message: impl FnOnce() -> String) -> Resu
     if found.is_empty() { Err(Diagnostic::new(Code::E0911, message())) } else { Ok(()) }
 }
 
-/// Calls `file` for every file below a folder, in order. Hidden folders, caches, installed packages and links to folders are
-/// not entered: nobody keeps the kernels that they work on there.
+/// Calls `file` for every file below a folder, in order. Hidden folders, caches, installed packages
+/// and links to folders are not entered: nobody keeps the kernels that they work on there.
 fn walk(folder: &Path, file: &mut dyn FnMut(&Path)) -> Result<(), Diagnostic> {
     let unreadable = |error: std::io::Error| {
         let message = format!("cannot read the folder `{}`: {}", folder.display(), driver::reason(&error));
@@ -120,7 +122,8 @@ fn walk(folder: &Path, file: &mut dyn FnMut(&Path)) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// A path with wildcards: `*` and `?` within a name, `[abc]`, `[a-z]`, `[!a]` for one character, `**` for any folders.
+/// A path with wildcards: `*` and `?` within a name, `[abc]`, `[a-z]`, `[!a]` for one character,
+/// `**` for any folders.
 struct Pattern {
     /// The folder before the first wildcard.
     folder: PathBuf,
@@ -175,8 +178,8 @@ fn path_matches(pattern: &[Vec<char>], names: &[Vec<char>]) -> bool {
     }
 }
 
-/// Matches from left to right; on a mismatch the last `*` takes one character more, so the time is at most the product of the
-/// two lengths.
+/// Matches from left to right; on a mismatch the last `*` takes one character more, so the time is
+/// at most the product of the two lengths.
 fn name_matches(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -197,14 +200,15 @@ fn name_matches(pattern: &[char], name: &[char]) -> bool {
     pattern[p..].iter().all(|&c| c == '*')
 }
 
-/// How much of the pattern's start stands for the character; None: it is another.
+/// How much of the pattern's start represents the character; None: it is another.
 fn one_matches(pattern: &[char], c: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),
         ['[', rest @ ..] => {
             let negated = matches!(rest.first(), Some('!' | '^'));
             let first = usize::from(negated);
-            // A bracket that comes first is one of the set; without an end, the bracket stands for itself.
+            // A bracket that comes first is one of the set; without an end, the bracket represents
+            // itself.
             let Some(end) = rest.iter().skip(first + 1).position(|&c| c == ']') else {
                 return (c == '[').then_some(1);
             };

@@ -23,8 +23,8 @@ enum Verb {
     New(New),
 }
 
-/// Writes a launch file for a kernel, with every argument: arrays of the sizes with which the kernel runs, filled with
-/// numbers to begin with.
+/// Writes a launch file for a kernel, with every argument: arrays of the sizes with which the
+/// kernel runs, filled with numbers to begin with.
 #[derive(clap::Args, Debug)]
 struct New {
     /// The source file.
@@ -89,7 +89,8 @@ fn new_launch(args: &New) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// How a file is named from a folder: relative to it, where it was named relative to the current one.
+/// How a file is named from a folder: relative to it, where it was named relative to the current
+/// one.
 fn from_folder(folder: &Path, file: &Path) -> String {
     if file.is_absolute() {
         return file.display().to_string();

@@ -10,10 +10,12 @@ pub(super) struct Args {
     stdio: bool,
 }
 
-/// A server lives for days: what it frees goes back to the system at once, and its few threads share their heaps. Without
-/// this, both allocators, kc's own and the C library's, which LLVM uses, keep a growing reserve for each thread.
+/// A server lives for days: what it frees goes back to the system at once, and its few threads
+/// share their heaps. Without this, both allocators, kc's own and the C library's, which LLVM uses,
+/// keep a growing reserve for each thread.
 fn keep_memory_small() {
-    /// `mi_option_purge_delay` of mimalloc.h: milliseconds that freed memory is kept. The crate has no name for it.
+    /// `mi_option_purge_delay` of mimalloc.h: milliseconds that freed memory is kept. The crate has
+    /// no name for it.
     const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
     // SAFETY: sets a number of the allocator.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) };

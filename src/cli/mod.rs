@@ -1,7 +1,7 @@
 //! The command line: what can the user ask for? One file per verb.
 //!
-//! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of kc itself. `kc gpu` ends
-//! as the program that it runs.
+//! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of
+//! kc itself. `kc gpu` ends as the program that it runs.
 
 mod bench;
 mod check;
@@ -115,7 +115,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let command = match Command::try_parse_from(args) {
         Ok(command) => command,
         Err(error) => {
-            // `--help` and `--version` come here too, with code 0. A closed pipe is not worth a word.
+            // `--help` and `--version` come here too, with code 0. A closed pipe is not worth a
+            // word.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -186,12 +187,13 @@ impl From<FormatArg> for Format {
 /// For which types generic kernels are compiled; shared by the verbs that compile.
 #[derive(clap::Args, Clone, Debug)]
 struct TypesArg {
-    /// Compile a generic kernel for these types, written as a call: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`;
-    /// may be repeated, also for one kernel. The entry's name ends with the types (`scale_float64`).
+    /// Compile a generic kernel for these types, written as a call:
+    /// `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`; may be repeated, also for one kernel.
+    /// The entry's name ends with the types (`scale_float64`).
     #[arg(long, value_name = "KERNEL(NAME=TYPE, ...)")]
     types: Vec<String>,
-    /// Threads in a block, for kernels with tiles in which they have values of their own; else as many as the launches of the file
-    /// say with `block_dim`, if they all say the same, or one.
+    /// Threads in a block, for kernels with tiles in which they have values of their own; else as
+    /// many as the launches of the file say with `block_dim`, if they all say the same, or one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     block_dim: Option<u16>,
 }
@@ -202,11 +204,12 @@ struct GradientArgs {
     /// Forward entries only: gradients are neither made nor checked.
     #[arg(long)]
     no_backward: bool,
-    /// Where backward entries keep the state of loops, for all loops that can; by default each loop gets the cheapest.
+    /// Where backward entries keep the state of loops, for all loops that can; by default each loop
+    /// gets the cheapest.
     #[arg(long, value_enum, value_name = "STORE", conflicts_with = "no_backward")]
     store: Option<StoreArg>,
-    /// Backward entries give the gradients of numbers, vectors, matrices and struct fields that kernels are given by value,
-    /// too: in an array of float64 that they take after the adjoints.
+    /// Backward entries give the gradients of numbers, vectors, matrices and struct fields that
+    /// kernels are given by value, too: in an array of float64 that they take after the adjoints.
     #[arg(long, conflicts_with = "no_backward")]
     parameter_gradients: bool,
 }

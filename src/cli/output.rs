@@ -102,7 +102,8 @@ pub(super) fn out(bytes: &[u8]) -> Result<(), Diagnostic> {
     }
 }
 
-/// A write beyond the limit of the process (`ulimit -f`) becomes an error like others: the system's answer is to end the process.
+/// A write beyond the limit of the process (`ulimit -f`) becomes an error like others: the system's
+/// answer is to end the process.
 pub(super) fn survive_limits() {
     #[cfg(unix)]
     // SAFETY: no handler is installed; the signal is ignored from here on.

@@ -23,31 +23,35 @@ use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::{SourceFile, SourceMap};
 
-/// Runs launches on the simulator and counts what a profiler counts on a GPU: sectors, requests, bank conflicts, active lanes, the mix of
-/// instructions, per line of the source, under the names of Nsight Compute. Each figure is exact, a bound, or an estimate; no time is
-/// invented. Then the occupancy, and advice, what costs most first.
+/// Runs launches on the simulator and counts what a profiler counts on a GPU: sectors, requests,
+/// bank conflicts, active lanes, the mix of instructions, per line of the source, under the names
+/// of Nsight Compute. Each figure is exact, a bound, or an estimate; no time is invented. Then the
+/// occupancy, and advice, what costs most first.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Launch files; or source files (`.py`), of whose kernels those launches are counted that `kc launch new` would write.
+    /// Launch files; or source files (`.py`), of whose kernels those launches are counted that
+    /// `kc launch new` would write.
     #[arg(required = true, value_name = "LAUNCH")]
     files: Vec<PathBuf>,
     /// Of source files only this kernel; may be repeated.
     #[arg(short, long = "kernel", value_name = "NAME")]
     kernels: Vec<String>,
-    /// Only say what needs no launch: registers, occupancy and shared memory of the kernels of source files.
+    /// Only say what needs no launch: registers, occupancy and shared memory of the kernels of
+    /// source files.
     #[arg(long, conflicts_with_all = ["html", "roofline", "compare", "fail_if", "all"])]
     no_run: bool,
     /// Threads in a block, for `--no-run`.
     #[arg(long, value_name = "N", default_value_t = 256, requires = "no_run", value_parser = clap::value_parser!(u16).range(1..=1024))]
     block_dim: u16,
-    /// For editors: a file, and another one that has its text as it is on the screen; may be repeated.
+    /// For editors: a file, and another one that has its text as it is on the screen; may be
+    /// repeated.
     #[arg(long, hide = true, num_args = 2, value_names = ["FILE", "TEXT"])]
     overlay: Vec<PathBuf>,
     /// The architecture whose multiprocessors the occupancy is of.
     #[arg(long, default_value = "sm_90", value_name = "ARCH", value_parser = limits)]
     arch: &'static Limits,
-    /// Registers of a thread. Without, `ptxas` is asked, if `KC_PTXAS` or the search path leads to it; else they limit nothing, a range is
-    /// told, and the most that would limit nothing.
+    /// Registers of a thread. Without, `ptxas` is asked, if `KC_PTXAS` or the search path leads to
+    /// it; else they limit nothing, a range is told, and the most that would limit nothing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     registers: Option<u32>,
     /// Print JSON.
@@ -56,16 +60,20 @@ pub(super) struct Args {
     /// All metrics, not the usual ones.
     #[arg(long)]
     all: bool,
-    /// Write a report too: one HTML file with the source, the heat of its lines, the figures and the advice.
+    /// Write a report too: one HTML file with the source, the heat of its lines, the figures and
+    /// the advice.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Draw the launches under the roofs of the architecture's GPU: a picture, SVG or PNG by its name.
+    /// Draw the launches under the roofs of the architecture's GPU: a picture, SVG or PNG by its
+    /// name.
     #[arg(long, value_name = "FILE", value_parser = picture_path)]
     roofline: Option<PathBuf>,
-    /// What a GPU counted: an export of Nsight Compute (`ncu --csv`), shown beside the counts of launches of the same kernels.
+    /// What a GPU counted: an export of Nsight Compute (`ncu --csv`), shown beside the counts of
+    /// launches of the same kernels.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Ends with exit code 1 if this holds for a launch, such as `derived__memory_l2_theoretical_sectors_global_excessive > 0`.
+    /// Ends with exit code 1 if this holds for a launch, such as
+    /// `derived__memory_l2_theoretical_sectors_global_excessive > 0`.
     #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
     fail_if: Vec<Gate>,
     #[command(flatten)]
@@ -296,7 +304,7 @@ fn registers_of(args: &Args, text: Option<&Text>, entry: &str) -> Registers {
     }
 }
 
-/// The file that the kernel of a launch stands in.
+/// The file that the kernel of a launch is in.
 fn file<'a>(program: &'a Program, launch: &Launch) -> Option<&'a SourceFile> {
     let named = kernel(program, &launch.source, launch.kernel.as_deref()).ok();
     let id = named.or_else(|| program.module.kernels().next().map(|(id, _)| id))?;

@@ -22,14 +22,15 @@ use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::SourceMap;
 
-/// Runs kernels on this machine: launch files (`.json`), or one kernel of a source file with its arguments as flags.
+/// Runs kernels on this machine: launch files (`.json`), or one kernel of a source file with its
+/// arguments as flags.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files; or one source file (`.py`, or IR text `.ir`), launched as the flags say.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Folder for the results: `ID.npz` and `ID.json` of each launch (by flags: the kernel's name, and each array as
-    /// `NAME.npy` too). It is made if missing.
+    /// Folder for the results: `ID.npz` and `ID.json` of each launch (by flags: the kernel's name,
+    /// and each array as `NAME.npy` too). It is made if missing.
     #[arg(long, value_name = "DIR")]
     out_dir: Option<PathBuf>,
     /// Where to run.
@@ -38,14 +39,15 @@ pub(super) struct Args {
     /// Do not test array indices.
     #[arg(long)]
     unchecked: bool,
-    /// The same results on any number of cores, although sums of floats round by their order: kernels in which it shows run on
-    /// one core.
+    /// The same results on any number of cores, although sums of floats round by their order:
+    /// kernels in which it shows run on one core.
     #[arg(long)]
     deterministic: bool,
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
-    /// Contraction of a * b + c on a GPU. Host and interpreter never contract, so that they agree bit for bit.
+    /// Contraction of a * b + c on a GPU. Host and interpreter never contract, so that they agree
+    /// bit for bit.
     #[arg(long, value_enum, default_value = "off")]
     fmad: Switch,
     #[command(flatten)]
@@ -56,29 +58,33 @@ pub(super) struct Args {
     /// Threads in each dimension: `1000`, `256x256`.
     #[arg(long, value_name = "N[xN...]")]
     dim: Option<String>,
-    /// Threads in a block of a GPU, 256 if not given. A kernel with tiles computes once for each block; the last dimension of its
-    /// launch is that of the threads of a block.
+    /// Threads in a block of a GPU, 256 if not given. A kernel with tiles computes once for each
+    /// block; the last dimension of its launch is that of the threads of a block.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     block_dim: Option<u16>,
-    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `x=[[1,2],[3,4]]`, `y=zeros:f32:512x512`, `ones:SHAPE`,
-    /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out), `s.dt=0.1` for a struct's field.
+    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0
+    /// to 1, or bytes), `x=null`, `x=[[1,2],[3,4]]`, `y=zeros:f32:512x512`, `ones:SHAPE`,
+    /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out),
+    /// `s.dt=0.1` for a struct's field.
     #[arg(long = "arg", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
-    /// Run the kernel and its gradient: that of the sum of all floats that the kernel writes, or as `--arg y.grad=ones` says of
-    /// some array. The gradient of `x` is stored as `x.grad`.
+    /// Run the kernel and its gradient: that of the sum of all floats that the kernel writes, or as
+    /// `--arg y.grad=ones` says of some array. The gradient of `x` is stored as `x.grad`.
     #[arg(long)]
     gradient: bool,
-    /// Which runs of the steps of a launch program are looked at for races: all of them, or the first and the last of each step. What
-    /// was not looked at, the result says.
+    /// Which runs of the steps of a launch program are looked at for races: all of them, or the
+    /// first and the last of each step. What was not looked at, the result says.
     #[arg(long, value_enum, value_name = "RUNS", default_value = "all")]
     look: LookArg,
     /// Convert numbers of another type in files, such as float64 for an array of float32.
     #[arg(long)]
     convert: bool,
-    /// Show an array after the run: `x`, or `x:20` for 20 rows; `x.grad`, and `a.grad` of a number, after a gradient run.
+    /// Show an array after the run: `x`, or `x:20` for 20 rows; `x.grad`, and `a.grad` of a number,
+    /// after a gradient run.
     #[arg(long, value_name = "NAME[:ROWS]")]
     print: Vec<String>,
-    /// Give up a launch that takes longer than this, reading and compiling included, and go on with the next.
+    /// Give up a launch that takes longer than this, reading and compiling included, and go on with
+    /// the next.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     #[command(flatten)]
@@ -86,10 +92,12 @@ pub(super) struct Args {
     /// Marks a worker process, which tells its supervisor what is done.
     #[arg(long, hide = true)]
     worker: bool,
-    /// Where the state of loops waits for the reverse sweep in gradient runs; default: what costs least.
+    /// Where the state of loops waits for the reverse sweep in gradient runs; default: what costs
+    /// least.
     #[arg(long, value_enum, value_name = "STORE")]
     store: Option<StoreArg>,
-    /// Write an array as a picture: `image=out.png`, or `pixels:640x480=out.png` for a list of pixels.
+    /// Write an array as a picture: `image=out.png`, or `pixels:640x480=out.png` for a list of
+    /// pixels.
     #[arg(long, value_name = "NAME[:WxH]=FILE")]
     png: Vec<String>,
     /// Write an array as NumPy stores it: `y=y.npy`.
@@ -128,7 +136,8 @@ pub(super) fn run(args: &Args) -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             report(&error, &SourceMap::default());
-            // Options that cannot be understood are the command line's fault, all else is the input's.
+            // Options that cannot be understood are the command line's fault, all else is the
+            // input's.
             if error.code == Code::E1012 { Exit::Usage } else { Exit::after([&*error]) }
         }
     }
@@ -258,8 +267,9 @@ fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
         Ok(id) => {
             let function = &module.functions[id];
             let launch = flags::launch(path, function, &module.structs, dim.as_deref(), &args.args)?;
-            // Without a word about blocks, those of a kernel with tiles have one thread, which is what `--dim` counts then.
-            let own = function.lanes.map_or(1, |lanes| lanes.threads);
+            // Without a word about blocks, those of a kernel with tiles have one thread, which is
+            // what `--dim` counts then.
+            let own = function.block_threads.map_or(1, |block_threads| block_threads.threads);
             let otherwise = if function.by_block { own } else { Job::BLOCK_DIM };
             Launch { block_dim: args.block_dim.map_or(otherwise, u32::from), ..launch }
         }
@@ -361,7 +371,8 @@ pub(super) fn report(error: &Diagnostic, sources: &SourceMap) {
     output::err(&render(error, sources, Format::Full, output::style()));
 }
 
-/// The front half of the compiler, from a file to IR. `parameters`: gradients of what kernels are given by value too.
+/// The front half of the compiler, from a file to IR. `parameters`: gradients of what kernels are
+/// given by value too.
 pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>, parameters: bool) -> Program {
     compile_from(&Arc::default(), wanted, store, parameters)
 }
@@ -377,7 +388,7 @@ pub(super) fn compile_from(
         kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
         same_arrays: wanted.same_arrays.clone(),
-        lanes: wanted.lanes,
+        block_threads: wanted.block_threads,
         checked: wanted.checked,
         nudged: wanted.nudged,
         ..driver::Request::default()

@@ -1,9 +1,10 @@
-//! How does a list of files get done although the process that does it may die, or never end? A worker process does them and
-//! says so after each; when it dies, or takes too long, the file at hand is given up and a new worker goes on with the next.
+//! How does a list of files get done although the process that does it may die, or never end? A
+//! worker process does them and says so after each; when it dies, or takes too long, the file at
+//! hand is given up and a new worker goes on with the next.
 //!
-//! Compiled kernels run in kc's own address space, and LLVM ends the process on an error of its own. Neither may cost the
-//! results of other launches. A worker ends with its supervisor, and leaves no file behind: what it says comes through a socket,
-//! its standard input.
+//! Compiled kernels run in kc's own address space, and LLVM ends the process on an error of its
+//! own. Neither may cost the results of other launches. A worker ends with its supervisor, and
+//! leaves no file behind: what it says comes through a socket, its standard input.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -34,8 +35,8 @@ pub(super) fn note(supervisor: &mut UnixStream) {
     let _ = supervisor.write_all(b".");
 }
 
-/// Does all files. `worker` makes the command for a list of files; `give_up` is told which file a worker did not finish, and
-/// why. None: no worker can be started, and nothing was done.
+/// Does all files. `worker` makes the command for a list of files; `give_up` is reported which file
+/// a worker did not finish, and why. None: no worker can be started, and nothing was done.
 pub(super) fn supervise(
     files: &[PathBuf],
     timeout: Option<Duration>,
@@ -82,7 +83,8 @@ pub(super) fn supervise(
             Some(timeout) if late => End::Late(timeout),
             _ => End::Died(status.map_or_else(|error| error.to_string(), how)),
         };
-        // The launches before the one it died on may have failed, too: their messages are out, their sum is not.
+        // The launches before the one it died on may have failed, too: their messages are out,
+        // their sum is not.
         exit = exit.max(Exit::Errors).max(give_up(&rest[done], &end));
         rest = &rest[done + 1..];
         if rest.is_empty() {

@@ -7,7 +7,8 @@ use crate::run::devices::Trial;
 /// What `--device sim` tries, and looks for.
 #[derive(clap::Args, Debug, Clone)]
 pub(super) struct TrialArgs {
-    /// Run a launch so often on `sim`, each time in another order of its threads, and compare what is left.
+    /// Run a launch so often on `sim`, each time in another order of its threads, and compare what
+    /// is left.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     schedules: u32,
     /// Which orders these are.

@@ -13,8 +13,8 @@ use crate::run::session::{Finished, Options, Session};
 use crate::run::verify::{self, Row};
 use crate::source::SourceMap;
 
-/// Runs launches on several devices and compares every array, and what they print. Exit code 1 if devices disagree or a
-/// launch fails. With `--quiet`, only what disagrees is shown.
+/// Runs launches on several devices and compares every array, and what they print. Exit code 1 if
+/// devices disagree or a launch fails. With `--quiet`, only what disagrees is shown.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files.

@@ -40,7 +40,8 @@ impl Seen {
         }
     }
 
-    /// The first file that is no longer what was read. Texts are compared, since a file may have been written while it was read.
+    /// The first file that is no longer what was read. Texts are compared, since a file may have
+    /// been written while it was read.
     fn changed(&mut self) -> Option<&Path> {
         let changed = |file: &mut File| {
             let stamp = std::fs::metadata(&file.path).and_then(|data| Ok((data.modified()?, data.len()))).ok();
@@ -54,8 +55,8 @@ impl Seen {
     }
 }
 
-/// Does a command on the files that `names` mean; with `watch`, again and again until kc is ended. `once` is told which files,
-/// and notes what it reads.
+/// Does a command on the files that `names` mean; with `watch`, again and again until kc is ended.
+/// `once` is reported which files, and notes what it reads.
 pub(super) fn run(names: &[PathBuf], watch: bool, mut once: impl FnMut(&[Input], &mut Seen) -> Exit) -> Exit {
     if watch && names.iter().any(|name| name.as_os_str() == "-") {
         return output::refuse(&Diagnostic::new(Code::E1012, "`--watch` needs files: standard input is read once"));

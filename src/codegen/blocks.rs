@@ -1,4 +1,5 @@
-//! Kernels with tiles, for GPUs: their code for the threads of a block, and the memory that the block needs.
+//! Kernels with tiles, for GPUs: their code for the threads of a block, and the memory that the
+//! block needs.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,8 @@ pub const ALIGN: u32 = 16;
 /// The bytes of shared memory that a block may have where no architecture is named.
 pub const DEFAULT_BYTES: u64 = Arch::DEFAULT.shared;
 
-/// The module with the kernels that work on tiles as code of each thread of a block. `most`: bytes of shared memory that a block may have.
+/// The module with the kernels that work on tiles as code of each thread of a block. `most`: bytes
+/// of shared memory that a block may have.
 pub fn shared<'m>(
     module: &'m Module,
     kernels: &[FuncId],
@@ -41,7 +43,8 @@ pub fn shared<'m>(
 pub struct Memory {
     /// In arrays of the kernel's own.
     pub own: u64,
-    /// In memory that launches ask for: all of it, where it is more than a block has without being asked.
+    /// In memory that launches ask for: all of it, where it is more than a block has without being
+    /// asked.
     pub asked: u64,
 }
 
@@ -64,7 +67,8 @@ pub fn memory(module: &Module, kernel: FuncId, tensor: Tensor) -> Option<Memory>
     Some(Memory::of(&made.functions[kernel], &made.structs))
 }
 
-/// Where the tiles of a kernel begin in the memory that launches ask for. None: it has arrays of its own.
+/// Where the tiles of a kernel begin in the memory that launches ask for. None: it has arrays of
+/// its own.
 pub fn asked_places(function: &Function, structs: &StructTable) -> Option<IdMap<ValueId, u64>> {
     let mut at = 0;
     let mut places = IdMap::default();

@@ -1,5 +1,6 @@
-//! How does a C or C++ program call the kernels? A header with the types of [`crate::abi`], the user's structs, one
-//! argument struct per kernel, and the entries. It compiles alone as C11 and as C++17, and checks every layout.
+//! How does a C or C++ program call the kernels? A header with the types of [`crate::abi`], the
+//! user's structs, one argument struct per kernel, and the entries. It compiles alone as C11 and as
+//! C++17, and checks every layout.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -38,8 +39,9 @@ const INCLUDES: &str = "\
 /// In front of a declaration.
 const EXTERN_C: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\n";
 
-/// The header for some kernels of a module; `source_name` is the name of the source file, without folders, and `sites` what
-/// the object beside it may report; `tensor` is what multiplies matrices in its PTX.
+/// The header for some kernels of a module; `source_name` is the name of the source file, without
+/// folders, and `sites` what the object beside it may report; `tensor` is what multiplies matrices
+/// in its PTX.
 pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[SitePlace], tensor: Tensor) -> String {
     let name: String = source_name.chars().filter(|c| !c.is_control() && *c != '\\').collect();
     let name = name.replace("*/", "* /");
@@ -83,7 +85,8 @@ pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[Sit
     out
 }
 
-/// The structs that a value of this type holds or points to; a struct's number is above those of its fields.
+/// The structs that a value of this type holds or points to; a struct's number is above those of
+/// its fields.
 fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<StructId>) {
     match ty {
         Type::Struct(id) if !out.insert(id) => {}
@@ -175,7 +178,8 @@ fn kernel_text(module: &Module, id: FuncId, tensor: Tensor) -> String {
     out
 }
 
-/// What launches of a kernel with tiles ask for, of PTX and, where it is not the same there, of CUDA text.
+/// What launches of a kernel with tiles ask for, of PTX and, where it is not the same there, of
+/// CUDA text.
 fn block_memory(module: &Module, id: FuncId, name: &str, tensor: Tensor) -> String {
     if !module.functions[id].by_block {
         return String::new();
@@ -192,7 +196,8 @@ fn block_memory(module: &Module, id: FuncId, name: &str, tensor: Tensor) -> Stri
     out
 }
 
-/// The arrays of a kernel whose workers need no atomics: they keep to rows that are apart, or add to copies of their own.
+/// The arrays of a kernel whose workers need no atomics: they keep to rows that are apart, or add
+/// to copies of their own.
 fn summed(module: &Module, id: FuncId) -> Option<Vec<ArrayArgument>> {
     let wanted = order::has_atomics(module, id) && !order::prints(module, id);
     let arrays = wanted.then(|| privatized(module, id)).flatten()?;

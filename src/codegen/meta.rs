@@ -1,6 +1,6 @@
-//! What must a program know to call the kernels without a C compiler? A JSON description: kernels, their parameters with
-//! entries (forward, augmented, backward) with the parameters, types, offsets and sizes of each, tape buffers, structs. Types
-//! are written as in launch files.
+//! What must a program know to call the kernels without a C compiler? A JSON description: kernels,
+//! their parameters with entries (forward, augmented, backward) with the parameters, types, offsets
+//! and sizes of each, tape buffers, structs. Types are written as in launch files.
 
 use std::collections::BTreeMap;
 
@@ -44,12 +44,13 @@ struct Description {
     architectures: Vec<String>,
     /// What arrays PTX takes: `strided`, any, or `contiguous`, dense row-major ones alone.
     layout: &'static str,
-    /// What grids PTX takes: `any`, or `covering`, those with a thread for each task of the launch alone.
+    /// What grids PTX takes: `any`, or `covering`, those with a thread for each task of the launch
+    /// alone.
     grid: &'static str,
     /// Which products of tiles PTX computes with instructions for matrices: `off`, `on`, or `tf32`.
     tensor_cores: &'static str,
-    /// The processors that the host entries of one object are made for, of which a call takes the last that the machine has; absent where it
-    /// is made for one.
+    /// The processors that the host entries of one object are made for, of which a call takes the
+    /// last that the machine has; absent where it is made for one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     processors: Vec<String>,
     /// Bytes.
@@ -57,7 +58,8 @@ struct Description {
     array_descriptor_size: usize,
     kernels: Vec<Kernel>,
     structs: BTreeMap<String, Struct>,
-    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses and components, and always the asserts.
+    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses and
+    /// components, and always the asserts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sites: Vec<SitePlace>,
 }
@@ -79,12 +81,14 @@ struct Entry {
     /// The names of the device and the host entry.
     cuda: String,
     cpu: String,
-    /// The struct of host arguments, in bytes. Device entries take the launch and then each argument by value.
+    /// The struct of host arguments, in bytes. Device entries take the launch and then each
+    /// argument by value.
     args_size: u32,
     args_align: u32,
     host: Host,
     params: Vec<Param>,
-    /// The entry computes once for each block of threads, of any number: the launch has the coordinates of blocks.
+    /// The entry computes once for each block of threads, of any number: the launch has the
+    /// coordinates of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<Block>,
     /// What is in the buffer with the role `parameters`.
@@ -103,16 +107,20 @@ struct Entry {
 /// How callers may divide launches of the host entry.
 #[derive(Serialize)]
 struct Host {
-    /// Whether several threads of the caller may run ranges of one launch at once. Otherwise the kernel prints: one runs it, in order.
+    /// Whether several threads of the caller may run ranges of one launch at once. Otherwise the
+    /// kernel prints: one runs it, in order.
     parallel: bool,
     /// The fewest threads of a launch that are worth a thread of the caller.
     grain: u64,
-    /// Whether the results are then the same in any order. Otherwise sums of floats round by it, or old values tell who came first.
+    /// Whether the results are then the same in any order. Otherwise sums of floats round by it, or
+    /// old values tell who came first.
     same_in_any_order: bool,
-    /// The entry that updates memory without atomics, while nobody else works on what it updates; absent where none of the kernel's updates is atomic.
+    /// The entry that updates memory without atomics, while nobody else works on what it updates;
+    /// absent where none of the kernel's updates is atomic.
     #[serde(skip_serializing_if = "Option::is_none")]
     alone: Option<String>,
-    /// The arrays that the kernel only adds to: with copies of them for each thread of the caller, `alone` may run parts of a launch.
+    /// The arrays that the kernel only adds to: with copies of them for each thread of the caller,
+    /// `alone` may run parts of a launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     sums: Option<Vec<String>>,
     /// Those among them that parts of a launch may add to side by side, without copies.
@@ -120,7 +128,8 @@ struct Host {
     apart: Vec<Apart>,
 }
 
-/// How parts of a launch, cut between rows (threads with one first coordinate), are apart in an array.
+/// How parts of a launch, cut between rows (threads with one first coordinate), are apart in an
+/// array.
 #[derive(Serialize)]
 struct Apart {
     array: String,
@@ -131,10 +140,11 @@ struct Apart {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Rows {
-    /// Rows with more than `gap` others between them, but for the first `head` ones, which run alone.
+    /// Rows with more than `gap` others between them, except for the first `head` ones, which run
+    /// alone.
     Bands { gap: u32, head: u32 },
-    /// All, if the numbers of this array rise: from the element `first` on, one for each row and one more, none below 0, all in the array and not
-    /// stored to by the kernel.
+    /// All, if the numbers of this array rise: from the element `first` on, one for each row and
+    /// one more, none below 0, all in the array and not stored to by the kernel.
     Ranges { rising: String, first: u32 },
 }
 
@@ -146,7 +156,8 @@ struct Block {
     /// Of CUDA text, where it takes other memory than PTX: it has no tensor cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     cuda_text: Option<Shared>,
-    /// How many threads a launch has in a block, where that is certain: they have values of their own.
+    /// How many threads a launch has in a block, where that is certain: they have values of their
+    /// own.
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
     /// How PTX computes the products of tiles.
@@ -207,13 +218,15 @@ struct ParameterGradient {
     slots: u32,
 }
 
-/// A buffer `[slot][thread]` of scalars that the caller provides (`needed`: one int64; `parameters`: `[slot]`).
+/// A buffer `[slot][thread]` of scalars that the caller provides (`needed`: one int64;
+/// `parameters`: `[slot]`).
 #[derive(Serialize)]
 struct Buffer {
     param: String,
-    /// `parameters`: gradients of what is given by value, to which the backward entry adds; null where they are not wanted.
-    /// `log`: written by the augmented entry, read by the backward entry. `state`: scratch of the backward entry.
-    /// `needed`: receives the slots that the thread with the most wants.
+    /// `parameters`: gradients of what is given by value, to which the backward entry adds; null
+    /// where they are not wanted. `log`: written by the augmented entry, read by the backward
+    /// entry. `state`: scratch of the backward entry. `needed`: receives the slots that the thread
+    /// with the most wants.
     role: &'static str,
     scalar: &'static str,
     bytes_per_slot: u32,
@@ -225,8 +238,8 @@ struct Buffer {
 /// What one loop keeps for its reverse.
 #[derive(Serialize)]
 struct KeptState {
-    /// `stack`: local memory, a slot per iteration. `tape`: the buffers with the role `state`. `checkpoint`: snapshots in
-    /// local memory, between which iterations are computed again.
+    /// `stack`: local memory, a slot per iteration. `tape`: the buffers with the role `state`.
+    /// `checkpoint`: snapshots in local memory, between which iterations are computed again.
     store: &'static str,
     /// The variables.
     what: String,

@@ -1,14 +1,14 @@
-//! Can workers share a launch without atomics? They can if each array that a kernel updates atomically is either used by
-//! each thread for itself, or only added to: then every worker adds to a copy of its own, and the copies are summed at the
-//! end.
+//! Can workers share a launch without atomics? They can if each array that a kernel updates
+//! atomically is either used by each thread for itself, or only added to: then every worker adds to
+//! a copy of its own, and the copies are summed at the end.
 
 use std::collections::BTreeMap;
 
 use super::shadow::{self, Shadow};
 use crate::abi;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::apart::{self, apart};
-use crate::analysis::privatization::{IndexFacts, Sharing, private_arrays_among};
+use crate::analysis::disjoint_rows::{self, apart};
+use crate::analysis::ownership::{IndexFacts, Sharing, private_arrays_among};
 use crate::analysis::uses;
 use crate::ir::{Access, AtomicOp, FuncId, Function, Module, Op, Step};
 use crate::passes::inline;
@@ -17,9 +17,9 @@ use crate::types::{Layout, Scalar, StructTable, Type};
 /// An array among the arguments of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayArgument {
-    /// Where its descriptor stands in the argument struct.
+    /// Where its descriptor is in the argument struct.
     pub offset: u32,
-    /// Where the descriptor of the array stands whose gradient it is, if it is null itself.
+    /// Where the descriptor of the array is whose gradient it is, if it is null itself.
     pub gradient_of: Option<u32>,
     /// What its elements are made of; None: a struct.
     pub scalar: Option<Scalar>,
@@ -33,14 +33,15 @@ pub struct ArrayArgument {
     pub apart: Option<Apart>,
 }
 
-/// [`apart::Apart`] of an argument: workers that keep to rows which are apart need no copies.
+/// [`disjoint_rows::Apart`] of an argument: workers that keep to rows which are apart need no
+/// copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Apart {
     Bands {
         gap: u32,
         head: u32,
     },
-    /// `bounds`: where the descriptor of that array stands in the argument struct.
+    /// `bounds`: where the descriptor of that array is in the argument struct.
     Ranges {
         bounds: u32,
         first: u32,
@@ -58,8 +59,9 @@ pub enum Role {
     Other,
 }
 
-/// The arrays of a kernel, if copies of those with [`Role::Sum`] make its atomics needless. Holds for launches without more
-/// dimensions than the kernel's rank, in which arrays that are updated share no memory with others.
+/// The arrays of a kernel, if copies of those with [`Role::Sum`] make its atomics needless. Holds
+/// for launches without more dimensions than the kernel's rank, in which arrays that are updated
+/// share no memory with others.
 pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
     let (mut function, shadows) = match shadow::extract(&module.functions[kernel]) {
         Some((function, shadows)) => (function, shadows),
@@ -99,8 +101,8 @@ pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>>
         .into_iter()
         .filter_map(|(root, way)| {
             let way = match way {
-                apart::Apart::Bands { gap, head } => Apart::Bands { gap, head },
-                apart::Apart::Ranges { bounds, first } => Apart::Ranges { bounds: offset(&bounds)?, first },
+                disjoint_rows::Apart::Bands { gap, head } => Apart::Bands { gap, head },
+                disjoint_rows::Apart::Ranges { bounds, first } => Apart::Ranges { bounds: offset(&bounds)?, first },
             };
             Some((root, way))
         })
@@ -135,7 +137,8 @@ pub enum NamedApart {
     Ranges { bounds: String, first: u32 },
 }
 
-/// The arrays that workers only add to, if rows that are apart, or copies, make the atomics of the kernel needless.
+/// The arrays that workers only add to, if rows that are apart, or copies, make the atomics of the
+/// kernel needless.
 pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<Summed>> {
     let function = &module.functions[kernel];
     let arrays = privatized(module, kernel)?;
@@ -154,7 +157,7 @@ pub fn summed(module: &Module, kernel: FuncId) -> Option<Vec<Summed>> {
     Some(named.collect())
 }
 
-/// The name of what stands in the argument struct at an offset.
+/// The name of what is in the argument struct at an offset.
 fn name_at(function: &Function, structs: &StructTable, types: &[Type], offsets: &[u32], at: u32) -> Option<String> {
     let n = offsets.iter().rposition(|&offset| offset <= at)?;
     let (mut name, mut ty, mut start) = (function.param_name(n), types[n], offsets[n]);

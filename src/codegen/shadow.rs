@@ -1,5 +1,6 @@
-//! Where are the adjoints? IR chooses each array of adjoints where it uses it: the one the caller gives, or else the one
-//! behind the array itself. Compiled code does that once, before its loop over threads, and then just uses the parameter:
+//! Where are the adjoints? IR chooses each array of adjoints where it uses it: the one the caller
+//! gives, or else the one behind the array itself. Compiled code does that once, before its loop
+//! over threads, and then just uses the parameter:
 //!
 //! ```text
 //! if (!adj_x) adj_x = x.gradient();
@@ -41,14 +42,14 @@ pub fn extract_all<'a>(module: &'a Module, kernels: &[FuncId]) -> (Cow<'a, Modul
     (changed, shadows)
 }
 
-/// Takes the choices of arrays of adjoints out of a backward entry; what remains names the given arrays. None: nothing to
-/// take out.
+/// Takes the choices of arrays of adjoints out of a backward entry; what remains names the given
+/// arrays. None: nothing to take out.
 pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
     if function.phase == Phase::Forward {
         return None;
     }
     let mut shadows: Vec<Shadow> = Vec::new();
-    // The value that stands for each choice.
+    // The value that represents each choice.
     let mut replaced: IdMap<ValueId, ValueId> = IdMap::default();
     // The given array is seen with its default only if every use of it is such a choice.
     let mut bare: Vec<ArrayPath> = Vec::new();

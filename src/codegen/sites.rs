@@ -1,7 +1,9 @@
-//! Which place of the source does the number in [`HostStatus::site`](crate::abi::HostStatus::site) stand for?
+//! Which place of the source does the number in [`HostStatus::site`](crate::abi::HostStatus::site)
+//! stand for?
 //!
-//! The table follows from the module alone, so an object and the header and description made beside it agree, whichever
-//! kernels each of them has and whatever became of a function on its way to code.
+//! The table follows from the module alone, so an object and the header and description made beside
+//! it agree, whichever kernels each of them has and whatever became of a function on its way to
+//! code.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -39,7 +41,8 @@ impl SiteKind {
 pub struct Site {
     pub span: Span,
     pub kind: SiteKind,
-    /// The name of the array, or of what has components, where it has one; the message of an assert.
+    /// The name of the array, or of what has components, where it has one; the message of an
+    /// assert.
     pub description: String,
 }
 
@@ -52,7 +55,8 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// All sites, in the order of their places. Without `accesses`, only those of asserts: indices are not checked.
+    /// All sites, in the order of their places. Without `accesses`, only those of asserts: indices
+    /// are not checked.
     pub fn of(module: &Module, accesses: bool) -> Sites {
         let mut list: Vec<Site> =
             module.functions.values().flat_map(|function| of_function(function, accesses)).collect();
@@ -68,7 +72,8 @@ impl Sites {
         self.list.push(site);
     }
 
-    /// The number of a site. In a copy of a function the array of an access may have another name; the place decides then.
+    /// The number of a site. In a copy of a function the array of an access may have another name;
+    /// the place decides then.
     pub fn number(&mut self, span: Span, kind: SiteKind, description: &str) -> u32 {
         let known = self.numbers.get(&(span, kind)).map(Vec::as_slice).unwrap_or_default();
         let same = known.iter().find(|&&n| self.list[n as usize].description == description);
@@ -150,7 +155,8 @@ fn c_text(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'"' | b'\\' => out.extend(['\\', byte as char]),
-            // `??` begins a trigraph; other bytes, of UTF-8 too, have three octal digits, which no digit after them lengthens.
+            // `??` begins a trigraph; other bytes, of UTF-8 too, have three octal digits, which no
+            // digit after them lengthens.
             0x20..=0x7e if byte != b'?' => out.push(byte as char),
             _ => drop(write!(out, "\\{byte:03o}")),
         }

@@ -1,4 +1,5 @@
-//! What is made of a program? Its IR and the texts of all back ends, or the cause why it is left out.
+//! What is made of a program? Its IR and the texts of all back ends, or the cause why it is left
+//! out.
 
 use std::path::Path;
 
@@ -167,7 +168,8 @@ pub fn entries(compilation: Compilation, names: &[&str]) -> Option<Compiled> {
     Some(Compiled { program, compiler: compilation.compiler, kernels, readable })
 }
 
-/// The forward entries of a program, parsed if that gave no finding, in double precision; empty if it cannot be had so.
+/// The forward entries of a program, parsed if that gave no finding, in double precision; empty if
+/// it cannot be had so.
 pub fn double(text: &str, parsed: Option<&Parsed>, compiler: &Compiler) -> Module {
     let gradients = Gradients { backward: false, ..Gradients::default() };
     let request = Request { gradients, double: true, ..Request::default() };

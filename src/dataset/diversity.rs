@@ -1,9 +1,11 @@
-//! How different are the programs of a set? Measures that can be compared with those of other corpora.
+//! How different are the programs of a set? Measures that can be compared with those of other
+//! corpora.
 //!
-//! Per kernel without decorators and docstring, its name replaced by K. *exact*, *alpha*, *shape*: share of different
-//! texts, of texts but for names, of texts but for names and constants. What follows is of the first 1,000 kernels ([`Head`]):
-//! entropies are in bits over n-grams of the first 60,000 tokens; the near-duplicate share is of those whose nearest other one
-//! shares at least 0.7 (Jaccard) of its 5-grams of tokens.
+//! Per kernel without decorators and docstring, its name replaced by K. *exact*, *alpha*, *shape*:
+//! share of different texts, of texts except for names, of texts except for names and constants.
+//! What follows is of the first 1,000 kernels ([`Head`]): entropies are in bits over n-grams of the
+//! first 60,000 tokens; the near-duplicate share is of those whose nearest other one shares at
+//! least 0.7 (Jaccard) of its 5-grams of tokens.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -53,7 +55,8 @@ impl Kernel {
     }
 }
 
-/// Kernels to be measured, in the order of their files: within a split it has nothing to do with what they are.
+/// Kernels to be measured, in the order of their files: within a split it has nothing to do with
+/// what they are.
 #[derive(Clone, Default)]
 pub struct Kernels {
     list: Vec<Arc<Kernel>>,
@@ -79,7 +82,8 @@ impl Kernels {
         self.list.is_empty()
     }
 
-    /// Adds a kernel. As soon as the head is there, it is measured beside what else the pool of threads does.
+    /// Adds a kernel. As soon as the head is there, it is measured beside what else the pool of
+    /// threads does.
     pub fn push(&mut self, kernel: Arc<Kernel>) {
         self.list.push(kernel);
         if self.list.len() == COMPARED {
@@ -100,9 +104,11 @@ impl Kernels {
     }
 }
 
-/// The first kernels. To measure their texts takes as long as to make a few hundred rows, on one thread for the most part.
+/// The first kernels. To measure their texts takes as long as to make a few hundred rows, on one
+/// thread for the most part.
 ///
-/// No measure here hands work to other threads: one that waits for a measure must not be given it again.
+/// No measure here hands work to other threads: one that waits for a measure must not be given it
+/// again.
 struct Head {
     kernels: Vec<Arc<Kernel>>,
     ratio: OnceLock<f64>,
@@ -293,7 +299,7 @@ fn numbered<'a>(text: &'a str, numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> 
 
 /// Entropy in bits, and the share of different 4-grams, of kernels one after the other.
 fn four_grams(kernels: &[Vec<u32>]) -> (f64, f64) {
-    /// Stands behind each kernel.
+    /// Is behind each kernel.
     const END: u32 = u32::MAX;
     let tokens = kernels.iter().flat_map(|tokens| tokens.iter().copied().chain([END])).take(TOKENS);
     let tokens: Vec<u32> = tokens.collect();
@@ -340,7 +346,8 @@ fn near_duplicates(kernels: &[Vec<u32>]) -> f64 {
         holders.extend(grams.into_iter().map(|gram| (gram, n as u32)));
     }
     holders.sort_unstable();
-    // Of each pair how many grams it shares: row by row, of which only what is left of the diagonal is used.
+    // Of each pair how many grams it shares: row by row, of which only what is left of the diagonal
+    // is used.
     let count = kernels.len();
     let mut shared = vec![0u32; count * count];
     for equal in holders.chunk_by(|a, b| a.0 == b.0) {

@@ -16,8 +16,8 @@ use crate::codegen::llvm::{Arch, TensorCores};
 use crate::passes::block_threads::Tensor;
 use crate::types::Type;
 
-/// Fills the columns `entry`, of the first launch and the arguments of all kernels, and `launches`; the launches are those
-/// that rows hold the arrays of.
+/// Fills the columns `entry`, of the first launch and the arguments of all kernels, and `launches`;
+/// the launches are those that rows hold the arrays of.
 pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled) {
     let module = &compiled.program.module;
     let mut uses: Vec<&str> = identity.builtins.iter().map(String::as_str).filter(|name| !is_type(name)).collect();

@@ -1,7 +1,9 @@
-//! When are two programs the same, and how large is one? Hashes and counts of the kernel's syntax tree.
+//! When are two programs the same, and how large is one? Hashes and counts of the kernel's syntax
+//! tree.
 //!
-//! Three notions, from fine to coarse: *alpha* (the same but for names), *shape* (the same but for names and constants),
-//! *skeleton* (the same control flow and kinds of statements). How a type is spelt makes no difference to any of them.
+//! Three notions, from fine to coarse: *alpha* (the same except for names), *shape* (the same
+//! except for names and constants), *skeleton* (the same control flow and kinds of statements). How
+//! a type is spelt makes no difference to any of them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -67,8 +69,8 @@ pub fn has_kernel_decorator(function: &ast::Function) -> bool {
     function.decorators.iter().any(|decorator| is_kernel(&decorator.expr))
 }
 
-/// Whether a program is in a collection that models are measured with: each of its kernels has the structure of one there,
-/// or one of them with more than a few statements has, or its name.
+/// Whether a program is in a collection that models are measured with: each of its kernels has the
+/// structure of one there, or one of them with more than a few statements has, or its name.
 pub fn is_known_program(parsed: &ast::Parsed) -> bool {
     /// Copies, fills and sums are in every collection, and in every program.
     const FEW: u32 = 6;
@@ -80,9 +82,9 @@ pub fn is_known_program(parsed: &ast::Parsed) -> bool {
     known.iter().all(|(known, _)| *known) || known.iter().any(|(known, statements)| *known && *statements > FEW)
 }
 
-/// Whether a kernel is in a collection that models are measured with: it has the structure of one there, or its name.
-/// `known.txt` holds the hashes, some of them of kernels as they were written, types in their own spelling; `kc dataset identify FILE...`
-/// prints those of other files.
+/// Whether a kernel is in a collection that models are measured with: it has the structure of one
+/// there, or its name. `known.txt` holds the hashes, some of them of kernels as they were written,
+/// types in their own spelling; `kc dataset identify FILE...` prints those of other files.
 fn is_known(identity: &Identity, name: &str) -> bool {
     static KNOWN: OnceLock<HashSet<String>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| include_str!("known.txt").lines().map(str::to_string).collect());
@@ -142,7 +144,8 @@ fn as_written(kernel: &ast::Function) -> Identity {
     Walker { as_written: true, ..Walker::default() }.identity(&[kernel])
 }
 
-/// What a kernel does, whatever the names, the parameters, their order, the docstring and the spelling of types.
+/// What a kernel does, whatever the names, the parameters, their order, the docstring and the
+/// spelling of types.
 pub fn body(kernel: &ast::Function) -> u64 {
     let is_doc = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Expr(Expr { kind: ExprKind::Str(_), .. }));
     let mut walker = Walker::default();

@@ -1,5 +1,5 @@
-//! How is a step of a program launched? Its arguments as the launch model, for any size of the program, with what the
-//! arrays hold by then.
+//! How is a step of a program launched? Its arguments as the launch model, for any size of the
+//! program, with what the arrays hold by then.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +29,8 @@ pub enum Scale {
     One,
     /// A few, and no multiple of a block; small enough to write down.
     Few,
-    /// More than one pass of a grid of two blocks of the smallest size (64 threads), and no multiple of a block.
+    /// More than one pass of a grid of two blocks of the smallest size (64 threads), and no
+    /// multiple of a block.
     Many,
 }
 
@@ -156,7 +157,8 @@ fn value(given: &Given, size: &Size) -> ArgumentKind {
     }
 }
 
-/// The scalars of an array's element, by its annotation; 1 for structs, whose fields are filled one by one.
+/// The scalars of an array's element, by its annotation; 1 for structs, whose fields are filled one
+/// by one.
 fn components(annotation: &str) -> u64 {
     const SIZES: [(&str, u64); 10] = [
         ("vec2", 2),

@@ -1,4 +1,5 @@
-//! How are verified kernels made in bulk? Programs are sampled, compiled, run, checked and written as a data set.
+//! How are verified kernels made in bulk? Programs are sampled, compiled, run, checked and written
+//! as a data set.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -26,8 +27,9 @@
 //! | [`natural`] | do they look like those of people? |
 //! | [`validate`] | is a set what it says? |
 //!
-//! Whether a candidate becomes a row depends on the options and its own number, and on candidates with smaller numbers
-//! alone. So neither the number of threads nor an interruption changes a byte of the result.
+//! Whether a candidate becomes a row depends on the options and its own number, and on candidates
+//! with smaller numbers alone. So neither the number of threads nor an interruption changes a byte
+//! of the result.
 
 pub mod artefacts;
 pub mod columns;
@@ -196,7 +198,8 @@ impl Options {
         self.rows.saturating_sub(shard * self.shard_rows).min(self.shard_rows)
     }
 
-    /// Whether programs of shard number `shard` may be among those that are measured ([`diversity`]).
+    /// Whether programs of shard number `shard` may be among those that are measured
+    /// ([`diversity`]).
     pub fn is_measured(&self, shard: u64) -> bool {
         shard * self.shard_rows < diversity::MEASURED
     }

@@ -1,8 +1,10 @@
-//! Do programs look like those of people? Shares that were counted in the applications of six public packages of Warp kernels
-//! (3,395 kernels in 477 files, without unit tests), and the same shares of a set.
+//! Do programs look like those of people? Shares that were counted in the applications of six
+//! public packages of Warp kernels (3,395 kernels in 477 files, without unit tests), and the same
+//! shares of a set.
 //!
-//! A kernel counts with the functions of its file that it calls. Kinds of algorithm are those that the library of families
-//! says of its kernels ([`families`](super::families)); in real programs they were found by rules on their structure.
+//! A kernel counts with the functions of its file that it calls. Kinds of algorithm are those that
+//! the library of families says of its kernels ([`families`](super::families)); in real programs
+//! they were found by rules on their structure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -128,7 +130,8 @@ pub(super) const KINDS: [(&str, f64); 75] = [
     ("tone map or saturation", 0.02),
 ];
 
-/// What is measured of a program: the answers of [`OF_KERNELS`] for each kernel, and of [`OF_FILES`].
+/// What is measured of a program: the answers of [`OF_KERNELS`] for each kernel, and of
+/// [`OF_FILES`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Looks {
     kernels: Vec<[bool; OF_KERNELS.len()]>,
@@ -166,7 +169,8 @@ fn is_plain(text: &str, header: &str) -> bool {
     !header.starts_with(' ') && !above.starts_with('@')
 }
 
-/// The tables of a set: of its programs, and of the kinds of algorithm that they are of, by number of rows.
+/// The tables of a set: of its programs, and of the kinds of algorithm that they are of, by number
+/// of rows.
 pub fn table<'a>(programs: impl Iterator<Item = &'a Looks>, kinds: &BTreeMap<String, u64>, rows: u64) -> Value {
     let (mut of_kernels, mut of_files) = ([0u64; OF_KERNELS.len()], [0u64; OF_FILES.len()]);
     let (mut kernels, mut files) = (0u64, 0u64);

@@ -1,6 +1,7 @@
-//! Are two programs nearly the same? Sketches of the sets of their word 5-grams: the share of equal entries estimates the
-//! Jaccard similarity of the sets (Broder 1997), and tables of parts of sketches find candidates without looking at all
-//! (Indyk and Motwani 1998). So a set costs time and memory in proportion to its size.
+//! Are two programs nearly the same? Sketches of the sets of their word 5-grams: the share of equal
+//! entries estimates the Jaccard similarity of the sets (Broder 1997), and tables of parts of
+//! sketches find candidates without looking at all (Indyk and Motwani 1998). So a set costs time
+//! and memory in proportion to its size.
 
 use std::collections::HashMap;
 
@@ -19,8 +20,9 @@ const GRAM: usize = 5;
 /// So many equal entries make two programs nearly the same: an estimated similarity of .7.
 const NEAR: usize = 46;
 
-/// What stands for a program's words: in each class of grams by their hash, the least hash (Li, Owen and Zhang 2012). A class
-/// without grams takes the entry of another, drawn from its number (Shrivastava 2017).
+/// What represents a program's words: in each class of grams by their hash, the least hash (Li,
+/// Owen and Zhang 2012). A class without grams takes the entry of another, drawn from its number
+/// (Shrivastava 2017).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sketch(pub [u32; ENTRIES]);
 

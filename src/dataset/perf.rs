@@ -1,4 +1,5 @@
-//! What do the launches of a program cost a GPU? Counted on the simulator, of the PTX that the row holds.
+//! What do the launches of a program cost a GPU? Counted on the simulator, of the PTX that the row
+//! holds.
 
 use std::sync::Arc;
 
@@ -34,8 +35,8 @@ impl Perf {
     }
 }
 
-/// Runs the forward launches of a program at [`Scale::Many`], each on what the one before left. None: not all of them end well there, or the
-/// simulator does not know an instruction.
+/// Runs the forward launches of a program at [`Scale::Many`], each on what the one before left.
+/// None: not all of them end well there, or the simulator does not know an instruction.
 pub fn count(plan: &Plan, compiled: &Compiled, ptx: &str, seed: u64) -> Option<Perf> {
     let module = &compiled.program.module;
     let trial = Trial { steps: STEPS, races: false, uninitialised: false, counts: true, ..Trial::PLAIN };

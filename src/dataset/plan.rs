@@ -1,17 +1,17 @@
-//! What is a program, for everything that comes after its making? Its text, and how its kernels are launched one after the
-//! other, at any of three sizes.
+//! What is a program, for everything that comes after its making? Its text, and how its kernels are
+//! launched one after the other, at any of three sizes.
 
 /// A program and the launches that make sense for it.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The program as a Python file.
     pub text: String,
-    /// What extents are told in.
+    /// What extents are reported in.
     pub symbols: Vec<Symbol>,
     /// In the order of their launches.
     pub steps: Vec<Step>,
-    /// Functions of plain Python that compute the same in another way, each by itself: kernels of one thread in
-    /// [`Plan::reference_text`], in their order.
+    /// Functions of plain Python that compute the same in another way, each by itself: kernels of
+    /// one thread in [`Plan::reference_text`], in their order.
     pub references: Vec<Step>,
     /// The text of the references as kernels, to be put behind `text`.
     pub reference_text: String,
@@ -33,7 +33,8 @@ pub struct Symbol {
 pub struct Step {
     pub kernel: String,
     pub dims: Vec<Extent>,
-    /// The kernel lets threads above its extents return: the launch is rounded up to multiples of this.
+    /// The kernel lets threads above its extents return: the launch is rounded up to multiples of
+    /// this.
     pub block: Option<Vec<u32>>,
     pub params: Vec<Param>,
     /// Parameters that get an array of another name, or a number.

@@ -1,9 +1,9 @@
 //! In what order are rows made, and which candidates become rows?
 //!
-//! Every shard has candidates of its own, of which it tries at most [`tries`]. A candidate is a duplicate if one before
-//! it has the same structure: before it in its shard, or anywhere among those that an earlier shard may try. That is known from
-//! the programs alone, so machines that make different shards agree without talking, and an interrupted run goes on
-//! where it stopped.
+//! Every shard has candidates of its own, of which it tries at most [`tries`]. A candidate is a
+//! duplicate if one before it has the same structure: before it in its shard, or anywhere among
+//! those that an earlier shard may try. That is known from the programs alone, so machines that
+//! make different shards agree without talking, and an interrupted run goes on where it stopped.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::syntax::{self, ast::Parsed};
 /// The most candidates of one batch: not many more than rows are missing, for some are rejected.
 const BATCH: u64 = 256;
 
-/// Candidates that a thread takes at once: some cost fifty times as much as others, and at the end of a batch threads wait
-/// for the last.
+/// Candidates that a thread takes at once: some cost fifty times as much as others, and at the end
+/// of a batch threads wait for the last.
 const GRAIN: usize = 2;
 
 /// What a shard's rows came from.
@@ -78,8 +78,8 @@ enum Novelty {
 }
 
 impl Seen {
-    /// Programs of several kernels also begin with different ones, as far as there are enough: a kernel begins at most
-    /// `most` of them.
+    /// Programs of several kernels also begin with different ones, as far as there are enough: a
+    /// kernel begins at most `most` of them.
     fn admit(&mut self, identity: &Identity, most: u64) -> Novelty {
         let first = self.first.entry(identity.first).or_default();
         *first += 1;
@@ -106,8 +106,8 @@ impl Seen {
     }
 }
 
-/// The most candidates that a shard of so many rows tries: some are rejected, and many programs of one family are nearly
-/// the same as one before.
+/// The most candidates that a shard of so many rows tries: some are rejected, and many programs of
+/// one family are nearly the same as one before.
 pub fn tries(rows: u64) -> u64 {
     4 * rows + 64
 }
@@ -155,7 +155,7 @@ pub fn skip(options: &Options, generator: &Generator, shard: u64, seen: &mut See
     }
 }
 
-/// Makes the rows of a shard and hands them to `sink`, in order. `report` is told what happens.
+/// Makes the rows of a shard and hands them to `sink`, in order. `report` is reported what happens.
 pub fn shard(
     options: &Options,
     generator: &Generator,
@@ -294,8 +294,8 @@ fn attempt(
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))
 }
 
-/// The row that candidate number `number` makes in a table, without its place; for validation. Of the table `repair` only the
-/// fault is examined again: its program has a row of its own.
+/// The row that candidate number `number` makes in a table, without its place; for validation. Of
+/// the table `repair` only the fault is examined again: its program has a row of its own.
 pub fn again(
     config: Config,
     options: &Options,

@@ -1,4 +1,5 @@
-//! What does a row hold? One program with everything that was made of it, and how its columns are called.
+//! What does a row hold? One program with everything that was made of it, and how its columns are
+//! called.
 
 use serde_json::json;
 
@@ -16,14 +17,15 @@ use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
-/// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
+/// Version of the columns, and of how rows are chosen: sets of different versions are not continued
+/// or joined.
 pub const SCHEMA: u32 = 6;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
 
-/// Makes a row of a candidate, parsed if that gave no finding: compiles it, checks it, measures it. `index` and `id` are set
-/// when its place is known.
+/// Makes a row of a candidate, parsed if that gave no finding: compiles it, checks it, measures it.
+/// `index` and `id` are set when its place is known.
 pub fn make(
     sample: &Sample,
     parsed: Option<&Parsed>,
@@ -240,7 +242,8 @@ fn ptx_version(ptx: &str) -> Option<&str> {
     ptx.lines().find_map(|line| line.strip_prefix(".version")).map(str::trim)
 }
 
-/// From 1 to 5, at the quantiles of people's kernels: statements 3, 5, 11, 31; nesting counts as well.
+/// From 1 to 5, at the quantiles of people's kernels: statements 3, 5, 11, 31; nesting counts as
+/// well.
 fn difficulty(identity: &Identity) -> u32 {
     let by_size = [3, 5, 11, 31].iter().filter(|&&cut| identity.statements > cut).count() as u32;
     (1 + by_size + identity.control_depth.saturating_sub(1)).min(5)
@@ -299,8 +302,8 @@ fn counts(module: &Module) -> Counts {
 
 /// Words, numbers and single signs: a count that every tool can repeat.
 fn tokens(text: &str) -> u64 {
-    // Comparisons alone, on pieces whose count fits into a byte: a row has tens of thousands of bytes, and so sixteen are
-    // looked at together.
+    // Comparisons alone, on pieces whose count fits into a byte: a row has tens of thousands of
+    // bytes, and so sixteen are looked at together.
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() | (byte == b'_') | (byte == b'.');
     let begins = |last: u8, byte: u8| !byte.is_ascii_whitespace() & !(is_word(last) & is_word(byte));
     let Some((&first, rest)) = text.as_bytes().split_first() else { return 0 };

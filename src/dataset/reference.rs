@@ -1,5 +1,6 @@
-//! Does a program compute what it is for? Its references are functions of plain Python, which compute the same one element
-//! after the other; here they run as kernels of one thread, in double precision.
+//! Does a program compute what it is for? Its references are functions of plain Python, which
+//! compute the same one element after the other; here they run as kernels of one thread, in double
+//! precision.
 
 use super::artefacts::{self, Rejection};
 use super::launch::{self, Contents, Scale};
@@ -12,7 +13,8 @@ use crate::run::args::Arguments;
 use crate::run::launch::{Direction, Number};
 use crate::syntax::ast::Parsed;
 
-/// The kernels of a program and its references, all in double precision; empty if they cannot be had so.
+/// The kernels of a program and its references, all in double precision; empty if they cannot be
+/// had so.
 pub fn wide(plan: &Plan, parsed: Option<&Parsed>, compiler: &Compiler) -> Module {
     match plan.references.is_empty() {
         true => artefacts::double(&plan.text, parsed, compiler),

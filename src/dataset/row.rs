@@ -1,6 +1,7 @@
 //! What is a row? A cell per column of its table, in the order of the columns.
 //!
-//! Both formats are written from the cells: JSON by way of [`Serialize`], which puts the structs back that paths lead into.
+//! Both formats are written from the cells: JSON by way of [`Serialize`], which puts the structs
+//! back that paths lead into.
 
 use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -8,7 +9,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::Config;
 use super::columns::{Columns, LIST};
 
-/// The value of a column; in a column that leads into a list of structs, the list of the values in each struct.
+/// The value of a column; in a column that leads into a list of structs, the list of the values in
+/// each struct.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Null,
@@ -153,8 +155,8 @@ impl Serialize for Row {
     }
 }
 
-/// Columns that follow each other and begin with the same `depth` bytes: a struct, or the structs of a list, of which
-/// `element` is meant.
+/// Columns that follow each other and begin with the same `depth` bytes: a struct, or the structs
+/// of a list, of which `element` is meant.
 #[derive(Clone, Copy)]
 struct Group<'a> {
     columns: Columns,

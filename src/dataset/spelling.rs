@@ -1,5 +1,6 @@
-//! Which spellings of a type mean the same? People write `wp.array(dtype=float)`, `wp.array[float]` or `wp.array(dtype=wp.float32, ndim=1)`,
-//! and a kernel that differs from another one in no more than that is the same kernel.
+//! Which spellings of a type mean the same? People write `wp.array(dtype=float)`, `wp.array[float]`
+//! or `wp.array(dtype=wp.float32, ndim=1)`, and a kernel that differs from another one in no more
+//! than that is the same kernel.
 
 use crate::syntax::ast::{Expr, ExprKind};
 

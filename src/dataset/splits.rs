@@ -1,7 +1,9 @@
-//! Which programs are kept apart? What models are measured with must not be what they were trained with.
+//! Which programs are kept apart? What models are measured with must not be what they were trained
+//! with.
 //!
-//! Programs of an algorithm are of its split, which its entry in the library says, and go with companions of the same split alone: no kernel
-//! of one split is in another one, under whatever names. Programs of random expressions are divided by their skeletons.
+//! Programs of an algorithm are of its split, which its entry in the library says, and go with
+//! companions of the same split alone: no kernel of one split is in another one, under whatever
+//! names. Programs of random expressions are divided by their skeletons.
 
 use super::identity::{self, Identity};
 use super::sample::Sample;

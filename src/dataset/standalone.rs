@@ -1,5 +1,6 @@
-//! How do a row's kernels run by themselves? CUDA C++ with a host `main` that launches each of them, and its gradient behind it,
-//! compares what it finds with what is right, and says so by its exit status.
+//! How do a row's kernels run by themselves? CUDA C++ with a host `main` that launches each of
+//! them, and its gradient behind it, compares what it finds with what is right, and says so by its
+//! exit status.
 //!
 //! The host part has a namespace of its own, so that no name of the kernel meets one of it.
 
@@ -22,8 +23,9 @@ const BLOCK: u64 = 256;
 /// The seed of the adjoints that gradients begin with.
 const SEED: u64 = 1;
 
-/// The file. `cuda` is the text of all kernels, `launched` holds the arguments of each launch before and after it.
-/// None: there is an argument that cannot be written as numbers (16-bit floats, arrays in structs, arrays without elements).
+/// The file. `cuda` is the text of all kernels, `launched` holds the arguments of each launch
+/// before and after it. None: there is an argument that cannot be written as numbers (16-bit
+/// floats, arrays in structs, arrays without elements).
 pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched]) -> Option<String> {
     let module = &compiled.program.module;
     let mut out = Parts::default();
@@ -106,8 +108,8 @@ struct Reversed<'a> {
 }
 
 impl Reversed<'_> {
-    /// The backward entry and what it is given; None: the kernel has none, or one that needs what only a special forward entry
-    /// keeps.
+    /// The backward entry and what it is given; None: the kernel has none, or one that needs what
+    /// only a special forward entry keeps.
     fn launch(&self, plan: &Plan, launched: &Launched, given: &[String], out: &mut Parts) -> Option<(String, String)> {
         let Reversed { compiled, cuda, n, local } = *self;
         let (module, step) = (&compiled.program.module, plan.steps.get(n)?);
@@ -315,7 +317,8 @@ impl Parts {
     }
 }
 
-/// Numbers that lie one after the other: their type in C++ and their list. None: C++ has no such numbers.
+/// Numbers that lie one after the other: their type in C++ and their list. None: C++ has no such
+/// numbers.
 fn numbers(bytes: &[u8], scalar: Scalar) -> Option<(&'static str, String)> {
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
     let size = scalar.size() as usize;

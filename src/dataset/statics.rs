@@ -1,8 +1,8 @@
-//! What does one thread of a kernel do, as far as its IR tells without running it? Operations, bytes, and how the accesses of
-//! neighbouring threads lie to each other.
+//! What does one thread of a kernel do, as far as its IR tells without running it? Operations,
+//! bytes, and how the accesses of neighbouring threads lie to each other.
 //!
-//! A thread is taken to run every loop to its end and the side of each branch that does more. A loop whose iterations are
-//! not known before it runs counts once, and is counted as open.
+//! A thread is taken to run every loop to its end and the side of each branch that does more. A
+//! loop whose iterations are not known before it runs counts once, and is counted as open.
 
 use std::collections::HashMap;
 use std::ops::{Add, Mul};
@@ -16,7 +16,8 @@ use crate::types::{Layout, Type};
 /// Counts of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Statics {
-    /// Operations on floats, a fused multiply and add as two; library functions with all that is in them.
+    /// Operations on floats, a fused multiply and add as two; library functions with all that is in
+    /// them.
     pub flops: u64,
     /// Operations on integers, of indices too.
     pub int_ops: u64,

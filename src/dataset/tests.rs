@@ -196,7 +196,8 @@ fn rows_are_made_again_and_damage_is_found() {
     found(&format!("-{second}-repair"), "`fixed_source` differs");
     assert_eq!(report.faults.len(), 5, "{report:?}");
 
-    // A file that somebody wrote again, with one row changed and the others left out; then a journal without its shard.
+    // A file that somebody wrote again, with one row changed and the others left out; then a
+    // journal without its shard.
     let entry = store.entries().find(|entry| store.is_read(entry)).expect("a file");
     let path = store.folder.join(&entry.path);
     let bytes = std::fs::read(&path).expect("a file");
@@ -214,7 +215,8 @@ fn rows_are_made_again_and_damage_is_found() {
     assert_eq!((report.missing_shards, report.rows), (1, 0));
 }
 
-/// What a run keeps of every candidate, a million rows long: structures and sketches of so many that differ.
+/// What a run keeps of every candidate, a million rows long: structures and sketches of so many
+/// that differ.
 #[test]
 #[ignore = "takes half a minute: cargo test --release --lib dataset::tests::memory -- --ignored --nocapture"]
 fn memory_of_a_million_rows_is_bounded() {

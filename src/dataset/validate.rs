@@ -1,5 +1,5 @@
-//! Is a set what it says? Every row is made again from its place and compared byte by byte; splits share no structure; every file
-//! is what was written.
+//! Is a set what it says? Every row is made again from its place and compared byte by byte; splits
+//! share no structure; every file is what was written.
 
 use std::collections::HashMap;
 

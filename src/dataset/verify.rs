@@ -1,6 +1,7 @@
-//! Is a program right? Its kernels run one after the other on the host and on the interpreter at several sizes, each of them
-//! also in another order of its threads, and its gradient is compared with forward mode; at the end the arrays are compared
-//! with what the program's own reference computes.
+//! Is a program right? Its kernels run one after the other on the host and on the interpreter at
+//! several sizes, each of them also in another order of its threads, and its gradient is compared
+//! with forward mode; at the end the arrays are compared with what the program's own reference
+//! computes.
 
 use super::artefacts::{Compiled, Kernel, Rejection};
 use super::launch::{self, Contents, Scale, Size};
@@ -27,17 +28,19 @@ pub struct Verdict {
     /// The host gave what the interpreter gave, at each of these launch dimensions.
     pub host_ok: bool,
     pub shapes: Vec<String>,
-    /// Between a float of the host and of the interpreter, at most; and that in units in the last place.
+    /// Between a float of the host and of the interpreter, at most; and that in units in the last
+    /// place.
     pub max_abs: f64,
     pub max_ulp: u64,
-    /// The floats of the small launch are those of double precision but for rounding; None: there is no such program.
+    /// The floats of the small launch are those of double precision except for rounding; None:
+    /// there is no such program.
     pub f64_ok: Option<bool>,
     /// The greatest difference, relative to 1 plus the number.
     pub f64_error: f64,
     /// The threads may run in any order, and no two store to one element.
     pub order_free: bool,
-    /// How far the arrays are at most from what the program's reference computes, relative to 1 plus the number; None: it
-    /// has none.
+    /// How far the arrays are at most from what the program's reference computes, relative to 1
+    /// plus the number; None: it has none.
     pub reference_error: Option<f64>,
     /// The gradient passed the dot-product test; None: there is none, see `grad_skipped`.
     pub grad_ok: Option<bool>,
@@ -79,7 +82,8 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The small launches as rows show them: each array as the first found it and as the last left it.
+    /// The small launches as rows show them: each array as the first found it and as the last left
+    /// it.
     pub fn example(&self, plan: &Plan, compiled: &Compiled) -> Example {
         let mut out = Example::default();
         for (step, Launched { before, after, .. }) in plan.steps.iter().zip(&self.few) {
@@ -105,7 +109,8 @@ impl Checked {
     }
 }
 
-/// How far float32 may be from float64, relative to 1 plus the number: programs whose rounding errors grow further say little.
+/// How far float32 may be from float64, relative to 1 plus the number: programs whose rounding
+/// errors grow further say little.
 pub const MAX_F64_ERROR: f64 = 1e-3;
 
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.
@@ -209,7 +214,8 @@ impl Case<'_> {
             .map_err(|e| Rejection::new("launch", e.message.clone()))
     }
 
-    /// Runs the launch on the interpreter and on the host, which must agree; gives what the interpreter left.
+    /// Runs the launch on the interpreter and on the host, which must agree; gives what the
+    /// interpreter left.
     fn run(&self, runner: &Runner, verdict: &mut Verdict, timings: &mut Timings) -> Result<Arguments, Rejection> {
         let expected = timings.time("interpret", || self.interpret(&runner.interpreter, false))?;
         let found = self.bind(Direction::Forward)?;
@@ -221,7 +227,8 @@ impl Case<'_> {
         if let Some(trap) = report.trap {
             return Err(Rejection::new("out of bounds", format!("{:?}", trap.kind)));
         }
-        // Arrays whose order is free are not compared element by element, but one worker goes in order.
+        // Arrays whose order is free are not compared element by element, but one worker goes in
+        // order.
         let (absolute, ulp) = distance(&expected, &found, self.compiled)?;
         verdict.max_abs = verdict.max_abs.max(absolute);
         verdict.max_ulp = verdict.max_ulp.max(ulp);
@@ -231,8 +238,8 @@ impl Case<'_> {
         }
     }
 
-    /// Whether the launch gives the same in another order of its threads and in double precision, and has the right
-    /// gradient.
+    /// Whether the launch gives the same in another order of its threads and in double precision,
+    /// and has the right gradient.
     fn examine(
         &self,
         runner: &Runner,
@@ -277,7 +284,8 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// How far the launch is at most from the same in double precision; None: there is no such program.
+    /// How far the launch is at most from the same in double precision; None: there is no such
+    /// program.
     fn double(&self, wide: &Module, expected: &Arguments) -> Result<Option<f64>, Rejection> {
         let module = &self.compiled.program.module;
         if double::rounds(module, self.kernel.forward) {
@@ -385,8 +393,8 @@ fn collect(arguments: &Arguments, compiled: &Compiled) -> Vec<(String, Scalar, V
     out
 }
 
-/// The largest distance of two floats, and the largest in units in the last place; results that are not finite, or integers that
-/// differ, are refused.
+/// The largest distance of two floats, and the largest in units in the last place; results that are
+/// not finite, or integers that differ, are refused.
 fn distance(expected: &Arguments, found: &Arguments, compiled: &Compiled) -> Result<(f64, u64), Rejection> {
     let (mut absolute, mut most) = (0.0f64, 0);
     for ((name, scalar, a), (_, _, b)) in collect(expected, compiled).into_iter().zip(collect(found, compiled)) {
@@ -412,7 +420,8 @@ fn distance(expected: &Arguments, found: &Arguments, compiled: &Compiled) -> Res
     Ok((absolute, most))
 }
 
-/// Floats may differ by the rounding of sums in another order; the elements of some arrays may come in another order.
+/// Floats may differ by the rounding of sums in another order; the elements of some arrays may come
+/// in another order.
 fn same_in_any_order(a: &Arguments, b: &Arguments, compiled: &Compiled, is_free: &dyn Fn(&str) -> bool) -> bool {
     collect(a, compiled).into_iter().zip(collect(b, compiled)).all(|((name, scalar, mut a), (_, _, mut b))| {
         if is_free(&name) {

@@ -1,8 +1,10 @@
-//! The one list of diagnostic codes. A number is never reused; each code has a page `pages/CODE.md`.
+//! The one list of diagnostic codes. A number is never reused; each code has a page
+//! `pages/CODE.md`.
 //!
-//! Families: 01 syntax, 02 names, 03 types, 04 calls, 05 constants, 06 gradients, 07 races and memory, 08 back ends,
-//! 09 kc itself, 10 launch files and arguments, 11 running, 12 numbers, 13 tidiness, 14 data sets. `W` codes are warnings, `I` codes
-//! remarks that are shown on request and in editors.
+//! Families: 01 syntax, 02 names, 03 types, 04 calls, 05 constants, 06 gradients, 07 races and
+//! memory, 08 back ends, 09 kc itself, 10 launch files and arguments, 11 running, 12 numbers, 13
+//! tidiness, 14 data sets. `W` codes are warnings, `I` codes remarks that are shown on request and
+//! in editors.
 
 use super::Level;
 

@@ -2,7 +2,8 @@
 
 use super::Code;
 
-/// The page of the code that `text` names (`E0301`, `e0301`, `type-mismatch`), or the nearest codes to what was meant.
+/// The page of the code that `text` names (`E0301`, `e0301`, `type-mismatch`), or the nearest codes
+/// to what was meant.
 pub fn page(text: &str) -> Result<&'static str, Vec<Code>> {
     let text = text.trim();
     match Code::ALL.iter().find(|code| code.name().eq_ignore_ascii_case(text) || code.slug() == text) {
@@ -37,8 +38,8 @@ fn nearest(text: &str) -> Vec<Code> {
     found.into_iter().map(|(_, code)| code).collect()
 }
 
-/// Edit distance in the optimal string alignment form: inserting, deleting, replacing a character and swapping two
-/// neighbours count 1 each.
+/// Edit distance in the optimal string alignment form: inserting, deleting, replacing a character
+/// and swapping two neighbours count 1 each.
 pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     // Only the last three rows of the table are ever read.

@@ -1,7 +1,7 @@
 //! Diagnostics as data. A stage reports what it found; only `render/` turns it into text.
 //!
-//! Voice: titles in lower case without a full stop, code in backticks, active, one idea; a label says what stands at
-//! its place; one help at most.
+//! Voice: titles in lower case without a full stop, code in backticks, active, one idea; a label
+//! says what is at its place; one help at most.
 
 pub mod codes;
 pub mod explain;
@@ -22,7 +22,7 @@ pub enum Level {
     Error,
 }
 
-/// A place in a source text and what stands there.
+/// A place in a source text and what is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     pub span: Span,
@@ -46,7 +46,8 @@ pub struct Fix {
     pub applicability: Applicability,
 }
 
-/// The note of findings about gradients that checked runs look at. A run that did not says so in its place.
+/// The note of findings about gradients that checked runs look at. A run that did not says so in
+/// its place.
 pub const CHECKED_IN_GRADIENT_RUNS: &str = "`kc run` checks it in gradient runs";
 
 /// One finding.
@@ -56,7 +57,8 @@ pub struct Diagnostic {
     pub level: Level,
     /// The primary message: if only one thing can be shown, it is this.
     pub message: String,
-    /// The first label is the primary place; there is none for findings about a whole file or the command line.
+    /// The first label is the primary place; there is none for findings about a whole file or the
+    /// command line.
     pub labels: Vec<Label>,
     pub notes: Vec<String>,
     pub help: Option<String>,
@@ -113,8 +115,8 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// The codes and places of all of them, so that a new one is not compared with each. In order: what a compilation
-    /// says of itself is the same every time.
+    /// The codes and places of all of them, so that a new one is not compared with each. In order:
+    /// what a compilation says of itself is the same every time.
     places: BTreeSet<(Code, Option<Span>)>,
     /// Of files that name Warp otherwise than `wp`.
     spellings: BTreeMap<FileId, Spelling>,
@@ -135,7 +137,8 @@ impl Diagnostics {
         if let Some(spelling) = diagnostic.span().and_then(|span| self.spellings.get(&span.file)) {
             spelling.apply(&mut diagnostic);
         }
-        // The same finding can be reached twice, for example by two instances of one generic function.
+        // The same finding can be reached twice, for example by two instances of one generic
+        // function.
         let is_new_place = self.places.insert((diagnostic.code, diagnostic.span()));
         if is_new_place || !self.list.contains(&diagnostic) {
             self.list.push(diagnostic);

@@ -13,8 +13,8 @@ pub enum Setting {
     Deny,
 }
 
-/// The user's wishes. A rule for one code beats the rule for all warnings; of two rules for the same, the stricter holds.
-/// Without a rule warnings are shown, and remarks (`I` codes) are not.
+/// The user's wishes. A rule for one code beats the rule for all warnings; of two rules for the
+/// same, the stricter holds. Without a rule warnings are shown, and remarks (`I` codes) are not.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<(Option<Code>, Setting)>,

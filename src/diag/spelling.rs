@@ -1,4 +1,5 @@
-//! How does a file name what is Warp's? Messages, advice and fixes are written for `import warp as wp`, and said in the file's own words.
+//! How does a file name what is Warp's? Messages, advice and fixes are written for
+//! `import warp as wp`, and said in the file's own words.
 
 use std::collections::BTreeMap;
 

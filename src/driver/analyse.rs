@@ -1,7 +1,10 @@
-//! What does an editor need to know about a text? Everything the stages found, kept apart from any artefact.
+//! What does an editor need to know about a text? Everything the stages found, kept apart from any
+//! artefact.
 //!
-//! It comes in two steps, because gradients take longest: [`Compiler::analyse`](super::Compiler::analyse) parses and checks, [`Pending::finish`] adds what
-//! differentiation finds. That is remembered per kernel, so an edit inside one costs the gradient of that one.
+//! It comes in two steps, because gradients take longest:
+//! [`Compiler::analyse`](super::Compiler::analyse) parses and checks, [`Pending::finish`] adds what
+//! differentiation finds. That is remembered per kernel, so an edit inside one costs the gradient
+//! of that one.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,7 +20,8 @@ use crate::source::{FileId, FileSystem, SourceFile, SourceMap, Span};
 use crate::syntax::{self, ast};
 use crate::{autodiff, lower, passes};
 
-/// A text with all that was found in it. The text is file 0 of `sources`; the others are library files.
+/// A text with all that was found in it. The text is file 0 of `sources`; the others are library
+/// files.
 #[derive(Debug)]
 pub struct Analysis {
     pub sources: SourceMap,
@@ -27,7 +31,8 @@ pub struct Analysis {
     reads: Reads,
 }
 
-/// Files, and what was looked for among them: an analysis is as old as the first of these that changes.
+/// Files, and what was looked for among them: an analysis is as old as the first of these that
+/// changes.
 #[derive(Debug)]
 struct Recorded {
     under: Arc<dyn FileSystem>,
@@ -83,7 +88,8 @@ pub struct Pending {
     allows: Allows,
 }
 
-/// The findings about the gradients of the kernels of one document, by their texts and what they use.
+/// The findings about the gradients of the kernels of one document, by their texts and what they
+/// use.
 #[derive(Debug, Default)]
 pub struct Memory {
     known: HashMap<u64, Vec<Diagnostic>>,
@@ -129,8 +135,8 @@ impl Analysis {
         &self.sources.file(Self::FILE).text
     }
 
-    /// For each good kernel its place and the key of what its gradient depends on: its own text, and that of everything
-    /// but kernels, in imported files too.
+    /// For each good kernel its place and the key of what its gradient depends on: its own text,
+    /// and that of everything but kernels, in imported files too.
     fn keys(&self, checked: &Checked) -> HashMap<Span, u64> {
         let kernels: Vec<Span> = checked.kernels.iter().map(|&id| checked.functions[id].span).collect();
         let mut rest = DefaultHasher::new();
@@ -162,8 +168,8 @@ impl Pending {
         analysis.keys(&self.checked).values().filter(|key| !memory.known.contains_key(key)).count()
     }
 
-    /// Looks for what gradients are missing. `stop` is asked between the steps; when it says yes, the rest is left out, and
-    /// the result is false.
+    /// Looks for what gradients are missing. `stop` is asked between the steps; when it says yes,
+    /// the rest is left out, and the result is false.
     pub fn finish(mut self, analysis: &mut Analysis, memory: &mut Memory, stop: &dyn Fn() -> bool) -> bool {
         let keys = analysis.keys(&self.checked);
         let functions = &self.checked.functions;

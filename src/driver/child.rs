@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-/// Has the system kill the process as soon as this one is gone, even if that is killed itself. (On Linux; elsewhere it goes on
-/// to its end.) The thread that starts it must live as long as it may run.
+/// Has the system kill the process as soon as this one is gone, even if that is killed itself. (On
+/// Linux; elsewhere it goes on to its end.) The thread that starts it must live as long as it may
+/// run.
 pub fn ends_with_this(command: &mut Command) {
     #[cfg(target_os = "linux")]
     {
@@ -18,7 +19,8 @@ pub fn ends_with_this(command: &mut Command) {
                 _ => Err(std::io::Error::last_os_error()),
             }
         };
-        // SAFETY: between fork and exec only system calls are made; errors that are made there hold no memory.
+        // SAFETY: between fork and exec only system calls are made; errors that are made there hold
+        // no memory.
         unsafe { command.pre_exec(ask) };
     }
     #[cfg(not(target_os = "linux"))]

@@ -12,9 +12,9 @@ use crate::memo::lock;
 use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
 use crate::syntax::ast::Parsed;
 
-/// Compiles programs, one after the other or from several threads at once. The library functions that programs share are
-/// checked, simplified, differentiated and printed once per compiler; what comes out for a program does not depend on the
-/// programs before it. Clones share what they know.
+/// Compiles programs, one after the other or from several threads at once. The library functions
+/// that programs share are checked, simplified, differentiated and printed once per compiler; what
+/// comes out for a program does not depend on the programs before it. Clones share what they know.
 #[derive(Clone, Debug)]
 pub struct Compiler {
     pub(super) cache: Arc<LibraryCache>,
@@ -58,13 +58,14 @@ impl Compiler {
         Compiler::with_room_for(FUNCTIONS)
     }
 
-    /// The same; at most about so many library functions are kept from program to program, some 20 kB each in all forms.
+    /// The same; at most about so many library functions are kept from program to program, some 20
+    /// kB each in all forms.
     pub fn with_room_for(functions: usize) -> Compiler {
         Compiler { cache: Arc::new(LibraryCache::new(functions)) }
     }
 
-    /// Reads a file from `files` and looks for errors, in its gradients too if the request wants them. A file without kernels is
-    /// one.
+    /// Reads a file from `files` and looks for errors, in its gradients too if the request wants
+    /// them. A file without kernels is one.
     #[doc(hidden)]
     pub fn check(&self, path: &Path, files: Arc<super::Overlaid>, request: &Request) -> Compilation {
         let (mut this, file) = self.open(path, files);
@@ -129,7 +130,7 @@ impl Compiler {
         (this, file)
     }
 
-    /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.
+    /// Compiles a text that is alone as far as IR, as if it stood in a file at `path`.
     #[doc(hidden)]
     pub fn load_text(&self, path: &Path, text: String, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::default());
@@ -163,13 +164,15 @@ impl Compiler {
         &self.cache.device
     }
 
-    /// Parses and checks a text for an editor, as if it stood in a file at `path`; imported files are read from `files`.
+    /// Parses and checks a text for an editor, as if it stood in a file at `path`; imported files
+    /// are read from `files`.
     pub fn analyse(&self, path: &Path, text: String, files: Arc<dyn FileSystem>) -> (Analysis, Pending) {
         Analysis::new(path, text, files, &self.cache.instances)
     }
 }
 
-/// Compilers for the threads that compile programs of one kind: each uses one at a time, so that none waits for another.
+/// Compilers for the threads that compile programs of one kind: each uses one at a time, so that
+/// none waits for another.
 #[derive(Debug, Default)]
 pub struct Compilers {
     idle: Mutex<Vec<Compiler>>,

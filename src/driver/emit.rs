@@ -19,8 +19,8 @@ use crate::source::lined::Lined;
 use crate::source::{FileId, SourceMap};
 
 impl Compilation {
-    /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
-    /// nothing is left.
+    /// One artefact of the good kernels. A kernel that the back end refuses is reported and left
+    /// out; None when nothing is left.
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
         if options.lineinfo && matches!(artefact, Artefact::Ptx(_)) {
             let ptx = self.emit_lined(artefact, options)?;
@@ -39,8 +39,8 @@ impl Compilation {
         bytes
     }
 
-    /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come from; otherwise as
-    /// [`Compilation::emit`]. None for artefacts that have no lines.
+    /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come
+    /// from; otherwise as [`Compilation::emit`]. None for artefacts that have no lines.
     pub fn emit_lined(&mut self, artefact: Artefact, options: &Options) -> Option<Lined> {
         if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
             return None;
@@ -101,7 +101,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// One kernel must not take the others down: on a fault each is tried by itself, and the good ones once more together.
+    /// One kernel must not take the others down: on a fault each is tried by itself, and the good
+    /// ones once more together.
     fn for_kernels(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
         let fault = match self.backend(kernels) {
             Ok(bytes) => {

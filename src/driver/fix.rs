@@ -1,7 +1,7 @@
 //! What does a file look like with its fixes applied?
 //!
-//! Fixes are applied in rounds, because one may uncover another. A round that would bring new errors is done fix by fix, and
-//! those at fault are left out.
+//! Fixes are applied in rounds, because one may uncover another. A round that would bring new
+//! errors is done fix by fix, and those at fault are left out.
 
 use std::path::Path;
 
@@ -22,8 +22,8 @@ pub struct Fixed {
     pub compilation: Compilation,
 }
 
-/// Applies the fixes of a text: those that are safe, and with `maybe` also those that a person should look at. `judge`
-/// decides which findings count (see [`crate::diag::policy`]).
+/// Applies the fixes of a text: those that are safe, and with `maybe` also those that a person
+/// should look at. `judge` decides which findings count (see [`crate::diag::policy`]).
 pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
     let compiler = Compiler::new();
     let check = |text: &str| {
@@ -50,8 +50,9 @@ pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnosti
     fixed
 }
 
-/// Applies the fixes of findings if the text has no more errors afterwards, and no more of its syntax: one error of syntax can hide
-/// many others. A fix that leaves what it is for repairs nothing, and would be applied to its own result.
+/// Applies the fixes of findings if the text has no more errors afterwards, and no more of its
+/// syntax: one error of syntax can hide many others. A fix that leaves what it is for repairs
+/// nothing, and would be applied to its own result.
 fn attempt(fixed: &mut Fixed, found: &[&Diagnostic], check: &impl Fn(&str) -> Compilation) -> bool {
     let fixes: Vec<&Fix> = found.iter().filter_map(|finding| finding.fix.as_ref()).collect();
     let (text, applied) = apply(&fixed.text, &fixes);
@@ -72,7 +73,8 @@ fn attempt(fixed: &mut Fixed, found: &[&Diagnostic], check: &impl Fn(&str) -> Co
     true
 }
 
-/// Whether a finding is still there, about the same text, around which its fix has written something.
+/// Whether a finding is still there, about the same text, around which its fix has written
+/// something.
 fn remains(finding: &Diagnostic, before: &Compilation, after: &Compilation) -> bool {
     let text = |finding: &Diagnostic, of: &Compilation| finding.span().map(|span| of.sources.text(span).to_string());
     let (Some(fix), Some(about)) = (&finding.fix, text(finding, before)) else { return false };
@@ -89,8 +91,8 @@ fn syntax_errors(diagnostics: &Diagnostics) -> usize {
     diagnostics.iter().filter(|diagnostic| diagnostic.code.is_syntax()).count()
 }
 
-/// The text with those fixes applied that do not overlap an earlier one, and their messages. Fixes of other files than the
-/// first are left out.
+/// The text with those fixes applied that do not overlap an earlier one, and their messages. Fixes
+/// of other files than the first are left out.
 pub fn apply(text: &str, fixes: &[&Fix]) -> (String, Vec<String>) {
     let main = FileId(0);
     let mut edits: Vec<(usize, usize, &str)> = Vec::new();

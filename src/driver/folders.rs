@@ -8,8 +8,9 @@ const MAX_FILES: usize = 10_000;
 /// Folders inside each other, at most.
 const MAX_DEPTH: usize = 32;
 
-/// Adds the Python files of a folder, `deep` also those of the folders in it. Hidden folders, environments and what
-/// installers write are nobody's own code; links are not followed, so that no circle is walked.
+/// Adds the Python files of a folder, `deep` also those of the folders in it. Hidden folders,
+/// environments and what installers write are nobody's own code; links are not followed, so that no
+/// circle is walked.
 pub fn python_files(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
     visit(folder, if deep { MAX_DEPTH } else { 0 }, found);
 }

@@ -1,8 +1,8 @@
 //! Panics and deep recursion: how does kc stay on its feet?
 //!
-//! The stages recurse over expressions and blocks, so their depth is the input's. They run on a thread whose stack is
-//! far larger than any source file of the permitted size can fill; its pages are only taken from the system when they
-//! are used.
+//! The stages recurse over expressions and blocks, so their depth is the input's. They run on a
+//! thread whose stack is far larger than any source file of the permitted size can fill; its pages
+//! are only taken from the system when they are used.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,8 +36,8 @@ static LAST: Mutex<Option<Fault>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
 thread_local! {
-    /// This thread works for kc: a panic on it is kc's, and kept for [`catch`]. Those of other threads are for the program
-    /// that kc is a part of.
+    /// This thread works for kc: a panic on it is kc's, and kept for [`catch`]. Those of other
+    /// threads are for the program that kc is a part of.
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -76,8 +76,8 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     })
 }
 
-/// Runs `work` as [`catch`] does, on a thread with a large stack. Where LLVM ends that work for good ([`abandon`]), the thread is
-/// left standing, and this returns.
+/// Runs `work` as [`catch`] does, on a thread with a large stack. Where LLVM ends that work for
+/// good ([`abandon`]), the thread is left standing, and this returns.
 pub fn guard<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
     let desk = desk();
     if let Some(fault) = lock(&desk.state).ended.clone() {
@@ -94,7 +94,8 @@ pub fn guard<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
     };
     for size in STACKS {
         let run: Box<dyn FnOnce() + Send + '_> = Box::new(run);
-        // SAFETY: what it borrows lives until `ready` is set, which is the last it does, or the thread stands still for ever.
+        // SAFETY: what it borrows lives until `ready` is set, which is the last it does, or the
+        // thread is still for ever.
         let run = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(run) };
         let ready = Arc::new(AtomicBool::new(false));
         let done = Done(ready.clone());
@@ -160,8 +161,9 @@ fn desk() -> &'static Desk {
     CURRENT.get(|| Desk { state: Mutex::default(), changed: Condvar::new() })
 }
 
-/// What LLVM calls before it ends the process, in programs that kc is only a part of: the work fails, and nothing is compiled
-/// in this process any more, because LLVM may hold locks. Kernels that are compiled still run. The calling thread never goes on.
+/// What LLVM calls before it ends the process, in programs that kc is only a part of: the work
+/// fails, and nothing is compiled in this process any more, because LLVM may hold locks. Kernels
+/// that are compiled still run. The calling thread never goes on.
 pub fn abandon(reason: &str) {
     let message = format!("LLVM gave up: {reason}");
     let desk = desk();
@@ -172,8 +174,8 @@ pub fn abandon(reason: &str) {
     }
 }
 
-/// Runs `work` on one of several threads with stacks as large, one per core, which it may share with the others. On the
-/// caller's own thread if the system refuses to make them.
+/// Runs `work` on one of several threads with stacks as large, one per core, which it may share
+/// with the others. On the caller's own thread if the system refuses to make them.
 pub fn on_workers<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static POOL: OfProcess<Option<ThreadPool>> = OfProcess::new();
     let build = |size| ThreadPoolBuilder::new().stack_size(size).start_handler(|_| CAUGHT.set(true)).build().ok();

@@ -49,7 +49,8 @@ impl FileSystem for Disk {
     }
 }
 
-/// Files as they are on the disk, but for those of which other files hold the text, or that are given.
+/// Files as they are on the disk, except for those of which other files hold the text, or that are
+/// given.
 #[derive(Clone, Default, Debug)]
 pub struct Overlaid {
     texts: HashMap<PathBuf, PathBuf>,
@@ -69,7 +70,7 @@ impl Overlaid {
         self
     }
 
-    /// The text that stands for a file's own. None: the file itself counts.
+    /// The text that represents a file's own. None: the file itself counts.
     pub fn text(&self, path: &Path) -> Option<String> {
         let path = Disk.absolute(path);
         self.given.get(&path).cloned().or_else(|| read_text(self.texts.get(&path)?).ok())

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::source::lined::Lined;
 
-/// The text with the directives `.file` and `.loc` of the PTX ISA; `path` is the source as it was named. What comes from imported
-/// files counts as part of the line that uses it.
+/// The text with the directives `.file` and `.loc` of the PTX ISA; `path` is the source as it was
+/// named. What comes from imported files counts as part of the line that uses it.
 pub fn with_directives(ptx: &Lined, path: &str) -> String {
     let mut out = String::with_capacity(ptx.text.len() + ptx.text.len() / 4);
     let mut current = None;

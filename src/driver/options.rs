@@ -2,7 +2,7 @@
 
 pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
-pub use crate::ir::{Lanes, Nudged};
+pub use crate::ir::{BlockThreads, Nudged};
 use crate::passes::block_threads::Tensor;
 pub use crate::passes::same_arrays::SameArrays;
 
@@ -19,7 +19,8 @@ pub enum Artefact {
     Ir,
     /// Object file for a host processor.
     Object,
-    /// How the host runs each kernel: its lanes, how they use arrays, how workers share a launch.
+    /// How the host runs each kernel: its SIMD lanes, how they use arrays, how workers share a
+    /// launch.
     Plan,
     /// C and C++ header.
     Header,
@@ -35,19 +36,22 @@ pub struct Request {
     /// Types for generic kernels, each as `kernel(name=type, ...)`.
     pub types: Vec<String>,
     pub gradients: crate::autodiff::Options,
-    /// The program in double precision: every float type of the file is float64. A file that can't be had so has errors
-    /// that it has not otherwise. IR text stays as it is.
+    /// The program in double precision: every float type of the file is float64. A file that can't
+    /// be had so has errors that it has not otherwise. IR text stays as it is.
     pub double: bool,
-    /// For checked runs: the code has the checks that host objects and the simulator report and that arrays have no part in.
+    /// For checked runs: the code has the checks that host objects and the simulator report and
+    /// that arrays have no part in.
     pub checked: bool,
-    /// Functions of the library that have no derivative at some point compute next to it there: what the gradient is around such points.
+    /// Functions of the library that have no derivative at some point compute next to it there:
+    /// what the gradient is around such points.
     pub nudged: Option<Nudged>,
-    /// How the threads of a block are launched, for kernels in which they have values of their own. None: as the launches of the file
-    /// say, or in blocks of one thread.
-    pub lanes: Option<Lanes>,
-    /// How many threads a block has, for the same kernels, where `lanes` does not tell.
+    /// How the threads of a block are launched, for kernels in which they have values of their own.
+    /// None: as the launches of the file say, or in blocks of one thread.
+    pub block_threads: Option<BlockThreads>,
+    /// How many threads a block has, for the same kernels, where `block_threads` does not tell.
     pub block_dim: Option<u32>,
-    /// Arrays that are one in a launch: code for other launches takes different parameters to share no memory.
+    /// Arrays that are one in a launch: code for other launches takes different parameters to share
+    /// no memory.
     pub same_arrays: Option<SameArrays>,
 }
 
@@ -73,7 +77,8 @@ pub struct Options {
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,
-    /// The architectures that are asked for: CUDA text is for all of them, metadata and plans speak of the first. None: [`Arch::DEFAULT`].
+    /// The architectures that are asked for: CUDA text is for all of them, metadata and plans speak
+    /// of the first. None: [`Arch::DEFAULT`].
     pub archs: Vec<Arch>,
 }
 

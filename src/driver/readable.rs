@@ -8,7 +8,8 @@ use crate::diag::Diagnostics;
 use crate::ir::{self, Module};
 use crate::{autodiff, passes};
 
-/// A module with its short loops in place. It is differentiated when it is first asked for: most verbs never ask.
+/// A module with its short loops in place. It is differentiated when it is first asked for: most
+/// verbs never ask.
 #[derive(Debug)]
 pub struct Readable {
     loops: Module,
@@ -21,8 +22,8 @@ impl Readable {
         Readable { loops, gradients, made: OnceLock::new() }
     }
 
-    /// The module with its gradients, if it has the same entries with the same parameters as `machine`, the one with
-    /// loops written out: headers and descriptions tell of both.
+    /// The module with its gradients, if it has the same entries with the same parameters as
+    /// `machine`, the one with loops written out: headers and descriptions tell of both.
     pub fn module(&self, machine: &Module, compiler: &Compiler) -> Option<&Module> {
         let make = || {
             let mut module = self.loops.clone();

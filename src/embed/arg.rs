@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::element::{Element, Kind};
 use crate::types::MAX_DIMS;
 
-/// The number of threads of a launch in each dimension, or the extents of an array: from `n`, `[n]`, `[rows, columns]` and
-/// so on, up to four.
+/// The number of threads of a launch in each dimension, or the extents of an array: from `n`,
+/// `[n]`, `[rows, columns]` and so on, up to four.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dim(pub(super) SmallVec<[usize; MAX_DIMS]>);
 
@@ -39,8 +39,8 @@ impl From<&[usize]> for Dim {
 
 /// An argument of a launch, in the order of the kernel's parameters.
 ///
-/// Arrays stay where they are: a kernel reads and writes the caller's memory. What fits a parameter is decided by the launch,
-/// which says in its [`Error`](crate::Error) what it expected.
+/// Arrays stay where they are: a kernel reads and writes the caller's memory. What fits a parameter
+/// is decided by the launch, which says in its [`Error`](crate::Error) what it expected.
 ///
 /// | in the kernel | in Rust |
 /// |---|---|
@@ -93,7 +93,7 @@ pub(super) struct Memory<'a> {
     borrow: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: stands for `&[T]` or `&mut [T]` of numbers (`Element` is `Send + Sync`).
+// SAFETY: represents `&[T]` or `&mut [T]` of numbers (`Element` is `Send + Sync`).
 unsafe impl Send for Memory<'_> {}
 
 impl<'a> Memory<'a> {
@@ -142,15 +142,17 @@ impl<'a> Arg<'a> {
         self
     }
 
-    /// How many elements lie between neighbours along each dimension: for arrays that are part of a larger one.
+    /// How many elements lie between neighbours along each dimension: for arrays that are part of a
+    /// larger one.
     pub fn strides(mut self, strides: impl Into<Dim>) -> Arg<'a> {
         self.array_mut("strides", |array| array.strides = Some(strides.into()));
         self
     }
 
-    /// The gradient of an array, with as many elements: what [`Kernel::gradient`](crate::Kernel::gradient) starts from for an
-    /// array that the kernel writes, and adds to for one that it reads. Of a value, a slice of one: the sum over all threads is
-    /// added to its floats.
+    /// The gradient of an array, with as many elements: what
+    /// [`Kernel::gradient`](crate::Kernel::gradient) starts from for an array that the kernel
+    /// writes, and adds to for one that it reads. Of a value, a slice of one: the sum over all
+    /// threads is added to its floats.
     pub fn grad<T: Element>(mut self, gradient: &'a mut [T]) -> Arg<'a> {
         let given = Some((&T::KIND, Memory::write(gradient)));
         match &mut self.0 {

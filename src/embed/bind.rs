@@ -1,5 +1,5 @@
-//! What does a kernel receive of a Rust program's arguments? Each is checked against its parameter and written into the
-//! struct of arguments; arrays stay in the caller's memory.
+//! What does a kernel receive of a Rust program's arguments? Each is checked against its parameter
+//! and written into the struct of arguments; arrays stay in the caller's memory.
 
 use smallvec::SmallVec;
 
@@ -62,7 +62,7 @@ struct BoundValue {
     gradient: *mut u8,
 }
 
-// SAFETY: stands for a `&mut` of a number (`Element` is `Send + Sync`).
+// SAFETY: represents a `&mut` of a number (`Element` is `Send + Sync`).
 unsafe impl Send for BoundValue {}
 // SAFETY: as above; only the run that ends writes it.
 unsafe impl Sync for BoundValue {}
@@ -87,8 +87,8 @@ impl Bound {
         self.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Puts an array in its place. Its memory, and that of its gradient, has `bytes` from the first element on, and `below`
-    /// more before it where strides are negative.
+    /// Puts an array in its place. Its memory, and that of its gradient, has `bytes` from the first
+    /// element on, and `below` more before it where strides are negative.
     pub fn put_array(&mut self, place: &Place, ty: ArrayType, descriptor: ArrayDescriptor, memory: Extent) {
         let Extent { below, bytes, writable } = memory;
         for (at, writable) in [(descriptor.data, writable), (descriptor.grad, true)] {
@@ -162,7 +162,8 @@ impl Bound {
 }
 
 impl Bound {
-    /// Adds the gradients of values to the memory that was given for them. The error names a value that has none.
+    /// Adds the gradients of values to the memory that was given for them. The error names a value
+    /// that has none.
     pub fn add_gradients(&self, arguments: &Arguments) -> std::result::Result<(), String> {
         for value in &self.values {
             let inside = |at: u32| (value.offset..value.offset + value.size).contains(&at);
@@ -171,8 +172,8 @@ impl Bound {
                 let scalar = parameter.scalar();
                 for (n, sum) in sums.iter().enumerate() {
                     let at = (parameter.place.offset - value.offset) as usize + n * scalar.size() as usize;
-                    // SAFETY: the memory holds one value of the argument's type and is borrowed exclusively; `at` is that of a
-                    // float in it.
+                    // SAFETY: the memory holds one value of the argument's type and is borrowed
+                    // exclusively; `at` is that of a float in it.
                     let bytes =
                         unsafe { std::slice::from_raw_parts_mut(value.gradient.add(at), scalar.size() as usize) };
                     let before = literal::to_f64(bytes, scalar);
@@ -277,7 +278,8 @@ impl Signature {
         Ok(bound)
     }
 
-    /// The same in [`Signature::room`] that is there: to move what is bound takes longer than to bind it.
+    /// The same in [`Signature::room`] that is there: to move what is bound takes longer than to
+    /// bind it.
     pub(super) fn fill(&self, args: &[Arg], structs: &StructTable, bound: &mut Bound) -> Result<()> {
         if args.len() != self.params.len() {
             let names: Vec<String> = self.params.iter().map(|p| format!("`{}`", p.name)).collect();
@@ -397,7 +399,8 @@ impl Signature {
         Ok(())
     }
 
-    /// The same arguments for a gradient run, which gives an array of zeros to every array of floats that has no gradient.
+    /// The same arguments for a gradient run, which gives an array of zeros to every array of
+    /// floats that has no gradient.
     ///
     /// # Safety
     /// The arrays stay where they are as long as the result lives.
@@ -489,8 +492,8 @@ fn expected(ty: Type, structs: &StructTable) -> String {
     }
 }
 
-/// The descriptor of an array, without a gradient, and the elements from its first to its last. None: it is too large. There
-/// are as many strides as extents.
+/// The descriptor of an array, without a gradient, and the elements from its first to its last.
+/// None: it is too large. There are as many strides as extents.
 fn describe(given: &Array, shape: &Dim) -> Option<(ArrayDescriptor, u64)> {
     let small = |n: usize| i32::try_from(n).ok();
     let mut descriptor = ArrayDescriptor {

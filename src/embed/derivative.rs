@@ -1,5 +1,5 @@
-//! How are the derivatives of a kernel? In reverse mode for all its launches, and in forward mode for bindings of other
-//! languages, which lay arguments out themselves.
+//! How are the derivatives of a kernel? In reverse mode for all its launches, and in forward mode
+//! for bindings of other languages, which lay arguments out themselves.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,10 +22,10 @@ use crate::run::Result;
 use crate::run::devices::{self, Device, Entry, Job, Report};
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
-use crate::run::meeting::{self, Looked, Threads};
 use crate::run::program::{self, Program};
+use crate::run::race_check::{self, Looked, Threads};
+use crate::run::run_errors::describe_note;
 use crate::run::session;
-use crate::run::told::describe_note;
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -35,7 +35,8 @@ use crate::types::{StructTable, Type};
 pub struct Form {
     /// Of what is given by value, too.
     pub parameters: bool,
-    /// Array parameters (or fields of struct parameters) that are one array in the launch, which has one gradient.
+    /// Array parameters (or fields of struct parameters) that are one array in the launch, which
+    /// has one gradient.
     pub same: Vec<(Root, Root)>,
 }
 
@@ -69,7 +70,8 @@ pub struct Gradient {
     pub(super) signature: Signature,
     /// What the backward entry reads of what the forward run left.
     reads: Touched,
-    /// It needs values that the launch overwrites: an entry that records them runs instead of the forward one.
+    /// It needs values that the launch overwrites: an entry that records them runs instead of the
+    /// forward one.
     records: bool,
     threads: Threads,
     /// Its backward entry where that takes nothing but the arguments and their gradients.
@@ -81,7 +83,8 @@ pub struct Gradient {
     told: Mutex<HashSet<Span>>,
 }
 
-/// A backward entry without memory of its own. Most are: their launches lay out nothing but the struct of arguments.
+/// A backward entry without memory of its own. Most are: their launches lay out nothing but the
+/// struct of arguments.
 pub(super) struct Alone {
     pub entry: FuncId,
     /// Bytes of its struct of arguments, which begins as that of the kernel.
@@ -129,7 +132,7 @@ fn partly(
     told: &Mutex<HashSet<Span>>,
 ) -> Option<Diagnostic> {
     let span = program.module.functions[kernel].span;
-    let found = meeting::partly(looked, bounds.size, span)?;
+    let found = race_check::partly(looked, bounds.size, span)?;
     told.lock().unwrap_or_else(PoisonError::into_inner).insert(span).then_some(found)
 }
 
@@ -172,12 +175,14 @@ impl Gradient {
         self.records
     }
 
-    /// Whether [`Part::Backward`] takes nothing but the arguments and their gradients, as it must where the arrays are on a GPU.
+    /// Whether [`Part::Backward`] takes nothing but the arguments and their gradients, as it must
+    /// where the arrays are on a GPU.
     pub fn is_alone(&self) -> bool {
         self.alone.is_some()
     }
 
-    /// Whether [`Part::Backward`] reads the elements of the array at `path`: the parameter, then fields.
+    /// Whether [`Part::Backward`] reads the elements of the array at `path`: the parameter, then
+    /// fields.
     pub fn reads(&self, path: &[u32]) -> bool {
         self.reads.may_be(path[0], &path[1..])
     }
@@ -207,8 +212,9 @@ impl Gradient {
     /// Of [`Kernel::gradient`].
     ///
     /// # Safety
-    /// The arguments were laid out for [`Gradient::signature`]. Their arrays are valid memory that nobody else uses meanwhile,
-    /// and share none but those of [`Form::same`] and those that are only read.
+    /// The arguments were laid out for [`Gradient::signature`]. Their arrays are valid memory that
+    /// nobody else uses meanwhile, and share none but those of [`Form::same`] and those that are
+    /// only read.
     pub(super) unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound, part: Part) -> Result<Ran> {
         let module = &self.program.module;
         let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
@@ -272,7 +278,8 @@ impl Gradient {
         unsafe { ready(&self.entry(alone.entry, kernel.device()), module, &job)?.run(module, &job) }
     }
 
-    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards.
+    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are
+    /// as before afterwards.
     ///
     /// # Safety
     /// As for [`Gradient::run`].
@@ -298,7 +305,8 @@ impl Gradient {
     }
 }
 
-/// The kernel with its forward mode: one that takes a tangent `d_x` for each parameter `x`, after them all.
+/// The kernel with its forward mode: one that takes a tangent `d_x` for each parameter `x`, after
+/// them all.
 pub(super) struct Tangents {
     program: Arc<Program>,
     kernel: FuncId,
@@ -369,8 +377,9 @@ impl Kernel {
     /// Those of [`Kernel::gradient`].
     ///
     /// # Safety
-    /// The arguments were laid out for the signature of `gradient`, which is of this kernel. Their arrays are valid memory that
-    /// nobody else uses meanwhile, and share none but those of [`Form::same`] and those that are only read.
+    /// The arguments were laid out for the signature of `gradient`, which is of this kernel. Their
+    /// arrays are valid memory that nobody else uses meanwhile, and share none but those of
+    /// [`Form::same`] and those that are only read.
     pub unsafe fn gradient_bound(
         &self,
         gradient: &Gradient,
@@ -383,7 +392,8 @@ impl Kernel {
         gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
     }
 
-    /// Whether a gradient run on these arguments would be refused, as an error; and how far that was looked at.
+    /// Whether a gradient run on these arguments would be refused, as an error; and how far that
+    /// was looked at.
     ///
     /// # Errors
     /// It would.
@@ -395,7 +405,8 @@ impl Kernel {
         unsafe { gradient.look(self, dim, bound) }.map_err(|error| self.error(error, &gradient.program))
     }
 
-    /// What its forward mode takes: the arguments, then a tangent for each. A null array stands for tangents of zero.
+    /// What its forward mode takes: the arguments, then a tangent for each. A null array represents
+    /// tangents of zero.
     ///
     /// # Errors
     /// The kernel has no forward mode.
@@ -410,7 +421,8 @@ impl Kernel {
     /// Those of [`Kernel::launch`]; or there is no derivative that would be right.
     ///
     /// # Safety
-    /// The arguments were laid out for [`Kernel::tangent_signature`]; otherwise as for [`Kernel::launch_bound`].
+    /// The arguments were laid out for [`Kernel::tangent_signature`]; otherwise as for
+    /// [`Kernel::launch_bound`].
     pub unsafe fn tangents_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
         let tangents = self.forward_mode()?;
         // SAFETY: the caller's promise.

@@ -2,13 +2,13 @@
 
 use crate::types::{Layout, Scalar, StructTable, Type};
 
-/// A type whose values lie in memory as those of a kernel do: numbers, `bool`, `[f32; 3]` for vectors, quaternions
-/// (`[f32; 4]`) and transforms (`[f32; 7]`), `[[f32; 3]; 3]` for matrices (row by row), and structs that
-/// [`kernel_struct!`](crate::kernel_struct) defines.
+/// A type whose values lie in memory as those of a kernel do: numbers, `bool`, `[f32; 3]` for
+/// vectors, quaternions (`[f32; 4]`) and transforms (`[f32; 7]`), `[[f32; 3]; 3]` for matrices (row
+/// by row), and structs that [`kernel_struct!`](crate::kernel_struct) defines.
 ///
 /// # Safety
-/// [`Element::KIND`] describes the type's memory: its size and where each number in it is. Every value that a kernel can
-/// store in it is a value of the type.
+/// [`Element::KIND`] describes the type's memory: its size and where each number in it is. Every
+/// value that a kernel can store in it is a value of the type.
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// What it is in memory.
     #[doc(hidden)]
@@ -37,7 +37,8 @@ pub struct StructKind {
 macro_rules! scalars {
     ($($rust:ty => $scalar:ident,)*) => {
         $(
-            // SAFETY: the same size and the same meaning of every bit; kernels store 0 or 1 as a bool.
+            // SAFETY: the same size and the same meaning of every bit; kernels store 0 or 1 as a
+            // bool.
             unsafe impl Element for $rust {
                 const KIND: Kind = Kind::Scalar(Scalar::$scalar);
             }
@@ -161,7 +162,8 @@ pub(super) fn rust_type(ty: Type, structs: &StructTable) -> Option<String> {
     })
 }
 
-/// Defines a struct that kernels know as a `@wp.struct`: with C layout, and with the same fields in the same order.
+/// Defines a struct that kernels know as a `@wp.struct`: with C layout, and with the same fields in
+/// the same order.
 ///
 /// ```
 /// kc::kernel_struct! {

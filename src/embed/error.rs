@@ -9,8 +9,8 @@ use crate::driver::Fault;
 use crate::run::devices::{Trap, TrapKind};
 use crate::run::program::Program;
 
-/// Why kernels could not be compiled, found or launched: one or more findings of kc, each with a code (`kc explain CODE` tells
-/// more) and, where it is about the source, with a place in it.
+/// Why kernels could not be compiled, found or launched: one or more findings of kc, each with a
+/// code (`kc explain CODE` tells more) and, where it is about the source, with a place in it.
 ///
 /// `{error}` shows them all as the `kc` command does, with source lines and without colours.
 pub struct Error(Box<Findings>);

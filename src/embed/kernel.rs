@@ -13,17 +13,18 @@ use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::driver;
-use crate::ir::{FuncId, FunctionKind, Lanes, Module as Ir};
+use crate::ir::{BlockThreads, FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
-use crate::run::launch::other_lanes;
+use crate::run::launch::other_block_threads;
 use crate::run::program::{self, Program};
-use crate::run::told;
+use crate::run::run_errors;
 use crate::run::{Fail, Result};
 use crate::types::{MAX_DIMS, StructTable};
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
 ///
-/// It is compiled when it is first launched. Clones share the compiled code, and several threads may launch at once.
+/// It is compiled when it is first launched. Clones share the compiled code, and several threads
+/// may launch at once.
 #[derive(Clone)]
 pub struct Kernel {
     pub(super) shared: Arc<Shared>,
@@ -38,12 +39,13 @@ pub struct Kernel {
 pub struct Outcome {
     /// What the kernel printed. (What a GPU prints goes to standard output.)
     pub printed: String,
-    /// What kc says about a gradient that was computed. Each is told once: with the first run of the kernel that it comes of.
+    /// What kc says about a gradient that was computed. Each is reported once: with the first run
+    /// of the kernel that it comes of.
     pub warnings: Vec<Warning>,
 }
 
-/// A finding about a run that went through: a derivative that is lost on the way (`W06..`), or that a convention decides, or that
-/// has lost digits (`W1120`).
+/// A finding about a run that went through: a derivative that is lost on the way (`W06..`), or that
+/// a convention decides, or that has lost digits (`W1120`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Warning {
@@ -64,7 +66,7 @@ pub(super) struct Shared {
     tangents: OnceLock<Tangents>,
     pub resident: Residents,
     /// The same kernel for launches of other blocks.
-    others: Mutex<HashMap<Lanes, Arc<Shared>>>,
+    others: Mutex<HashMap<BlockThreads, Arc<Shared>>>,
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
@@ -100,8 +102,9 @@ impl Kernel {
         self.shared.signature.kernel()
     }
 
-    /// The same kernel for another device: `host` (compiled, the default), `interp` (the reference interpreter), or `cuda`
-    /// (the first NVIDIA GPU; arrays are copied there and back, indices are not tested).
+    /// The same kernel for another device: `host` (compiled, the default), `interp` (the reference
+    /// interpreter), or `cuda` (the first NVIDIA GPU; arrays are copied there and back, indices are
+    /// not tested).
     ///
     /// # Errors
     /// There is no device of this name. That the machine has none is reported by the launch.
@@ -111,16 +114,18 @@ impl Kernel {
         Ok(Kernel { threads: self.threads, block_dim: self.block_dim, ..kernel })
     }
 
-    /// The same kernel, launched on this many threads of the host at most; 0, the default, is one per core.
+    /// The same kernel, launched on this many threads of the host at most; 0, the default, is one
+    /// per core.
     pub fn threads(&self, threads: usize) -> Kernel {
         Kernel { threads, ..self.clone() }
     }
 
     /// The same kernel, launched in blocks of 1 to 1024 threads.
     ///
-    /// A kernel with tiles computes once for each block: a launch of `[M, N, 64]` in blocks of 64 is one of `M * N` blocks, as
-    /// `wp.launch_tiled(k, dim=[M, N], block_dim=64)`. Without this its dimensions are those of the blocks. To other kernels it makes no
-    /// difference but on a GPU.
+    /// A kernel with tiles computes once for each block: a launch of `[M, N, 64]` in blocks of 64
+    /// is one of `M * N` blocks, as `wp.launch_tiled(k, dim=[M, N], block_dim=64)`. Without this
+    /// its dimensions are those of the blocks. To other kernels it makes no difference but on a
+    /// GPU.
     pub fn block_dim(&self, threads: u32) -> Kernel {
         Kernel { block_dim: Some(threads), ..self.clone() }
     }
@@ -137,8 +142,8 @@ impl Kernel {
         Ok(Dim::from(&extents[..]))
     }
 
-    /// The kernel compiled for a launch of these dimensions, where that is another one: the threads of a block have values of their
-    /// own.
+    /// The kernel compiled for a launch of these dimensions, where that is another one: the threads
+    /// of a block have values of their own.
     #[doc(hidden)]
     pub fn made_for(&self, dim: &Dim) -> std::result::Result<Option<Kernel>, Error> {
         let shared = &*self.shared;
@@ -146,23 +151,29 @@ impl Kernel {
         let extents: SmallVec<[u32; MAX_DIMS]> =
             dim.extents().iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect();
         let block = self.block_dim.unwrap_or(1);
-        let Some(lanes) = other_lanes(function, &extents, block).filter(|_| (1..=1024).contains(&block)) else {
+        let Some(block_threads) =
+            other_block_threads(function, &extents, block).filter(|_| (1..=1024).contains(&block))
+        else {
             return Ok(None);
         };
         let known = || shared.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let other = known().get(&lanes).cloned();
+        let other = known().get(&block_threads).cloned();
         let other = match other {
             Some(other) => other,
             None => {
-                let made =
-                    Kernel::on_device(shared.module.with_lanes(self.name(), lanes)?, self.name(), shared.device)?;
-                known().entry(lanes).or_insert(made.shared).clone()
+                let made = Kernel::on_device(
+                    shared.module.with_block_threads(self.name(), block_threads)?,
+                    self.name(),
+                    shared.device,
+                )?;
+                known().entry(block_threads).or_insert(made.shared).clone()
             }
         };
         Ok(Some(Kernel { shared: other, ..self.clone() }))
     }
 
-    /// The module that has the kernel for launches of these dimensions in blocks of so many threads, if that is another one.
+    /// The module that has the kernel for launches of these dimensions in blocks of so many
+    /// threads, if that is another one.
     ///
     /// # Errors
     /// The kernel cannot be compiled for them.
@@ -183,11 +194,13 @@ impl Kernel {
 
     /// Runs the kernel for every thread of `dim`.
     ///
-    /// A kernel whose threads store to one element without an atomic leaves one of the numbers there, as anywhere.
+    /// A kernel whose threads store to one element without an atomic leaves one of the numbers
+    /// there, as anywhere.
     ///
     /// # Errors
-    /// The arguments do not fit the kernel (codes `E10..`); or a thread was in error, such as by an index out of bounds
-    /// (`E1101`) or a failed assertion (`E1102`): then the other threads have run, and the arrays have what they stored.
+    /// The arguments do not fit the kernel (codes `E10..`); or a thread was in error, such as by an
+    /// index out of bounds (`E1101`) or a failed assertion (`E1102`): then the other threads have
+    /// run, and the arrays have what they stored.
     pub fn launch(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
         let dim = dim.into();
         if let Some(other) = self.made_for(&dim)? {
@@ -211,21 +224,24 @@ impl Kernel {
         let shared = &*self.shared;
         let module = &shared.module.program().module;
         let job = Job { memory: &bound.memory, constant: &bound.constant, ..self.job(bounds, bound.block()) };
-        // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those that it writes exclusively.
+        // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those
+        // that it writes exclusively.
         let report = unsafe { ready(&shared.entry, module, &job)?.run(module, &job) }?;
         Ok((bounds, dim.0.len(), report))
     }
 
     /// Runs the kernel, then its derivative in reverse mode.
     ///
-    /// The gradients of the arrays that the kernel writes ([`Arg::grad`]) say how a result depends on them; the gradients of
-    /// those that it reads are added to, by how the result depends on these. What a kernel overwrites has no more say in the
-    /// result: its gradient is zero afterwards. Arrays of floats without a gradient get one for the time of the run. Of numbers,
-    /// vectors, matrices and structs that are given by value, the gradients are summed over all threads where they are asked
-    /// for.
+    /// The gradients of the arrays that the kernel writes ([`Arg::grad`]) say how a result depends
+    /// on them; the gradients of those that it reads are added to, by how the result depends on
+    /// these. What a kernel overwrites has no more say in the result: its gradient is zero
+    /// afterwards. Arrays of floats without a gradient get one for the time of the run. Of numbers,
+    /// vectors, matrices and structs that are given by value, the gradients are summed over all
+    /// threads where they are asked for.
     ///
     /// # Errors
-    /// As for [`Kernel::launch`]; or the kernel has no gradient that would be right (`E06..`, `E1103`, `E1108`).
+    /// As for [`Kernel::launch`]; or the kernel has no gradient that would be right (`E06..`,
+    /// `E1103`, `E1108`).
     pub fn gradient(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
         let dim = dim.into();
         if let Some(other) = self.made_for(&dim)? {
@@ -285,8 +301,8 @@ impl Kernel {
     /// [`Kernel::launch`] for arguments that are laid out.
     ///
     /// # Safety
-    /// They were laid out for the signature of this kernel. Their arrays are valid memory, which nobody else writes meanwhile,
-    /// and nobody else reads if the kernel writes it.
+    /// They were laid out for the signature of this kernel. Their arrays are valid memory, which
+    /// nobody else writes meanwhile, and nobody else reads if the kernel writes it.
     #[doc(hidden)]
     pub unsafe fn launch_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
         let program = self.shared.module.program();
@@ -296,7 +312,8 @@ impl Kernel {
             .and_then(|(bounds, dims, report)| self.conclude(program, self.shared.forward, &bounds, dims, report))
     }
 
-    /// The same for the struct of arguments itself, as it lies in a caller's memory. `dims` are the dimensions of `bounds`.
+    /// The same for the struct of arguments itself, as it lies in a caller's memory. `dims` are the
+    /// dimensions of `bounds`.
     ///
     /// # Safety
     /// As for [`Kernel::launch_bound`]; the struct is aligned to 8 bytes.
@@ -339,7 +356,7 @@ impl Kernel {
         let printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         let Some(trap) = report.trap else { return Ok(Outcome { printed, warnings: Vec::new() }) };
         let dims = dims.max(rank(program, kernel));
-        let error = told::describe_trap(&trap, bounds, dims);
+        let error = run_errors::describe_trap(&trap, bounds, dims);
         let thread = devices::coordinates(bounds, dims, trap.thread);
         Err(self.error(Box::new(error), program).with_printed(printed).with_trap(trap, thread))
     }
@@ -357,8 +374,8 @@ pub(super) fn rank(program: &Program, kernel: FuncId) -> usize {
     }
 }
 
-/// The code for a launch. LLVM's passes may recurse deep, so what is not there yet is compiled on a thread with the stack for
-/// that.
+/// The code for a launch. LLVM's passes may recurse deep, so what is not there yet is compiled on a
+/// thread with the stack for that.
 pub(super) fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executable> {
     let (bounds, threads) = (job.bounds, job.threads);
     if let Some(code) = entry.compiled(&bounds, threads) {

@@ -11,7 +11,7 @@
 //! | `resident` | how does either run where a GPU's arrays are? |
 //! | `error` | why did something not work? |
 //!
-//! What a user needs of it stands at the root of the crate.
+//! What a user needs of it is at the root of the crate.
 
 #![deny(rustdoc::private_intra_doc_links)]
 #![warn(missing_docs)]

@@ -1,4 +1,5 @@
-//! What comes of a source file? Kernels that can be launched, and texts for other compilers and machines.
+//! What comes of a source file? Kernels that can be launched, and texts for other compilers and
+//! machines.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use super::{Error, Kernel};
 use crate::analysis::alias::Root;
 use crate::diag::render::{Format, Style, render_all};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Lanes, Request, SameArrays};
+use crate::driver::{self, Arch, Artefact, BlockThreads, Compilation, Compiler, Disk, Request, SameArrays};
 use crate::ir::FuncId;
 use crate::run::program::Program;
 use crate::source::{FileSystem, SourceMap};
@@ -22,17 +23,20 @@ struct Source {
     compiler: Compiler,
     path: PathBuf,
     text: String,
-    /// Imported files as they were when they were first read: what is compiled later is of the same program.
+    /// Imported files as they were when they were first read: what is compiled later is of the same
+    /// program.
     files: Arc<Recorded>,
     types: Vec<String>,
-    /// For which launches it is compiled, where threads of a block have values of their own. None: as the file says.
-    lanes: Option<Lanes>,
+    /// For which launches it is compiled, where threads of a block have values of their own. None:
+    /// as the file says.
+    block_threads: Option<BlockThreads>,
     /// The only kernel that is compiled, if not all are.
     only: Option<String>,
     program: Arc<Program>,
 }
 
-/// A text that stands for a file of this path: what a program that has its kernels in memory imports from.
+/// A text that represents a file of this path: what a program that has its kernels in memory
+/// imports from.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Given {
@@ -59,8 +63,8 @@ impl Compiler {
         }
     }
 
-    /// Compiles the kernels of a text, as if it stood in a file at `path`: messages name it, and imports are looked for
-    /// beside it.
+    /// Compiles the kernels of a text, as if it stood in a file at `path`: messages name it, and
+    /// imports are looked for beside it.
     ///
     /// # Errors
     /// All errors of the text, if there are any.
@@ -68,8 +72,8 @@ impl Compiler {
         self.compile_source(path.as_ref(), text.into(), Arc::default(), Vec::new())
     }
 
-    /// Compiles a text whose imports are all given, and no other file; `types` are those for generic kernels, as `--types` of
-    /// `kc compile` takes them.
+    /// Compiles a text whose imports are all given, and no other file; `types` are those for
+    /// generic kernels, as `--types` of `kc compile` takes them.
     ///
     /// # Errors
     /// All errors of the text, if there are any.
@@ -94,15 +98,16 @@ impl Compiler {
         // A program that has a handler of its own has set it before: only the first counts.
         driver::on_fatal_error(driver::abandon);
         let (compiler, path, program) = (self.clone(), path.to_path_buf(), Arc::default());
-        let source = Source { compiler, path, text, files, types, lanes: Some(ONE_THREAD), only: None, program };
+        let source =
+            Source { compiler, path, text, files, types, block_threads: Some(ONE_THREAD), only: None, program };
         // A kernel may need to know how many threads its blocks have.
-        let as_stated = Source { lanes: None, ..source.clone() };
+        let as_stated = Source { block_threads: None, ..source.clone() };
         source.ready().or_else(|error| as_stated.ready().map_err(|_| error))
     }
 }
 
 /// Blocks without a word about them.
-const ONE_THREAD: Lanes = Lanes { threads: 1, counted: false };
+const ONE_THREAD: BlockThreads = BlockThreads { threads: 1, counted: false };
 
 impl Source {
     /// With its forward entries.
@@ -115,10 +120,10 @@ impl Source {
         if errors.is_empty() { Ok(Module(Arc::new(self))) } else { Err(Error::new(errors, program.clone())) }
     }
 
-    /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault of theirs is not the
-    /// caller's.
+    /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault
+    /// of theirs is not the caller's.
     fn compile(&self, request: &Request) -> Result<Compilation, Error> {
-        let mut request = Request { types: self.types.clone(), lanes: self.lanes, ..request.clone() };
+        let mut request = Request { types: self.types.clone(), block_threads: self.block_threads, ..request.clone() };
         if request.kernels.is_empty() {
             request.kernels.extend(self.only.clone());
         }
@@ -134,13 +139,13 @@ impl Source {
 
 impl Module {
     /// One kernel of it for launches of other blocks.
-    pub(super) fn with_lanes(&self, kernel: &str, lanes: Lanes) -> Result<Module, Error> {
-        Source { lanes: Some(lanes), only: Some(kernel.to_string()), ..(*self.0).clone() }.ready()
+    pub(super) fn with_block_threads(&self, kernel: &str, block_threads: BlockThreads) -> Result<Module, Error> {
+        Source { block_threads: Some(block_threads), only: Some(kernel.to_string()), ..(*self.0).clone() }.ready()
     }
 
     /// The threads of the blocks that it is for, if it is that.
     pub(super) fn blocks(&self) -> Option<u32> {
-        self.0.only.as_ref().and(self.0.lanes).map(|lanes| lanes.threads)
+        self.0.only.as_ref().and(self.0.block_threads).map(|block_threads| block_threads.threads)
     }
 
     /// The kernel of this name.
@@ -163,7 +168,8 @@ impl Module {
         render_all(&found, &self.0.program.sources, Format::Full, Style::PLAIN, 0)
     }
 
-    /// All kernels and their gradients as PTX, the assembly of NVIDIA GPUs, for an architecture such as `sm_90`.
+    /// All kernels and their gradients as PTX, the assembly of NVIDIA GPUs, for an architecture
+    /// such as `sm_90`.
     ///
     /// # Errors
     /// The architecture is unknown, or a kernel has no such form.
@@ -206,7 +212,8 @@ impl Module {
             return Err(Error::plain(Diagnostic::new(Code::E0908, message)));
         }
         // As its launches say, or else as the file does.
-        let stated = Source { lanes: self.0.lanes.filter(|_| self.blocks().is_some()), ..(*self.0).clone() };
+        let stated =
+            Source { block_threads: self.0.block_threads.filter(|_| self.blocks().is_some()), ..(*self.0).clone() };
         let mut compilation = stated.compile(&Request::default())?;
         let options = driver::Options::default();
         let known = compilation.diagnostics.len();

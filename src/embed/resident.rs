@@ -1,5 +1,5 @@
-//! How does a kernel, or its derivative, run where a GPU's arrays are? Behind what a stream does already; nobody waits for it. For
-//! bindings of other languages, whose libraries own that memory.
+//! How does a kernel, or its derivative, run where a GPU's arrays are? Behind what a stream does
+//! already; nobody waits for it. For bindings of other languages, whose libraries own that memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,13 +46,16 @@ pub struct Queue {
 
 #[doc(hidden)]
 impl Kernel {
-    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it. Indices are not tested.
+    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it. Indices
+    /// are not tested.
     ///
     /// # Errors
-    /// The arguments do not fit (`E1006`), there is no driver or no such GPU (`E1104`), or it refuses the launch (`E1107`).
+    /// The arguments do not fit (`E1006`), there is no driver or no such GPU (`E1104`), or it
+    /// refuses the launch (`E1107`).
     ///
     /// # Safety
-    /// As for [`Kernel::launch_bound`], until the launch is over, in the memory of the GPU; the stream stays as long.
+    /// As for [`Kernel::launch_bound`], until the launch is over, in the memory of the GPU; the
+    /// stream stays as long.
     pub unsafe fn launch_resident(&self, dim: &Dim, bound: &Bound, queue: Queue) -> std::result::Result<(), Error> {
         let shared = &*self.shared;
         let program = shared.module.program();
@@ -65,14 +68,17 @@ impl Kernel {
         run().map_err(|error| self.error(error, program))
     }
 
-    /// The same for the derivative alone ([`Part::Backward`](super::Part::Backward)). The arrays of floats have gradients, in the
-    /// memory of the same GPU. Whether the order of threads shows in them is for [`Kernel::look`] to say, of arrays on the host.
+    /// The same for the derivative alone ([`Part::Backward`](super::Part::Backward)). The arrays of
+    /// floats have gradients, in the memory of the same GPU. Whether the order of threads shows in
+    /// them is for [`Kernel::look`] to say, of arrays on the host.
     ///
     /// # Errors
-    /// As there; or the derivative takes memory of its own ([`Gradient::is_alone`]), or an array has no gradient (`E1104`).
+    /// As there; or the derivative takes memory of its own ([`Gradient::is_alone`]), or an array
+    /// has no gradient (`E1104`).
     ///
     /// # Safety
-    /// As for [`Kernel::gradient_bound`], until the launch is over, in the memory of the GPU; the stream stays as long.
+    /// As for [`Kernel::gradient_bound`], until the launch is over, in the memory of the GPU; the
+    /// stream stays as long.
     pub unsafe fn backward_resident(
         &self,
         gradient: &Gradient,

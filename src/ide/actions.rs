@@ -1,4 +1,5 @@
-//! What can be repaired here? The fixes of findings, conversions, atomics, and comments that allow a warning.
+//! What can be repaired here? The fixes of findings, conversions, atomics, and comments that allow
+//! a warning.
 
 use super::File;
 use crate::check::facts::Meaning;

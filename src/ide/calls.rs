@@ -1,4 +1,5 @@
-//! Who calls a function, and whom does it call? Across the files of a project; a launch in plain Python is a call, too.
+//! Who calls a function, and whom does it call? Across the files of a project; a launch in plain
+//! Python is a call, too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

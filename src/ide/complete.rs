@@ -1,7 +1,8 @@
-//! What can be written here? Names in scope, members of the expression before a dot, keywords of the call.
+//! What can be written here? Names in scope, members of the expression before a dot, keywords of
+//! the call.
 //!
-//! Half a line rarely parses. So the text is analysed once more with the line at the cursor replaced by the one expression
-//! that matters: the one before the dot, or nothing.
+//! Half a line rarely parses. So the text is analysed once more with the line at the cursor
+//! replaced by the one expression that matters: the one before the dot, or nothing.
 
 use std::path::Path;
 
@@ -143,7 +144,8 @@ fn after_dot(
     members(&probe, probe.analysis.facts.expressions.get(&place)?)
 }
 
-/// The text before and after a line, without the kernels that do not contain it: nothing depends on them.
+/// The text before and after a line, without the kernels that do not contain it: nothing depends on
+/// them.
 fn neighbourhood(file: &File, start: usize, end: usize) -> (String, String) {
     let text = file.text();
     let own = file.enclosing(start as u32);

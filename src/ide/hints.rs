@@ -1,4 +1,5 @@
-//! What is good to know and not written? The types of variables, and the parameters that literals go to.
+//! What is good to know and not written? The types of variables, and the parameters that literals
+//! go to.
 
 use super::File;
 use super::names::{Role, Symbol};

@@ -1,11 +1,12 @@
-//! Editor features as functions of a text and a place in it: what does an editor want to know? Places are byte offsets;
-//! nothing here knows a protocol.
+//! Editor features as functions of a text and a place in it: what does an editor want to know?
+//! Places are byte offsets; nothing here knows a protocol.
 //!
 //! - [`names`]: which name is where, and what it means; [`find`]: what is at an offset.
 //! - [`hover`], [`complete`], [`signature`], [`define`], [`rename`]: what a place tells.
 //! - [`project`]: what names mean in all files together.
 //! - [`symbols`], [`tokens`], [`hints`], [`fold`]: what the whole file shows.
-//! - [`actions`]: what can be repaired; [`view`]: what a kernel becomes; [`words`]: what the compiler itself knows.
+//! - [`actions`]: what can be repaired; [`view`]: what a kernel becomes; [`words`]: what the
+//!   compiler itself knows.
 
 pub mod actions;
 pub mod calls;
@@ -45,7 +46,8 @@ pub struct File {
 }
 
 impl File {
-    /// Looks at a text, with imported files read from `files`, and tells what is left to do: its gradients.
+    /// Looks at a text, with imported files read from `files`, and tells what is left to do: its
+    /// gradients.
     pub fn new(path: &Path, text: String, files: Arc<dyn FileSystem>, compiler: &Compiler) -> (File, Pending) {
         let (analysis, pending) = compiler.analyse(path, text, files);
         let names = Names::of(&analysis.parsed, &analysis.facts, analysis.text());
@@ -77,8 +79,8 @@ impl File {
         !self.inside.is_empty()
     }
 
-    /// The decorated item around an offset; the lines after it that are indented belong to it, for there a person writes
-    /// on.
+    /// The decorated item around an offset; the lines after it that are indented belong to it, for
+    /// there a person writes on.
     pub fn enclosing(&self, offset: u32) -> Option<Span> {
         let found = self.inside.iter().rev().find(|span| span.start <= offset)?;
         if offset <= found.end {
@@ -93,8 +95,8 @@ impl File {
         (lines.all(indented) && last.starts_with([' ', '\t'])).then_some(*found)
     }
 
-    /// The findings that concern kernels, each with its primary place inside one. A finding about plain Python moves to
-    /// the label that is inside; without one it is left out.
+    /// The findings that concern kernels, each with its primary place inside one. A finding about
+    /// plain Python moves to the label that is inside; without one it is left out.
     pub fn findings(&self) -> impl Iterator<Item = (Span, &Diagnostic)> {
         let inside = |span: &Span| {
             let at = self.inside.partition_point(|item| item.start <= span.start);

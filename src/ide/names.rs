@@ -1,7 +1,9 @@
-//! Which name is where, and what does it mean? Every occurrence of the names of kernels in one file.
+//! Which name is where, and what does it mean? Every occurrence of the names of kernels in one
+//! file.
 //!
-//! The language's scopes are Python's: a name that a function assigns anywhere is its own, every other one is the file's.
-//! What depends on types (fields, built-ins behind an attribute) comes from the checker's facts.
+//! The language's scopes are Python's: a name that a function assigns anywhere is its own, every
+//! other one is the file's. What depends on types (fields, built-ins behind an attribute) comes
+//! from the checker's facts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +28,8 @@ pub enum Symbol {
     Module(String),
     /// A name of another file, where an import or an attribute says its module.
     Member { module: String, name: String },
-    /// The parameter of another file's function, in a call; the place is that of the function's name.
+    /// The parameter of another file's function, in a call; the place is that of the function's
+    /// name.
     Keyword { function: Span, name: String },
 }
 
@@ -105,7 +108,8 @@ impl Names {
         Names { list, imports, stars }
     }
 
-    /// The occurrence that an offset touches; its end counts, so that a cursor behind a name finds it.
+    /// The occurrence that an offset touches; its end counts, so that a cursor behind a name finds
+    /// it.
     pub fn at(&self, offset: u32) -> Option<&Occurrence> {
         let after = self.list.partition_point(|occurrence| occurrence.span.start <= offset);
         let before = self.list.get(..after)?;
@@ -357,7 +361,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The names of a comprehension but for those that it binds itself.
+    /// The names of a comprehension except for those that it binds itself.
     fn comprehension(&mut self, comprehension: &'a ast::Comprehension) {
         let from = self.found.len();
         let mut own = HashSet::new();

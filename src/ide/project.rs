@@ -1,7 +1,9 @@
-//! What does a name mean in all files together? Definitions, uses and new names across the files of a project.
+//! What does a name mean in all files together? Definitions, uses and new names across the files of
+//! a project.
 //!
-//! There is no index that could be stale: each question reads the texts anew, and looks closely at those in which the
-//! name occurs. What is known of a file is kept while it and what it imports are unchanged.
+//! There is no index that could be stale: each question reads the texts anew, and looks closely at
+//! those in which the name occurs. What is known of a file is kept while it and what it imports are
+//! unchanged.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -55,7 +57,8 @@ impl Kept {
         self.files.insert(path, file);
     }
 
-    /// Drops what is known of a file whose text has changed: two analyses of one file would stay otherwise, and the next question would free one.
+    /// Drops what is known of a file whose text has changed: two analyses of one file would stay
+    /// otherwise, and the next question would free one.
     pub fn forget(&mut self, path: &Path) {
         self.files.remove(path);
     }
@@ -80,7 +83,7 @@ impl Entity {
         }
     }
 
-    /// The name that stands in texts; None for a file.
+    /// The name that is in texts; None for a file.
     pub fn name(&self) -> Option<&str> {
         match self {
             Entity::Item { name, .. } | Entity::Field { name, .. } | Entity::Parameter { name, .. } => Some(name),
@@ -167,7 +170,8 @@ impl Project<'_> {
         found.next().is_none().then_some(first)
     }
 
-    /// What a name of a whole file is, which stands at `home`; files are searched from the roots of `from`.
+    /// What a name of a whole file is, which is at `home`; files are searched from the roots of
+    /// `from`.
     fn bound(&mut self, from: &Home, path: &Path, home: &Home, name: &str, depth: usize) -> Option<Entity> {
         let file = self.file(path)?;
         if defines(&file, name) {
@@ -224,7 +228,8 @@ impl Project<'_> {
         Some((file, spans))
     }
 
-    /// Every use of something, in the order of the files; its definition counts. `asked` is searched, too.
+    /// Every use of something, in the order of the files; its definition counts. `asked` is
+    /// searched, too.
     pub fn references(&mut self, asked: &Path, entity: &Entity) -> Vec<Place> {
         let Some(name) = entity.name() else { return Vec::new() };
         let mut paths: Vec<PathBuf> = self.paths.clone();
@@ -260,7 +265,8 @@ impl Project<'_> {
         found
     }
 
-    /// The places where a new name goes, for a name that other files can use. `writable` says which files may change.
+    /// The places where a new name goes, for a name that other files can use. `writable` says which
+    /// files may change.
     ///
     /// # Errors
     /// A sentence for the user.
@@ -373,10 +379,12 @@ impl Project<'_> {
         })
     }
 
-    /// Looks at the files as they would be: nothing may be wrong that was not, and every use must mean the same.
+    /// Looks at the files as they would be: nothing may be wrong that was not, and every use must
+    /// mean the same.
     fn verify(&self, entity: &Entity, new: &str, edited: &HashMap<PathBuf, String>, uses: usize) -> Result<(), String> {
         let system = Arc::new(Edited { under: self.system.clone(), texts: edited.clone() });
-        // Both without what is known already, which has the findings of gradients and the user's settings in it.
+        // Both without what is known already, which has the findings of gradients and the user's
+        // settings in it.
         let (mut old, mut kept) = (Kept::default(), Kept::default());
         let paths = edited.keys().cloned().collect();
         let system_now = self.system.clone();

@@ -55,7 +55,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// Whether a symbol of a file can be called `name` there.
 ///
 /// # Errors
-/// A sentence for the user: the name already means something in the same scope, or plain Python may use the old one.
+/// A sentence for the user: the name already means something in the same scope, or plain Python may
+/// use the old one.
 pub fn check(file: &File, symbol: &Symbol, name: &str) -> Result<(), String> {
     let clash = file.names.iter().any(|other| match (symbol, &other.symbol) {
         (Symbol::Local { function, .. }, Symbol::Local { function: f, name: n }) => f == function && n == name,

@@ -1,5 +1,5 @@
-//! Which call is being written, and at which argument is the cursor? Read from the text before the cursor, for a call
-//! that is not finished does not parse.
+//! Which call is being written, and at which argument is the cursor? Read from the text before the
+//! cursor, for a call that is not finished does not parse.
 
 use super::File;
 use super::find::decorator;
@@ -64,7 +64,8 @@ fn first_type(file: &File, offset: u32) -> Option<Type> {
     }
 }
 
-/// Whether a parameter of the library, as written, can take a type. A guess that only chooses what is shown first.
+/// Whether a parameter of the library, as written, can take a type. A guess that only chooses what
+/// is shown first.
 fn accepts(param: &str, ty: Type) -> bool {
     match ty {
         Type::Vec(..) => param.starts_with("Vec"),
@@ -132,7 +133,7 @@ struct Open<'a> {
 
 /// The innermost call that is open.
 fn open_call(text: &str) -> Option<Open<'_>> {
-    // (where the bracket stands, whether it is round, the arguments before, where the last one begins)
+    // (where the bracket is, whether it is round, the arguments before, where the last one begins)
     let mut open: Vec<(usize, bool, usize, usize)> = Vec::new();
     let mut quote = None;
     let mut comment = false;

@@ -230,8 +230,8 @@ fn ask_everything(file: &File, offset: u32) {
     fold::folds(file);
 }
 
-/// A person types every example from its beginning. Places between names and signs are asked about at every third
-/// character, which differs from file to file.
+/// A person types every example from its beginning. Places between names and signs are asked about
+/// at every third character, which differs from file to file.
 #[test]
 fn half_typed_examples() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");

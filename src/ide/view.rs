@@ -1,4 +1,5 @@
-//! What does a kernel become? PTX, CUDA C++, IR and backward code as texts, with the source line of each of their lines.
+//! What does a kernel become? PTX, CUDA C++, IR and backward code as texts, with the source line of
+//! each of their lines.
 
 /// What can be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

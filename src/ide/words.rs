@@ -8,7 +8,7 @@ pub struct Word {
     pub doc: &'static str,
     /// What the gradient is; empty where the question makes no sense.
     pub gradient: &'static str,
-    /// Stands only above definitions.
+    /// Is only above definitions.
     pub decorator: bool,
 }
 

@@ -5,7 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use super::*;
 use crate::types::{BOOL, I32, Scalar};
 
-/// Appends to the current block of a function under construction. The caller keeps the typing rules; `verify` checks them.
+/// Appends to the current block of a function under construction. The caller keeps the typing
+/// rules; `verify` checks them.
 pub struct Builder {
     pub function: Function,
     block: BlockId,
@@ -28,7 +29,7 @@ impl Builder {
                 native: None,
                 library: false,
                 by_block: false,
-                lanes: None,
+                block_threads: None,
                 phase: Phase::Forward,
                 derivative: Derivative::Body,
                 tape: Vec::new(),
@@ -51,7 +52,8 @@ impl Builder {
         builder
     }
 
-    /// Makes room for about so many instructions, which grow into it otherwise by being copied again and again.
+    /// Makes room for about so many instructions, which grow into it otherwise by being copied
+    /// again and again.
     pub fn reserve(&mut self, insts: usize) {
         self.function.insts.reserve(insts);
         self.function.values.reserve(insts);
@@ -112,7 +114,7 @@ impl Builder {
         self.function.values[value].name.get_or_insert_with(|| name.to_string());
     }
 
-    /// Appends an instruction that exists already, which stands nowhere else.
+    /// Appends an instruction that exists already, which is nowhere else.
     pub fn append(&mut self, inst: InstId) {
         self.function.blocks[self.block].insts.push(inst);
     }

@@ -4,7 +4,7 @@ use super::{FuncId, Function, Inst, InstId, Module, Op};
 use crate::ids::{IdSet, IdVec};
 
 impl Function {
-    /// The instructions that call, in order. None if there is also a call that stands in no block.
+    /// The instructions that call, in order. None if there is also a call that is in no block.
     pub(super) fn standing_calls(&self) -> Option<Box<[InstId]>> {
         let is_call = |inst: &Inst| matches!(inst.op, Op::Call(..));
         let mut found = Vec::new();
@@ -21,8 +21,8 @@ impl Function {
         }
     }
 
-    /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice. Of a
-    /// function of a module, [`super::Functions::callees`] is quicker.
+    /// The functions that a function calls, in the order of the calls; one that is called twice is
+    /// there twice. Of a function of a module, [`super::Functions::callees`] is quicker.
     pub fn callees(&self) -> Vec<FuncId> {
         let mut found = Vec::new();
         self.walk(self.entry, &mut |_, inst| {
@@ -52,7 +52,8 @@ impl Module {
         order
     }
 
-    /// Of each function whether it is one of `from`, or reached from them through calls or derivatives.
+    /// Of each function whether it is one of `from`, or reached from them through calls or
+    /// derivatives.
     pub fn needed_by(&self, from: impl Iterator<Item = FuncId>) -> IdVec<FuncId, bool> {
         let mut work: Vec<FuncId> = from.collect();
         let mut needed: IdVec<FuncId, bool> = self.functions.ids().map(|_| false).collect();
@@ -65,8 +66,8 @@ impl Module {
         needed
     }
 
-    /// A function that is CUDA text ([`Function::native`]), among a function and those that it calls, itself or through
-    /// others, and of which `test` holds.
+    /// A function that is CUDA text ([`Function::native`]), among a function and those that it
+    /// calls, itself or through others, and of which `test` holds.
     pub fn native_below(&self, from: FuncId, test: impl Fn(FuncId) -> bool) -> Option<FuncId> {
         self.reached_from(from).into_iter().find(|&id| self.functions[id].native.is_some() && test(id))
     }

@@ -1,20 +1,26 @@
-//! What does one scalar operation compute? The semantics rules of [`super`] (7 to 11) on constants: used by the
-//! interpreter, by constant folding and by the checker's constant evaluator, so that all three agree to the bit.
+//! What does one scalar operation compute? The semantics rules of [`super`] (7 to 11) on constants:
+//! used by the interpreter, by constant folding and by the checker's constant evaluator, so that
+//! all three agree to the bit.
 //!
 //! # Rounding once
 //!
-//! `float32` and `float64` operations are the machine's. `float16` (11 significant bits) and `bfloat16` (8) are computed
-//! in `f64` and rounded to the narrow format, which must give the same as rounding the exact result once:
+//! `float32` and `float64` operations are the machine's. `float16` (11 significant bits) and
+//! `bfloat16` (8) are computed in `f64` and rounded to the narrow format, which must give the same
+//! as rounding the exact result once:
 //!
-//! - The last step, [`narrow`], goes through `f32` rounded *to odd*: an inexact result gets its last bit set. Rounding
-//!   that to a format at least two bits shorter is the same as rounding the exact value (Boldo and Melquiond,
-//!   "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
-//! - Products are exact in `f64` (22 bits, exponents far inside its range). `float16` sums are exact (41 bits).
-//! - A `bfloat16` sum that is inexact in `f64` has a smaller operand more than 2^44 times below the larger: the sum lies
-//!   next to a `bfloat16` number, never next to the middle of two, and both roundings go to that number.
-//! - A quotient or root differs from any middle of two narrow numbers by a relative 2^-24 or more, or is that middle
-//!   exactly: its `f64` rounding (2^-53) lies on the same side.
-//! - `fma` adds an exact product to a term; the `f64` sum is rounded to odd with the error term of the sum.
+//! - The last step, [`narrow`], goes through `f32` rounded *to odd*: an inexact result gets its
+//!   last bit set. Rounding that to a format at least two bits shorter is the same as rounding the
+//!   exact value (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved
+//!   algorithms using rounding to odd", 2008).
+//! - Products are exact in `f64` (22 bits, exponents far inside its range). `float16` sums are
+//!   exact (41 bits).
+//! - A `bfloat16` sum that is inexact in `f64` has a smaller operand more than 2^44 times below the
+//!   larger: the sum lies next to a `bfloat16` number, never next to the middle of two, and both
+//!   roundings go to that number.
+//! - A quotient or root differs from any middle of two narrow numbers by a relative 2^-24 or more,
+//!   or is that middle exactly: its `f64` rounding (2^-53) lies on the same side.
+//! - `fma` adds an exact product to a term; the `f64` sum is rounded to odd with the error term of
+//!   the sum.
 
 use super::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::types::Scalar;
@@ -128,8 +134,8 @@ pub fn cast(a: Const, to: Scalar) -> Const {
     }
 }
 
-/// The same bits as another type; None unless both have one size. To `bool` and from it there is none, because a `bool`
-/// holds only 0 and 1.
+/// The same bits as another type; None unless both have one size. To `bool` and from it there is
+/// none, because a `bool` holds only 0 and 1.
 pub fn bitcast(a: Const, to: Scalar) -> Option<Const> {
     if a.scalar.size() != to.size() || a.scalar == Scalar::Bool || to == Scalar::Bool {
         return None;
@@ -137,7 +143,8 @@ pub fn bitcast(a: Const, to: Scalar) -> Option<Const> {
     Some(from_memory(to, a.bits))
 }
 
-/// The constant whose memory image is the low bytes of `bits`: extends integers and takes any nonzero byte as true.
+/// The constant whose memory image is the low bytes of `bits`: extends integers and takes any
+/// nonzero byte as true.
 #[inline]
 pub fn from_memory(scalar: Scalar, bits: u64) -> Const {
     let bits = match scalar {
@@ -178,7 +185,8 @@ pub fn narrow(to: Scalar, value: f64) -> u64 {
     let odd = if exact == value || value.is_nan() {
         near
     } else {
-        // The neighbour toward zero with the last bit set; a finite value beyond `f32` becomes its largest number.
+        // The neighbour toward zero with the last bit set; a finite value beyond `f32` becomes its
+        // largest number.
         let down = if exact.abs() > value.abs() { near.to_bits() - 1 } else { near.to_bits() };
         f32::from_bits(down | 1)
     };
@@ -188,7 +196,8 @@ pub fn narrow(to: Scalar, value: f64) -> u64 {
     }
 }
 
-/// a + b rounded to odd: nearest first, then corrected with the exact error of the sum (Knuth's TwoSum).
+/// a + b rounded to odd: nearest first, then corrected with the exact error of the sum (Knuth's
+/// TwoSum).
 fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if !sum.is_finite() {
@@ -199,7 +208,8 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
     if error == 0.0 { sum } else { odd_from_near(sum, (error < 0.0) == (sum > 0.0)) }
 }
 
-/// Turns an inexact result rounded to nearest into the one rounded to odd; `above`: its magnitude is above the exact one.
+/// Turns an inexact result rounded to nearest into the one rounded to odd; `above`: its magnitude
+/// is above the exact one.
 fn odd_from_near(near: f64, above: bool) -> f64 {
     f64::from_bits((near.to_bits() - u64::from(above)) | 1)
 }

@@ -50,7 +50,8 @@ impl Exchange {
     /// The threads of a warp (CUDA C++ Programming Guide, "Hardware Implementation").
     pub const WARP: u32 = 32;
 
-    /// The first thread of the last warp and the threads of that warp as bits, where it is no whole one.
+    /// The first thread of the last warp and the threads of that warp as bits, where it is no whole
+    /// one.
     pub fn part(self) -> Option<(u32, u32)> {
         let rest = self.threads % Self::WARP;
         (rest > 0).then(|| (self.threads - rest, (1 << rest) - 1))

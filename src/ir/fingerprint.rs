@@ -1,5 +1,6 @@
-//! When are two functions the same, in one module or in two? When their *fingerprints* are: a number for everything that a
-//! back end can see of a function, so that what was made from one can serve for the other.
+//! When are two functions the same, in one module or in two? When their *fingerprints* are: a
+//! number for everything that a back end can see of a function, so that what was made from one can
+//! serve for the other.
 
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
@@ -12,14 +13,15 @@ use crate::types::{Element, Field, StructDef, Type};
 
 /// The fingerprints of the functions of a module, each found when it is first asked for.
 ///
-/// Functions of one fingerprint have the same names (their own, in the module and in the source, and those of values),
-/// kind, types, instructions, constants, notes and spans, under the same ids, and call functions of the same fingerprints
-/// (Merkle, "A digital signature based on a conventional encryption function", 1987). Two things are left out:
+/// Functions of one fingerprint have the same names (their own, in the module and in the source,
+/// and those of values), kind, types, instructions, constants, notes and spans, under the same ids,
+/// and call functions of the same fingerprints (Merkle, "A digital signature based on a
+/// conventional encryption function", 1987). Two things are left out:
 ///
 /// - The ids of the functions that it calls, which differ from module to module.
-/// - [`Function::derivative`], which no back end reads. It may lead in a circle (a function names its adjoint, the adjoint
-///   names it), and says nothing of what a function does. Who keeps something that depends on derivatives has to compare
-///   these beside the fingerprint.
+/// - [`Function::derivative`], which no back end reads. It may lead in a circle (a function names
+///   its adjoint, the adjoint names it), and says nothing of what a function does. Who keeps
+///   something that depends on derivatives has to compare these beside the fingerprint.
 pub struct Fingerprints<'a> {
     module: &'a Module,
     known: IdVec<FuncId, Known>,
@@ -28,7 +30,8 @@ pub struct Fingerprints<'a> {
 #[derive(Clone, Copy)]
 enum Known {
     NotYet,
-    /// Also while it is being found, so that a module with recursion, which is not valid, does no harm.
+    /// Also while it is being found, so that a module with recursion, which is not valid, does no
+    /// harm.
     None,
     Fingerprint(u128),
 }
@@ -38,8 +41,9 @@ impl<'a> Fingerprints<'a> {
         Fingerprints { module, known: module.functions.ids().map(|_| Known::NotYet).collect() }
     }
 
-    /// The fingerprint of a function. None if a type in it, or in a function that it calls, mentions a struct of the user's:
-    /// such types are numbers that mean something in their module alone.
+    /// The fingerprint of a function. None if a type in it, or in a function that it calls,
+    /// mentions a struct of the user's: such types are numbers that mean something in their module
+    /// alone.
     pub fn of(&mut self, id: FuncId) -> Option<u128> {
         if let Known::NotYet = self.known[id] {
             self.known[id] = Known::None;
@@ -95,8 +99,8 @@ pub(super) fn own(function: &Function) -> Option<Own> {
     Some(Own { fingerprint: out.fingerprint(), callees })
 }
 
-/// Everything that a back end can see of a module, as bytes: modules of the same bytes get the same code, by the same build of
-/// kc.
+/// Everything that a back end can see of a module, as bytes: modules of the same bytes get the same
+/// code, by the same build of kc.
 pub fn contents(module: &Module) -> Vec<u8> {
     let mut out = Parts::default();
     module.structs.len().hash(&mut out);
@@ -111,7 +115,8 @@ pub fn contents(module: &Module) -> Vec<u8> {
     out.0
 }
 
-/// Writes all of a function but its name and derivative; `number` gives what stands for a function that it calls.
+/// Writes all of a function but its name and derivative; `number` gives what represents a function
+/// that it calls.
 fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId) -> usize) {
     // Named one by one, so that nobody adds a field without asking whether it belongs here.
     let Function {
@@ -123,7 +128,7 @@ fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId)
         native,
         library,
         by_block,
-        lanes,
+        block_threads,
         phase,
         derivative: _,
         tape,
@@ -136,7 +141,7 @@ fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId)
         blocks,
         span,
     } = function;
-    (source_name, kind, results, cuda_name, native, library, by_block, lanes, phase).hash(out);
+    (source_name, kind, results, cuda_name, native, library, by_block, block_threads, phase).hash(out);
     (tape, assumed_disjoint, kept, notes, entry, span).hash(out);
     (values.len(), insts.len(), blocks.len()).hash(out);
     for Value { ty, def, name, span } in values.values() {
@@ -163,13 +168,14 @@ fn mentions_struct(ty: Type) -> bool {
     }
 }
 
-/// What is hashed, one after the other. `derive(Hash)` writes it so that no two functions give the same bytes.
+/// What is hashed, one after the other. `derive(Hash)` writes it so that no two functions give the
+/// same bytes.
 #[derive(Default)]
 struct Parts(Vec<u8>);
 
 impl Parts {
-    /// XXH3 (Yann Collet's "xxHash"), whose 128 bits two functions share by chance with a probability of 2^-128. Somebody who
-    /// constructs such functions deceives nobody but himself.
+    /// XXH3 (Yann Collet's "xxHash"), whose 128 bits two functions share by chance with a
+    /// probability of 2^-128. Somebody who constructs such functions deceives nobody but himself.
     fn fingerprint(&self) -> u128 {
         XxHash3_128::oneshot(&self.0)
     }

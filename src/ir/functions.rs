@@ -1,8 +1,9 @@
 //! The functions of a module, and which of them are shared with other programs.
 //!
-//! A [`LinkedFunction`] is the finished code of a library function. It is linked into a module as a copy with the names and
-//! numbers of that module, and the module remembers that it is one. Whoever asks a module for a function to change it takes
-//! that away, from those that call it too: what the module says of a linked function is true of its code as it is now.
+//! A [`LinkedFunction`] is the finished code of a library function. It is linked into a module as a
+//! copy with the names and numbers of that module, and the module remembers that it is one. Whoever
+//! asks a module for a function to change it takes that away, from those that call it too: what the
+//! module says of a linked function is true of its code as it is now.
 
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -89,8 +90,8 @@ impl Functions {
         self.links.truncate(count);
     }
 
-    /// Keeps some functions, under new numbers in the same order. Those that go are named by none that stays, but in
-    /// instructions that nothing reaches.
+    /// Keeps some functions, under new numbers in the same order. Those that go are named by none
+    /// that stays, but in instructions that nothing reaches.
     pub fn retain(&mut self, wanted: &IdVec<FuncId, bool>) {
         let mut next = 0;
         let mut number = |&wanted: &bool| {
@@ -116,8 +117,8 @@ impl Functions {
         }
     }
 
-    /// Adds a copy of a linked function, whose callees are those functions here. None if one of these is not linked, or is
-    /// not what it was made with.
+    /// Adds a copy of a linked function, whose callees are those functions here. None if one of
+    /// these is not linked, or is not what it was made with.
     pub fn link(
         &mut self,
         function: &Arc<LinkedFunction>,
@@ -159,12 +160,14 @@ impl Functions {
         self.links.get(id)?.as_ref().map(|link| link.fingerprint)
     }
 
-    /// The functions that a linked function calls, each once, in the order in which [`Functions::link`] wants them.
+    /// The functions that a linked function calls, each once, in the order in which
+    /// [`Functions::link`] wants them.
     pub fn linked_callees(&self, id: FuncId) -> &[FuncId] {
         self.links.get(id).and_then(Option::as_ref).map_or(&[], |link| &link.callees)
     }
 
-    /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
+    /// The functions that a function calls, in the order of the calls; one that is called twice is
+    /// there twice.
     pub fn callees(&self, id: FuncId) -> Vec<FuncId> {
         let function = &self.list[id];
         let Some(link) = &self.links[id] else { return function.callees() };
@@ -199,8 +202,8 @@ impl Link {
 }
 
 impl Module {
-    /// Makes a function one that programs share, which its code must be finished for. None if it breaks a rule of the IR, calls
-    /// one that is not linked, or mentions a struct of the user's.
+    /// Makes a function one that programs share, which its code must be finished for. None if it
+    /// breaks a rule of the IR, calls one that is not linked, or mentions a struct of the user's.
     pub fn seal(&mut self, id: FuncId) -> Option<Arc<LinkedFunction>> {
         if let Some(link) = &self.functions.links[id] {
             return Some(link.function.clone());

@@ -1,5 +1,5 @@
-//! What an instruction does: the operations of the IR, the addresses and paths that they name, and the values and blocks in
-//! them. What is true of each is in [`properties`](super::properties).
+//! What an instruction does: the operations of the IR, the addresses and paths that they name, and
+//! the values and blocks in them. What is true of each is in [`properties`](super::properties).
 
 use std::iter::Take;
 use std::ops::Deref;
@@ -23,8 +23,8 @@ pub type Path = SmallVec<[Step; 2]>;
 pub enum ViewIndex {
     /// Fixes the dimension at this index (int32), which removes it.
     At(ValueId),
-    /// Keeps the elements start, start + step, ... before stop (all int32; start and stop are already inside 0..=extent, or
-    /// inside -1..extent when step < 0; step is not 0).
+    /// Keeps the elements start, start + step, ... before stop (all int32; start and stop are
+    /// already inside 0..=extent, or inside -1..extent when step < 0; step is not 0).
     Range { start: ValueId, stop: ValueId, step: ValueId },
 }
 
@@ -55,23 +55,29 @@ impl Access {
 /// What is looked at in checked runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// The operand is an index of one of `count` components (rule 14) of what the source calls `name`; empty: it has no name.
+    /// The operand is an index of one of `count` components (rule 14) of what the source calls
+    /// `name`; empty: it has no name.
     Component { count: u32, name: String },
-    /// The operand is a bool: where it is true, the gradient of a library function is what a convention says, or has lost half of
-    /// its digits, for the reason given. That is no error, but worth a note.
+    /// The operand is a bool: where it is true, the gradient of a library function is what a
+    /// convention says, or has lost half of its digits, for the reason given. That is no error, but
+    /// worth a note.
     ///
-    /// In forward code there is a second operand, a result of the call of that function, and the bool comes from a call of its
-    /// test with its arguments and zeros: differentiation makes the same test with the adjoints, and then these are gone.
+    /// In forward code there is a second operand, a result of the call of that function, and the
+    /// bool comes from a call of its test with its arguments and zeros: differentiation makes the
+    /// same test with the adjoints, and then these are gone.
     Degenerate { why: String },
-    /// The operand is a bool: where it is true, this is a point of [`Check::Degenerate`] for any adjoint but 0. A product of two functions
-    /// that both have such a point here sends 0 to both.
+    /// The operand is a bool: where it is true, this is a point of [`Check::Degenerate`] for any
+    /// adjoint but 0. A product of two functions that both have such a point here sends 0 to both.
     Visit,
-    /// What stands from one that `begins` to one that does not, the threads of a block do together, once: nothing in it
-    /// differs between them. Only code that [`lanes`](crate::passes::lanes) has not yet been over has these; nobody runs it.
+    /// What is from one that `begins` to one that does not, the threads of a block do together,
+    /// once: nothing in it differs between them. Only code that
+    /// [`thread_loops`](crate::passes::thread_loops) has not yet been over has these; nobody runs
+    /// it.
     Together { begins: bool },
 }
 
-/// How functions of the library compute beside the points at which they have no derivative. The library knows the numbers.
+/// How functions of the library compute beside the points at which they have no derivative. The
+/// library knows the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Nudged {
     /// On one side.
@@ -82,7 +88,8 @@ pub enum Nudged {
     Back = 2,
 }
 
-/// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index (int64), the count (int32).
+/// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index
+/// (int64), the count (int32).
 pub const NO_COMPONENT: &str = "kc_no_component";
 
 /// The same for [`Check::Degenerate`]: the reason as a text.
@@ -113,7 +120,8 @@ pub enum Op {
         then: ValueId,
         otherwise: ValueId,
     },
-    /// A composite from all its scalars (row major; a transform from p and q's 7), a struct from all its fields.
+    /// A composite from all its scalars (row major; a transform from p and q's 7), a struct from
+    /// all its fields.
     Construct(Values),
     Extract(ValueId, Path),
     /// A copy of the value with one part replaced.
@@ -121,31 +129,33 @@ pub enum Op {
 
     // Functions and threads
     Call(FuncId, Values),
-    /// int32 coordinate `n` of the thread: the launch's row-major coordinates, last one fastest. A kernel of rank 1
-    /// launched with more dimensions sees the first coordinate.
+    /// int32 coordinate `n` of the thread: the launch's row-major coordinates, last one fastest. A
+    /// kernel of rank 1 launched with more dimensions sees the first coordinate.
     ThreadIndex(u8),
     /// int32: the row-major number of the thread in the launch, over all its coordinates.
     ThreadNumber,
     /// int32: threads in a block (1 on the host).
     BlockDim,
     /// int32: the number of the thread in its block (0 on the host).
-    Lane,
+    ThreadInBlock,
 
     // Memory
     /// int32 extent of a dimension of an array.
     Extent(ValueId, u8),
     /// bool: the array is not null.
     IsSet(ValueId),
-    /// The array of adjoints that an array's descriptor carries, with the same extents and strides; the null
-    /// array if there is none.
+    /// The array of adjoints that an array's descriptor carries, with the same extents and strides;
+    /// the null array if there is none.
     Gradient(ValueId),
     /// uint64: the address of the array's first element.
     Address(ValueId),
     /// The sub-array that fixes or cuts the leading dimensions; those not named stay whole.
     View(ValueId, SmallVec<[ViewIndex; 4]>),
-    /// A zeroed per-thread array; the result is a [`crate::types::Type::Local`], used like an array by the ops below.
+    /// A zeroed per-thread array; the result is a [`crate::types::Type::Local`], used like an array
+    /// by the ops below.
     LocalArray,
-    /// An array that the threads of the block share, with elements that nobody has set; the result is a local array of a block.
+    /// An array that the threads of the block share, with elements that nobody has set; the result
+    /// is a local array of a block.
     SharedArray,
     Load(Access),
     Store {
@@ -185,15 +195,17 @@ pub enum Op {
     },
 
     // Effects
-    /// Waits for all threads of the block; what they wrote before it, all of them see behind it (rule 19).
+    /// Waits for all threads of the block; what they wrote before it, all of them see behind it
+    /// (rule 19).
     Barrier,
-    /// A product of matrices that the block computes together (rule 22): `c`, then `a` and `b` where it multiplies, then what is in
-    /// registers where that is given.
+    /// A product of matrices that the block computes together (rule 22): `c`, then `a` and `b`
+    /// where it multiplies, then what is in registers where that is given.
     Product(Product, Values),
-    /// Copies a part of an array into a tile, the block's threads together (rule 23): rows and columns, the tile, the array and the
-    /// indices there (int32).
+    /// Copies a part of an array into a tile, the block's threads together (rule 23): rows and
+    /// columns, the tile, the array and the indices there (int32).
     Copy([u32; 2], Values),
-    /// What the threads of a warp tell each other (rule 24): a value and, where one is named, the thread (int32).
+    /// What the threads of a warp tell each other (rule 24): a value and, where one is named, the
+    /// thread (int32).
     Exchange(Exchange, Values),
     /// C format string; the arguments are scalars.
     Print {
@@ -204,7 +216,8 @@ pub enum Op {
         condition: ValueId,
         message: String,
     },
-    /// Tells the host where an operand is not as it should be. Only code for checked runs has it (rule 21).
+    /// Tells the host where an operand is not as it should be. Only code for checked runs has it
+    /// (rule 21).
     Check(Check, Values),
 
     // Terminators
@@ -214,7 +227,8 @@ pub enum Op {
     Return(Values),
 }
 
-/// Calls `$f` on a reference to each value of an access, which is a reference too: shared or mutable, and so are its parts.
+/// Calls `$f` on a reference to each value of an access, which is a reference too: shared or
+/// mutable, and so are its parts.
 macro_rules! each_in_access {
     ($access:expr, $f:expr) => {{
         let Access { array, indices, path } = $access;
@@ -256,7 +270,7 @@ macro_rules! each_operand {
             | Op::ThreadIndex(_)
             | Op::ThreadNumber
             | Op::BlockDim
-            | Op::Lane
+            | Op::ThreadInBlock
             | Op::LocalArray
             | Op::SharedArray
             | Op::Barrier => {}
@@ -347,7 +361,7 @@ macro_rules! simple {
             | Op::ThreadIndex(_)
             | Op::ThreadNumber
             | Op::BlockDim
-            | Op::Lane
+            | Op::ThreadInBlock
             | Op::Extent(..)
             | Op::IsSet(_)
             | Op::Gradient(_)
@@ -381,7 +395,8 @@ macro_rules! access {
     };
 }
 
-/// The blocks nested in an instruction: a list of two at most, without an allocation or anything to drop.
+/// The blocks nested in an instruction: a list of two at most, without an allocation or anything to
+/// drop.
 #[derive(Clone, Copy)]
 pub struct Nested {
     blocks: [BlockId; 2],
@@ -457,8 +472,8 @@ impl Op {
     }
 }
 
-// `derive(Clone)` would walk lists of ids item by item, which is most of what copying a function takes: they go over as blocks
-// of memory.
+// `derive(Clone)` would walk lists of ids item by item, which is most of what copying a function
+// takes: they go over as blocks of memory.
 
 fn list<A: Array<Item: Copy>>(items: &SmallVec<A>) -> SmallVec<A> {
     SmallVec::from_slice(items)
@@ -497,7 +512,7 @@ impl Clone for Op {
             Op::ThreadIndex(n) => Op::ThreadIndex(*n),
             Op::ThreadNumber => Op::ThreadNumber,
             Op::BlockDim => Op::BlockDim,
-            Op::Lane => Op::Lane,
+            Op::ThreadInBlock => Op::ThreadInBlock,
             Op::Extent(array, n) => Op::Extent(*array, *n),
             Op::IsSet(array) => Op::IsSet(*array),
             Op::Gradient(array) => Op::Gradient(*array),

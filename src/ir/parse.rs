@@ -1,5 +1,6 @@
-//! Reads the text that [`super::print`] writes. Names and types are resolved here; whether the module keeps the rules is
-//! for [`super::verify`]. Spans are those of the text: an instruction's is its line.
+//! Reads the text that [`super::print`] writes. Names and types are resolved here; whether the
+//! module keeps the rules is for [`super::verify`]. Spans are those of the text: an instruction's
+//! is its line.
 
 mod inst;
 mod lex;
@@ -60,7 +61,7 @@ fn empty_function() -> Function {
         native: None,
         library: false,
         by_block: false,
-        lanes: None,
+        block_threads: None,
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
@@ -326,8 +327,9 @@ impl<'t> Parser<'t> {
         self.function.name = name;
         self.function.library = self.eat_word("library");
         self.function.by_block = self.eat_word("by_block");
-        if self.eat_word("lanes") {
-            self.function.lanes = Some(Lanes { threads: self.number()?, counted: self.eat_word("counted") });
+        if self.eat_word("block_threads") {
+            self.function.block_threads =
+                Some(BlockThreads { threads: self.number()?, counted: self.eat_word("counted") });
         }
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);

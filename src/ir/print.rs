@@ -16,8 +16,10 @@
 //! }
 //! ```
 //!
-//! A line that starts with `#` is a note on the instruction below it. A value is shown by its source name, with `.1`, `.2` ... where several share it, or by a number. A nested block that
-//! ends in `yield` of nothing leaves that line out, and an `else` with nothing but that is left out too.
+//! A line that starts with `#` is a note on the instruction below it. A value is shown by its
+//! source name, with `.1`, `.2` ... where several share it, or by a number. A nested block that
+//! ends in `yield` of nothing leaves that line out, and an `else` with nothing but that is left out
+//! too.
 
 use std::fmt::{Arguments, Write as _};
 use std::ops::Range;
@@ -28,7 +30,8 @@ use super::*;
 use crate::ids::IdMap;
 use crate::source::lined;
 
-/// The last text of a linked function, and what it shows beside its code: names, and the derivative.
+/// The last text of a linked function, and what it shows beside its code: names, and the
+/// derivative.
 struct Text {
     fingerprint: u128,
     derivative: String,
@@ -102,8 +105,9 @@ fn derivative(module: &Module, function: &Function) -> String {
     }
 }
 
-/// ` assumes_disjoint (@k 0, @k 2)`: the stores that a backward entry assumes disjoint, by their numbers in the functions that
-/// its forward entry runs. Empty where it assumes nothing, or where its forward entry is not shown.
+/// ` assumes_disjoint (@k 0, @k 2)`: the stores that a backward entry assumes disjoint, by their
+/// numbers in the functions that its forward entry runs. Empty where it assumes nothing, or where
+/// its forward entry is not shown.
 fn assumed_disjoint(module: &Module, function: &Function, wanted: &impl Fn(FuncId) -> bool) -> String {
     let forward = || module.entry(&function.source_name, Phase::Forward);
     let Some(forward) = Some(&function.assumed_disjoint).filter(|stores| !stores.is_empty()).and_then(|_| forward())
@@ -145,8 +149,9 @@ struct Printer<'a> {
     open: Vec<BlockId>,
 }
 
-/// What the values of a function are called: the first value with a source name has that name, later ones have a number
-/// behind it; the others are numbers. Values that no block defines have none.
+/// What the values of a function are called: the first value with a source name has that name,
+/// later ones have a number behind it; the others are numbers. Values that no block defines have
+/// none.
 struct Names {
     letters: String,
     at: IdVec<ValueId, Range<usize>>,
@@ -257,8 +262,8 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
-        if let Some(Lanes { threads, counted }) = function.lanes {
-            self.write(format_args!(" lanes {threads}"));
+        if let Some(BlockThreads { threads, counted }) = function.block_threads {
+            self.write(format_args!(" block_threads {threads}"));
             self.put(if counted { " counted" } else { "" });
         }
         if let Some(name) = &function.cuda_name {
@@ -455,7 +460,7 @@ impl<'a> Printer<'a> {
             Op::ThreadIndex(n) => self.write(format_args!("thread_index {n}")),
             Op::ThreadNumber => self.put("thread_number"),
             Op::BlockDim => self.put("block_dim"),
-            Op::Lane => self.put("lane"),
+            Op::ThreadInBlock => self.put("thread_in_block"),
             Op::Extent(a, dim) => {
                 self.words("extent", &[*a]);
                 self.write(format_args!(", {dim}"));

@@ -1,9 +1,10 @@
-//! How is a product of matrices shared among the warps of a block? Each warp has patches of the result, made of fragments, which
-//! are what one instruction of the hardware gives.
+//! How is a product of matrices shared among the warps of a block? Each warp has patches of the
+//! result, made of fragments, which are what one instruction of the hardware gives.
 
 use crate::types::{Scalar, Type};
 
-/// `c += a b` of tiles, by the instructions for matrices that a GPU's warps have ([`Op::Product`](super::Op::Product)).
+/// `c += a b` of tiles, by the instructions for matrices that a GPU's warps have
+/// ([`Op::Product`](super::Op::Product)).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
     pub part: Part,
@@ -23,7 +24,8 @@ pub enum Part {
     Add,
     /// Takes the first patch of each warp out of `c`, into registers.
     Take,
-    /// `c += a b`, but for the patches that were taken: they are given, and come back with their products.
+    /// `c += a b`, except for the patches that were taken: they are given, and come back with their
+    /// products.
     Keep,
     /// Puts the patches back.
     Put,
@@ -113,7 +115,8 @@ impl Unit {
         }
     }
 
-    /// What rows, columns and inner length are multiples of. Of halves, the last step may be half of one.
+    /// What rows, columns and inner length are multiples of. Of halves, the last step may be half
+    /// of one.
     fn parts(self) -> [u32; 3] {
         let [row, column, step] = self.fragment();
         [row, column, if step == 16 { 8 } else { step }]
@@ -139,8 +142,9 @@ impl Product {
         row * column / 32
     }
 
-    /// The fragments of a patch, down and across: as many as there are registers for, if there is a patch for each warp, and as
-    /// square as can be, for then each element that is read serves most.
+    /// The fragments of a patch, down and across: as many as there are registers for, if there is a
+    /// patch for each warp, and as square as can be, for then each element that is read serves
+    /// most.
     pub fn patch(&self) -> [u32; 2] {
         let [row, column, _] = self.unit.fragment();
         let (down, across) = (self.size[0] / row, self.size[1] / column);

@@ -1,7 +1,9 @@
-//! What is true of an operation, wherever it stands: the one table that passes, analyses, differentiation and back ends ask.
+//! What is true of an operation, wherever it is: the one table that passes, analyses,
+//! differentiation and back ends ask.
 //!
-//! A row describes the operation alone: the blocks nested in it are not part of it. A call may do anything; who knows its
-//! function asks [`EffectTable::properties`](crate::analysis::effects::EffectTable::properties).
+//! A row describes the operation alone: the blocks nested in it are not part of it. A call may do
+//! anything; who knows its function asks
+//! [`EffectTable::properties`](crate::analysis::effects::EffectTable::properties).
 //!
 //! There is no default row: a new operation does not compile until it has one.
 
@@ -23,7 +25,8 @@ pub struct Properties {
     pub may_not_return: bool,
     /// Each execution makes memory of its own, or clears it: two of them are not one.
     pub allocates: bool,
-    /// Which threads run it together is part of its meaning: it may not come under another condition.
+    /// Which threads run it together is part of its meaning: it may not come under another
+    /// condition.
     pub convergent: bool,
     /// It orders memory between threads: no access to shared memory moves across it.
     pub synchronises: bool,
@@ -126,7 +129,9 @@ impl Op {
             Op::Bitcast(_) => Properties { keeps_finite: false, ..VALUE },
 
             Op::Call(..) => ANYTHING,
-            Op::ThreadIndex(_) | Op::ThreadNumber | Op::Lane => Properties { depends_on: DependsOn::Thread, ..FREE },
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::ThreadInBlock => {
+                Properties { depends_on: DependsOn::Thread, ..FREE }
+            }
             Op::BlockDim => Properties { depends_on: DependsOn::Launch, ..FREE },
 
             Op::Extent(..) => FREE,
@@ -174,7 +179,7 @@ impl Op {
             Op::Insert(a, _, b) => list.extend([*a, *b]),
             // Constants, steps and bits.
             Op::Const(_) | Op::Zero | Op::Unary(..) | Op::Compare(..) | Op::Bitcast(_) => {}
-            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::Lane => {}
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock => {}
             // Arrays are followed by what is done to their elements.
             Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) => {}
             Op::LocalArray | Op::SharedArray => {}
@@ -227,7 +232,8 @@ fn binary(op: BinaryOp) -> Properties {
 }
 
 impl Properties {
-    /// Somebody else sees that it ran: it stays even if nothing uses its results. What may not return is another matter.
+    /// Somebody else sees that it ran: it stays even if nothing uses its results. What may not
+    /// return is another matter.
     pub fn has_side_effect(self) -> bool {
         self.writes || self.io != Io::None || self.synchronises
     }
@@ -236,8 +242,9 @@ impl Properties {
         self.reads || self.writes
     }
 
-    /// It does nothing but give its results, which depend on its operands, the thread and the launch alone. Such an operation
-    /// may go, be repeated and move wherever its operands are visible.
+    /// It does nothing but give its results, which depend on its operands, the thread and the
+    /// launch alone. Such an operation may go, be repeated and move wherever its operands are
+    /// visible.
     pub fn is_value(self) -> bool {
         !self.reads && !self.is_fixed()
     }

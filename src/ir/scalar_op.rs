@@ -9,16 +9,19 @@ use super::eval;
 use crate::ids::{Id, IdVec};
 use crate::types::Scalar;
 
-/// A scalar constant as its bits: integers sign- or zero-extended to 64 bits, floats in their own format.
+/// A scalar constant as its bits: integers sign- or zero-extended to 64 bits, floats in their own
+/// format.
 #[derive(Clone, Copy, Debug)]
 pub struct Const {
     pub scalar: Scalar,
     pub bits: u64,
-    /// The constant of the source that it was written as, for readers: two constants are equal whatever their names.
+    /// The constant of the source that it was written as, for readers: two constants are equal
+    /// whatever their names.
     pub named: Option<ConstantId>,
 }
 
-/// A constant that the source has a name for. (No zero, so that a constant with or without a name takes 16 bytes.)
+/// A constant that the source has a name for. (No zero, so that a constant with or without a name
+/// takes 16 bytes.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ConstantId(NonZeroU32);
 
@@ -118,7 +121,8 @@ pub enum UnaryOp {
     PopCount,
     /// Integers: number of zero bits above the highest one bit; the width for 0.
     LeadingZeros,
-    /// float32: the same number. Instructions for matrices that it is a factor of may round it to TensorFloat-32.
+    /// float32: the same number. Instructions for matrices that it is a factor of may round it to
+    /// TensorFloat-32.
     Tf32,
 }
 
@@ -211,7 +215,8 @@ impl Const {
         Const::new(Scalar::Bool, u64::from(value))
     }
 
-    /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is `value != 0`.
+    /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is
+    /// `value != 0`.
     pub fn int(scalar: Scalar, value: i128) -> Const {
         let bits = match scalar {
             Scalar::I8 => value as i8 as i64 as u64,

@@ -1,4 +1,5 @@
-//! The lexical rules that [`super::print`] and [`super::parse`] share: identifiers, strings, constants, type names.
+//! The lexical rules that [`super::print`] and [`super::parse`] share: identifiers, strings,
+//! constants, type names.
 
 use std::fmt::Write as _;
 
@@ -41,7 +42,7 @@ pub(super) fn number(out: &mut String, n: u32) {
     out.push(char::from(b'0' + (n % 10) as u8));
 }
 
-/// Writes the text of a constant; its type stands elsewhere.
+/// Writes the text of a constant; its type is elsewhere.
 pub(super) fn constant(out: &mut String, c: Const) {
     let _ = match (c.scalar, c.as_int(), c.as_float()) {
         (Scalar::Bool, ..) => write!(out, "{}", c.bits != 0),
@@ -83,7 +84,8 @@ pub(super) fn parse_constant(scalar: Scalar, text: &str) -> Option<Const> {
     })
 }
 
-/// The places of a function's stores, in the order of the text: by their numbers the text names them.
+/// The places of a function's stores, in the order of the text: by their numbers the text names
+/// them.
 pub(super) fn stores(function: &Function) -> Vec<Span> {
     let mut places = Vec::new();
     function.walk(function.entry, &mut |_, inst| {

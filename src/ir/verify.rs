@@ -1,5 +1,5 @@
-//! Does a module keep the rules of [`super`]? Structure first (ids, single definition, scopes, terminators), then the
-//! type rule of every operation.
+//! Does a module keep the rules of [`super`]? Structure first (ids, single definition, scopes,
+//! terminators), then the type rule of every operation.
 
 mod types;
 
@@ -11,7 +11,8 @@ use super::*;
 use crate::ids::IdSet;
 use crate::types::{BOOL, Element, MAX_DIMS, Scalar};
 
-/// Checks every rule; the error is one message per violation, with the function and the instruction.
+/// Checks every rule; the error is one message per violation, with the function and the
+/// instruction.
 pub fn verify(module: &Module) -> Result<(), Vec<String>> {
     verify_but(module, |_| false)
 }
@@ -33,7 +34,8 @@ pub fn verify_but(module: &Module, known: impl Fn(FuncId) -> bool) -> Result<(),
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Checks one function of a module whose structs and signatures are right: for passes, which change only bodies.
+/// Checks one function of a module whose structs and signatures are right: for passes, which change
+/// only bodies.
 pub fn verify_function(module: &Module, id: FuncId) -> Result<(), Vec<String>> {
     let mut verifier = Verifier::new(module, &module.functions[id]);
     verifier.function();
@@ -180,7 +182,7 @@ fn recursion(module: &Module, errors: &mut Vec<String>) {
     }
 }
 
-/// What stands around a block.
+/// What is around a block.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     /// The types that `yield` gives; None where it may not stand.

@@ -1,10 +1,11 @@
 //! The built-in library: the entries of `stdlib/`, written in the kernel language.
 //!
-//! An entry is a `def` with decorators: `@op("sqrt")` names the IR operation it is, `@func` a composite whose body is
-//! compiled like a user's function, `@intrinsic` something that the compiler itself does, with `@syntax("a[i] += b")` a
-//! name of Warp's for a statement. Every public entry has a docstring and a gradient decision: a `@func_grad` rule
-//! beside it, `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its own body.
-//! Names that begin with `_` are helpers of the library that users do not see.
+//! An entry is a `def` with decorators: `@op("sqrt")` names the IR operation it is, `@func` a
+//! composite whose body is compiled like a user's function, `@intrinsic` something that the
+//! compiler itself does, with `@syntax("a[i] += b")` a name of Warp's for a statement. Every public
+//! entry has a docstring and a gradient decision: a `@func_grad` rule beside it,
+//! `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its
+//! own body. Names that begin with `_` are helpers of the library that users do not see.
 //!
 //! Entries are parsed when they are first used.
 
@@ -25,7 +26,7 @@ mod index {
 /// What the gradient of an entry is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// A `@func_grad` rule stands beside it.
+    /// A `@func_grad` rule is beside it.
     Rule,
     /// Its body is differentiated.
     Body,
@@ -48,15 +49,18 @@ pub struct Entry {
     /// The CUDA functions that compute the same for float32 and float64.
     pub cuda: Option<CudaNames>,
     pub decision: Decision,
-    /// The compiler itself knows what it does: `function` has a signature and a doc, but no body that counts.
+    /// The compiler itself knows what it does: `function` has a signature and a doc, but no body
+    /// that counts.
     pub intrinsic: bool,
     /// The statement that it is, if it is no function: `a[i] += b`.
     pub form: Option<String>,
-    /// The arguments for which it is defined, and smooth if it has a gradient; parameters that are not named take all.
+    /// The arguments for which it is defined, and smooth if it has a gradient; parameters that are
+    /// not named take all.
     pub domains: Vec<Domain>,
 }
 
-/// What `@domain(x=(low, high))` says of a parameter: its numbers, or those in it, are from `low` to `high`.
+/// What `@domain(x=(low, high))` says of a parameter: its numbers, or those in it, are from `low`
+/// to `high`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Domain {
     pub param: String,
@@ -83,7 +87,7 @@ struct Parsed {
     meanings: HashMap<String, Option<Meaning>>,
 }
 
-/// What a name stands for in library code.
+/// What a name represents in library code.
 #[derive(Clone, Debug)]
 pub enum Meaning {
     /// A module-level constant: its value.
@@ -119,12 +123,13 @@ impl Library {
         })
     }
 
-    /// The names that stand for statements, such as `array_store`, sorted: they are documented, but not called.
+    /// The names that stand for statements, such as `array_store`, sorted: they are documented, but
+    /// not called.
     pub fn statements() -> impl Iterator<Item = &'static str> {
         index::CHUNKS.iter().filter_map(|chunk| chunk.0.strip_suffix(".syntax"))
     }
 
-    /// How the statement is written that a name stands for: `a[i] = value` for `array_store`.
+    /// How the statement is written that a name represents: `a[i] = value` for `array_store`.
     pub fn statement(&self, name: &str, sources: &mut SourceMap) -> Option<String> {
         self.entries(&format!("{name}.syntax"), sources).iter().find_map(|entry| entry.form.clone())
     }
@@ -167,7 +172,7 @@ impl Library {
         self.entries(&format!("{name}.grad"), sources)
     }
 
-    /// What a name stands for in library code; None: the library has no such name.
+    /// What a name represents in library code; None: the library has no such name.
     pub fn meaning(&self, name: &str, sources: &mut SourceMap) -> Option<Meaning> {
         self.open(sources);
         if let Some(meaning) = lock(&self.parsed).meanings.get(name).cloned() {
@@ -192,7 +197,8 @@ impl Library {
         for &(_, number, start, end) in chunks(name) {
             let (path, text) = index::FILES[number as usize];
             let file = FileId::shared(number);
-            // The chunk at its own place in the file, so that spans point into the file; blanks stand for the rest.
+            // The chunk at its own place in the file, so that spans point into the file; blanks
+            // stand for the rest.
             let mut padded = " ".repeat((start as usize).saturating_sub(1));
             if start > 0 {
                 padded.push('\n');
@@ -206,8 +212,8 @@ impl Library {
     }
 }
 
-/// Whether a rule is written for this overload: it repeats the overload's parameters, though perhaps for fewer types
-/// (`Float` where the overload takes `Scalar`).
+/// Whether a rule is written for this overload: it repeats the overload's parameters, though
+/// perhaps for fewer types (`Float` where the overload takes `Scalar`).
 fn belongs(rule: &ast::Function, overload: &ast::Function) -> bool {
     fn head(annotation: &Option<ast::Expr>) -> Option<&str> {
         match &annotation.as_ref()?.kind {

@@ -1,4 +1,5 @@
-//! What does the reference page of built-ins say? The entries of the library, in the order of the page.
+//! What does the reference page of built-ins say? The entries of the library, in the order of the
+//! page.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -34,19 +35,20 @@ const SUBJECTS: &[(&str, &str)] = &[
 /// One overload as the page shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overload {
-    /// `lerp(a: Float, b: Float, t: Float) -> Float`; for a name that stands for a statement, the statement.
+    /// `lerp(a: Float, b: Float, t: Float) -> Float`; for a name that represents a statement, the
+    /// statement.
     pub signature: String,
     /// Markdown.
     pub doc: String,
     /// What the gradient is, in words or as the rule's text.
     pub gradient: String,
-    /// The name of the library file it stands in, without ending: the subject.
+    /// The name of the library file it is in, without ending: the subject.
     pub subject: String,
     /// The parameters as the signature writes them: `a: Float`.
     pub params: Vec<String>,
-    /// The library file it stands in, as [`Library::text`] knows it.
+    /// The library file it is in, as [`Library::text`] knows it.
     pub path: String,
-    /// Where its name stands in that file, in bytes.
+    /// Where its name is in that file, in bytes.
     pub name: std::ops::Range<u32>,
 }
 
@@ -54,7 +56,7 @@ pub struct Overload {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Builtin {
     pub name: &'static str,
-    /// The subject under which it stands, an index into [`SUBJECTS`].
+    /// The subject under which it is, an index into [`SUBJECTS`].
     subject: usize,
     pub overloads: Vec<Overload>,
 }

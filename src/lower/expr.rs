@@ -86,7 +86,7 @@ impl<'a> Lowering<'a> {
             }
             ExprKind::ThreadIndex(n) => self.b.one(Op::ThreadIndex(*n), expr.ty),
             ExprKind::BlockDim => self.b.one(Op::BlockDim, expr.ty),
-            ExprKind::Lane => self.b.one(Op::Lane, expr.ty),
+            ExprKind::ThreadInBlock => self.b.one(Op::ThreadInBlock, expr.ty),
             ExprKind::Extent(array, dim) => {
                 let array = self.expr(array);
                 self.b.extent(array, *dim)
@@ -110,7 +110,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The constant that the source names where this number or composite stands.
+    /// The constant that the source names where this number or composite is.
     fn name_at(&self, expr: &Expr) -> Option<ConstantId> {
         self.function.named.get(&expr.span).copied()
     }
@@ -147,9 +147,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The constant that an integer or bool value is. Operations on these are folded here, because unrolled loops and
-    /// lengths of vectors make constants of indices, and a component step by a constant is another thing than one by a
-    /// value; all other folding is the passes' business.
+    /// The constant that an integer or bool value is. Operations on these are folded here, because
+    /// unrolled loops and lengths of vectors make constants of indices, and a component step by a
+    /// constant is another thing than one by a value; all other folding is the passes' business.
     pub(super) fn known(&self, value: ValueId) -> Option<Const> {
         self.b.function.as_const(value).filter(|known| !known.scalar.is_float())
     }
@@ -158,8 +158,8 @@ impl<'a> Lowering<'a> {
         self.known(value)?.as_int().map(|bit| bit != 0)
     }
 
-    /// `and`, `or` from left to right. A part that is cheap and harmless is evaluated anyway; any other only when the
-    /// parts before it leave the answer open.
+    /// `and`, `or` from left to right. A part that is cheap and harmless is evaluated anyway; any
+    /// other only when the parts before it leave the answer open.
     fn logic(&mut self, expr: &'a Expr, parts: &'a [Expr], op: BinaryOp) -> ValueId {
         let decided = op == BinaryOp::Or;
         let changed = self.flow.lazily_assigned(expr).to_vec();
@@ -205,9 +205,10 @@ impl<'a> Lowering<'a> {
         joined.unwrap_or(condition)
     }
 
-    /// Whether evaluating an expression that may not be needed costs little and changes nothing. Memory is not read (the
-    /// index may be outside), and for values that have a gradient nothing is evaluated whose derivative can be infinite:
-    /// 0 * infinity would poison the side that was chosen.
+    /// Whether evaluating an expression that may not be needed costs little and changes nothing.
+    /// Memory is not read (the index may be outside), and for values that have a gradient nothing
+    /// is evaluated whose derivative can be infinite: 0 * infinity would poison the side that was
+    /// chosen.
     fn is_harmless(&self, expr: &Expr, is_test: bool) -> bool {
         let mut budget = MAX_EAGER_NODES;
         harmless(expr, is_test, &mut budget)
@@ -226,11 +227,12 @@ fn harmless(expr: &Expr, is_test: bool, budget: &mut usize) -> bool {
         | ExprKind::Local(_)
         | ExprKind::ThreadIndex(_)
         | ExprKind::BlockDim
-        | ExprKind::Lane => true,
+        | ExprKind::ThreadInBlock => true,
         ExprKind::Unary(op, a) => (is_test || *op != UnaryOp::Sqrt) && harmless(a, is_test, budget),
         ExprKind::Binary(op, a, b) => {
             let plain = match op {
-                // Integer division is slow and often guarded against 0 by the very test that comes before.
+                // Integer division is slow and often guarded against 0 by the very test that comes
+                // before.
                 BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem => {
                     matches!(&b.kind, ExprKind::Const(c) if c.bits != 0)
                 }

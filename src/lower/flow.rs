@@ -1,9 +1,10 @@
 //! Which variables does each `if` and each loop change, in a way that somebody sees?
 //!
-//! SSA form needs, for every `if`, the locals that become its results, and for every loop the locals it carries. Those are
-//! the locals assigned inside that are *live*: read on some way onwards before they are assigned again. Liveness on
-//! structured code needs no iteration: what is live at the head of a loop is what is live after it, plus what its body
-//! reads before writing (its *exposed* reads). So each statement is visited once for the exposed reads of its innermost
+//! SSA form needs, for every `if`, the locals that become its results, and for every loop the
+//! locals it carries. Those are the locals assigned inside that are *live*: read on some way
+//! onwards before they are assigned again. Liveness on structured code needs no iteration: what is
+//! live at the head of a loop is what is live after it, plus what its body reads before writing
+//! (its *exposed* reads). So each statement is visited once for the exposed reads of its innermost
 //! loop and once for the final answer.
 
 use std::collections::HashMap;
@@ -16,8 +17,8 @@ use crate::check::visit::{self, by_ref_locals};
 #[derive(Default)]
 pub(super) struct Flow {
     statements: HashMap<*const Stmt, FlowFacts>,
-    /// Per `and`, `or`, conditional expression: the locals that its lazily evaluated parts assign through by-reference
-    /// calls. Only those that assign any are here.
+    /// Per `and`, `or`, conditional expression: the locals that its lazily evaluated parts assign
+    /// through by-reference calls. Only those that assign any are here.
     lazy: HashMap<*const Expr, Vec<LocalId>>,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct FlowFacts {
     /// Every way through the `then` or `otherwise` part of an `if` ends in a jump.
     pub then_leaves: bool,
     pub otherwise_leaves: bool,
-    /// A `break` or `continue` of this loop stands in its body.
+    /// A `break` or `continue` of this loop is in its body.
     pub jumps: bool,
     /// The variable of a `for` chooses a component of a vector, matrix or quaternion in its body.
     pub selects_component: bool,
@@ -91,7 +92,8 @@ struct Summary {
     weight: usize,
 }
 
-/// The first pass: what is assigned where, and everything else that does not depend on what comes after.
+/// The first pass: what is assigned where, and everything else that does not depend on what comes
+/// after.
 struct Survey {
     flow: Flow,
     assigned: HashMap<*const Stmt, LocalSet>,
@@ -228,8 +230,8 @@ impl Survey {
     }
 }
 
-/// Whether an expression picks from a table: numbers known now, more than a loop over components is written out for. It reads the
-/// same in a loop as in straight code, which would only be longer.
+/// Whether an expression picks from a table: numbers known now, more than a loop over components is
+/// written out for. It reads the same in a loop as in straight code, which would only be longer.
 fn is_table(expr: &Expr) -> bool {
     const MIN_NUMBERS: usize = 3;
     let ExprKind::Part { base, .. } = &expr.kind else { return false };
@@ -255,8 +257,8 @@ struct Liveness<'f> {
 }
 
 impl Liveness<'_> {
-    /// What is live before `stmts`, given what is live after. With `record`, also writes down the changed locals of the
-    /// statements inside.
+    /// What is live before `stmts`, given what is live after. With `record`, also writes down the
+    /// changed locals of the statements inside.
     fn block(&mut self, stmts: &[Stmt], mut live: LocalSet, targets: Option<Targets>, record: bool) -> LocalSet {
         for stmt in stmts.iter().rev() {
             self.statement(stmt, &mut live, targets, record);

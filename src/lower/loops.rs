@@ -10,7 +10,8 @@ use crate::types::Scalar;
 
 /// The most iterations of an unrolled loop.
 const MAX_UNROLLED_ITERATIONS: i128 = 16;
-/// The same of a function that works on tiles: the threads of a block share the iterations, and elements lie in memory anyway.
+/// The same of a function that works on tiles: the threads of a block share the iterations, and
+/// elements lie in memory anyway.
 const MAX_UNROLLED_OF_TILES: i128 = 3;
 /// The most tree nodes that all copies of a body may have, nested unrolled loops counted in.
 const MAX_UNROLLED_NODES: usize = 6000;
@@ -122,8 +123,9 @@ impl<'a> Lowering<'a> {
         self.b.switch_to(outside);
     }
 
-    /// A loop is unrolled here when its bounds are constants and its iterations few, and it is library code or picks
-    /// components of a small composite, which then stay in registers. Other loops are the passes' business.
+    /// A loop is unrolled here when its bounds are constants and its iterations few, and it is
+    /// library code or picks components of a small composite, which then stay in registers. Other
+    /// loops are the passes' business.
     fn iterations_to_unroll(&self, stmt: &Stmt, bounds: [ValueId; 3]) -> Option<Iterations> {
         let [start, end, step] = bounds.map(|bound| self.known(bound));
         let iterations = Iterations::of(start?, end?, step?)?;

@@ -1,14 +1,15 @@
 //! How does meaning become IR? Typed tree in, SSA with structured control flow out.
 //!
-//! A local variable has no place in the IR: it is whatever value it was last assigned ([`Lowering::env`]). Where ways join,
-//! the value comes from the construct that joins them: an `if` has one result per local that a branch changes and someone
-//! reads later, a loop carries the locals that its body changes ([`flow`]). A variable that is not assigned yet is zero.
+//! A local variable has no place in the IR: it is whatever value it was last assigned
+//! ([`Lowering::env`]). Where ways join, the value comes from the construct that joins them: an
+//! `if` has one result per local that a branch changes and someone reads later, a loop carries the
+//! locals that its body changes ([`flow`]). A variable that is not assigned yet is zero.
 //!
 //! Two shapes are chosen for the reader of CUDA text and for the passes:
-//! * `if` with a branch that always jumps away: the other branch continues in the surrounding block, so that a guard such
-//!   as `if i >= n: return` nests nothing.
-//! * `a and b` is the operation `and` when `b` is cheap and harmless; else it is an `if` on `a` that yields `b` or false
-//!   (`or`: true or `b`).
+//! * `if` with a branch that always jumps away: the other branch continues in the surrounding
+//!   block, so that a guard such as `if i >= n: return` nests nothing.
+//! * `a and b` is the operation `and` when `b` is cheap and harmless; else it is an `if` on `a`
+//!   that yields `b` or false (`or`: true or `b`).
 
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ use crate::check::instances::Imported;
 use crate::check::tree;
 use crate::ids::Id;
 use crate::ir::build::Builder;
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Lanes, Module, ResultInfo, ResultRole, ValueId};
+use crate::ir::{BlockThreads, Derivative, FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
 use crate::types::Type;
 
 mod expr;
@@ -33,7 +34,8 @@ mod tidy;
 #[cfg(test)]
 mod tests;
 
-/// The IR of a checked file, function by function in the same order. `checks`: for checked runs, see [`crate::ir::Check`].
+/// The IR of a checked file, function by function in the same order. `checks`: for checked runs,
+/// see [`crate::ir::Check`].
 pub fn lower(checked: &tree::Checked, checks: bool) -> Module {
     let functions = checked.functions.values().map(|function| lower_function(checked, function, checks));
     Module { functions: functions.collect(), ..without_functions(checked) }
@@ -54,10 +56,10 @@ struct Lowering<'a> {
     checked: &'a tree::Checked,
     /// With its body.
     function: &'a tree::Function,
-    /// If it is a library function: what stands for its callees.
+    /// If it is a library function: what represents its callees.
     imported: Option<&'a Imported>,
-    /// Indices of components are tested. Those of the library's own code are good, and its functions are shared with unchecked
-    /// code.
+    /// Indices of components are tested. Those of the library's own code are good, and its
+    /// functions are shared with unchecked code.
     checks: bool,
     flow: flow::Flow,
     b: Builder,
@@ -89,8 +91,8 @@ impl<'a> Lowering<'a> {
         b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.by_block = function.by_block;
-        b.function.lanes =
-            (function.by_block && function.by_lane).then_some(Lanes { threads: checked.block_dim, counted: false });
+        b.function.block_threads = (function.by_block && function.by_thread)
+            .then_some(BlockThreads { threads: checked.block_dim, counted: false });
         b.function.results = result_infos(function);
         b.function.derivative = derivative(&head.derivative);
         let mut env = vec![None; function.locals.len()];
@@ -120,7 +122,8 @@ impl<'a> Lowering<'a> {
         }
         self.block(&self.function.body);
         if !self.b.is_terminated() {
-            // The end of a body that returns nothing, or that the checker knows never to be reached.
+            // The end of a body that returns nothing, or that the checker knows never to be
+            // reached.
             self.b.span = self.function.span;
             let values = self.function.results.iter().map(|&ty| self.b.zero(ty)).collect();
             self.leave_function(values);
@@ -130,7 +133,8 @@ impl<'a> Lowering<'a> {
         function
     }
 
-    /// Ends the function: `values`, then what was accumulated, then the parameters that go back to the caller.
+    /// Ends the function: `values`, then what was accumulated, then the parameters that go back to
+    /// the caller.
     fn leave_function(&mut self, mut values: SmallVec<[ValueId; 4]>) {
         for &local in self.function.accumulators.iter().chain(&self.function.by_ref) {
             values.push(self.read(local));

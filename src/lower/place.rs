@@ -1,4 +1,5 @@
-//! How are variables, array elements and parts of them read and written, and how do slices become views?
+//! How are variables, array elements and parts of them read and written, and how do slices become
+//! views?
 
 use smallvec::SmallVec;
 
@@ -43,8 +44,9 @@ impl<'a> Lowering<'a> {
         Access { array, indices, path }
     }
 
-    /// A path of steps into a value of type `whole`, which the source calls `name` (empty: nothing). Steps whose index turns out
-    /// to be a constant become fixed ones; a constant outside the composite keeps its run-time meaning.
+    /// A path of steps into a value of type `whole`, which the source calls `name` (empty:
+    /// nothing). Steps whose index turns out to be a constant become fixed ones; a constant outside
+    /// the composite keeps its run-time meaning.
     pub(super) fn path(&mut self, mut whole: Type, steps: &'a [Step], name: impl FnOnce() -> String) -> ir::Path {
         let structs = &self.checked.structs;
         let mut path = ir::Path::new();
@@ -163,7 +165,8 @@ impl<'a> Lowering<'a> {
         matches!(&target.root, TargetRoot::Element(access) if matches!(self.b.ty(access.array), Type::Local(_)))
     }
 
-    /// A call's results, without those that go back to by-reference arguments, which are assigned here.
+    /// A call's results, without those that go back to by-reference arguments, which are assigned
+    /// here.
     pub(super) fn call(&mut self, call: &'a Call) -> SmallVec<[ValueId; 1]> {
         let id = self.imported.map_or(call.callee, |imported| imported.callee(call.callee));
         let callee = &self.checked.functions[id];
@@ -173,7 +176,8 @@ impl<'a> Lowering<'a> {
         for (n, arg) in call.args.iter().enumerate() {
             let reference = by_ref.iter().position(|param| param.index() == n);
             match reference.and_then(|at| Some((at, call.by_ref.get(at)?))) {
-                // The place is evaluated once: its value goes in, and the new value comes back to it.
+                // The place is evaluated once: its value goes in, and the new value comes back to
+                // it.
                 Some((at, place)) => {
                     let target = self.target(place);
                     args.push(self.load(&target));
@@ -232,7 +236,8 @@ impl<'a> Lowering<'a> {
                     let (start, stop) = self.slice_ends(start, stop, extent, known < 0);
                     return ir::ViewIndex::Range { start, stop, step };
                 }
-                // The direction is known at run time only. A step of 0 is an error, and where nothing looks for errors it counts as 1.
+                // The direction is known at run time only. A step of 0 is an error, and where
+                // nothing looks for errors it counts as 1.
                 let (up, down) =
                     (self.slice_ends(start, stop, extent, false), self.slice_ends(start, stop, extent, true));
                 let [zero, one] = [0, 1].map(|n| self.b.constant(Const::int(Scalar::I32, n)));
@@ -247,8 +252,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Where a slice starts and stops by Python's rule: bounds below 0 count from the end, and all are cut to 0..=extent,
-    /// or for a slice that falls to -1..extent. Missing ones are the ends.
+    /// Where a slice starts and stops by Python's rule: bounds below 0 count from the end, and all
+    /// are cut to 0..=extent, or for a slice that falls to -1..extent. Missing ones are the ends.
     fn slice_ends(
         &mut self,
         start: Option<ValueId>,

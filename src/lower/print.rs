@@ -1,5 +1,5 @@
-//! Prints of many values. `printf` of CUDA takes at most 32 ("Formatted Output", CUDA C++ Programming Guide), and shows the conversions of
-//! more as they are written.
+//! Prints of many values. `printf` of CUDA takes at most 32 ("Formatted Output", CUDA C++
+//! Programming Guide), and shows the conversions of more as they are written.
 
 /// As many as one print has.
 const MOST: usize = 32;
@@ -7,7 +7,8 @@ const MOST: usize = 32;
 /// The flags, width, precision and length of a conversion.
 const MODIFIERS: &str = "-+ #0123456789.*hlLjzt";
 
-/// A format in parts that have at most [`MOST`] values each, with the number of values of each part. What is left of `values` belongs to the last.
+/// A format in parts that have at most [`MOST`] values each, with the number of values of each
+/// part. What is left of `values` belongs to the last.
 pub(super) fn parts(format: &str, values: usize) -> Vec<(&str, usize)> {
     let (mut parts, mut begin, mut taken, mut left) = (Vec::new(), 0, 0, values);
     let mut at = 0;

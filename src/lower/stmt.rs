@@ -128,7 +128,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// An `if` of which one side is `leaving`, which jumps away on every path, and the other is empty.
+    /// An `if` of which one side is `leaving`, which jumps away on every path, and the other is
+    /// empty.
     fn guard(&mut self, stmt: &'a Stmt, condition: ValueId, leaving: &'a [Stmt], when: bool) {
         self.b.span = stmt.span;
         let jump = self.b.new_block(&[]);
@@ -144,8 +145,8 @@ impl<'a> Lowering<'a> {
         self.env = env;
     }
 
-    /// An `if` whose results are, where the sides give one, a value of their own, and then the new values of `changed`,
-    /// which are assigned. Both sides give a value or neither does.
+    /// An `if` whose results are, where the sides give one, a value of their own, and then the new
+    /// values of `changed`, which are assigned. Both sides give a value or neither does.
     pub(super) fn branch(
         &mut self,
         condition: ValueId,
@@ -169,7 +170,8 @@ impl<'a> Lowering<'a> {
         self.join(condition, blocks, value, changed)
     }
 
-    /// A side can jump away although its statements do not say so: an inner `if` may be decided by a constant.
+    /// A side can jump away although its statements do not say so: an inner `if` may be decided by
+    /// a constant.
     fn end_side(&mut self, value: Option<ValueId>, changed: &[LocalId]) {
         if self.b.is_terminated() {
             return;

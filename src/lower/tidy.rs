@@ -1,7 +1,7 @@
-//! How does unrolled code stay readable? The iterations of an unrolled loop leave a trail of values with one name:
-//! `s = a[0] * b[0]`, `s += a[1] * b[1]`, ... and of components set one by one. CUDA text prints a statement for each named
-//! value, so this takes the names from steps that only the next step uses, and makes one construction of a composite
-//! whose components are all set.
+//! How does unrolled code stay readable? The iterations of an unrolled loop leave a trail of values
+//! with one name: `s = a[0] * b[0]`, `s += a[1] * b[1]`, ... and of components set one by one. CUDA
+//! text prints a statement for each named value, so this takes the names from steps that only the
+//! next step uses, and makes one construction of a composite whose components are all set.
 
 use std::collections::HashMap;
 use std::ops::Range;

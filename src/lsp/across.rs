@@ -164,7 +164,8 @@ impl Context<'_> {
     }
 }
 
-/// The kernels, functions, structs and constants of the workspace whose names have the letters of the query in order.
+/// The kernels, functions, structs and constants of the workspace whose names have the letters of
+/// the query in order.
 pub fn workspace_symbols(across: &mut Across, client: &Client, params: &Value) -> Answer {
     const MOST: usize = 500;
     let query = params.get("query").and_then(Value::as_str).unwrap_or_default().to_lowercase();

@@ -1,5 +1,5 @@
-//! How are the answers of [`crate::ide`] said in the protocol? One function per request; what needs more room has a file
-//! of its own.
+//! How are the answers of [`crate::ide`] said in the protocol? One function per request; what needs
+//! more room has a file of its own.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::ide::{self, File, complete, define, fold, hints, hover, rename, signa
 use crate::library::Library;
 use crate::source::{SourceFile, Span};
 
-/// A file at the moment of a request, and who asks.
+/// A file at the moment of a request, and the caller.
 pub struct Context<'a> {
     pub file: &'a File,
     pub uri: &'a str,

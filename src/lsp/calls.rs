@@ -1,4 +1,5 @@
-//! Who calls whom: the call hierarchy of editors. An item carries, as `data`, the file and the function that it stands for.
+//! Who calls whom: the call hierarchy of editors. An item carries, as `data`, the file and the
+//! function that it represents.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use crate::ide::calls::{self, Calls, Node};
 use crate::ide::project::Entity;
 use crate::source::Span;
 
-/// The functions that the name at a place stands for; null where it stands for none.
+/// The functions that the name at a place represents; null where it represents none.
 pub fn prepare(context: &Context, across: &mut Across, params: &Value) -> Answer {
     let Some(Entity::Item { path, name }) = context.entity(across, params) else { return Ok(Value::Null) };
     let found = across.project.file(&path).map(|file| calls::nodes(&path, &file, &name)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! How is kc asked in a process of its own? What goes wrong in a back end, and the memory it takes, stay there.
+//! How is kc asked in a process of its own? What goes wrong in a back end, and the memory it takes,
+//! stay there.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -22,12 +23,13 @@ pub struct Said {
     pub err: String,
 }
 
-/// The file that a document stands for: one without a name is Python too.
+/// The file that a document represents: one without a name is Python too.
 pub fn file(snapshot: &Snapshot) -> PathBuf {
     snapshot.source.path.with_extension("py")
 }
 
-/// Runs kc with documents as they are on the screen; `arguments` adds to its command line. After `limit` it is ended.
+/// Runs kc with documents as they are on the screen; `arguments` adds to its command line. After
+/// `limit` it is ended.
 ///
 /// # Errors
 /// Why there is no answer, for the user.

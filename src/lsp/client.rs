@@ -40,7 +40,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads `initialize`. Nothing in it can fail: what is missing or strange is as if the client could not do it.
+    /// Reads `initialize`. Nothing in it can fail: what is missing or strange is as if the client
+    /// could not do it.
     pub fn new(params: &Value) -> Client {
         let can = |path: &str| params.pointer(&format!("/capabilities{path}"));
         let yes = |path: &str| can(path).and_then(Value::as_bool).unwrap_or(false);
@@ -69,7 +70,8 @@ impl Client {
         client
     }
 
-    /// Takes the user's settings: `{"warn": [...], "deny": [...], "allow": [...], "arch": "sm_90"}`, perhaps under `kc`.
+    /// Takes the user's settings:
+    /// `{"warn": [...], "deny": [...], "allow": [...], "arch": "sm_90"}`, perhaps under `kc`.
     pub fn configure(&mut self, settings: &Value) {
         let settings = settings.get("kc").unwrap_or(settings);
         self.policy = Policy::default().with_remarks();

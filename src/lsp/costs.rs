@@ -1,5 +1,6 @@
-//! What do kernels cost a GPU? Registers and occupancy of those that the editor shows, and what a launch of one took at each access, once
-//! somebody asked for it. `kc profile` says both ([`child`]), on threads of its own: no edit and no answer waits for it.
+//! What do kernels cost a GPU? Registers and occupancy of those that the editor shows, and what a
+//! launch of one took at each access, once somebody asked for it. `kc profile` says both
+//! ([`child`]), on threads of its own: no edit and no answer waits for it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub struct Access {
 /// What a launch of a kernel took.
 pub struct Count {
     pub kernel: String,
-    /// `spmv.json`, or what stands for a launch that was made up.
+    /// `spmv.json`, or what represents a launch that was made up.
     pub launch: String,
     /// Of the kernel as that launch had it.
     resident: String,
@@ -74,7 +75,7 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counts of a document that still hold; the newest stands last.
+    /// The counts of a document that still hold; the newest is last.
     pub fn counts(&self, uri: &str, source: &SourceFile, reads: Option<&Reads>) -> Vec<Arc<Count>> {
         let known = self.lock();
         known.counts.get(uri).into_iter().flatten().filter(|count| count.is_of(source, reads)).cloned().collect()
@@ -258,7 +259,8 @@ fn filled(job: &Job, table: &Table) -> Answer {
     Ok(lens)
 }
 
-/// What `kc profile` says of a launch of a kernel: that of a launch file, or one that is made up. With it the codes of what is wrong with it.
+/// What `kc profile` says of a launch of a kernel: that of a launch file, or one that is made up.
+/// With it the codes of what is wrong with it.
 fn count(snapshot: &Snapshot, client: &Client, kernel: &str) -> Result<(Count, Vec<String>), String> {
     let file = child::launches(snapshot, kernel).into_iter().next();
     let said = child::ask(snapshot, Some(child::LIMIT), |command| {

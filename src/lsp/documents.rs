@@ -10,7 +10,8 @@ use super::position::Encoding;
 use crate::driver::{Disk, python_files};
 use crate::source::{FileSystem, SourceFile};
 
-/// Larger texts are kept in step but not looked at, in bytes: nobody writes them, and a check would take seconds.
+/// Larger texts are kept in step but not looked at, in bytes: nobody writes them, and a check would
+/// take seconds.
 const MAX_TEXT: usize = 2 << 20;
 
 /// A text at one moment.
@@ -72,7 +73,8 @@ impl Files {
         folders.extend(added);
     }
 
-    /// Whether a rename may change a file: those of the workspace; without one, those that are open.
+    /// Whether a rename may change a file: those of the workspace; without one, those that are
+    /// open.
     pub fn writable(&self, path: &Path) -> bool {
         let folders = self.folders();
         match folders.is_empty() {
@@ -81,8 +83,8 @@ impl Files {
         }
     }
 
-    /// The Python files in which names are searched: those of the workspace, and the open ones. Without a workspace, also
-    /// those beside `asked`.
+    /// The Python files in which names are searched: those of the workspace, and the open ones.
+    /// Without a workspace, also those beside `asked`.
     pub fn python(&self, asked: &Path) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = self.lock().keys().cloned().collect();
         let folders = self.folders();

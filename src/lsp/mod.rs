@@ -1,9 +1,12 @@
-//! The editor server: how are the features of [`crate::ide`] said in the Language Server Protocol (3.18)?
+//! The editor server: how are the features of [`crate::ide`] said in the Language Server Protocol
+//! (3.18)?
 //!
-//! - [`transport`]: bytes to messages. [`client`]: what both sides can. [`documents`]: the open texts. [`position`]: offsets.
+//! - [`transport`]: bytes to messages. [`client`]: what both sides can. [`documents`]: the open
+//!   texts. [`position`]: offsets.
 //! - [`across`]: what is answered from several of them.
-//! - [`worker`]: the thread that looks at texts. [`answer`], [`findings`]: what it says. [`views`]: what kernels become; [`costs`]: what
-//!   they cost; [`child`]: the process that is asked for both. [`products`]: what computes products of tiles.
+//! - [`worker`]: the thread that looks at texts. [`answer`], [`findings`]: what it says. [`views`]:
+//!   what kernels become; [`costs`]: what they cost; [`child`]: the process that is asked for both.
+//!   [`products`]: what computes products of tiles.
 //!
 //! The main loop reads messages and never waits for work, so an edit takes effect at once.
 
@@ -89,8 +92,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Where the view's lines come from: the document, its version, and for each line of the view lines of the document.
-    /// All count from 0, as positions do.
+    /// Where the view's lines come from: the document, its version, and for each line of the view
+    /// lines of the document. All count from 0, as positions do.
     fn lines(&self) -> Value {
         let lines = self.lined.lines.iter();
         let lines: Vec<Vec<u32>> = lines.map(|from| from.iter().map(|line| line.saturating_sub(1)).collect()).collect();

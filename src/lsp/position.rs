@@ -1,4 +1,5 @@
-//! Byte offsets to lines and characters, and back, in the encoding that client and server agreed on.
+//! Byte offsets to lines and characters, and back, in the encoding that client and server agreed
+//! on.
 
 use gen_lsp_types::{Position, Range};
 
@@ -19,8 +20,8 @@ impl Encoding {
         }
     }
 
-    /// The offset of a position. Lines and characters beyond the end mean the end; a position inside a character for
-    /// its start.
+    /// The offset of a position. Lines and characters beyond the end mean the end; a position
+    /// inside a character for its start.
     pub fn offset(self, file: &SourceFile, position: Position) -> u32 {
         let Some(line) = position.line.checked_add(1) else { return file.text.len() as u32 };
         let range = file.line_range(line);

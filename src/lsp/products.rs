@@ -1,4 +1,5 @@
-//! What computes the product of tiles that the pointer is on? The kernels that have it are compiled as far as IR for that.
+//! What computes the product of tiles that the pointer is on? The kernels that have it are compiled
+//! as far as IR for that.
 
 use super::client::Client;
 use super::documents::Snapshot;
@@ -7,7 +8,8 @@ use crate::ide::File;
 use crate::ide::find::is_kernel;
 use crate::source::Span;
 
-/// The call at an offset, and a list of what it becomes; None: no product is there, or none that is computed on a GPU.
+/// The call at an offset, and a list of what it becomes; None: no product is there, or none that is
+/// computed on a GPU.
 pub fn at(
     file: &File,
     snapshot: &Snapshot,
@@ -17,7 +19,8 @@ pub fn at(
 ) -> Option<(Span, String)> {
     let call = file.product_at(offset)?;
     let function = file.function_at(offset)?;
-    // A function may be called by any kernel, and then gradients of all of them would take too long to wait for.
+    // A function may be called by any kernel, and then gradients of all of them would take too long
+    // to wait for.
     let (kernels, backward) = match is_kernel(function) {
         true => (vec![function.name.text.clone()], true),
         false => (Vec::new(), false),

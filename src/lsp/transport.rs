@@ -1,5 +1,5 @@
-//! Bytes to messages and back. What is not a message gets an error as its answer, and the next message is read; only the
-//! end of the input ends the connection.
+//! Bytes to messages and back. What is not a message gets an error as its answer, and the next
+//! message is read; only the end of the input ends the connection.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};

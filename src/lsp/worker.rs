@@ -1,7 +1,8 @@
-//! Who does the work? One thread looks at texts and answers requests, so that reading edits never waits for it.
+//! Who does the work? One thread looks at texts and answers requests, so that reading edits never
+//! waits for it.
 //!
-//! Requests go first, for a person waits for them; they need the newest analysis anyway, which the findings then share. An
-//! edit stops the work on the text before it at the next step.
+//! Requests go first, for a person waits for them; they need the newest analysis anyway, which the
+//! findings then share. An edit stops the work on the text before it at the next step.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,8 @@ use crate::source::FileSystem;
 /// The most analyses that are kept: those of the documents used last.
 const MAX_KEPT: usize = 8;
 
-/// When more kernels than these are to be differentiated, what is known without that is shown first.
+/// When more kernels than these are to be differentiated, what is known without that is shown
+/// first.
 const MANY_GRADIENTS: usize = 4;
 
 /// What a request is about.
@@ -199,7 +201,7 @@ struct Work<'a> {
     /// What was counted.
     costs: &'a Table,
     compiler: Compiler,
-    /// The document used last stands last.
+    /// The document used last is last.
     kept: Vec<Kept>,
     /// The documents that have findings on the client's screen.
     shown: HashMap<String, bool>,
@@ -279,7 +281,8 @@ impl<'a> Work<'a> {
                 stop: stop.clone(),
             };
             if let Some(ask) = queue.asks.pop_front() {
-                // A newer text waits: the answer would be about one that is gone, unless it is known already.
+                // A newer text waits: the answer would be about one that is gone, unless it is
+                // known already.
                 if let About::Document(about) = &ask.about {
                     let newer = |s: &Snapshot| s.uri == about.uri && s.version != about.version;
                     stop.store(queue.checks.iter().any(|(s, _)| newer(s)), Ordering::Relaxed);

@@ -1,7 +1,8 @@
 //! Neighbouring branches on one condition become one branch.
 //!
-//! What gradients add to one array is guarded each time by the question whether the array is there. `if c { A } x if c { B }`
-//! is `x if c { A B }`: the first branch has no results, and the code between neither reads nor writes memory.
+//! What gradients add to one array is guarded each time by the question whether the array is there.
+//! `if c { A } x if c { B }` is `x if c { A B }`: the first branch has no results, and the code
+//! between neither reads nor writes memory.
 
 use crate::analysis::effects::EffectTable;
 use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
@@ -57,7 +58,8 @@ fn join(function: &mut Function, effects: &EffectTable, block: BlockId) -> bool 
     changed
 }
 
-/// Moves the instructions of `first` in front of those of `second`. The end of `first` passes on nothing.
+/// Moves the instructions of `first` in front of those of `second`. The end of `first` passes on
+/// nothing.
 fn put_before(function: &mut Function, first: BlockId, second: BlockId) {
     let mut insts = std::mem::take(&mut function.blocks[first].insts);
     insts.pop();
@@ -139,7 +141,7 @@ mod tests {
         let (count, text) = after(&format!("{}{second}", add("%p", "%c", "%x")));
         assert_eq!(count, 1, "{text}");
         assert!(text.find("atomic") < text.find("%z"), "{text}");
-        // The first one's are read by what stands between.
+        // The first one's are read by what is between.
         let (count, text) = after(&format!("{second}{}", add("%p", "%c", "%y")));
         assert_eq!(count, 2, "{text}");
     }

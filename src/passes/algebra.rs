@@ -1,5 +1,6 @@
-//! Which instructions are another value, or a simpler instruction, whatever their operands are? Only identities that
-//! hold to the bit: `x * 1` is x, but `x + 0.0` is not (x may be -0.0), and `x * 0.0` is not 0.
+//! Which instructions are another value, or a simpler instruction, whatever their operands are?
+//! Only identities that hold to the bit: `x * 1` is x, but `x + 0.0` is not (x may be -0.0), and
+//! `x * 0.0` is not 0.
 
 use smallvec::SmallVec;
 

@@ -6,7 +6,7 @@ use crate::ir::print::print;
 use crate::ir::verify::verify;
 use crate::ir::{Module, Op};
 use crate::passes::pipelines::simplify;
-use crate::passes::{adjacent, forward_loads, inline, single_exit, sink};
+use crate::passes::{adjacent, code_sinking, forward_loads, inline, loop_exits};
 
 /// A kernel on `%a` and `%b` with a function that holds a barrier.
 fn kernel(body: &str) -> Module {
@@ -100,7 +100,7 @@ fn branches_are_not_joined_across_a_barrier() {
 fn reads_do_not_sink_across_a_barrier() {
     let run = |module: &mut Module, id| {
         let effects = effects(module);
-        sink::into_branches(&mut module.functions[id], &effects);
+        code_sinking::into_branches(&mut module.functions[id], &effects);
     };
     let body = "%y: float32 = load %b[%i]\nFENCE\nif %c {\nstore %a[%i], %y\n}";
     for (fence, expected) in [
@@ -124,7 +124,7 @@ fn other_forms_keep_barriers() {
     });
     assert_eq!(order(&inlined), ["load", "barrier", "barrier"]);
     let single = after("if %c {\nreturn\n}\nbarrier\nstore %b[%i], %x", |module, id| {
-        single_exit::run(&mut module.functions[id]);
+        loop_exits::run(&mut module.functions[id]);
     });
     assert_eq!(order(&single).iter().filter(|word| **word == "barrier").count(), 1, "{}", print(&single));
 }

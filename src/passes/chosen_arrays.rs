@@ -1,10 +1,11 @@
-//! Arrays that a branch or a loop chooses, as numbers: an access of such an array becomes branches on the number of the array,
-//! with an access of a known array in each.
+//! Arrays that a branch or a loop chooses, as numbers: an access of such an array becomes branches
+//! on the number of the array, with an access of a known array in each.
 //!
-//! An array value comes from a few *origins*: a parameter, a field of one, a local array or null, cut by views. What merges
-//! them (`if`, `select`, the values that loops carry) gets a number beside the array, which says from which of them it came, and
-//! for each of them the indices of its views. `a, b = b, a` in a loop then swaps two numbers, and `r = x[i]` chooses a row by a
-//! number and an index. The arrays themselves stay where they are, for the sweep to take.
+//! An array value comes from a few *origins*: a parameter, a field of one, a local array or null,
+//! cut by views. What merges them (`if`, `select`, the values that loops carry) gets a number
+//! beside the array, which says from which of them it came, and for each of them the indices of its
+//! views. `a, b = b, a` in a loop then swaps two numbers, and `r = x[i]` chooses a row by a number
+//! and an index. The arrays themselves stay where they are, for the sweep to take.
 //!
 //! What has no few origins stays as it is: an array out of an element of another, more than
 //! [`MAX_ORIGINS`], or views of more than [`MAX_VIEWS`] views.
@@ -13,8 +14,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use smallvec::SmallVec;
 
+use super::loop_exits::is_single_exit;
 use super::rebuild::Rebuild;
-use super::single_exit::is_single_exit;
 use crate::analysis::alias::{Root, root};
 use crate::ir::{BlockId, CompareOp, Function, InstId, Op, Step, ValueId, Values, ViewIndex};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
@@ -324,7 +325,8 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// `given`: the slots of the region around whose numbers its `yield` has to give, with the array of each.
+    /// `given`: the slots of the region around whose numbers its `yield` has to give, with the
+    /// array of each.
     fn block(&mut self, block: BlockId, given: &[(usize, Place)]) {
         let outside = self.rebuild.b.switch_to(block);
         for id in self.rebuild.take(block) {
@@ -396,7 +398,8 @@ impl Choice<'_> {
         }
     }
 
-    /// The places with few origins among the results of a region, each with the number of its result.
+    /// The places with few origins among the results of a region, each with the number of its
+    /// result.
     fn slots(&self, results: &[ValueId]) -> Vec<(usize, Place)> {
         let mut found = Vec::new();
         for (n, &result) in results.iter().enumerate() {

@@ -1,12 +1,13 @@
-//! How is code repeated? Copies blocks of a function to another place of it, or into another function.
+//! How is code repeated? Copies blocks of a function to another place of it, or into another
+//! function.
 
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
 
-/// One copy. Names, spans and notes go over; values that are not defined in the copied code stay what they are, unless
-/// [`Copier::map`] says otherwise.
+/// One copy. Names, spans and notes go over; values that are not defined in the copied code stay
+/// what they are, unless [`Copier::map`] says otherwise.
 pub struct Copier<'s> {
     /// None: the function under construction itself.
     source: Option<&'s Function>,
@@ -14,7 +15,8 @@ pub struct Copier<'s> {
 }
 
 impl<'s> Copier<'s> {
-    /// Copies code of another function. All values of it that the code uses must be mapped or defined in the code.
+    /// Copies code of another function. All values of it that the code uses must be mapped or
+    /// defined in the code.
     pub fn from(source: &'s Function) -> Copier<'s> {
         Copier { source: Some(source), values: IdMap::default() }
     }
@@ -38,7 +40,8 @@ impl<'s> Copier<'s> {
         self.source.unwrap_or(&b.function)
     }
 
-    /// Appends copies of a block's instructions to the current block, but for its terminator, which it returns.
+    /// Appends copies of a block's instructions to the current block, except for its terminator,
+    /// which it returns.
     pub fn insts(&mut self, b: &mut Builder, block: BlockId) -> Op {
         let mut insts = self.source(b).blocks[block].insts.clone();
         let last = insts.pop().expect("a finished block has a terminator");
@@ -48,7 +51,7 @@ impl<'s> Copier<'s> {
         self.op(b, last)
     }
 
-    /// Copies a block with its parameters and all that is in it; it stands nowhere yet.
+    /// Copies a block with its parameters and all that is in it; it is nowhere yet.
     pub fn block(&mut self, b: &mut Builder, block: BlockId) -> BlockId {
         let source = self.source(b);
         let params = source.blocks[block].params.clone();

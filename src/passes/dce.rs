@@ -1,8 +1,10 @@
-//! Removes what nothing uses: instructions without effects, results of `if`, values that a loop carries, loops and
-//! branches that do nothing. A value that a loop carries without ever changing it becomes the value it starts with.
+//! Removes what nothing uses: instructions without effects, results of `if`, values that a loop
+//! carries, loops and branches that do nothing. A value that a loop carries without ever changing
+//! it becomes the value it starts with.
 //!
-//! Liveness goes backwards from effects and `return`. Slots (result n of an `if` or loop with everything that feeds it)
-//! are live one by one, so a carried value that feeds only itself is dead.
+//! Liveness goes backwards from effects and `return`. Slots (result n of an `if` or loop with
+//! everything that feeds it) are live one by one, so a carried value that feeds only itself is
+//! dead.
 
 use smallvec::SmallVec;
 
@@ -16,7 +18,8 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     swept.removed || swept.replaced
 }
 
-/// Takes the names of functions out of instructions that are in no block any more: what they called may go.
+/// Takes the names of functions out of instructions that are in no block any more: what they called
+/// may go.
 pub fn forget_calls(function: &mut Function) {
     let mut placed: IdVec<InstId, bool> = function.insts.ids().map(|_| false).collect();
     function.walk(function.entry, &mut |id, _| placed[id] = true);
@@ -96,7 +99,8 @@ impl Shape {
         shape
     }
 
-    /// `holder` receives the block's `yield`, `inner` (the loop around it) its `break` and `continue`.
+    /// `holder` receives the block's `yield`, `inner` (the loop around it) its `break` and
+    /// `continue`.
     fn block(&mut self, function: &Function, block: BlockId, holder: Option<u32>, inner: Option<u32>) {
         for &id in &function.blocks[block].insts {
             self.home[id.0 as usize] = Some(block);
@@ -316,7 +320,8 @@ fn remove_slots(function: &mut Function, region: &Region, keep: &[bool]) {
     }
 }
 
-/// Replaces carried values that no iteration changes by what they start with; says whether there were any.
+/// Replaces carried values that no iteration changes by what they start with; says whether there
+/// were any.
 fn replace_unchanged(function: &mut Function, shape: &Shape) -> bool {
     if !shape.has_loops {
         return false;

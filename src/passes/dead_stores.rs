@@ -1,6 +1,8 @@
-//! Stores that the next store to the element overwrites, and nothing reads: what taking the adjoint of an element twice leaves behind.
+//! Stores that the next store to the element overwrites, and nothing reads: what taking the adjoint
+//! of an element twice leaves behind.
 //!
-//! Looks at the instructions of one block. Whatever may read or write the array in between lets the first store stay.
+//! Looks at the instructions of one block. Whatever may read or write the array in between lets the
+//! first store stay.
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;

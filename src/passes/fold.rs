@@ -3,7 +3,8 @@
 use crate::ir::{Const, Function, Op, ValueId, eval};
 use crate::types::{Scalar, Type};
 
-/// The constant that an instruction with one scalar result of type `ty` computes, if its operands are constants.
+/// The constant that an instruction with one scalar result of type `ty` computes, if its operands
+/// are constants.
 pub fn fold(function: &Function, op: &Op, ty: Scalar) -> Option<Const> {
     let constant = |value: ValueId| function.as_const(value);
     match op {

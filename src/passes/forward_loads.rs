@@ -1,15 +1,17 @@
 //! Loads whose value is known: what this thread has just stored to an element, or loaded from it.
 //!
-//! A load is replaced if on every way to it the same element was stored or loaded before, with nothing in between that may
-//! write it. The same element is the same array value with equal indices ([`numbering`]); a component of a stored
-//! vector counts too. Knowledge goes into branches and loops, not out of them.
+//! A load is replaced if on every way to it the same element was stored or loaded before, with
+//! nothing in between that may write it. The same element is the same array value with equal
+//! indices ([`numbering`]); a component of a stored vector counts too. Knowledge goes into branches
+//! and loops, not out of them.
 //!
-//! This is right under the following conditions, which hold for the replay of a kernel in its reverse code, and not for
-//! code in general:
-//! * Other threads: that the element still holds what this thread knows is one of the orders in which threads may run (rule
-//!   15), but code that waits for another thread's write would wait for ever.
-//! * Indices outside the extent: a load after a store yields the stored value instead of zero, and an error of a checked run
-//!   goes unreported. The forward run has reported it.
+//! This is right under the following conditions, which hold for the replay of a kernel in its
+//! reverse code, and not for code in general:
+//! * Other threads: that the element still holds what this thread knows is one of the orders in
+//!   which threads may run (rule 15), but code that waits for another thread's write would wait for
+//!   ever.
+//! * Indices outside the extent: a load after a store yields the stored value instead of zero, and
+//!   an error of a checked run goes unreported. The forward run has reported it.
 //! * Different array parameters, and different array fields of struct parameters, share no memory.
 
 use super::rebuild::Rebuild;
@@ -189,7 +191,8 @@ impl Forward<'_> {
     fn forget(&mut self, op: &Op) {
         let properties = self.effects.properties(op);
         if properties.synchronises {
-            // What other threads wrote before it is seen behind it; nobody else writes this thread's own arrays.
+            // What other threads wrote before it is seen behind it; nobody else writes this
+            // thread's own arrays.
             self.known.retain(|known| known.element.root.is_local());
         }
         if !properties.writes {

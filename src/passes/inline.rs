@@ -1,12 +1,13 @@
 //! What is left when calls are gone? The code of a callee takes the place of the call.
 //!
-//! Parameters become the arguments, results (by-reference ones too) the values that the callee returns. A callee is put
-//! into single-exit form first, on a copy: the module stays as it is. The caller may have any shape. A local array of the
-//! callee is zeroed each time its `local_array` runs (rule 17), inlined as called.
+//! Parameters become the arguments, results (by-reference ones too) the values that the callee
+//! returns. A callee is put into single-exit form first, on a copy: the module stays as it is. The
+//! caller may have any shape. A local array of the callee is zeroed each time its `local_array`
+//! runs (rule 17), inlined as called.
 
 use super::copy::Copier;
+use super::loop_exits;
 use super::rebuild::Rebuild;
-use super::single_exit;
 use crate::ids::IdMap;
 use crate::ir::{BlockId, FuncId, Function, InstId, Module, Op};
 use crate::source::Span;
@@ -22,8 +23,9 @@ pub struct TooLarge {
     pub span: Span,
 }
 
-/// Inlines the calls in `function` of those functions of `module` that are `wanted`, and the wanted calls in these. Says
-/// whether there were any. `function` need not be in the module. After an error it is half done: drop it.
+/// Inlines the calls in `function` of those functions of `module` that are `wanted`, and the wanted
+/// calls in these. Says whether there were any. `function` need not be in the module. After an
+/// error it is half done: drop it.
 pub fn run(function: &mut Function, module: &Module, wanted: &dyn Fn(FuncId) -> bool) -> Result<bool, TooLarge> {
     let mut inliner = Inliner { module, wanted, callees: IdMap::default() };
     if !inliner.find(function) {
@@ -38,8 +40,8 @@ pub fn run(function: &mut Function, module: &Module, wanted: &dyn Fn(FuncId) -> 
 
 /// What takes the place of a call.
 struct Callee {
-    /// In single-exit form, with the calls that it makes itself: if those were inlined here too, each function of a chain would
-    /// hold all that follow, in the square of the chain's length.
+    /// In single-exit form, with the calls that it makes itself: if those were inlined here too,
+    /// each function of a chain would hold all that follow, in the square of the chain's length.
     body: Function,
     /// Whether a copy of it has calls to inline.
     calls: bool,
@@ -53,7 +55,8 @@ struct Inliner<'a> {
 }
 
 impl Inliner<'_> {
-    /// Makes ready what a function calls, directly or not; says whether it calls anything that is wanted.
+    /// Makes ready what a function calls, directly or not; says whether it calls anything that is
+    /// wanted.
     fn find(&mut self, function: &Function) -> bool {
         let mut calls = Vec::new();
         function.walk(function.entry, &mut |_, inst| {
@@ -72,7 +75,7 @@ impl Inliner<'_> {
                     body.values.values_mut().for_each(|value| value.name = None);
                 }
                 let calls = self.find(&body);
-                single_exit::run(&mut body);
+                loop_exits::run(&mut body);
                 self.callees.insert(callee, Callee { body, calls });
             }
         }

@@ -1,7 +1,8 @@
 //! Stores to one element at the ends of both branches become one store behind them.
 //!
-//! `if c { x[i] = a } else { x[i] = b }` is `x[i] = c ? a : b`. What an early `return` leaves behind often looks like that:
-//! its reverse then takes the adjoint of the element in one place, and a branch that stores a constant has none.
+//! `if c { x[i] = a } else { x[i] = b }` is `x[i] = c ? a : b`. What an early `return` leaves
+//! behind often looks like that: its reverse then takes the adjoint of the element in one place,
+//! and a branch that stores a constant has none.
 
 use super::adjacent::is_free_of_memory;
 use crate::analysis::effects::EffectTable;
@@ -47,7 +48,8 @@ fn last_stores(function: &Function, effects: &EffectTable, branches: [BlockId; 2
     (access(one)? == access(other)?).then_some([one, other])
 }
 
-/// Takes the stores out of the branches of `id`, which then yields the values, and makes one of them the store of that.
+/// Takes the stores out of the branches of `id`, which then yields the values, and makes one of
+/// them the store of that.
 fn join(function: &mut Function, id: InstId, stores: [(BlockId, usize); 2]) -> InstId {
     let [(value, _), (other, store)] = stores.map(|(block, at)| {
         let store = function.blocks[block].insts.remove(at);

@@ -1,13 +1,13 @@
-//! Local arrays as values: a `local_array` whose elements are read and written by this function alone becomes vectors and
-//! matrices in SSA form, threaded through branches and loops.
+//! Local arrays as values: a `local_array` whose elements are read and written by this function
+//! alone becomes vectors and matrices in SSA form, threaded through branches and loops.
 //!
-//! An array of n scalars is a `vec(n)`; an array of n vectors a `mat(n, c)`; any other element is split into such *parts*
-//! (`parts`), one per matrix row, quaternion component or struct field. Several dimensions are laid out row by row. Loads
-//! become `extract`, stores `insert`.
+//! An array of n scalars is a `vec(n)`; an array of n vectors a `mat(n, c)`; any other element is
+//! split into such *parts* (`parts`), one per matrix row, quaternion component or struct field.
+//! Several dimensions are laid out row by row. Loads become `extract`, stores `insert`.
 //!
-//! An index outside the extent is an error of a checked run (rule 13). The values keep its effect (a load gives zero, a
-//! store changes nothing, as rule 14 has it for steps) but no longer report it: promote in code that runs after code that
-//! did, such as the replay of a kernel.
+//! An index outside the extent is an error of a checked run (rule 13). The values keep its effect
+//! (a load gives zero, a store changes nothing, as rule 14 has it for steps) but no longer report
+//! it: promote in code that runs after code that did, such as the replay of a kernel.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,8 @@ pub struct Kept {
     pub reason: &'static str,
 }
 
-/// Promotes the local arrays with at most `max_scalars` scalars; returns those that it can't promote. The function may have
-/// any shape.
+/// Promotes the local arrays with at most `max_scalars` scalars; returns those that it can't
+/// promote. The function may have any shape.
 pub fn run(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
     promote(function, structs, max_scalars, &|_| true)
 }
@@ -112,8 +112,8 @@ impl Survey<'_> {
         }
     }
 
-    /// Looks for uses that need a place in memory; `condition`: the arrays that were there before the condition block
-    /// around this code.
+    /// Looks for uses that need a place in memory; `condition`: the arrays that were there before
+    /// the condition block around this code.
     fn uses(&mut self, block: BlockId, condition: Option<&BTreeSet<ValueId>>) {
         let function = self.function;
         for &id in &function.blocks[block].insts {

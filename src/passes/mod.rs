@@ -1,8 +1,9 @@
 //! IR to simpler IR: one pass per file.
 //!
-//! The CUDA text is printed from what comes out, so the passes keep source names and structure: they remove and replace
-//! single instructions, carried values and branches that are never taken, and move nothing. They never change a result:
-//! floats keep every bit (which NaN a NaN is aside). An access whose value nothing uses goes, and its bounds check with it.
+//! The CUDA text is printed from what comes out, so the passes keep source names and structure:
+//! they remove and replace single instructions, carried values and branches that are never taken,
+//! and move nothing. They never change a result: floats keep every bit (which NaN a NaN is aside).
+//! An access whose value nothing uses goes, and its bounds check with it.
 //!
 //! | pass | what it does |
 //! |---|---|
@@ -12,24 +13,25 @@
 //! | [`select()`] | removes functions that no kernel calls, and kernels that nobody wants |
 //! | [`inline`] | replaces calls by the code they run |
 //! | [`test_inside`] | moves conditions of loops that write to memory into the loops |
-//! | [`single_exit`] | removes `break`, `continue` and early `return` |
+//! | [`loop_exits`] | removes `break`, `continue` and early `return` |
 //! | [`chosen_arrays`] | makes branches between known arrays of an access of one that was chosen |
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
 //! | [`forward_loads`] | reads no element again that this thread has just written |
 //! | [`dead_stores`] | removes stores that the next one overwrites |
 //! | [`zero_sums`] | lets sums of adjoints begin with their first part |
-//! | [`sink`] | moves under a branch what only one side of a choice needs |
+//! | [`code_sinking`] | moves under a branch what only one side of a choice needs |
 //! | [`adjacent`] | joins neighbouring branches on one condition |
 //! | [`join_stores`] | makes one store of those that end both branches |
-//! | [`turn`] | lets reverse loops that only add to adjoints go forward, which changes the order of these sums |
+//! | [`loop_reversal`] | lets reverse loops that only add to adjoints go forward, which changes the order of these sums |
 //! | [`unread_stores`] | removes stores to tiles that nothing reads afterwards |
 //! | [`unroll`] | makes straight code of short loops |
-//! | [`lanes`] | goes in loops through the threads of a block that have values of their own |
+//! | [`thread_loops`] | goes in loops through the threads of a block that have values of their own |
 //! | [`reverse_sums`] | gives chains to the sums that reverse code carries through tiles |
 //! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
 //!
-//! [`pipelines`] has the orders in which they run. [`mod@copy`] repeats code, for these and for others.
+//! [`pipelines`] has the orders in which they run. [`mod@copy`] repeats code, for these and for
+//! others.
 
 pub mod adjacent;
 pub mod algebra;
@@ -38,6 +40,7 @@ mod barrier_tests;
 pub mod block_alone;
 pub mod block_threads;
 pub mod chosen_arrays;
+pub mod code_sinking;
 pub mod copy;
 pub mod dce;
 pub mod dead_stores;
@@ -45,8 +48,9 @@ pub mod fold;
 pub mod forward_loads;
 pub mod inline;
 pub mod join_stores;
-pub mod lanes;
 pub mod local_arrays;
+pub mod loop_exits;
+pub mod loop_reversal;
 pub mod loops;
 pub mod pipelines;
 mod rebuild;
@@ -56,12 +60,10 @@ pub mod same_arrays;
 mod select;
 #[cfg(test)]
 mod select_tests;
-pub mod single_exit;
-pub mod sink;
 pub mod test_inside;
 #[cfg(test)]
 mod tests;
-pub mod turn;
+pub mod thread_loops;
 pub mod unread_stores;
 pub mod unroll;
 pub mod zero_sums;

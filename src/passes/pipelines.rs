@@ -1,28 +1,31 @@
-//! In which orders do passes run? Every order has its name here: what runs two passes in a row calls one of these.
+//! In which orders do passes run? Every order has its name here: what runs two passes in a row
+//! calls one of these.
 //!
 //! | pipeline | passes | result |
 //! |---|---|---|
 //! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
-//! | [`reversible`] | [`single_exit`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
-//! | [`forward_loops`] | [`turn`], cleaned | reverse code whose loops go forward where they may |
-//! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
+//! | [`reversible`] | [`loop_exits`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`code_sinking`], each cleaned | the form that can be differentiated |
+//! | [`forward_loops`] | [`loop_reversal`], cleaned | reverse code whose loops go forward where they may |
+//! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | reverse code with few branches, which compute only what they need |
 //! | [`last_takes`] | [`unread_stores`], cleaned | reverse code that leaves nothing in tiles which nothing reads again |
 //! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], each cleaned | reverse code that reads no element again that it has just written |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
 //! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
-//! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
+//! | [`flat`] | [`inline`], [`loop_exits`], [`clean`] | a kernel without calls that threads run side by side |
 //!
-//! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
-//! fewer carried values let the walk find more; and only calls that are gone no longer keep their functions.
+//! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what
+//! the walk left unused, and fewer carried values let the walk find more; and only calls that are
+//! gone no longer keep their functions.
 //!
-//! In [`reversible`], arrays are chosen by number, and local arrays become values, only where every region has one exit; a load is forwarded more often when
-//! fewer arrays are left; and only then is it known which choices guard values that need not exist.
+//! In [`reversible`], arrays are chosen by number, and local arrays become values, only where every
+//! region has one exit; a load is forwarded more often when fewer arrays are left; and only then is
+//! it known which choices guard values that need not exist.
 
 use super::{
-    adjacent, chosen_arrays, dce, dead_stores, forward_loads, inline, join_stores, local_arrays, rewrite, select,
-    single_exit, sink, test_inside, turn, unread_stores, unroll, zero_sums,
+    adjacent, chosen_arrays, code_sinking, dce, dead_stores, forward_loads, inline, join_stores, local_arrays,
+    loop_exits, loop_reversal, rewrite, select, test_inside, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
@@ -42,12 +45,13 @@ pub const MAX_LOCAL_SCALARS: u64 = 256;
 /// The same where tiles are: larger ones stay in memory, as their shadows do.
 const MAX_TILE_SCALARS: u64 = 4;
 
-/// Hundreds of `elif`s, or of early returns, are as many blocks one in another. Passes that look at the whole inside of each take a time in
-/// the square of the depth, or worse: from here on those are left out that only make code better.
+/// Hundreds of `elif`s, or of early returns, are as many blocks one in another. Passes that look at
+/// the whole inside of each take a time in the square of the depth, or worse: from here on those
+/// are left out that only make code better.
 const MAX_DEPTH: usize = 100;
 
-/// Simplifies a module, but for linked functions, which are finished. Debug builds verify the module after every pass; the
-/// driver verifies the result always.
+/// Simplifies a module, except for linked functions, which are finished. Debug builds verify the
+/// module after every pass; the driver verifies the result always.
 pub fn simplify(module: &mut Module) {
     let mut effects = EffectTable::default();
     for id in module.functions.ids() {
@@ -62,8 +66,8 @@ pub fn simplify(module: &mut Module) {
     }
 }
 
-/// The part of [`simplify`] that looks at one function. Those that it calls are simple by now: callees come first, where the
-/// compiler made the module.
+/// The part of [`simplify`] that looks at one function. Those that it calls are simple by now:
+/// callees come first, where the compiler made the module.
 pub fn simplify_function(module: &mut Module, id: FuncId, effects: &mut EffectTable) {
     for callee in module.functions.callees(id) {
         effects.cover(module, callee);
@@ -87,13 +91,13 @@ pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTab
     }
 }
 
-/// Brings a function into the form that can be differentiated: no condition of a loop that writes, one exit per region, one store of what both branches end with, no accesses of arrays that were chosen, small
-/// local arrays as values, no load of
-/// an element that the thread itself has just stored. With `sinking`, what only one side of a choice needs moves under a
-/// branch.
+/// Brings a function into the form that can be differentiated: no condition of a loop that writes,
+/// one exit per region, one store of what both branches end with, no accesses of arrays that were
+/// chosen, small local arrays as values, no load of an element that the thread itself has just
+/// stored. With `sinking`, what only one side of a choice needs moves under a branch.
 pub fn reversible(function: &mut Function, structs: &StructTable, effects: &EffectTable, sinking: bool) {
     test_inside::run(function, effects);
-    single_exit::run(function);
+    loop_exits::run(function);
     clean(function, structs, effects);
     // Each level of branches is looked at from its end.
     if !function.by_block && !function.is_deeper_than(MAX_DEPTH) && join_stores::run(function, effects) {
@@ -112,23 +116,23 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
         clean(function, structs, effects);
     }
     if sinking {
-        sink::run(function, effects);
+        code_sinking::run(function, effects);
     }
 }
 
-/// Joins neighbouring branches of finished reverse code and moves into them what only they need. Returns whether anything
-/// changed.
+/// Joins neighbouring branches of finished reverse code and moves into them what only they need.
+/// Returns whether anything changed.
 pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
     if function.is_deeper_than(MAX_DEPTH) {
         return false;
     }
     let joined = adjacent::run(function, effects);
-    sink::into_branches(function, effects) || joined
+    code_sinking::into_branches(function, effects) || joined
 }
 
 /// Lets loops of finished reverse code go forward where their order does not matter.
 pub fn forward_loops(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
-    if turn::run(function, effects) {
+    if loop_reversal::run(function, effects) {
         clean(function, structs, effects);
     }
 }
@@ -140,7 +144,8 @@ pub fn last_takes(function: &mut Function, structs: &StructTable, effects: &Effe
     }
 }
 
-/// Lets reverse code read no element again that it has just written, where different arrays share no memory.
+/// Lets reverse code read no element again that it has just written, where different arrays share
+/// no memory.
 pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
     if function.is_deeper_than(MAX_DEPTH) || !forward_loads::run_stored(function, effects) {
         return;
@@ -154,7 +159,8 @@ pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &Ef
     }
 }
 
-/// Takes what forward code has for differentiation alone, when that is done: the tests of [`Check::Degenerate`].
+/// Takes what forward code has for differentiation alone, when that is done: the tests of
+/// [`Check::Degenerate`].
 pub fn drop_tests(module: &mut Module) {
     let is_test = |inst: &Inst| matches!(&inst.op, Op::Check(Check::Degenerate { .. }, operands) if operands.len() > 1);
     let mut effects = EffectTable::default();
@@ -174,8 +180,8 @@ pub fn drop_tests(module: &mut Module) {
     }
 }
 
-/// Makes values of tiles of few elements, which are then variables of each thread of a block, for all with the same elements. Not
-/// of those that `shared` says.
+/// Makes values of tiles of few elements, which are then variables of each thread of a block, for
+/// all with the same elements. Not of those that `shared` says.
 pub fn small_tiles(
     function: &mut Function,
     structs: &StructTable,
@@ -193,9 +199,9 @@ pub fn small_tiles(
 /// The most iterations of a loop that is written out, and the most instructions that become of it.
 const MAX_WRITTEN_OUT: (u64, u64) = (16, 6000);
 
-/// The module with the short loops written out that pick from tables of constants; None: there are no such loops. A reader wants
-/// the loop; processors want what is picked as constants (host code of a lattice-Boltzmann step with nine directions takes 1.7
-/// to 1.8 times as long in loops).
+/// The module with the short loops written out that pick from tables of constants; None: there are
+/// no such loops. A reader wants the loop; processors want what is picked as constants (host code
+/// of a lattice-Boltzmann step with nine directions takes 1.7 to 1.8 times as long in loops).
 pub fn write_out(module: &Module) -> Option<Module> {
     let candidates: Vec<FuncId> = module.functions.ids().filter(|&id| has_table_loop(module, id)).collect();
     if candidates.is_empty() {
@@ -247,7 +253,7 @@ fn picks_from_table(function: &Function, inst: &Inst) -> bool {
 pub fn flat(module: &Module, kernel: FuncId) -> Option<Function> {
     let mut function = module.functions[kernel].clone();
     inline::run(&mut function, module, &|_| true).ok()?;
-    single_exit::run(&mut function);
+    loop_exits::run(&mut function);
     // No calls are left whose effects could matter.
     clean(&mut function, &module.structs, &EffectTable::default());
     Some(function)
@@ -255,9 +261,10 @@ pub fn flat(module: &Module, kernel: FuncId) -> Option<Function> {
 
 /// One walk and one sweep; returns whether another round may find more.
 ///
-/// A walk replaces operands before it comes to their uses, and a sweep takes everything that nothing needs. What they can
-/// leave for each other is little: an operation that may have a simpler form in turn, uses of what a loop carries without
-/// changing it, and a `while` whose condition turned out to fail after the walk had asked for it.
+/// A walk replaces operands before it reaches their uses, and a sweep takes everything that nothing
+/// needs. What they can leave for each other is little: an operation that may have a simpler form
+/// in turn, uses of what a loop carries without changing it, and a `while` whose condition turned
+/// out to fail after the walk had asked for it.
 pub(super) fn round(function: &mut Function, structs: &StructTable, effects: &EffectTable) -> bool {
     let walked = rewrite::walk(function, structs);
     let swept = dce::sweep(function, effects);

@@ -1,6 +1,7 @@
-//! How does a pass take a function apart and put it together again? It takes the instructions out of a block, rewrites
-//! their operands to what earlier values have become, and appends what it wants to keep; blocks, instructions and values
-//! that stay keep their ids, and with them names, spans and notes.
+//! How does a pass take a function apart and put it together again? It takes the instructions out
+//! of a block, rewrites their operands to what earlier values have become, and appends what it
+//! wants to keep; blocks, instructions and values that stay keep their ids, and with them names,
+//! spans and notes.
 
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
@@ -14,7 +15,8 @@ pub(super) struct Rebuild {
 }
 
 impl Rebuild {
-    /// Takes the function's content; [`Rebuild::finish`] brings it back. The entry block is current.
+    /// Takes the function's content; [`Rebuild::finish`] brings it back. The entry block is
+    /// current.
     pub fn start(function: &mut Function) -> Rebuild {
         let placeholder = Builder::new("", function.kind, &[], function.span).finish();
         let entry = function.entry;
@@ -30,7 +32,8 @@ impl Rebuild {
         std::mem::take(&mut self.b.function.blocks[block].insts)
     }
 
-    /// Brings an instruction's operands up to date, makes its span that of new ones, and returns a copy of its operation.
+    /// Brings an instruction's operands up to date, makes its span that of new ones, and returns a
+    /// copy of its operation.
     pub fn visit(&mut self, id: InstId) -> Op {
         self.update(id).clone()
     }
@@ -49,7 +52,8 @@ impl Rebuild {
         self.same.get(&old).copied().unwrap_or(old)
     }
 
-    /// Uses `new` (already up to date) for `old` from here on. Its name goes over if there is none yet.
+    /// Uses `new` (already up to date) for `old` from here on. Its name goes over if there is none
+    /// yet.
     pub fn replace(&mut self, old: ValueId, new: ValueId) {
         self.same.insert(old, new);
         let function = &mut self.b.function;
@@ -59,7 +63,8 @@ impl Rebuild {
     }
 }
 
-/// Puts other code in the place of some instructions: what `emit` appends for each. Nothing uses their results.
+/// Puts other code in the place of some instructions: what `emit` appends for each. Nothing uses
+/// their results.
 pub(super) fn replace_each<T>(
     function: &mut Function,
     mut found: IdMap<InstId, T>,

@@ -1,4 +1,5 @@
-//! Sums that reverse code carries through the elements of a tile, as the adjoint of a number that went to all of them, have chains.
+//! Sums that reverse code carries through the elements of a tile, as the adjoint of a number that
+//! went to all of them, have chains.
 //!
 //! ```text
 //! for e in elements:               for r in elements / 32: for c in 32:
@@ -6,10 +7,12 @@
 //!                          =>      sum = sum + (all chains, in pairs)
 //! ```
 //!
-//! Else each element waits for the one before, and on a GPU one thread does them all. In which order such a sum is taken is ours to say, since
-//! no source does: the host, the interpreter and code of the threads of a block follow this one, with the same bits.
+//! Else each element waits for the one before, and on a GPU one thread does them all. In which
+//! order such a sum is taken is ours to say, since no source does: the host, the interpreter and
+//! code of the threads of a block follow this one, with the same bits.
 //!
-//! The threads of a block compute all `x(e)` first, each some of them, where a thread would go through those of a chain one after the other.
+//! The threads of a block compute all `x(e)` first, each some of them, where a thread would go
+//! through those of a chain one after the other.
 
 use std::borrow::Cow;
 
@@ -118,8 +121,8 @@ fn nest(function: &Function, uses: &IdVec<ValueId, u32>, id: InstId) -> Option<N
     Some(Nest { levels, chains, sums, one_term })
 }
 
-/// How often `before` is read on the way to `after`, which is that and terms, or that alone in some branches, and how many terms there are at
-/// most. None: it is something else.
+/// How often `before` is read on the way to `after`, which is that and terms, or that alone in some
+/// branches, and how many terms there are at most. None: it is something else.
 fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, after: ValueId) -> Option<[u32; 2]> {
     if after == before {
         return Some([1, 0]);
@@ -147,12 +150,14 @@ fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, a
     }
 }
 
-/// A loop of reverse code through all elements, from the last one on. Those that go forward are the source's, which says in what order they add.
+/// A loop of reverse code through all elements, from the last one on. Those that go forward are the
+/// source's, which says in what order they add.
 fn downward(function: &Function, id: InstId) -> Option<Counted> {
     counted(function, id).filter(|level| level.bounds[2] == -1)
 }
 
-/// The loop that a block consists of, if it takes over what the block is given and gives back what comes of it.
+/// The loop that a block consists of, if it takes over what the block is given and gives back what
+/// comes of it.
 fn same_sums(function: &Function, block: BlockId) -> Option<InstId> {
     let mut insts = function.blocks[block].insts.iter().filter(|&&id| !matches!(function.insts[id].op, Op::Const(_)));
     let (&inner, &last, None) = (insts.next()?, insts.next()?, insts.next()) else { return None };
@@ -257,7 +262,8 @@ impl Nest {
         init.iter().zip(pairs).map(|(&before, sum)| b.binary(BinaryOp::Add, before, sum)).collect()
     }
 
-    /// Tiles with all terms: what a turn makes of the number to which nothing but a term is added, as it were.
+    /// Tiles with all terms: what a turn makes of the number to which nothing but a term is added,
+    /// as it were.
     fn terms(&self, b: &mut Builder) -> Vec<ValueId> {
         let extents: Vec<u32> = self.levels.iter().map(|level| level.trips).collect();
         let terms = self.tiles(b, &extents);
@@ -277,7 +283,8 @@ impl Nest {
         terms
     }
 
-    /// Loops through all elements, with what `copier` needs of those around, and the indices of one.
+    /// Loops through all elements, with what `copier` needs of those around, and the indices of
+    /// one.
     fn nest(
         &self,
         b: &mut Builder,
@@ -307,7 +314,8 @@ impl Nest {
         }
     }
 
-    /// The loops from one on, in chains, within what `copier` has copied: `body` has the indices of an element, and the number of its chain.
+    /// The loops from one on, in chains, within what `copier` has copied: `body` has the indices of
+    /// an element, and the number of its chain.
     fn level(
         &self,
         b: &mut Builder,
@@ -380,7 +388,8 @@ mod tests {
     use crate::ir::print::print;
     use crate::ir::verify::verify;
 
-    /// The form of a sum that a backward entry carries through `rows` times `columns` numbers by `step`, each added by `add`.
+    /// The form of a sum that a backward entry carries through `rows` times `columns` numbers by
+    /// `step`, each added by `add`.
     fn carried(rows: u32, columns: u32, step: i32, add: &str) -> String {
         carried_by(rows, columns, step, add, Terms::There)
     }

@@ -1,5 +1,5 @@
-//! One walk in program order that replaces instructions by simpler ones and takes branches whose conditions are known.
-//! Replaced instructions stay, unused, for [`super::dce`].
+//! One walk in program order that replaces instructions by simpler ones and takes branches whose
+//! conditions are known. Replaced instructions stay, unused, for [`super::dce`].
 
 use super::algebra::{Rewrite, simpler};
 use super::fold::fold;
@@ -14,8 +14,9 @@ pub fn run(function: &mut Function, structs: &StructTable) -> bool {
 /// What a walk has done.
 pub struct Walked {
     pub changed: bool,
-    /// An operation took the place of another one, and may have a simpler form in turn. Otherwise a second walk finds nothing,
-    /// unless something else has changed the function since: operands are replaced before they are used.
+    /// An operation took the place of another one, and may have a simpler form in turn. Otherwise a
+    /// second walk finds nothing, unless something else has changed the function since: operands
+    /// are replaced before they are used.
     pub unfinished: bool,
 }
 
@@ -31,7 +32,8 @@ pub fn walk(function: &mut Function, structs: &StructTable) -> Walked {
 struct Rewriter<'a> {
     function: &'a mut Function,
     structs: &'a StructTable,
-    /// What each value is known to be; itself at first. Definitions come before uses, so entries are final.
+    /// What each value is known to be; itself at first. Definitions come before uses, so entries
+    /// are final.
     same: Vec<ValueId>,
     changed: bool,
     /// See [`Walked`].
@@ -66,7 +68,8 @@ impl Rewriter<'_> {
         values.iter().map(|&v| self.resolve(v)).collect()
     }
 
-    /// Rewrites one instruction and puts what is left of it into `out`; true if the block ends with it.
+    /// Rewrites one instruction and puts what is left of it into `out`; true if the block ends with
+    /// it.
     fn inst(&mut self, id: InstId, out: &mut Vec<InstId>) -> bool {
         let mut op = std::mem::replace(&mut self.function.insts[id].op, Op::Zero);
         op.for_each_operand_mut(|v| *v = self.same[v.0 as usize]);
@@ -122,8 +125,8 @@ impl Rewriter<'_> {
         false
     }
 
-    /// A simpler operation in the place of one without blocks whose result is `result`, if there is any; or only the result is
-    /// replaced.
+    /// A simpler operation in the place of one without blocks whose result is `result`, if there is
+    /// any; or only the result is replaced.
     fn simple(&mut self, op: &Op, result: ValueId) -> Option<Op> {
         let ty = self.function.ty(result);
         let simple = match ty {
@@ -131,7 +134,8 @@ impl Rewriter<'_> {
             _ => None,
         };
         match simple.or_else(|| simpler(self.function, self.structs, op, ty))? {
-            // Once replaced, the instruction is unused; a second round must not count it as a change again.
+            // Once replaced, the instruction is unused; a second round must not count it as a
+            // change again.
             Rewrite::Same(value) => {
                 self.replace(result, value);
                 None
@@ -144,7 +148,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Puts a block's instructions in the place of the instruction that holds it; its `yield` gives `results`.
+    /// Puts a block's instructions in the place of the instruction that holds it; its `yield` gives
+    /// `results`.
     fn inline(&mut self, block: BlockId, results: &[ValueId], out: &mut Vec<InstId>) -> bool {
         for inst in std::mem::take(&mut self.function.blocks[block].insts) {
             if let Op::Yield(values) = &self.function.insts[inst].op {
@@ -174,8 +179,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Of counters that a loop carries, those that begin with one constant and add one constant are one. `slots`: the places where what
-    /// is carried has a name, those of the body among them.
+    /// Of counters that a loop carries, those that begin with one constant and add one constant are
+    /// one. `slots`: the places where what is carried has a name, those of the body among them.
     fn twins(&mut self, init: &[ValueId], body: BlockId, slots: &[&[ValueId]]) {
         let function = &*self.function;
         let Some(Op::Yield(next)) = function.terminator(body).map(|inst| &inst.op) else { return };
@@ -192,7 +197,7 @@ impl Rewriter<'_> {
             .chunk_by(|(a, _), (b, _)| a == b)
             .flat_map(|same| same[1..].iter().map(|&(_, twin)| (same[0].1, twin)))
             .collect();
-        // Where an iteration ends early, what goes on is not what stands at its end.
+        // Where an iteration ends early, what goes on is not what is at its end.
         let leaves = |op: &Op| matches!(op, Op::Break(_) | Op::Continue(_));
         let mut early = false;
         if !pairs.is_empty() {
@@ -203,8 +208,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Where a `while` goes on only as long as something that it carries is false, a branch of its body that makes that false leaves it as
-    /// it is.
+    /// Where a `while` goes on only as long as something that it carries is false, a branch of its
+    /// body that makes that false leaves it as it is.
     fn false_inside(&mut self, condition: BlockId, body: BlockId) {
         let yielded = |function: &Function, block: BlockId, n: usize| match function.terminator(block).map(|i| &i.op) {
             Some(Op::Yield(values)) => values.get(n).copied(),

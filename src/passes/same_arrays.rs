@@ -1,6 +1,6 @@
-//! What if two parameters of a kernel are one array? All other passes, and differentiation, take different parameters to share
-//! no memory. This pass makes that true of a launch that passes one array twice: one of the two names stands for both, and
-//! nothing uses the other any more.
+//! What if two parameters of a kernel are one array? All other passes, and differentiation, take
+//! different parameters to share no memory. This pass makes that true of a launch that passes one
+//! array twice: one of the two names represents both, and nothing uses the other any more.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use crate::ids::IdMap;
 use crate::ir::*;
 use crate::types::{StructTable, Type};
 
-/// A kernel, and pairs of its array parameters (or fields of struct parameters) that are one array in a launch.
+/// A kernel, and pairs of its array parameters (or fields of struct parameters) that are one array
+/// in a launch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SameArrays {
     /// Its name in the source.
@@ -20,8 +21,8 @@ pub struct SameArrays {
     pub pairs: Vec<(Root, Root)>,
 }
 
-/// Gives pairs of array parameters (or fields of struct parameters) of a kernel one name: the second of each pair is the same
-/// array as the first. Returns whether it could be done.
+/// Gives pairs of array parameters (or fields of struct parameters) of a kernel one name: the
+/// second of each pair is the same array as the first. Returns whether it could be done.
 pub fn run(module: &mut Module, kernel: FuncId, same: &[(Root, Root)]) -> bool {
     let others: BTreeSet<&Root> = same.iter().map(|(_, other)| other).collect();
     let mut function = module.functions[kernel].clone();

@@ -2,8 +2,8 @@
 
 use crate::ir::{Function, Module};
 
-/// Drops every function that none of the wanted entries reaches, through calls or derivatives. The order of the others
-/// stays.
+/// Drops every function that none of the wanted entries reaches, through calls or derivatives. The
+/// order of the others stays.
 pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
     let reached = module.needed_by(module.kernels().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id));
     if reached.values().all(|&reached| reached) {

@@ -8,7 +8,8 @@ use crate::ir::parse::parse;
 use crate::ir::print::print;
 use crate::ir::verify::verify as verify_ir;
 
-/// Simplifies `kernel @k(%a: array(dtype=int32), %x: int32, %f: float32, %v: vec3f, %c: bool)` with a body.
+/// Simplifies `kernel @k(%a: array(dtype=int32), %x: int32, %f: float32, %v: vec3f, %c: bool)` with
+/// a body.
 fn simplified(body: &str) -> String {
     let head = "kernel @k(%a: array(dtype=int32), %x: int32, %f: float32, %v: vec3f, %c: bool) rank 1 {\n";
     let text = format!("{head}{body}\nreturn\n}}");

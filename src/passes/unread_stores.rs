@@ -1,5 +1,5 @@
-//! Stores to tiles that nothing reads afterwards: a reverse loop that takes the adjoint of an element leaves a zero there, for the case
-//! that the element is read again.
+//! Stores to tiles that nothing reads afterwards: a reverse loop that takes the adjoint of an
+//! element leaves a zero there, for the case that the element is read again.
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::dependence::Dependences;

@@ -1,7 +1,9 @@
-//! Straight code for short loops: a `for` with constant bounds becomes one copy of its body per iteration.
+//! Straight code for short loops: a `for` with constant bounds becomes one copy of its body per
+//! iteration.
 //!
-//! Inner loops go first, so that the size of a body is that of its unrolled code. Bounds that become constant only through
-//! unrolling (`for j in range(i)`) show after a round of [`super::simplify`]. A body with `break` or `continue` stays.
+//! Inner loops go first, so that the size of a body is that of its unrolled code. Bounds that
+//! become constant only through unrolling (`for j in range(i)`) show after a round of
+//! [`super::simplify`]. A body with `break` or `continue` stays.
 
 use super::copy::Copier;
 use super::loops::{counter, trips};
@@ -16,7 +18,8 @@ pub struct Counted {
     pub size: usize,
 }
 
-/// Unrolls each `for` whose number of iterations is known and which is `wanted`. Says whether there were any.
+/// Unrolls each `for` whose number of iterations is known and which is `wanted`. Says whether there
+/// were any.
 pub fn run(function: &mut Function, wanted: &dyn Fn(&Function, &Counted) -> bool) -> bool {
     let entry = function.entry;
     let mut unroll = Unroll { rebuild: Rebuild::start(function), wanted, changed: false };
@@ -82,7 +85,8 @@ impl Unroll<'_> {
     }
 }
 
-/// Whether a `break` or `continue` in a loop's body belongs to that loop, or the body does not end in `yield`.
+/// Whether a `break` or `continue` in a loop's body belongs to that loop, or the body does not end
+/// in `yield`.
 pub(super) fn leaves(function: &Function, body: BlockId) -> bool {
     fn inside(function: &Function, block: BlockId) -> bool {
         function.blocks[block].insts.iter().any(|&id| match &function.insts[id].op {

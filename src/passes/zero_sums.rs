@@ -3,7 +3,8 @@
 use crate::ids::IdMap;
 use crate::ir::{BinaryOp, Function, Inst, InstId, Op, UnaryOp, ValueId};
 
-/// `0 + x` and `x + 0` are x: a sum of adjoints starts with its first part, and `0 - x` is -x. (The sign of a zero adjoint means nothing.)
+/// `0 + x` and `x + 0` are x: a sum of adjoints starts with its first part, and `0 - x` is -x. (The
+/// sign of a zero adjoint means nothing.)
 pub fn start_without_zero(function: &mut Function) -> bool {
     let mut same: IdMap<ValueId, ValueId> = IdMap::default();
     let mut negated: Vec<(InstId, ValueId)> = Vec::new();

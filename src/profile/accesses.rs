@@ -1,4 +1,5 @@
-//! What does each access cost? Loads, stores and atomics by their place in the source, in words and figures.
+//! What does each access cost? Loads, stores and atomics by their place in the source, in words and
+//! figures.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ pub struct PlaceOfAccess {
     pub column: u32,
     /// `load`, `store`, `atomic`
     pub kind: &'static str,
-    /// What a request takes, and what it had to: sectors of global memory, or wavefronts of shared memory.
+    /// What a request takes, and what it had to: sectors of global memory, or wavefronts of shared
+    /// memory.
     pub takes: f64,
     pub ideal: f64,
     /// `sectors`, `wavefronts`
@@ -42,7 +44,8 @@ fn kind_of(instruction: &Instruction) -> Option<(&'static str, Space)> {
     matches!(access.space, Space::Global | Space::Shared).then_some((kind, access.space))
 }
 
-/// In the order of the source. What stands at no place of it, or goes to memory of single threads, is left out.
+/// In the order of the source. What is at no place of it, or goes to memory of single threads, is
+/// left out.
 pub fn of(instructions: &[Instruction]) -> Vec<PlaceOfAccess> {
     let mut groups: BTreeMap<(u32, u32, &str, bool), Vec<Instruction>> = BTreeMap::new();
     for instruction in instructions {

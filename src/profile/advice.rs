@@ -1,5 +1,5 @@
-//! What is slow, in words, and at which line? Each kind of waste is counted in what it costs more than it had to; small parts of a launch are not
-//! worth a word.
+//! What is slow, in words, and at which line? Each kind of waste is counted in what it costs more
+//! than it had to; small parts of a launch are not worth a word.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,8 @@ const WORTH: f64 = 0.05;
 /// Accesses that take more than this times what they had to.
 pub const WASTEFUL: f64 = 1.5;
 
-/// Warps with fewer lanes than this on the average are said to be divergent, as Nsight Compute does.
+/// Warps with fewer lanes than this on the average are said to be divergent, as Nsight Compute
+/// does.
 const FEW_LANES: f64 = 24.0;
 
 /// What there is to say of a launch, what costs most first.

@@ -1,5 +1,6 @@
-//! What did a GPU count? Exports of Nsight Compute (`ncu --csv`), long ones with a row for each metric and wide ones with a column for each
-//! (`--page raw`), with numbers as the reader's locale writes them, beside the counts of the simulator.
+//! What did a GPU count? Exports of Nsight Compute (`ncu --csv`), long ones with a row for each
+//! metric and wide ones with a column for each (`--page raw`), with numbers as the reader's locale
+//! writes them, beside the counts of the simulator.
 
 use super::{Kind, Metric};
 
@@ -87,7 +88,8 @@ pub fn read(text: &str) -> Result<Vec<Launch>, String> {
     Ok(launches.into_iter().map(|(_, launch)| launch).collect())
 }
 
-/// The rows of a text of comma-separated fields with their lines; fields in quotes hold commas, line ends, and quotes written twice.
+/// The rows of a text of comma-separated fields with their lines; fields in quotes hold commas,
+/// line ends, and quotes written twice.
 fn rows(text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
     let mut rows = Vec::new();
     let (mut row, mut field) = (Vec::new(), String::new());
@@ -133,7 +135,8 @@ fn decimal_mark<'a>(numbers: impl Iterator<Item = &'a str>) -> char {
         let text = text.trim();
         let decided = match (tail(text, ','), tail(text, '.')) {
             (Some(_), Some(_)) => Some(if text.rfind(',') > text.rfind('.') { ',' } else { '.' }),
-            // Several marks of a kind part thousands, and so does none that has not three digits behind it.
+            // Several marks of a kind part thousands, and so does none that has not three digits
+            // behind it.
             (Some((digits, count)), None) if count > 1 || digits != 3 => Some(if count > 1 { '.' } else { ',' }),
             (None, Some((digits, count))) if count > 1 || digits != 3 => Some(if count > 1 { ',' } else { '.' }),
             _ => None,

@@ -1,4 +1,5 @@
-//! Letters for pictures that are no text: five columns of seven dots for each character from space to tilde, the top in the lowest bit.
+//! Letters for pictures that are no text: five columns of seven dots for each character from space
+//! to tilde, the top in the lowest bit.
 
 #[rustfmt::skip]
 pub const GLYPHS: [[u8; 5]; 95] = [

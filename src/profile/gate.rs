@@ -1,4 +1,5 @@
-//! Does a launch hold a bound? `METRIC OP NUMBER`, the condition under which a check fails: a gate against regressions.
+//! Does a launch hold a bound? `METRIC OP NUMBER`, the condition under which a check fails: a gate
+//! against regressions.
 
 use super::{Metric, find};
 

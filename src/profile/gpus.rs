@@ -16,7 +16,8 @@ pub struct Gpu {
     /// Threads for which a multiprocessor starts an addition, product or fused product a cycle.
     pub float32: u32,
     pub float64: u32,
-    /// Where the figures are published. Those of a multiprocessor: CUDA C++ Programming Guide, "Arithmetic Instructions".
+    /// Where the figures are published. Those of a multiprocessor: CUDA C++ Programming Guide,
+    /// "Arithmetic Instructions".
     pub source: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! A report in one HTML file that loads nothing: the source with the heat of its lines, the figures, the occupancy as a picture, the advice.
+//! A report in one HTML file that loads nothing: the source with the heat of its lines, the
+//! figures, the occupancy as a picture, the advice.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,9 @@
-//! What are the counts called, and how exact are they? Names and formulas are those of Nsight Compute (Profiling Guide, "Metrics Decoder").
+//! What are the counts called, and how exact are they? Names and formulas are those of Nsight
+//! Compute (Profiling Guide, "Metrics Decoder").
 //!
-//! Sectors and requests follow from addresses and are exact. What counts instructions counts those of PTX, which ptxas makes others of: an
-//! estimate. Bank conflicts and bytes of DRAM are at least so many.
+//! Sectors and requests follow from addresses and are exact. What counts instructions counts those
+//! of PTX, which ptxas makes others of: an estimate. Bank conflicts and bytes of DRAM are at least
+//! so many.
 
 use crate::ptx::Space;
 use crate::sim::code::{Class, Math};
@@ -170,7 +172,8 @@ pub fn of(instructions: &[Instruction]) -> Vec<Metric> {
         let global = |i: &Instruction| is(i, Space::Global, kind);
         let count = sum(&global, &|i| i.counts.requests);
         if count > 0.0 {
-            // ptxas makes atomics whose old value is not used reductions, and may add up over a warp first.
+            // ptxas makes atomics whose old value is not used reductions, and may add up over a
+            // warp first.
             add(requests, count, Kind::Estimate);
             add(sectors, sum(&global, &|i| i.counts.sectors), Kind::Estimate);
         }

@@ -1,4 +1,5 @@
-//! What would a launch cost a GPU, and why? Counts of the simulator under the names of Nsight Compute, and what follows from them.
+//! What would a launch cost a GPU, and why? Counts of the simulator under the names of Nsight
+//! Compute, and what follows from them.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -139,7 +140,8 @@ impl Profile {
         }
     }
 
-    /// For programs; `file` is the source, `findings` what is wrong with the launch, `pairs` what a GPU counted beside it.
+    /// For programs; `file` is the source, `findings` what is wrong with the launch, `pairs` what a
+    /// GPU counted beside it.
     pub fn json(&self, file: &str, arch: &str, findings: &[Found], pairs: Option<&[Pair]>) -> Value {
         let metrics = |list: &[Metric]| {
             let one = |m: &Metric| (m.name.to_string(), json!({ "value": m.number(), "kind": m.kind.name() }));

@@ -1,5 +1,6 @@
-//! How many blocks are resident on a multiprocessor, and what limits them? The rule and the figures are those of the CUDA occupancy calculator
-//! (CUDA 13, `cuda_occupancy.h`; sizes of shared memory from the CUDA C++ Programming Guide, "Compute Capabilities").
+//! How many blocks are resident on a multiprocessor, and what limits them? The rule and the figures
+//! are those of the CUDA occupancy calculator (CUDA 13, `cuda_occupancy.h`; sizes of shared memory
+//! from the CUDA C++ Programming Guide, "Compute Capabilities").
 
 /// Where the figures and the rule are published.
 pub const SOURCE: &str =
@@ -14,7 +15,8 @@ pub struct Limits {
     pub blocks: u32,
     /// 32-bit registers, of a multiprocessor and of a block.
     pub registers: u32,
-    /// Bytes of shared memory of a multiprocessor, of a block at most, and what each block has of its own.
+    /// Bytes of shared memory of a multiprocessor, of a block at most, and what each block has of
+    /// its own.
     pub shared: u32,
     pub shared_per_block: u32,
     pub shared_reserved: u32,
@@ -84,7 +86,8 @@ impl Limits {
         self.registers / PARTS / of_warp * PARTS / warps
     }
 
-    /// Of blocks of so many threads, with so many bytes of shared memory each. Without `registers` (of a thread) these limit nothing.
+    /// Of blocks of so many threads, with so many bytes of shared memory each. Without `registers`
+    /// (of a thread) these limit nothing.
     pub fn occupancy(&self, threads: u32, registers: Option<u32>, shared: u32) -> Occupancy {
         let warps = threads.div_ceil(WARP).max(1);
         let of_block = (shared + self.shared_reserved).next_multiple_of(self.shared_unit);

@@ -1,4 +1,5 @@
-//! The roofline as a picture: operations a second over operations for a byte, both by powers of ten, as SVG or as PNG.
+//! The roofline as a picture: operations a second over operations for a byte, both by powers of
+//! ten, as SVG or as PNG.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! How many registers has a thread? ptxas decides; without it there is a range, by what is live in the PTX.
+//! How many registers has a thread? ptxas decides; without it there is a range, by what is live in
+//! the PTX.
 
 use super::Limits;
 use super::occupancy::Occupancy;
@@ -20,8 +21,9 @@ const LEAST: u32 = 8;
 const MOST: u32 = 255;
 
 impl Registers {
-    /// ptxas computes again what is cheap, and shares what threads of a warp have in common: fewer. It starts loads early and unrolls
-    /// loops: more. The factors are fitted to what it says of the kernels of `tests/registers.rs`.
+    /// ptxas computes again what is cheap, and shares what threads of a warp have in common: fewer.
+    /// It starts loads early and unrolls loops: more. The factors are fitted to what it says of the
+    /// kernels of `tests/registers.rs`.
     pub fn of(live: Live) -> Registers {
         let low = (live.of_threads * 7 / 10 + 6).max(LEAST);
         let high = live.all * 11 / 10 + 12;

@@ -1,4 +1,5 @@
-//! What is resident of a kernel, as far as its registers are known? The occupancy with the number or the range, in words and for programs.
+//! What is resident of a kernel, as far as its registers are known? The occupancy with the number
+//! or the range, in words and for programs.
 
 use serde_json::{Value, json};
 
@@ -50,7 +51,8 @@ impl Resident {
         text
     }
 
-    /// A line that stands above a kernel: `14 to 33 registers (estimate), 64 of 64 warps at 256 threads on sm_90, 0 bytes shared`.
+    /// A line that is above a kernel:
+    /// `14 to 33 registers (estimate), 64 of 64 warps at 256 threads on sm_90, 0 bytes shared`.
     pub fn short(&self) -> String {
         let Occupancy { warps_per_sm: most, most_warps, blocks_per_sm, .. } = self.occupancy;
         let warps = match self.least_warps() {

@@ -1,7 +1,9 @@
-//! What limits a launch, and what could it reach at most? What it asks of each part of a GPU, beside what that part can give.
+//! What limits a launch, and what could it reach at most? What it asks of each part of a GPU,
+//! beside what that part can give.
 //!
-//! The part that would be busy longest limits. How long that takes is not said: memory is asked for more than what is counted here
-//! (caches lose), ptxas makes other instructions, and no part works at its peak.
+//! The part that would be busy longest limits. How long that takes is not said: memory is asked for
+//! more than what is counted here (caches lose), ptxas makes other instructions, and no part works
+//! at its peak.
 
 use serde_json::{Value, json};
 

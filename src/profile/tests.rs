@@ -34,7 +34,8 @@ fn launch(instructions: Vec<Instruction>) -> Measured {
     Measured { entry, form, text: None, shared_bytes, instructions, sectors_read: 10, sectors_written: 2 }
 }
 
-/// Rows of the calculator's rule by hand: warps, blocks, registers and shared memory each limit once.
+/// Rows of the calculator's rule by hand: warps, blocks, registers and shared memory each limit
+/// once.
 #[test]
 fn a_block_has_the_shared_memory_that_kernels_may_take() {
     for limits in crate::profile::occupancy::ALL {
@@ -52,7 +53,8 @@ fn each_limit_limits() {
     };
     assert_eq!(found(256, Some(32), 0), (8, 64, "warps"));
     assert_eq!(found(32, Some(32), 0), (32, 32, "blocks"));
-    // 40 x 32 registers a warp are 1,280: 12 of the 16,384 of a part, 48 of all, 6 blocks of 8 warps.
+    // 40 x 32 registers a warp are 1,280: 12 of the 16,384 of a part, 48 of all, 6 blocks of 8
+    // warps.
     assert_eq!(found(256, Some(40), 0), (6, 48, "registers"));
     // 100 KiB and the KiB of its own: two of 228.
     assert_eq!(found(256, None, 100 << 10), (2, 16, "shared memory"));
@@ -74,7 +76,7 @@ fn figures_have_the_names_and_the_trust_that_they_deserve() {
     assert_eq!(value("dram__bytes_read.sum"), Some((320.0, Kind::Bound)));
     assert_eq!(value("memory_l1_wavefronts_shared"), None);
     assert_eq!(profile.lines.len(), 2);
-    // Only the line that wastes is told of.
+    // Only the line that wastes is reported of.
     assert_eq!(profile.advice.len(), 1);
     assert_eq!((profile.advice[0].line, profile.advice[0].metric), (7, ratio));
     assert!(profile.advice[0].message.contains("32.0 sectors per request, ideal 4.0"), "{}", profile.advice[0].message);
@@ -99,7 +101,8 @@ fn arithmetic(class: Class, math: Math, warps: u64) -> Instruction {
     Instruction { class, math: Some(math), access: None, counts, ..load(9, 0, 0, 0) }
 }
 
-/// By hand, on an H100 with 132 multiprocessors of 1.98 GHz: what limits, and the figures of a launch that it limits to.
+/// By hand, on an H100 with 132 multiprocessors of 1.98 GHz: what limits, and the figures of a
+/// launch that it limits to.
 #[test]
 fn the_part_that_is_busy_longest_limits() {
     let gpu = Gpu::of("sm_90").expect("it is listed");
@@ -109,7 +112,8 @@ fn the_part_that_is_busy_longest_limits() {
         Roofline::of(&metrics, blocks, gpu)
     };
     let near = |a: Option<f64>, b: f64| a.is_some_and(|a| (a / b - 1.0).abs() < 1e-9);
-    // Fused products alone: each cycle 128 threads of each multiprocessor, two operations each; 4 warps to issue: as busy.
+    // Fused products alone: each cycle 128 threads of each multiprocessor, two operations each; 4
+    // warps to issue: as busy.
     let fused = roof(&[arithmetic(Class::Float32, Math::Fused, 1_000_000)], 132, 1.0);
     assert!(near(fused.most_flops, 2.0 * 128.0 * 132.0 * 1.98e9), "{fused:?}");
     assert_eq!(fused.flops, 64e6);
@@ -133,7 +137,8 @@ fn the_part_that_is_busy_longest_limits() {
     );
 }
 
-/// Every architecture has a GPU, whose peaks are those of its datasheet, in TFLOP/s of float32 and of float64.
+/// Every architecture has a GPU, whose peaks are those of its datasheet, in TFLOP/s of float32 and
+/// of float64.
 #[test]
 fn peaks_are_the_published_ones() {
     let published = [(8.1, 0.25), (19.5, 9.7), (35.6, 0.56), (82.6, 1.29), (67.0, 34.0), (75.0, 37.0), (104.8, 1.64)];

@@ -1,4 +1,5 @@
-//! What are the words of the text? One at a time, with its place; comments and spaces are between them.
+//! What are the words of the text? One at a time, with its place; comments and spaces are between
+//! them.
 
 use super::{Error, Place, Result};
 

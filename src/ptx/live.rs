@@ -1,4 +1,5 @@
-//! How many registers does a kernel need? Those whose values are wanted later, at the place where they are most.
+//! How many registers does a kernel need? Those whose values are wanted later, at the place where
+//! they are most.
 
 use super::{Base, Body, Function, Instruction, Module, Operand, Register};
 
@@ -6,7 +7,8 @@ use super::{Base, Body, Function, Instruction, Module, Operand, Register};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Live {
     pub all: u32,
-    /// Without what follows from parameters, constants and the number of the block alone: the threads of a warp share it.
+    /// Without what follows from parameters, constants and the number of the block alone: the
+    /// threads of a warp share it.
     pub of_threads: u32,
 }
 
@@ -52,7 +54,8 @@ fn of_function(function: &Function) -> Option<Live> {
     Some(walk.most)
 }
 
-/// Goes through a block from its end. Sets only grow from round to round, so that the most of all rounds is that of the last.
+/// Goes through a block from its end. Sets only grow from round to round, so that the most of all
+/// rounds is that of the last.
 struct Walk<'a, 't> {
     body: &'a Body<'t>,
     /// Whether the threads of a warp share a register.
@@ -251,7 +254,8 @@ mod tests {
 
     #[test]
     fn loops_and_guards_keep_values() {
-        // %r1 is wanted again in the next round, while %r2 is counted: with the address, two and two.
+        // %r1 is wanted again in the next round, while %r2 is counted: with the address, two and
+        // two.
         let rounds = "ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid;\n\
                       L: add.s32 %r0, %r0, %r1; setp.lt.s32 %p0, %r0, 99; @%p0 bra L;\n\
                       st.global.u32 [%rd0], %r0; ret;";

@@ -1,5 +1,6 @@
-//! What does a PTX text say? A lexer and a parser of PTX ISA as LLVM, NVRTC and people write it, into a [`Module`] whose names are
-//! resolved: every operand knows its register or variable. What an instruction means is decided by who runs it (`sim`).
+//! What does a PTX text say? A lexer and a parser of PTX ISA as LLVM, NVRTC and people write it,
+//! into a [`Module`] whose names are resolved: every operand knows its register or variable. What
+//! an instruction means is decided by who runs it (`sim`).
 //!
 //! | file | question it answers |
 //! |---|---|

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Register, Type};
 
-/// What a name stands for.
+/// What a name represents.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Name {
     Register(Register),

@@ -38,7 +38,7 @@ impl<'t> Parser<'t> {
         Err(Error::malformed(self.place(), message))
     }
 
-    /// What stands here, for messages.
+    /// What is here, for messages.
     pub fn found(&self) -> String {
         match self.lexer.token {
             Token::Word(word) => format!("`{word}`"),
@@ -197,8 +197,9 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `.loc file line column`, perhaps with the place that a function was inlined at: then that is what counts to a reader of
-    /// the calling file, but the inner one is where the text of the instruction stands.
+    /// `.loc file line column`, perhaps with the place that a function was inlined at: then that is
+    /// what counts to a reader of the calling file, but the inner one is where the text of the
+    /// instruction is.
     pub fn loc(&mut self) -> Result<()> {
         let (file, line) = (self.int()? as u32, self.int()? as u32);
         let column = if let Token::Int(_) = self.lexer.token { self.int()? as u32 } else { 0 };

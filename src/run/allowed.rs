@@ -1,7 +1,9 @@
-//! Which findings of the simulator does a source allow? `# kc: allow(E1113) reason`, in PTX `// kc: allow(E1113) reason`.
+//! Which findings of the simulator does a source allow? `# kc: allow(E1113) reason`, in PTX
+//! `// kc: allow(E1113) reason`.
 //!
-//! As for warnings of the compiler, a comment holds for its line; alone on a line, for the code below it; above a kernel or on the line
-//! of its `def`, for all of it. What ends a launch cannot be allowed.
+//! As for warnings of the compiler, a comment holds for its line; alone on a line, for the code
+//! below it; above a kernel or on the line of its `def`, for all of it. What ends a launch cannot
+//! be allowed.
 
 use crate::diag::{Code, Diagnostic};
 use crate::source::{SourceFile, SourceMap, Span};
@@ -11,7 +13,8 @@ fn may_be(code: Code) -> bool {
     matches!(code, Code::E1112 | Code::E1113 | Code::W1119)
 }
 
-/// Whether a line that a finding is about, or the kernel around it, allows it. Of a race, either access may.
+/// Whether a line that a finding is about, or the kernel around it, allows it. Of a race, either
+/// access may.
 pub fn is_allowed(sources: &SourceMap, kernel: Option<Span>, finding: &Diagnostic) -> bool {
     if !may_be(finding.code) {
         return false;
@@ -57,7 +60,7 @@ fn is_comment(text: &str) -> bool {
     text.starts_with('#') || text.starts_with("//")
 }
 
-/// What stands behind the mark of a comment of the form.
+/// What is behind the mark of a comment of the form.
 fn comment(text: &str) -> Option<&str> {
     let at = text.find("kc:")?;
     let before = text[..at].trim_end();

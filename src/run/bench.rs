@@ -15,7 +15,7 @@ use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::gradients::gradient;
-use crate::run::told::describe_trap;
+use crate::run::run_errors::describe_trap;
 use crate::types::Type;
 
 /// How a launch is measured.
@@ -44,20 +44,22 @@ pub struct Row {
     /// Seconds of wall time, and of processor time of all cores together, of each run in turn.
     pub wall: Vec<f64>,
     pub cpu: Vec<f64>,
-    /// The bytes of the arrays that the entry reads plus those of the arrays that it writes: what must move at least, where
-    /// all of each array is used.
+    /// The bytes of the arrays that the entry reads plus those of the arrays that it writes: what
+    /// must move at least, where all of each array is used.
     pub bytes: u64,
-    /// Operations on floats of the whole launch, a fused multiply and add as two, a function such as `sqrt` as one where it is
-    /// one instruction of the IR: counted by the interpreter for some threads, and scaled to all.
+    /// Operations on floats of the whole launch, a fused multiply and add as two, a function such
+    /// as `sqrt` as one where it is one instruction of the IR: counted by the interpreter for some
+    /// threads, and scaled to all.
     pub operations: f64,
 }
 
-/// The most threads whose operations are counted (but for a round of all pieces), in pieces that lie evenly in the launch.
+/// The most threads whose operations are counted (except for a round of all pieces), in pieces that
+/// lie evenly in the launch.
 const COUNTED: u64 = 2048;
 const PIECES: u64 = 32;
 
-/// With so many operations no more threads are looked at: a block of a product of matrices has them alone, and each takes the interpreter
-/// some 20 ns.
+/// With so many operations no more threads are looked at: a block of a product of matrices has them
+/// alone, and each takes the interpreter some 20 ns.
 const ENOUGH_OPERATIONS: u64 = 1 << 22;
 
 impl Row {
@@ -151,7 +153,8 @@ unsafe fn count_operations(module: &Module, entry: FuncId, bounds: &LaunchBounds
     let kernel = interp::Program::new(module, entry);
     let mut outcome = interp::Outcome::new(|_| {});
     outcome.operations = Some(0);
-    // Of all pieces alike, the next few threads at a time: one thread may be a block with tiles, and have millions of operations.
+    // Of all pieces alike, the next few threads at a time: one thread may be a block with tiles,
+    // and have millions of operations.
     let start = |piece: u64| (u128::from(bounds.size) * u128::from(piece) / u128::from(PIECES)) as u64;
     let most = COUNTED.min(bounds.size);
     let (mut counted, mut from, mut next) = (0, 0, 1);

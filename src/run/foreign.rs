@@ -1,5 +1,5 @@
-//! How is a kernel run that is PTX already? Its arguments are bound as those of a kernel whose parameters are what the launch file
-//! says; arrays are passed as addresses.
+//! How is a kernel run that is PTX already? Its arguments are bound as those of a kernel whose
+//! parameters are what the launch file says; arrays are passed as addresses.
 
 use std::path::Path;
 use std::rc::Rc;

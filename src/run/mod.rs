@@ -7,15 +7,16 @@
 //! | [`devices`] | on what does it run? |
 //! | [`gradients`] | in what order do the entries of a gradient run, and are the derivatives right? |
 //! | [`foreign`] | how is a kernel run that is PTX already? |
-//! | [`meeting`] | does the order of threads show in what a launch leaves? |
+//! | [`race_check`] | does the order of threads show in what a launch leaves? |
 //! | [`files`] | how are arrays and results read, written and shown? |
 //! | [`program`] | what does a run get from the compiler? |
 //! | [`session`] | in what order does all this happen? |
-//! | [`told`] | what does a launch that was in error say? |
+//! | [`run_errors`] | what does a launch that was in error say? |
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
 //!
-//! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before the IR.
+//! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before
+//! the IR.
 
 use crate::diag::{Code, Diagnostic};
 
@@ -27,13 +28,14 @@ pub mod files;
 pub mod foreign;
 pub mod gradients;
 pub mod launch;
-pub mod meeting;
 pub mod program;
+pub mod race_check;
+pub mod run_errors;
 pub mod session;
-pub mod told;
 pub mod verify;
 
-/// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.
+/// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of
+/// this folder.
 pub type Fail = Box<Diagnostic>;
 
 pub type Result<T> = std::result::Result<T, Fail>;

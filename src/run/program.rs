@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Lanes, Module, Nudged, Phase};
+use crate::ir::{BlockThreads, FuncId, Module, Nudged, Phase};
 use crate::passes::same_arrays::SameArrays;
-use crate::run::launch::{Launch, other_lanes};
+use crate::run::launch::{Launch, other_block_threads};
 use crate::source::SourceMap;
 
 /// A compiled source file.
@@ -25,12 +25,13 @@ pub struct Wanted {
     pub source: PathBuf,
     /// Only this kernel; None: all of them.
     pub kernel: Option<String>,
-    /// With this, only the one kernel and its backward entry; None: the forward entries of the kernels.
+    /// With this, only the one kernel and its backward entry; None: the forward entries of the
+    /// kernels.
     pub gradient_of: Option<String>,
     /// The arrays that are one in the launch.
     pub same_arrays: Option<SameArrays>,
     /// How it is launched, where threads of a block have values of their own.
-    pub lanes: Option<Lanes>,
+    pub block_threads: Option<BlockThreads>,
     /// With the checks of checked runs.
     pub checked: bool,
     /// Next to the points at which functions of the library have no derivative.
@@ -45,7 +46,7 @@ impl Wanted {
             kernel: None,
             gradient_of: None,
             same_arrays: None,
-            lanes: None,
+            block_threads: None,
             checked,
             nudged: None,
         }
@@ -55,40 +56,43 @@ impl Wanted {
 /// Compiles a source file.
 pub type Compile<'a> = dyn FnMut(&Wanted) -> Program + 'a;
 
-/// The program as a launch needs it: made for its blocks, where threads of one have values of their own.
+/// The program as a launch needs it: made for its blocks, where threads of one have values of their
+/// own.
 pub fn compiled_for(
     wanted: &mut Wanted,
     launch: &Launch,
     compile: &mut dyn FnMut(&Wanted) -> Rc<Program>,
 ) -> Rc<Program> {
     let found = |program: &Program| kernel(program, &launch.source, launch.kernel.as_deref()).ok();
-    let lanes =
-        |program: &Program, id: FuncId| other_lanes(&program.module.functions[id], &launch.dim, launch.block_dim);
+    let block_threads = |program: &Program, id: FuncId| {
+        other_block_threads(&program.module.functions[id], &launch.dim, launch.block_dim)
+    };
     let program = compile(wanted);
     let first = found(&program);
     let made_for = match first {
-        Some(id) => lanes(&program, id),
+        Some(id) => block_threads(&program, id),
         // It may need to know that.
-        None => (launch.block_dim > 1).then_some(Lanes { threads: launch.block_dim, counted: false }),
+        None => (launch.block_dim > 1).then_some(BlockThreads { threads: launch.block_dim, counted: false }),
     };
     if made_for.is_none() {
         return program;
     }
     let name = first.map(|id| program.module.functions[id].source_name.clone());
-    (wanted.lanes, wanted.kernel) = (made_for, name.or_else(|| launch.kernel.clone()));
+    (wanted.block_threads, wanted.kernel) = (made_for, name.or_else(|| launch.kernel.clone()));
     let mut made = compile(wanted);
-    if let Some(other) = found(&made).and_then(|id| lanes(&made, id)) {
-        wanted.lanes = Some(other);
+    if let Some(other) = found(&made).and_then(|id| block_threads(&made, id)) {
+        wanted.block_threads = Some(other);
         made = compile(wanted);
     }
     if first.is_none() && found(&made).is_none() {
-        (wanted.lanes, wanted.kernel) = (None, None);
+        (wanted.block_threads, wanted.kernel) = (None, None);
         return program;
     }
     made
 }
 
-/// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
+/// The kernel called `name`, or the only one. The errors are those of the source where they are the
+/// reason.
 pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {
     let forward = program.module.kernels().filter(|(_, f)| f.phase == Phase::Forward);
     let kernels: Vec<(FuncId, &str)> = forward.map(|(id, f)| (id, f.source_name.as_str())).collect();

@@ -1,5 +1,5 @@
-//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own. Several launches in one file:
-//! [`steps`]. What [`beside`] looks at, only few launches need.
+//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its
+//! own. Several launches in one file: [`steps`]. What [`beside`] looks at, only few launches need.
 
 mod beside;
 mod steps;
@@ -19,15 +19,15 @@ use crate::analysis::order;
 use crate::analysis::written::written;
 use crate::codegen::llvm::{Cpu, TensorCores};
 use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level};
-use crate::ir::{FuncId, Function, FunctionKind, Lanes, Module};
+use crate::ir::{BlockThreads, FuncId, Function, FunctionKind, Module};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
-use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{Compile, Program, Wanted, compiled_for, kernel};
-use crate::run::told::{describe_note, describe_trap};
+use crate::run::race_check::{Looked, Threads};
+use crate::run::run_errors::{describe_note, describe_trap};
 use crate::sim::Measured;
 use crate::source::Span;
 
@@ -43,7 +43,8 @@ pub struct Options {
     pub tensor_cores: TensorCores,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
-    /// Results are the same on any number of cores: where the order of atomic updates shows, one worker runs the launch.
+    /// Results are the same on any number of cores: where the order of atomic updates shows, one
+    /// worker runs the launch.
     pub deterministic: bool,
     pub trial: Trial,
     /// Where results go; None: nowhere.
@@ -54,7 +55,8 @@ pub struct Options {
     pub gradient: bool,
     /// Convert numbers of other types in files.
     pub convert: bool,
-    /// Of the runs of a step of a launch program, only the first and the last are looked at for races.
+    /// Of the runs of a step of a launch program, only the first and the last are looked at for
+    /// races.
     pub sample: bool,
 }
 
@@ -88,7 +90,8 @@ pub struct Finished {
     pub findings: Vec<Diagnostic>,
     /// How many findings the source allows, which are not among them.
     pub allowed: usize,
-    /// How many threads were looked at for races; None: the kernel proves that their order can't show, or nobody looked.
+    /// How many threads were looked at for races; None: the kernel proves that their order can't
+    /// show, or nobody looked.
     pub looked_at: Option<LookedAt>,
     /// What the kernel printed.
     pub printed: String,
@@ -104,7 +107,8 @@ pub struct Finished {
     pub arguments: Option<Arguments>,
 }
 
-/// The threads whose accesses were compared, of those of launches that do not prove that the order of threads can't show.
+/// The threads whose accesses were compared, of those of launches that do not prove that the order
+/// of threads can't show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LookedAt {
     pub threads: u64,
@@ -219,7 +223,8 @@ impl<'a> Session<'a> {
         finished
     }
 
-    /// Reports why a launch could not be finished as its result. `kernel`: the one that was asked for, if it is a source file.
+    /// Reports why a launch could not be finished as its result. `kernel`: the one that was asked
+    /// for, if it is a source file.
     pub fn abandon(&mut self, path: &Path, kernel: Option<String>, error: Diagnostic) -> Finished {
         let by_file =
             || launch::read_any(path).map_or_else(|_| launch::default_id(path), |launch| launch.id().to_string());
@@ -239,15 +244,16 @@ impl<'a> Session<'a> {
         self.compiled(&Wanted::of(path, self.options.checked))
     }
 
-    /// The same, for launches in blocks of so many threads, if a kernel needs to know that to compile.
+    /// The same, for launches in blocks of so many threads, if a kernel needs to know that to
+    /// compile.
     pub fn program_for(&mut self, path: &Path, name: Option<&str>, block_dim: Option<u32>) -> Rc<Program> {
         let program = self.program(path);
         let Some(threads) = block_dim.filter(|&threads| threads > 1 && kernel(&program, path, name).is_err()) else {
             return program;
         };
         // What does not compile for them either has its errors for them.
-        let lanes = Some(Lanes { threads, counted: false });
-        self.compiled(&Wanted { lanes, ..Wanted::of(path, self.options.checked) })
+        let block_threads = Some(BlockThreads { threads, counted: false });
+        self.compiled(&Wanted { block_threads, ..Wanted::of(path, self.options.checked) })
     }
 
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
@@ -292,7 +298,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The kernel of a launch, compiled for its direction. None: the errors of the source are the reason, and reported.
+    /// The kernel of a launch, compiled for its direction. None: the errors of the source are the
+    /// reason, and reported.
     fn prepare(&mut self, launch: &Launch, finished: &mut Finished) -> Result<Option<(Wanted, Rc<Program>, FuncId)>> {
         let mut wanted = Wanted::of(&launch.source, self.options.checked);
         let mut program = compiled_for(&mut wanted, launch, &mut |wanted| self.compiled(wanted));
@@ -429,7 +436,8 @@ impl<'a> Session<'a> {
         let executable = entry.ready(module, bounds, threads)?;
         let memory = [memory.as_slice(), more].concat();
         let start = Instant::now();
-        // SAFETY: `args` was made for this entry; its arrays live in the launch's arguments, which outlive the run.
+        // SAFETY: `args` was made for this entry; its arrays live in the launch's arguments, which
+        // outlive the run.
         let mut report = unsafe {
             let job = Job { block_dim: *block_dim, memory: &memory, ..Job::new(*bounds, args, threads) };
             executable.run(module, &job)
@@ -457,7 +465,7 @@ impl<'a> Session<'a> {
         if let Err(error) = self.write_files(&folder, finished) {
             finished.errors.push(*error);
         }
-        // The status comes last: where it stands, the arrays stand too.
+        // The status comes last: where it is, the arrays stand too.
         let first = finished.errors.first();
         let message = first.map(|e| finished.message(e));
         let others = finished.errors.iter().skip(1);
@@ -541,7 +549,8 @@ fn named(program: &Program, launch: &Launch, finished: &mut Finished) -> Result<
     })
 }
 
-/// What the compiler says that a run of this kernel takes for granted: threads that meet, and of gradients all assumptions.
+/// What the compiler says that a run of this kernel takes for granted: threads that meet, and of
+/// gradients all assumptions.
 pub fn findings(program: &Program, kernel: FuncId, direction: Direction) -> Vec<Diagnostic> {
     let module = &program.module;
     let spans: Vec<Span> = module.reached_from(kernel).into_iter().map(|id| module.functions[id].span).collect();

@@ -1,6 +1,6 @@
-//! Do devices agree? The arrays of a launch after a run on each, compared by the tolerances of the conformance tests:
-//! integers and bools are equal; floats within some units in the last place, or within a bound relative to the number and
-//! to the largest of its array.
+//! Do devices agree? The arrays of a launch after a run on each, compared by the tolerances of the
+//! conformance tests: integers and bools are equal; floats within some units in the last place, or
+//! within a bound relative to the number and to the largest of its array.
 
 use super::args::Arguments;
 use crate::ir::eval;
@@ -21,7 +21,8 @@ pub struct Row {
     pub same_bits: bool,
 }
 
-/// Compares all arrays and gradients of two runs of one launch; `expected` is the one that is believed.
+/// Compares all arrays and gradients of two runs of one launch; `expected` is the one that is
+/// believed.
 pub fn compare(expected: &Arguments, found: &Arguments, structs: &StructTable) -> Vec<Row> {
     let mut rows = Vec::new();
     for (one, other) in expected.arrays.iter().zip(&found.arrays) {

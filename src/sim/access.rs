@@ -1,5 +1,6 @@
-//! What do loads, stores and atomics do to memory? Every access is looked at before it is done: whether its place exists, is
-//! aligned, was ever written, and is used by no other thread at the same time.
+//! What do loads, stores and atomics do to memory? Every access is looked at before it is done:
+//! whether its place exists, is aligned, was ever written, and is used by no other thread at the
+//! same time.
 
 use std::rc::Rc;
 
@@ -65,7 +66,8 @@ impl Machine<'_> {
             let swapped = access.swap != Swap::No;
             let Some(place) = self.place(shared, warp, touched, lane, pc, swapped) else { continue };
             match access.swap {
-                // The element was read before; if the rest of the word has changed, the compare-and-swap is tried again.
+                // The element was read before; if the rest of the word has changed, the
+                // compare-and-swap is tried again.
                 Swap::Part => self.look_for_unset(shared, warp, place, touched, lane, pc),
                 Swap::Whole | Swap::No => {
                     let strong = access.order != Order::Weak || swapped;
@@ -175,7 +177,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Where an access lies; None: it may not be, and has been reported. `words`: as of [`super::Memory::piece`].
+    /// Where an access lies; None: it may not be, and has been reported. `words`: as of
+    /// [`super::Memory::piece`].
     #[inline]
     fn place(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32, words: bool) -> Option<Place> {
         if t.address & u64::from(t.bytes - 1) != 0 {
@@ -214,7 +217,8 @@ impl Machine<'_> {
         found
     }
 
-    /// Whether a lane may touch `bytes` from an address on, a multiple of `aligned`; else it has been reported.
+    /// Whether a lane may touch `bytes` from an address on, a multiple of `aligned`; else it has
+    /// been reported.
     pub fn may_touch(
         &mut self,
         shared: &Shared,
@@ -379,7 +383,8 @@ impl Machine<'_> {
     }
 }
 
-/// The interval of a warp at an access, begun if it is not; None: there are too many, which is told.
+/// The interval of a warp at an access, begun if it is not; None: there are too many, which is
+/// reported.
 #[inline(always)]
 pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp, pc: u32) -> Option<u32> {
     if warp.interval.is_none() {

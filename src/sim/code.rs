@@ -1,5 +1,5 @@
-//! What is executed? Decoded instructions: registers are numbered over all functions of a kernel, constants stand in registers
-//! too, and addresses are resolved.
+//! What is executed? Decoded instructions: registers are numbered over all functions of a kernel,
+//! constants stand in registers too, and addresses are resolved.
 
 use super::value::{Alu, Lanes, Test};
 use crate::ptx::{Location, Place, Space};
@@ -15,7 +15,8 @@ pub struct PredIn {
     pub negated: bool,
 }
 
-/// Addition and the like with the carry flag: result, carry out, of three registers and the carry in.
+/// Addition and the like with the carry flag: result, carry out, of three registers and the carry
+/// in.
 pub type Carry = fn(u64, u64, u64, bool) -> (u64, bool);
 
 #[derive(Clone, Debug)]
@@ -102,7 +103,8 @@ pub enum Op {
     Degenerate(Box<[u32; 1]>),
     /// A gradient would be near-degenerate for an adjoint that is not 0.
     Visit,
-    /// An index of a component that is not there: the text that names what has components, the index, their number.
+    /// An index of a component that is not there: the text that names what has components, the
+    /// index, their number.
     NoComponent(Box<[u32; 3]>),
     Return,
     Exit,
@@ -240,7 +242,8 @@ pub enum Swap {
     No,
     /// The element that it compares.
     Whole,
-    /// A half or a byte, where the hardware compares words: of the word around it, what it does not change belongs to others.
+    /// A half or a byte, where the hardware compares words: of the word around it, what it does not
+    /// change belongs to others.
     Part,
 }
 
@@ -351,7 +354,8 @@ pub enum Element {
     F64,
 }
 
-/// A product of 16 x `depth` and `depth` x 8 elements, summed up in float32; of float64, 8 x 4 and 4 x 8, summed up in that.
+/// A product of 16 x `depth` and `depth` x 8 elements, summed up in float32; of float64, 8 x 4 and
+/// 4 x 8, summed up in that.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     pub element: Element,

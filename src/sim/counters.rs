@@ -1,4 +1,5 @@
-//! What did a launch cost? For each instruction what a profiler counts on a GPU, of addresses and masks alone.
+//! What did a launch cost? For each instruction what a profiler counts on a GPU, of addresses and
+//! masks alone.
 
 use super::machine::lanes;
 use super::value::LANES;
@@ -14,7 +15,8 @@ pub struct Counts {
     pub threads_on: u64,
     /// Branches that parted lanes.
     pub divergent: u64,
-    /// Accesses of global or local memory with a lane at least, their 32-byte sectors, and as few as there could be.
+    /// Accesses of global or local memory with a lane at least, their 32-byte sectors, and as few
+    /// as there could be.
     pub requests: u64,
     pub sectors: u64,
     pub ideal_sectors: u64,
@@ -246,8 +248,8 @@ impl Counters {
     }
 }
 
-/// The passes that an access of shared memory takes, and those of one without conflicts: 32 banks give a word each, and
-/// accesses of 8 and 16 bytes go by half and quarter warps.
+/// The passes that an access of shared memory takes, and those of one without conflicts: 32 banks
+/// give a word each, and accesses of 8 and 16 bytes go by half and quarter warps.
 fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> (u64, u64) {
     let groups = bytes.div_ceil(4).max(1) as usize;
     let each = LANES / groups.min(4);

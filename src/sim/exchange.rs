@@ -195,7 +195,8 @@ impl Machine<'_> {
                 self.findings.add(What::DivergentBarrier(active), pc, warp.thread(first));
                 return Some(Pause::Stopped);
             }
-            // Lanes that parted before may come yet. Those that leave the kernel instead are missed: see `stuck`.
+            // Lanes that parted before may come yet. Those that leave the kernel instead are
+            // missed: see `stuck`.
             let here = |split: &Split| split.state == State::Meeting(pc);
             let met = warp.splits.iter().filter(|split| here(split)).fold(0, |met, split| met | split.mask);
             if elsewhere & !met != 0 {
@@ -284,7 +285,8 @@ impl Machine<'_> {
             join(&mut clock, &warp.known);
         }
         std::rc::Rc::make_mut(&mut clock).extend(warps.iter().map(|warp| (warp.id, warp.time)));
-        // A fence of each thread, the barrier, and an atomic of one: what all fenced is known to who sees the atomic.
+        // A fence of each thread, the barrier, and an atomic of one: what all fenced is known to
+        // who sees the atomic.
         let mut fenced: Option<Clock> = None;
         for released in warps.iter().filter_map(|warp| warp.released.as_ref()) {
             join(fenced.get_or_insert_default(), released);

@@ -1,4 +1,5 @@
-//! What is wrong with a launch? Findings name instructions, threads and addresses; who shows them knows sources and arrays.
+//! What is wrong with a launch? Findings name instructions, threads and addresses; who shows them
+//! knows sources and arrays.
 
 use std::collections::HashMap;
 
@@ -54,7 +55,8 @@ pub enum What {
     Assert(String),
     /// A gradient that is near-degenerate, for the reason given.
     Degenerate(String),
-    /// A gradient that would be near-degenerate for an adjoint that is not 0: nothing to tell of by itself.
+    /// A gradient that would be near-degenerate for an adjoint that is not 0: nothing to tell of by
+    /// itself.
     Visit,
     /// An index of one of `count` components of what is called `name` that is none of them.
     NoComponent {
@@ -64,7 +66,8 @@ pub enum What {
     },
     Trap,
     Endless,
-    /// So many intervals between synchronisations have been followed: races after them are not found.
+    /// So many intervals between synchronisations have been followed: races after them are not
+    /// found.
     RacesEnd(u64),
 }
 

@@ -1,5 +1,6 @@
-//! Where do the sides of a branch meet again? At the nearest instruction that every way to the end passes: the immediate
-//! post-dominator of the block (K. Cooper, T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001, on the reversed graph).
+//! Where do the sides of a branch meet again? At the nearest instruction that every way to the end
+//! passes: the immediate post-dominator of the block (K. Cooper, T. Harvey and K. Kennedy, "A
+//! Simple, Fast Dominance Algorithm", 2001, on the reversed graph).
 
 use super::code::{Inst, NOWHERE, Op};
 

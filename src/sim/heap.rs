@@ -1,6 +1,7 @@
-//! What lies in the memory of devices from launch to launch, and who may use it? One range of addresses is reserved, with a zone for the host and
-//! one for each device; the address that a kernel uses is that of the host. Around each block lie bytes of nobody, and what was given
-//! back stays unused for a while, so that a use of it is noticed.
+//! What lies in the memory of devices from launch to launch, and who may use it? One range of
+//! addresses is reserved, with a zone for the host and one for each device; the address that a
+//! kernel uses is that of the host. Around each block lie bytes of nobody, and what was given back
+//! stays unused for a while, so that a use of it is noticed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -125,7 +126,8 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Reserves the memory of so many devices, of `bytes` each, and as much for the host. None: the system has no such range of addresses.
+    /// Reserves the memory of so many devices, of `bytes` each, and as much for the host. None: the
+    /// system has no such range of addresses.
     pub fn reserve(devices: usize, bytes: u64) -> Option<Heap> {
         // Unused bytes around blocks and in quarantine come on top.
         let each = (bytes.checked_mul(2)?.checked_add(2 * QUARANTINE)?).next_multiple_of(STEP);
@@ -290,7 +292,8 @@ impl Heap {
     /// Notes that bytes of a block were written, or count as never written.
     pub fn mark(&mut self, address: u64, bytes: u64, written: bool) {
         let offset = (address - self.start) as usize;
-        // SAFETY: the address is one of a block, so that it lies in the range, which `set` has a byte for each byte of.
+        // SAFETY: the address is one of a block, so that it lies in the range, which `set` has a
+        // byte for each byte of.
         unsafe { self.set.start().add(offset).write_bytes(u8::from(written), bytes as usize) };
     }
 
@@ -317,7 +320,8 @@ impl Heap {
         let len = (last.end() + u64::from(RED_ZONE) - base) as usize;
         let offset = (base - self.start) as usize;
         let start: *mut u8 = std::ptr::with_exposed_provenance_mut(base as usize);
-        // SAFETY: between the first and the last block all is in the range; what is not open there is in no piece, and nobody touches it.
+        // SAFETY: between the first and the last block all is in the range; what is not open there
+        // is in no piece, and nobody touches it.
         let bytes = unsafe { Store::lent(start, len) };
         // SAFETY: `set` is as long as the range, and open.
         let set = unsafe { Store::lent(self.set.start().add(offset), len) };

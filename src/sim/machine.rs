@@ -1,5 +1,5 @@
-//! What do the warps of a launch share, and what does a warp do until it has to wait? One instruction after the other for all
-//! lanes of a side.
+//! What do the warps of a launch share, and what does a warp do until it has to wait? One
+//! instruction after the other for all lanes of a side.
 
 use std::collections::HashMap;
 
@@ -404,7 +404,8 @@ impl Machine<'_> {
         let meet = inst.meet;
         let is_side = top.call == NOWHERE;
         top.pc = meet;
-        // The entry below waits at the same place already; and whoever meets nowhere is not waited for.
+        // The entry below waits at the same place already; and whoever meets nowhere is not waited
+        // for.
         if is_side && (meet == top.meet || meet == NOWHERE) {
             split.stack.pop();
         }

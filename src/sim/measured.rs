@@ -1,4 +1,5 @@
-//! What did a launch cost, instruction by instruction? The counters beside what their instructions are.
+//! What did a launch cost, instruction by instruction? The counters beside what their instructions
+//! are.
 
 use std::sync::Arc;
 

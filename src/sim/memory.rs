@@ -1,4 +1,5 @@
-//! What lies in global memory? Pieces with space around them that belongs to nobody, so that an access beside one is noticed.
+//! What lies in global memory? Pieces with space around them that belongs to nobody, so that an
+//! access beside one is noticed.
 
 use super::decode::RED_ZONE;
 use super::store::Store;
@@ -36,7 +37,8 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Where the byte at an address lies in `bytes`; of an address elsewhere a place beyond their end.
+    /// Where the byte at an address lies in `bytes`; of an address elsewhere a place beyond their
+    /// end.
     #[inline(always)]
     pub fn offset(&self, address: u64) -> usize {
         address.wrapping_sub(self.base) as usize
@@ -58,8 +60,9 @@ impl Memory {
         start
     }
 
-    /// The piece that holds all of `address..address + bytes`; `hint` is where to look first, and where it was found. `words`: of
-    /// the words at its ends parts suffice, as allocators give whole ones.
+    /// The piece that holds all of `address..address + bytes`; `hint` is where to look first, and
+    /// where it was found. `words`: of the words at its ends parts suffice, as allocators give
+    /// whole ones.
     #[inline]
     pub fn piece(&self, address: u64, bytes: u64, words: bool, hint: &mut usize) -> Option<&Piece> {
         let slack = if words { 3 } else { 0 };

@@ -1,4 +1,5 @@
-//! What does a GPU do with a kernel? PTX is executed as the PTX ISA manual describes it, warp by warp, and looked at while it runs.
+//! What does a GPU do with a kernel? PTX is executed as the PTX ISA manual describes it, warp by
+//! warp, and looked at while it runs.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -105,7 +106,8 @@ pub fn memory(code: &Code) -> Memory {
     memory
 }
 
-/// The instructions that access memory which threads share, and whether they are atomic for threads of the block only.
+/// The instructions that access memory which threads share, and whether they are atomic for threads
+/// of the block only.
 fn followed(code: &Code) -> Vec<(u32, bool)> {
     let shares = |space| matches!(space, Space::Global | Space::Shared | Space::Generic);
     let follows = |op: &Op| match op {
@@ -126,7 +128,8 @@ fn expected_intervals(code: &Code, form: &Form) -> u64 {
     form.blocks().saturating_mul(form.threads().div_ceil(value::LANES as u32).into()).saturating_mul(each)
 }
 
-/// Runs a launch; `params` are the bytes of its parameters. `go_on` is asked from time to time whether to.
+/// Runs a launch; `params` are the bytes of its parameters. `go_on` is asked from time to time
+/// whether to.
 pub fn run(
     code: &Code,
     form: &Form,

@@ -1,4 +1,5 @@
-//! What does `vprintf` print? Its format and the buffer of its arguments lie in memory; each argument at its natural alignment.
+//! What does `vprintf` print? Its format and the buffer of its arguments lie in memory; each
+//! argument at its natural alignment.
 
 use super::code::Print;
 use super::machine::{Machine, lanes};

@@ -1,7 +1,8 @@
-//! Which accesses are ordered by nothing? Each word of memory knows its last writer and its readers since, as numbers of
-//! intervals: what a warp does between two synchronisations. A table tells of each interval its block, warp and the epochs of
-//! their barriers. Blocks are never ordered by barriers; what fences and atomics order is in clocks of the warps, which are
-//! looked at only where two accesses conflict.
+//! Which accesses are ordered by nothing? Each word of memory knows its last writer and its readers
+//! since, as numbers of intervals: what a warp does between two synchronisations. A table tells of
+//! each interval its block, warp and the epochs of their barriers. Blocks are never ordered by
+//! barriers; what fences and atomics order is in clocks of the warps, which are looked at only
+//! where two accesses conflict.
 
 use std::cell::Cell as Once;
 use std::collections::HashMap;
@@ -14,14 +15,15 @@ use super::store::{Store, Zero};
 /// For warps of the launch the time up to which what they did is known.
 pub type Clock = Rc<HashMap<u32, u32>>;
 
-/// A word's history, in two tags: 0 for nobody, or from above the number of an interval and 1, of an instruction among those that
-/// access memory, of a lane (5 bits), and a flag.
+/// A word's history, in two tags: 0 for nobody, or from above the number of an interval and 1, of
+/// an instruction among those that access memory, of a lane (5 bits), and a flag.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Cell {
     /// Flag: others see it as atomic.
     writer: u32,
-    /// Flag: several threads. Then instead of the lane stands whose the instruction is: of the readers the lane, or the warp (modulo
-    /// 31) where they are of several, of which it is known; [`ANYBODYS`] where two of them are.
+    /// Flag: several threads. Then instead of the lane is whose the instruction is: of the readers
+    /// the lane, or the warp (modulo 31) where they are of several, of which it is known;
+    /// [`ANYBODYS`] where two of them are.
     reader: u32,
 }
 
@@ -79,7 +81,8 @@ pub struct Before {
 #[derive(Debug)]
 pub struct Intervals {
     rows: Vec<Row>,
-    /// Sets of readers that are there already: those of a block in an epoch, and those of a row with one more.
+    /// Sets of readers that are there already: those of a block in an epoch, and those of a row
+    /// with one more.
     blocks: HashMap<(u32, u32), u32>,
     sets: HashMap<(u32, u32), Joined>,
     /// A set whose intervals all came before another interval, as was found last.
@@ -91,7 +94,8 @@ pub struct Intervals {
     full: bool,
     /// Where that was.
     ended: Option<(u32, Thread)>,
-    /// The instructions that access memory which threads share, and of each instruction its number among them.
+    /// The instructions that access memory which threads share, and of each instruction its number
+    /// among them.
     accesses: Vec<u32>,
     slots: Vec<u32>,
     /// By number: atomics that only threads of the block see as such.
@@ -104,7 +108,8 @@ pub struct Intervals {
 #[derive(Clone, Copy, Debug)]
 enum Joined {
     Row(u32),
-    /// The interval alone stands for all: the others came before it. Whether some are of its warp, not synchronised since.
+    /// The interval alone represents all: the others came before it. Whether some are of its warp,
+    /// not synchronised since.
     Alone(bool),
 }
 
@@ -118,10 +123,12 @@ const ANYBODYS: u32 = 31;
 const MOST_SLOT_BITS: u32 = 10;
 
 impl Intervals {
-    /// `accesses`: the instructions whose accesses are followed, and whether they are atomic for threads of the block only. `exact`:
-    /// memory can order threads of different blocks. `expected`: about so many intervals will be.
+    /// `accesses`: the instructions whose accesses are followed, and whether they are atomic for
+    /// threads of the block only. `exact`: memory can order threads of different blocks.
+    /// `expected`: about so many intervals will be.
     pub fn new(instructions: usize, accesses: Vec<(u32, bool)>, exact: bool, expected: u64) -> Intervals {
-        // Rather than races, the instruction on the other side of a race goes untold in large launches.
+        // Rather than races, the instruction on the other side of a race goes untold in large
+        // launches.
         let room = (u32::BITS - LANE_BITS).saturating_sub(64 - expected.leading_zeros()).max(1);
         let bits = accesses.len().max(1).next_power_of_two().trailing_zeros().min(MOST_SLOT_BITS).min(room);
         let count = 1usize << bits;
@@ -280,7 +287,7 @@ impl Intervals {
             true => None,
             false => self.read_after(cell.writer, who),
         };
-        // Who asks again and again for what others set does no harm to them.
+        // The caller again and again for what others set does no harm to them.
         if !who.strong {
             if cell.reader == 0 || (cell.reader ^ mine) & (self.thread_bits() | 1) == 0 {
                 cell.reader = mine;
@@ -334,8 +341,9 @@ impl Intervals {
         }
     }
 
-    /// The intervals of a row and one more, the latest one. Words that the same warps read in the same order share their sets, and of
-    /// a warp, or a block at its barriers, stays what came last: whoever comes after that comes after the rest. None: there is no room.
+    /// The intervals of a row and one more, the latest one. Words that the same warps read in the
+    /// same order share their sets, and of a warp, or a block at its barriers, stays what came
+    /// last: whoever comes after that comes after the rest. None: there is no room.
     fn with_one_more(&mut self, index: u32, interval: u32) -> Option<Joined> {
         if let Some(&known) = self.sets.get(&(index, interval)) {
             return Some(known);
@@ -362,7 +370,7 @@ impl Intervals {
                 });
                 let mut rest = list.pop();
                 if list.len() + 1 == count {
-                    // Nothing goes: the new set stands on the old one.
+                    // Nothing goes: the new set is on the old one.
                     rest = Some(index);
                     list.clear();
                 }
@@ -394,7 +402,8 @@ impl Intervals {
         Some(joined)
     }
 
-    /// The readers `old` and one more lane of the warp: of the instructions stays that of which more is known.
+    /// The readers `old` and one more lane of the warp: of the instructions stays that of which
+    /// more is known.
     fn joined_lanes(&self, old: u32, mine: u32) -> u32 {
         let lane = |tag: u32| tag >> 1 & 31;
         let at_one = self.slot_of(old) == self.slot_of(mine);
@@ -421,7 +430,8 @@ impl Intervals {
         self.tag(row, slot, whose, true)
     }
 
-    /// What is known of readers, to a thread that is none of the others: the instruction may be that thread's own.
+    /// What is known of readers, to a thread that is none of the others: the instruction may be
+    /// that thread's own.
     fn before_readers(&self, tag: u32, who: &Who) -> Before {
         let before = self.before(tag, false);
         if tag & 1 == 0 {
@@ -442,7 +452,8 @@ impl Intervals {
         }
     }
 
-    /// Notes a write; the access that it races with. `changes`: it leaves another value than it found.
+    /// Notes a write; the access that it races with. `changes`: it leaves another value than it
+    /// found.
     #[inline(always)]
     pub fn write(&mut self, cell: &mut Cell, who: &Who, changes: bool) -> Option<Before> {
         let mine = self.tag(who.interval, who.slot, who.lane, who.strong);
@@ -450,7 +461,8 @@ impl Intervals {
         let alone = is_mine(cell.writer) && is_mine(cell.reader) && cell.reader & 1 == 0;
         // Whoever writes what is there already shows no order.
         let race = if alone || !changes { None } else { self.write_after(*cell, who) };
-        // What a thread wrote plainly stays so while nothing orders others after it, whatever it does to it atomically then.
+        // What a thread wrote plainly stays so while nothing orders others after it, whatever it
+        // does to it atomically then.
         let is_hidden = who.strong && cell.writer & 1 == 0 && cell.writer != 0 && is_mine(cell.writer);
         *cell = Cell { writer: if is_hidden { cell.writer } else { mine }, reader: 0 };
         race

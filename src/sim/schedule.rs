@@ -1,5 +1,6 @@
-//! In what order do blocks and warps run? In their order, each as far as it can; or as a seed says. Blocks that wait for others
-//! (a lock, a barrier of the grid) stay while the next ones run, as on a GPU with room for them.
+//! In what order do blocks and warps run? In their order, each as far as it can; or as a seed says.
+//! Blocks that wait for others (a lock, a barrier of the grid) stay while the next ones run, as on
+//! a GPU with room for them.
 
 use super::code::{Op, Special};
 use super::exchange::meet;
@@ -9,7 +10,8 @@ use super::races::History;
 use super::value::LANES;
 use super::warp::{Split, State, Warp};
 
-/// Chance with a seed (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Chance with a seed (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
@@ -163,7 +165,8 @@ impl Machine<'_> {
         value.into()
     }
 
-    /// Lets the warps of a block run until all have left, or all that can wait for other blocks; whether it is done.
+    /// Lets the warps of a block run until all have left, or all that can wait for other blocks;
+    /// whether it is done.
     fn turn(&mut self, block: &mut Block) -> bool {
         let Block { shared, warps } = block;
         loop {
@@ -229,7 +232,7 @@ impl Machine<'_> {
             goes_on |= matches!(pause, Pause::Slice | Pause::Waits);
             if pause != Pause::Done {
                 warp.splits.push(split);
-                // The one that stood last stands here now, and has its turn too.
+                // The one that stood last is here now, and has its turn too.
                 let last = warp.splits.len() - 1;
                 warp.splits.swap(n, last);
                 n += 1;

@@ -1,5 +1,5 @@
-//! Where do the bytes of memory and what is known of them lie? In a vector, in zeroed pages that take room when they are touched, or in memory
-//! that somebody lends for a launch.
+//! Where do the bytes of memory and what is known of them lie? In a vector, in zeroed pages that
+//! take room when they are touched, or in memory that somebody lends for a launch.
 
 use std::ops::{Deref, DerefMut};
 
@@ -17,7 +17,8 @@ enum Owner<T> {
     Lender,
 }
 
-/// Larger ones are pages of their own: they need not be cleared, and go back as soon as they are done.
+/// Larger ones are pages of their own: they need not be cleared, and go back as soon as they are
+/// done.
 const LARGE: usize = 1 << 20;
 
 /// Types of which every bit pattern, and so zeroed memory, is a value.
@@ -29,7 +30,8 @@ pub unsafe trait Zero: Copy + Default {}
 // SAFETY: numbers.
 unsafe impl Zero for u8 {}
 
-// SAFETY: a store is its elements, wherever they lie; whoever lends memory promises that nobody else uses it (`lent`).
+// SAFETY: a store is its elements, wherever they lie; whoever lends memory promises that nobody
+// else uses it (`lent`).
 unsafe impl<T: Send> Send for Store<T> {}
 // SAFETY: shared access reads only.
 unsafe impl<T: Sync> Sync for Store<T> {}
@@ -93,7 +95,8 @@ impl<T> Deref for Store<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `start` and `len` are those of the vector or the pages, which are not moved or resized elsewhere, or of lent memory.
+        // SAFETY: `start` and `len` are those of the vector or the pages, which are not moved or
+        // resized elsewhere, or of lent memory.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -119,7 +122,8 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// A range; `open`: it can be used at once, and takes room where it is touched. None: the system has no such range.
+    /// A range; `open`: it can be used at once, and takes room where it is touched. None: the
+    /// system has no such range.
     pub fn reserve(bytes: usize, open: bool) -> Option<Pages> {
         let access = if open { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -133,7 +137,8 @@ impl Pages {
         self.start
     }
 
-    /// Opens the part from `from` to `to`, in bytes from the start, multiples of pages; whether the system had room.
+    /// Opens the part from `from` to `to`, in bytes from the start, multiples of pages; whether the
+    /// system had room.
     pub fn open(&self, from: usize, to: usize) -> bool {
         if from >= to || to > self.bytes {
             return from == to;

@@ -1,5 +1,6 @@
-//! What do the lanes of a warp compute together on matrices, and what do copies do that run on by themselves? Fragments lie in registers
-//! as the PTX ISA manual draws them: lane `4 g + t` has rows `g` and `g + 8` of the first factor, column `g` of the second.
+//! What do the lanes of a warp compute together on matrices, and what do copies do that run on by
+//! themselves? Fragments lie in registers as the PTX ISA manual draws them: lane `4 g + t` has rows
+//! `g` and `g + 8` of the first factor, column `g` of the second.
 
 use std::collections::VecDeque;
 
@@ -87,7 +88,7 @@ impl Machine<'_> {
     }
 
     fn arrives(&mut self, shared: &mut Shared, warp: &mut Warp, copy: &Pending, lane: usize) {
-        // Words, but for a source that ends within one.
+        // Words, except for a source that ends within one.
         for k in (0..copy.bytes).step_by(4) {
             let (from, left) = (copy.from + u64::from(k), copy.read.saturating_sub(k).min(4));
             let mut fetch = |at: u32, bytes: u32| {
@@ -203,8 +204,8 @@ impl Machine<'_> {
     }
 }
 
-/// Lane `4 g + t` has row `g`, column `t` of the first factor, row `t`, column `g` of the second, row `g` and columns `2 t` and `2 t + 1`
-/// of the result.
+/// Lane `4 g + t` has row `g`, column `t` of the first factor, row `t`, column `g` of the second,
+/// row `g` and columns `2 t` and `2 t + 1` of the result.
 fn multiply_f64(warp: &mut Warp, m: &Matrix, active: u32) {
     let value = |reg: u32, lane: usize| f64::from_bits(warp.regs[reg as usize][lane]);
     let out: [[u64; LANES]; 2] = std::array::from_fn(|n| {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::ptx;
 
-/// The kernel `k` with a parameter `out`; its body may use `%r0` to `%r9`, `%rd0` to `%rd9`, `%f0`.., `%fd0`.., `%rs0`.., `%p0`..
+/// The kernel `k` with a parameter `out`; its body may use `%r0` to `%r9`, `%rd0` to `%rd9`,
+/// `%f0`.., `%fd0`.., `%rs0`.., `%p0`..
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n.global .align 8 .b8 text[8] = {{37, 100, 10}};\n\
@@ -127,7 +128,8 @@ fn integers() {
         ("sad.s32 %r8, -3, 4, 10;", 17),
         ("dp4a.s32.s32 %r8, 0x01ff0203, 0x02020202, 5;", 15),
         ("dp4a.u32.u32 %r8, 0x000000ff, 0x00000002, 1;", 511),
-        // -1 * 3 + 2 * -4, from the lower bytes and from the upper ones; the same halves without signs.
+        // -1 * 3 + 2 * -4, from the lower bytes and from the upper ones; the same halves without
+        // signs.
         ("dp2a.lo.s32.s32 %r8, 0x0002ffff, 0x0000fc03, 20;", 9),
         ("dp2a.hi.s32.s32 %r8, 0x0002ffff, 0xfc030000, 20;", 9),
         ("dp2a.lo.u32.u32 %r8, 0x0002ffff, 0x7f010403, 1;", 3 * 0xffff + 8 + 1),
@@ -390,10 +392,12 @@ fn accesses_cost_what_addresses_say() {
     assert_eq!(parted.divergent, 1);
 }
 
-/// A hundred runs of one seed leave the same bytes, findings, text and figures, whatever the order of hash tables; other seeds have other orders.
+/// A hundred runs of one seed leave the same bytes, findings, text and figures, whatever the order
+/// of hash tables; other seeds have other orders.
 #[test]
 fn a_seed_is_one_order() {
-    // Whoever comes last is in the word, races with all others, and says so; sides of a branch part.
+    // Whoever comes last is in the word, races with all others, and says so; sides of a branch
+    // part.
     let body = "ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mad.lo.u32 %r2, %r1, 64, %r0; and.b32 %r3, %r0, 3;
                 setp.eq.u32 %p0, %r3, 1; @%p0 bra ODD; st.global.u32 [%rd0], %r2; bra.uni MEET; ODD: st.global.u32 [%rd0+4], %r2; MEET:
                 atom.global.exch.b32 %r4, [%rd0+8], %r2; atom.global.add.u32 %r5, [%rd0+12], %r4; mul.wide.u32 %rd1, %r2, 4;

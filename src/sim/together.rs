@@ -1,6 +1,7 @@
-//! What do the loads and stores do that almost all are: plain ones, whose lanes all go to one array, to shared or to local memory, and
-//! rightly? The same as one lane after the other (`access`), with what they have in common looked at once. Whatever is out of the
-//! ordinary is left to that, before anything is done.
+//! What do the loads and stores do that almost all are: plain ones, whose lanes all go to one
+//! array, to shared or to local memory, and rightly? The same as one lane after the other
+//! (`access`), with what they have in common looked at once. Whatever is out of the ordinary is
+//! left to that, before anything is done.
 
 use super::access::interval;
 use super::code::{Access, Order, Swap};
@@ -184,7 +185,8 @@ impl Machine<'_> {
         let (space, inside) = if space == Space::Generic { windows::resolve(first) } else { (space, first) };
         let window = first.wrapping_sub(inside);
         let own = u64::from(self.code.local_bytes);
-        // The first address, the bytes there, where they lie, and how far those of the next lane are.
+        // The first address, the bytes there, where they lie, and how far those of the next lane
+        // are.
         let (field, start, size, base, step) = match space {
             Space::Global | Space::Const => {
                 let piece = self.memory.piece(first, bytes.into(), false, &mut self.hint)?;

@@ -7,8 +7,9 @@ pub const LANES: usize = 32;
 /// A register of a warp.
 pub type Lanes = [u64; LANES];
 
-/// What an instruction computes of three registers at most, for all lanes: made for any processor, and again for those with AVX2,
-/// which do it several times as fast (a fused multiply-add without them is a call).
+/// What an instruction computes of three registers at most, for all lanes: made for any processor,
+/// and again for those with AVX2, which do it several times as fast (a fused multiply-add without
+/// them is a call).
 #[derive(Clone, Copy, Debug)]
 pub struct Alu(unsafe fn(&mut Lanes, &Lanes, &Lanes, &Lanes));
 
@@ -195,7 +196,8 @@ impl Exact {
         Exact { near, rest: if near.is_finite() && near > 0.0 { (-near).mul_add(near, a) } else { 0.0 } }
     }
 
-    /// With its last bit set where it is not exact: rounding that to at most 51 bits is rounding the number.
+    /// With its last bit set where it is not exact: rounding that to at most 51 bits is rounding
+    /// the number.
     pub fn odd(self) -> f64 {
         if self.rest == 0.0 || !self.near.is_finite() || self.near.to_bits() & 1 == 1 {
             return self.near;

@@ -1,5 +1,6 @@
-//! Where are the 32 lanes of a warp? They go on together; where a branch parts them, one side waits until the other has come to
-//! where both meet. Lanes that would wait for each other for ever part for good, and go their ways in turns.
+//! Where are the 32 lanes of a warp? They go on together; where a branch parts them, one side waits
+//! until the other has come to where both meet. Lanes that would wait for each other for ever part
+//! for good, and go their ways in turns.
 
 use std::collections::HashMap;
 use std::rc::Rc;

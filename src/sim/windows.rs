@@ -1,5 +1,6 @@
-//! Which addresses belong to which space? A generic address says its space by its window; global and constant memory are
-//! addressed by it, shared and local memory count from 0 in their own space, and parameters have one address for both.
+//! Which addresses belong to which space? A generic address says its space by its window; global
+//! and constant memory are addressed by it, shared and local memory count from 0 in their own
+//! space, and parameters have one address for both.
 
 use crate::ptx::Space;
 

@@ -1,11 +1,12 @@
-//! Where do the texts of other files come from? The stages ask; who runs them says whether that is the disk, or what an
-//! editor has open.
+//! Where do the texts of other files come from? The stages ask; who runs them says whether that is
+//! the disk, or what an editor has open.
 
 use std::path::{Path, PathBuf};
 
 /// The files that a source file can import from.
 pub trait FileSystem: std::fmt::Debug + Send + Sync {
-    /// The text of a file; None when there is no file at this path. The error says in a few words why it cannot be read.
+    /// The text of a file; None when there is no file at this path. The error says in a few words
+    /// why it cannot be read.
     fn read(&self, path: &Path) -> Option<Result<String, String>>;
 
     /// The path from the root of the file system.

@@ -1,7 +1,7 @@
 //! Which source lines does each line of a generated text come from?
 //!
-//! A printer brackets what it writes for a place with marks ([`begin`], [`END`]); [`Lined::read`] takes them out again and
-//! keeps what they say.
+//! A printer brackets what it writes for a place with marks ([`begin`], [`END`]); [`Lined::read`]
+//! takes them out again and keeps what they say.
 
 use super::{FileId, SourceFile, Span};
 use crate::ids::Id;
@@ -22,7 +22,8 @@ pub fn begin(span: Span) -> String {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Lined {
     pub text: String,
-    /// For each line of the text the lines of the source that it comes from, from 1 and in order; none for what kc adds.
+    /// For each line of the text the lines of the source that it comes from, from 1 and in order;
+    /// none for what kc adds.
     pub lines: Vec<Vec<u32>>,
 }
 

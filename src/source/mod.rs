@@ -86,7 +86,8 @@ impl SourceFile {
         LineColumn { line: line as u32, column: column as u32 + 1 }
     }
 
-    /// The byte range of a line that counts from 1, without its line end; the end of the text for lines beyond it.
+    /// The byte range of a line that counts from 1, without its line end; the end of the text for
+    /// lines beyond it.
     pub fn line_range(&self, line: u32) -> std::ops::Range<u32> {
         let end_of_text = self.text.len() as u32;
         let start = self.line_starts.get(line.max(1) as usize - 1).copied().unwrap_or(end_of_text);
@@ -147,7 +148,7 @@ impl SourceMap {
         self.file(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// The lines of a span, with their end; None if something else stands in them, a comment too.
+    /// The lines of a span, with their end; None if something else is in them, a comment too.
     pub fn whole_line(&self, span: Span) -> Option<Span> {
         let text = &self.file(span.file).text;
         let before = text.get(..span.start as usize)?;

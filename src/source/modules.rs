@@ -1,11 +1,11 @@
-//! Which file is a module? Python's rules: beside the file that imports, and from the folder above the outermost package
-//! that holds it.
+//! Which file is a module? Python's rules: beside the file that imports, and from the folder above
+//! the outermost package that holds it.
 
 use std::path::{Path, PathBuf};
 
 use super::FileSystem;
 
-/// Where a file stands among modules.
+/// Where a file is among modules.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Home {
     /// The folders that absolute imports are searched in.
@@ -25,7 +25,8 @@ impl Home {
         let mut names = if package { Vec::new() } else { vec![stem] };
         let mut roots = vec![folder.clone()];
         let is_package = |folder: &Path| system.read(&folder.join("__init__.py")).is_some();
-        // Folders without `__init__.py` are packages too: inside of others, and where the file's own imports lead up through them.
+        // Folders without `__init__.py` are packages too: inside of others, and where the file's
+        // own imports lead up through them.
         let levels = match system.read(path) {
             Some(Ok(text)) => levels(&text),
             _ => 0,
@@ -69,8 +70,8 @@ fn levels(text: &str) -> usize {
     imports.map(|rest| 1 + rest.bytes().take_while(|&byte| byte == b'.').count()).max().unwrap_or(0)
 }
 
-/// The module, from a root, that an import in the module `name` means: `.x` in `a.b` is `a.x`. None: it leads out of the
-/// outermost package.
+/// The module, from a root, that an import in the module `name` means: `.x` in `a.b` is `a.x`.
+/// None: it leads out of the outermost package.
 pub fn absolute(name: &str, package: bool, written: &str) -> Option<String> {
     let path = written.trim_start_matches('.');
     let level = written.len() - path.len();

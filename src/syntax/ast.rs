@@ -1,19 +1,21 @@
-//! The syntax tree of kernels. It holds what the user wrote, nothing resolved; what kernels cannot contain is kept as
-//! [`ExprKind::Unsupported`] / [`StmtKind::Unsupported`] so that the checker can say so at its place.
+//! The syntax tree of kernels. It holds what the user wrote, nothing resolved; what kernels cannot
+//! contain is kept as [`ExprKind::Unsupported`] / [`StmtKind::Unsupported`] so that the checker can
+//! say so at its place.
 
 use std::sync::Arc;
 
 use super::changes::Change;
 use crate::source::{FileId, Span};
 
-/// A name and where it stands.
+/// A name and where it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Name {
     pub text: String,
     pub span: Span,
 }
 
-/// The parts of a source file that concern kc, in order. All other top-level statements are skipped.
+/// The parts of a source file that concern kc, in order. All other top-level statements are
+/// skipped.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     pub file: FileId,
@@ -25,16 +27,16 @@ pub struct Parsed {
 #[derive(Clone, Debug)]
 pub enum Item {
     Import(Import),
-    /// A decorated or plain `def` at top level. Plain ones (no decorator of ours) keep their header only: `body` is
-    /// empty and they serve for messages such as "`f` is not decorated with `@wp.func`".
-    /// Shared: whoever checks it keeps it.
+    /// A decorated or plain `def` at top level. Plain ones (no decorator of ours) keep their header
+    /// only: `body` is empty and they serve for messages such as "`f` is not decorated with
+    /// `@wp.func`". Shared: whoever checks it keeps it.
     Function(Arc<Function>),
     Class(Class),
-    /// `NAME = value` (or `NAME: T = value`) at module level: a constant, an alias, or host data. When the value is
-    /// outside our grammar it is an [`ExprKind::Opaque`].
+    /// `NAME = value` (or `NAME: T = value`) at module level: a constant, an alias, or host data.
+    /// When the value is outside our grammar it is an [`ExprKind::Opaque`].
     Constant(Constant),
-    /// A call by host code that says for what kernels are compiled: `wp.overload(...)`, `wp.set_module_options(...)`, or
-    /// one of a host function that makes kernels.
+    /// A call by host code that says for what kernels are compiled: `wp.overload(...)`,
+    /// `wp.set_module_options(...)`, or one of a host function that makes kernels.
     Call(Expr),
     /// Host code around definitions of ours.
     Region(Region),
@@ -42,8 +44,9 @@ pub enum Item {
     Return(Expr),
 }
 
-/// Host code that is read because it holds definitions of ours, or calls a function that does: what it binds and
-/// calls, in order. Names bound to what only Python can know are constants with [`ExprKind::Opaque`].
+/// Host code that is read because it holds definitions of ours, or calls a function that does: what
+/// it binds and calls, in order. Names bound to what only Python can know are constants with
+/// [`ExprKind::Opaque`].
 #[derive(Clone, Debug)]
 pub struct Region {
     pub kind: RegionKind,
@@ -59,12 +62,14 @@ pub enum RegionKind {
     Launching { name: Name, params: Vec<Param> },
     /// The body of a plain class.
     Class(Name),
-    /// The functions of a class that is an item of its own, before this one: of an enumeration or a name of a type.
+    /// The functions of a class that is an item of its own, before this one: of an enumeration or a
+    /// name of a type.
     Methods(Name),
-    /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover it.
+    /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover
+    /// it.
     Loop { target: Expr, iter: Expr },
-    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of `with` and `try` always run, and
-    /// so does the `else` of an `if TYPE_CHECKING`.
+    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of
+    /// `with` and `try` always run, and so does the `else` of an `if TYPE_CHECKING`.
     Block { conditional: bool },
 }
 
@@ -96,7 +101,8 @@ impl Parsed {
     }
 }
 
-/// `import a.b as c` is `{ module: "a.b", names: [] , alias: Some(c) }`; `from a import b as c` has one name each.
+/// `import a.b as c` is `{ module: "a.b", names: [] , alias: Some(c) }`; `from a import b as c` has
+/// one name each.
 #[derive(Clone, Debug)]
 pub struct Import {
     pub module: String,
@@ -161,7 +167,8 @@ pub struct Class {
     pub name: Name,
     pub decorators: Vec<Decorator>,
     pub bases: Vec<Expr>,
-    /// `name: annotation` and `name = value` and `name: annotation = value`, in order; methods are skipped.
+    /// `name: annotation` and `name = value` and `name: annotation = value`, in order; methods are
+    /// skipped.
     pub members: Vec<Member>,
     pub doc: Option<String>,
     pub span: Span,
@@ -222,7 +229,8 @@ pub enum StmtKind {
     Pass,
     Break,
     Continue,
-    /// Python that kernels do not have, named as a user would: `try`, `with`, `lambda`, `a nested function`.
+    /// Python that kernels do not have, named as a user would: `try`, `with`, `lambda`,
+    /// `a nested function`.
     Unsupported(&'static str),
     /// Could not be parsed; already reported.
     Error,
@@ -288,9 +296,11 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     List(Vec<Expr>),
     Starred(Box<Expr>),
-    /// Means something only where Python computes: `wp.set_module_options({...})`, constants of the module.
+    /// Means something only where Python computes: `wp.set_module_options({...})`, constants of the
+    /// module.
     Dict(Vec<(Expr, Expr)>),
-    /// `[element for target in iter if condition]`, `(element for ...)`: only where Python computes.
+    /// `[element for target in iter if condition]`, `(element for ...)`: only where Python
+    /// computes.
     Comprehension(Box<Comprehension>),
     /// Python that kernels do not have: `an f-string`, `a lambda`, `a set`, ...
     Unsupported(&'static str),

@@ -1,5 +1,5 @@
-//! Which statements make a body? Builds blocks from the indentation of lines; each line is read on its own, so a
-//! mistake stays in its line.
+//! Which statements make a body? Builds blocks from the indentation of lines; each line is read on
+//! its own, so a mistake stays in its line.
 
 use super::ast::*;
 use super::builder::{Line, Small};
@@ -15,7 +15,8 @@ pub struct Blocks<'r, 't> {
     /// The line to be read next, and the one behind the item.
     pub next: usize,
     pub end: usize,
-    /// Where a header could not be read: clauses at this indentation belong to it and are not alone.
+    /// Where a header could not be read: clauses at this indentation belong to it and are not
+    /// alone.
     pub lost: Option<u32>,
 }
 
@@ -136,8 +137,8 @@ impl Blocks<'_, '_> {
         out
     }
 
-    /// The block of a header that could not be read. Its indentation is not to be relied on: the mistake may have
-    /// joined lines.
+    /// The block of a header that could not be read. Its indentation is not to be relied on: the
+    /// mistake may have joined lines.
     pub fn lost_block(&mut self, outer: u32, depth: usize) -> Vec<Stmt> {
         let mut out = Vec::new();
         while self.column(self.next).is_some_and(|column| column > outer) {
@@ -149,7 +150,8 @@ impl Blocks<'_, '_> {
         out
     }
 
-    /// Reads one statement with its blocks; `next` moves on. Tells whether its first line could be read.
+    /// Reads one statement with its blocks; `next` moves on. Tells whether its first line could be
+    /// read.
     fn statement(&mut self, out: &mut Vec<Stmt>, depth: usize) -> bool {
         let at = self.next;
         let column = self.column(at).unwrap_or(0);

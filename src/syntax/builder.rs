@@ -119,8 +119,8 @@ impl<'t> Builder<'t> {
         StmtKind::AnnAssign { target, annotation, value }
     }
 
-    /// What can be written before `=` or after `for`: names, places, and tuples of them. Something else is reported, and an error
-    /// takes its place.
+    /// What can be written before `=` or after `for`: names, places, and tuples of them. Something
+    /// else is reported, and an error takes its place.
     pub fn target(&mut self, target: Expr) -> Expr {
         if self.check_target(&target) { target } else { Expr { kind: ExprKind::Error, span: target.span } }
     }
@@ -129,7 +129,7 @@ impl<'t> Builder<'t> {
         match &target.kind {
             // Depth: a target nests at most as deep as the brackets of its line.
             ExprKind::Tuple(items) | ExprKind::List(items) => {
-                // Every fault is told, not only the first.
+                // Every fault is reported, not only the first.
                 let mut good = true;
                 for item in items {
                     good &= self.check_target(item);
@@ -254,7 +254,7 @@ impl<'t> Builder<'t> {
     pub fn call(&mut self, callee: Expr, args: Vec<Arg>, end: u32) -> Expr {
         let mut named = false;
         for arg in &args {
-            // `*` may follow a named argument in Python, and `**` is told of elsewhere.
+            // `*` may follow a named argument in Python, and `**` is reported of elsewhere.
             let positional = arg.name.is_none() && !matches!(arg.value.kind, ExprKind::Starred(_));
             if positional && named && !matches!(arg.value.kind, ExprKind::Unsupported(_)) {
                 self.fault(FaultKind::PositionalAfterNamed, arg.value.span);
@@ -380,8 +380,8 @@ pub fn compare(first: Expr, rest: Vec<(CompareOp, Expr)>) -> Expr {
     Expr { kind: ExprKind::Compare { first: Box::new(first), rest }, span }
 }
 
-/// The tree of a list of operators that all take the operand to their left first where they bind equally tight
-/// (Dijkstra 1961).
+/// The tree of a list of operators that all take the operand to their left first where they bind
+/// equally tight (Dijkstra 1961).
 pub fn operators(first: Expr, rest: Vec<(BinaryOp, Expr)>) -> Expr {
     // Left sides whose right sides are not whole yet, each bound tighter than the one before.
     let mut waiting: Vec<(Expr, BinaryOp)> = Vec::new();

@@ -1,5 +1,6 @@
-//! What does host code change that kernels capture, other than by `NAME = value` where it is read? Functions bind names of their file (`global`),
-//! lists and objects change in place, and targets of loops are names too. None of that is followed: it is enough to know that it happens.
+//! What does host code change that kernels capture, other than by `NAME = value` where it is read?
+//! Functions bind names of their file (`global`), lists and objects change in place, and targets of
+//! loops are names too. None of that is followed: it is enough to know that it happens.
 
 use std::collections::HashSet;
 

@@ -5,8 +5,8 @@ use crate::diag::{Applicability, Code, Diagnostic};
 use crate::limits::{MAX_CLAUSES, MAX_FAULTS, MAX_NESTING};
 use crate::source::{FileId, Span};
 
-/// A finding at a place. Its words are made only when it is reported: most texts are host code, where faults are none
-/// of our business.
+/// A finding at a place. Its words are made only when it is reported: most texts are host code,
+/// where faults are none of our business.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -399,7 +399,8 @@ fn bad_number(here: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// What the grammar could not use, told from the tokens around it. `index` is where it stopped; it can be the end.
+/// What the grammar could not use, told from the tokens around it. `index` is where it stopped; it
+/// can be the end.
 pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
     let before = index.checked_sub(1).and_then(|at| tokens.get(at)).copied();
     let Some(&found) = tokens.get(index) else {
@@ -442,7 +443,7 @@ pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
     };
     let culprit = if found.kind == Tok::Assign && kind == FaultKind::KeywordAsName { before } else { Some(found) };
     let mut fault = Fault::at(kind, culprit.unwrap_or(found));
-    // A token that the layout put in has no text; point at what stands before it.
+    // A token that the layout put in has no text; point at what is before it.
     if fault.start == fault.end && fault.start > 0 {
         fault.start =
             text.get(..fault.end as usize).and_then(|t| t.char_indices().next_back()).map_or(0, |(at, _)| at as u32);
@@ -456,7 +457,7 @@ fn needs_operand(kind: Tok) -> bool {
     !kind.ends_value() && !matches!(kind, Comma | Colon | Semicolon | Pass | Break | Continue | Return | Yield)
 }
 
-/// Whether the first line of code below a header stands as deep as the header, and is no clause of it.
+/// Whether the first line of code below a header is as deep as the header, and is no clause of it.
 fn next_is_level(text: &str, header: usize) -> bool {
     let start = text[..header].rfind('\n').map_or(0, |at| at + 1);
     let code = |line: &str| line.split('#').next().unwrap_or_default().trim_end().to_string();

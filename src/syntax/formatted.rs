@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// The places of the expressions in a string literal, quotes included; none in one that is no f-string.
+/// The places of the expressions in a string literal, quotes included; none in one that is no
+/// f-string.
 pub fn fields(literal: &str) -> Vec<Range<usize>> {
     let Some(quote) = literal.find(['"', '\'']) else { return Vec::new() };
     if !literal[..quote].contains(['f', 'F']) {
@@ -25,7 +26,8 @@ pub fn fields(literal: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where an expression ends that begins at `from`: before its format, its conversion or the brace that closes it.
+/// Where an expression ends that begins at `from`: before its format, its conversion or the brace
+/// that closes it.
 fn expression_end(bytes: &[u8], from: usize) -> usize {
     let mut depth = 0_usize;
     let mut quote = None;

@@ -1,5 +1,5 @@
-//! Which parts of a file concern kc? Finds them among the lines at module level; all else is host code, an opaque
-//! island that is skipped whatever it holds.
+//! Which parts of a file concern kc? Finds them among the lines at module level; all else is host
+//! code, an opaque island that is skipped whatever it holds.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::token::{Tok, Token};
 use crate::diag::explain::distance;
 use crate::source::Span;
 
-/// A `def` with one of these as the last part of a decorator's path is read whole. The second line is the words of
-/// the built-in library.
+/// A `def` with one of these as the last part of a decorator's path is read whole. The second line
+/// is the words of the built-in library.
 const FUNCTION_DECORATORS: &[&str] = &[
     "kernel",
     "func",
@@ -167,7 +167,8 @@ impl<'t> Island<'_, 't> {
         }
     }
 
-    /// A class without names of its own: what a call makes it that it derives from, or that decorates it.
+    /// A class without names of its own: what a call makes it that it derives from, or that
+    /// decorates it.
     fn made_class(&mut self, header: usize, out: &mut Vec<Item>) {
         let span = self.span(self.first, self.end);
         let Some(Line::Class(name, args, _)) = self.lines.quiet(header).line else { return };
@@ -200,12 +201,14 @@ impl<'t> Island<'_, 't> {
         })
     }
 
-    /// The last part of the path of a decorator line: `kernel` of `@wp.kernel(enable_backward=False)`.
+    /// The last part of the path of a decorator line: `kernel` of
+    /// `@wp.kernel(enable_backward=False)`.
     fn decorator(&self, index: usize) -> Option<&'t str> {
         self.decorated_name(index, 1)
     }
 
-    /// The last part of the dotted path that starts at a token of a line and ends there or at a call.
+    /// The last part of the dotted path that starts at a token of a line and ends there or at a
+    /// call.
     fn decorated_name(&self, index: usize, from: usize) -> Option<&'t str> {
         let tokens = self.tokens(index).get(from..)?;
         let mut name = None;
@@ -228,7 +231,8 @@ impl<'t> Island<'_, 't> {
             .any(|&token| token.kind == Tok::Name && ENUM_BASES.contains(&self.text(token)))
     }
 
-    /// Whether a class header names a vector, matrix or the like among its bases: another name of that type.
+    /// Whether a class header names a vector, matrix or the like among its bases: another name of
+    /// that type.
     fn is_type(&self, header: usize) -> bool {
         let bases = self.tokens(header).iter().skip(2).take_while(|token| token.kind != Tok::Colon);
         bases.into_iter().any(|&token| token.kind == Tok::Name && is_composite_word(self.text(token)))
@@ -311,8 +315,8 @@ impl<'t> Island<'_, 't> {
         (token.kind == Tok::Name).then(|| Name { text: self.text(token).to_owned(), span })
     }
 
-    /// The parameters of a header that could not be read, so that the body does not seem to use unknown names: each
-    /// name before a `:`. Annotations that can be read are kept.
+    /// The parameters of a header that could not be read, so that the body does not seem to use
+    /// unknown names: each name before a `:`. Annotations that can be read are kept.
     pub fn salvage_params(&self, header: usize) -> Vec<Param> {
         let tokens = self.tokens(header).get(2..).unwrap_or(&[]);
         let tokens = match tokens.split_last() {

@@ -1,9 +1,11 @@
-//! Which tokens make one logical line, and how deep is it indented? Brackets and backslashes join physical lines.
+//! Which tokens make one logical line, and how deep is it indented? Brackets and backslashes join
+//! physical lines.
 //!
-//! A bracket that is never closed must not swallow the rest of the file. Brackets are paired first; a word that can
-//! only start a statement, at the start of a line, ends the search. An opener without a partner is then closed where
-//! its line seems to end: before the first line that is not deeper than its own. The closer is put in as a token
-//! without text, so that the grammar can read the line. This is the recipe of error recovery: repair the tokens, report once.
+//! A bracket that is never closed must not swallow the rest of the file. Brackets are paired first;
+//! a word that can only start a statement, at the start of a line, ends the search. An opener
+//! without a partner is then closed where its line seems to end: before the first line that is not
+//! deeper than its own. The closer is put in as a token without text, so that the grammar can read
+//! the line. This is the recipe of error recovery: repair the tokens, report once.
 
 use super::fault::{Fault, FaultKind};
 use super::token::{Lexed, Tok, Token};
@@ -15,8 +17,8 @@ pub struct Line {
     /// Its tokens in [`Layout::tokens`]; at least one.
     pub first: usize,
     pub end: usize,
-    /// Its indentation with tab stops every 8 columns, and with tabs of one column. Lines that the two order
-    /// differently mix tabs and spaces.
+    /// Its indentation with tab stops every 8 columns, and with tabs of one column. Lines that the
+    /// two order differently mix tabs and spaces.
     pub column: u32,
     pub narrow: u32,
 }
@@ -197,7 +199,8 @@ fn shape(bracket: Tok) -> usize {
     }
 }
 
-/// Whether an error token is a string without an end. The faults of the lexer come in the order of the text.
+/// Whether an error token is a string without an end. The faults of the lexer come in the order of
+/// the text.
 fn is_unclosed_string(lexer_faults: &[Fault], token: Token) -> bool {
     lexer_faults
         .binary_search_by_key(&token.start, |fault| fault.start)

@@ -1,5 +1,6 @@
-//! What does one logical line say? Runs the grammar over its tokens; where it fails, tries the repairs that are known
-//! for common mistakes, so that one mistake costs one finding and the line is still understood.
+//! What does one logical line say? Runs the grammar over its tokens; where it fails, tries the
+//! repairs that are known for common mistakes, so that one mistake costs one finding and the line
+//! is still understood.
 
 use lalrpop_util::ParseError;
 
@@ -66,7 +67,8 @@ impl<'t> LineReader<'t> {
             return Read { line: None, unsupported: false, faults: Vec::new() };
         }
         let mut read = self.quiet(index);
-        // An unclosed string leaves its text behind as unknown characters, and one of these a line is enough.
+        // An unclosed string leaves its text behind as unknown characters, and one of these a line
+        // is enough.
         let mut characters = read.faults.iter().any(Fault::tears_layout);
         for fault in std::mem::take(&mut read.faults) {
             let hidden = fault.kind == FaultKind::BadCharacter && std::mem::replace(&mut characters, true);
@@ -101,7 +103,8 @@ impl<'t> LineReader<'t> {
                     faults.push(fault);
                     read
                 } else {
-                    // A line that the lexer or the layout complained about is not complained about again.
+                    // A line that the lexer or the layout complained about is not complained about
+                    // again.
                     if !was_broken {
                         faults.push(fault::unusable(tokens, at, self.text));
                     }
@@ -114,7 +117,8 @@ impl<'t> LineReader<'t> {
         read
     }
 
-    /// What the lexer and the layout found from the start of this line to the start of the next one.
+    /// What the lexer and the layout found from the start of this line to the start of the next
+    /// one.
     fn line_faults(&self, index: usize) -> Vec<Fault> {
         let start = |line: Option<&layout::Line>| line.and_then(|l| self.layout.tokens.get(l.first)).map(|t| t.start);
         let from = start(self.layout.lines.get(index)).unwrap_or(0);
@@ -143,7 +147,8 @@ impl<'t> LineReader<'t> {
         }
     }
 
-    /// The layout puts a missing closer at the end of its line; perhaps it belongs where the grammar stopped.
+    /// The layout puts a missing closer at the end of its line; perhaps it belongs where the
+    /// grammar stopped.
     fn move_closer(&self, tokens: &[Token], at: usize) -> Option<Read> {
         let closer = (at..tokens.len()).find(|&i| tokens[i].kind.is_closing() && tokens[i].start == tokens[i].end)?;
         let mut changed = tokens.to_vec();
@@ -189,8 +194,8 @@ impl<'t> LineReader<'t> {
     }
 }
 
-/// Whether the expression tree could become too deep for the stages that walk it: the operators that enclose one
-/// another, counted from above.
+/// Whether the expression tree could become too deep for the stages that walk it: the operators
+/// that enclose one another, counted from above.
 fn deep(tokens: &[Token]) -> bool {
     if tokens.len() < MAX_OPERATORS {
         return false;

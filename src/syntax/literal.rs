@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The value of an integer literal with its base prefix and `_`; None if it does not fit in 128 bits.
+/// The value of an integer literal with its base prefix and `_`; None if it does not fit in 128
+/// bits.
 pub fn int(text: &str) -> Option<u128> {
     let digits = text.replace('_', "");
     let (radix, digits) = match digits.get(..2) {
@@ -23,8 +24,8 @@ pub fn float(text: &str) -> f64 {
 /// What a string literal holds.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Text {
-    /// `bad_escape` is the place within the literal of the first escape that Python refuses, such as `\x` without
-    /// digits.
+    /// `bad_escape` is the place within the literal of the first escape that Python refuses, such
+    /// as `\x` without digits.
     Plain {
         value: String,
         bad_escape: Option<u32>,
@@ -86,7 +87,8 @@ fn lines(text: &str) -> Cow<'_, str> {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() }
 }
 
-/// The meaning of the escape that the text starts with and its length in bytes. None: Python refuses it.
+/// The meaning of the escape that the text starts with and its length in bytes. None: Python
+/// refuses it.
 fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let next = text.chars().nth(1)?;
     let simple = |c: char| Some((Some(c), 2));
@@ -108,7 +110,7 @@ fn escape(text: &str) -> Option<(Option<char>, usize)> {
             let code = u32::from_str_radix(text.get(1..1 + digits)?, 8).ok()?;
             Some((Some(char::from_u32(code)?), 1 + digits))
         }
-        // Python keeps an unknown escape as it stands.
+        // Python keeps an unknown escape as it is.
         _ => Some((Some('\\'), 1)),
     }
 }

@@ -4,12 +4,14 @@
 //! text -- token --> tokens -- layout --> logical lines -- item --> items, from lines read by `line` (grammar) and `block`
 //! ```
 //!
-//! A line is the unit of the grammar and of error recovery; blocks come from the indentation alone. So a mistake costs
-//! one line, and nesting costs the parser's tables nothing. [`parse`] is the only door.
+//! A line is the unit of the grammar and of error recovery; blocks come from the indentation alone.
+//! So a mistake costs one line, and nesting costs the parser's tables nothing. [`parse`] is the
+//! only door.
 //!
-//! Cost, measured on a shared 2-core machine: the grammar has 228 lines, the generated parser 27,900; making it and
-//! checking the crate takes about 4 s. An optimised build reads 5 to 7 MB/s of dense kernel code and 17 to 27 MB/s of the
-//! examples that mix kernels with host code; the worst mebibyte found takes a second.
+//! Cost, measured on a shared 2-core machine: the grammar has 228 lines, the generated parser
+//! 27,900; making it and checking the crate takes about 4 s. An optimised build reads 5 to 7 MB/s
+//! of dense kernel code and 17 to 27 MB/s of the examples that mix kernels with host code; the
+//! worst mebibyte found takes a second.
 
 pub mod ast;
 mod block;
@@ -33,8 +35,8 @@ use std::ops::Range;
 use crate::diag::Diagnostics;
 use crate::source::FileId;
 
-/// Reads a source text. Never fails: what cannot be read is reported and becomes an error node of the tree; Python
-/// that does not concern kc is skipped.
+/// Reads a source text. Never fails: what cannot be read is reported and becomes an error node of
+/// the tree; Python that does not concern kc is skipped.
 pub fn parse(file: FileId, text: &str, diagnostics: &mut Diagnostics) -> ast::Parsed {
     let layout = layout::layout(text, token::lex(text));
     let lines = line::LineReader::new(file, text, &layout, diagnostics);
@@ -49,8 +51,8 @@ pub struct Comment {
     pub range: Range<usize>,
     /// It has its line for itself.
     pub alone: bool,
-    /// The line of the code that it is about, without its end: its own, or if it is alone, the next one with code. None: no code
-    /// follows.
+    /// The line of the code that it is about, without its end: its own, or if it is alone, the next
+    /// one with code. None: no code follows.
     pub about: Option<Range<usize>>,
 }
 
@@ -97,7 +99,8 @@ pub fn comments(text: &str) -> Vec<Comment> {
     found
 }
 
-/// The names of a text, without keywords and the contents of comments and of strings, but with those in the fields of f-strings.
+/// The names of a text, without keywords and the contents of comments and of strings, but with
+/// those in the fields of f-strings.
 pub fn names(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for token in token::lex(text).tokens {

@@ -1,8 +1,10 @@
-//! Definitions inside host code: which functions, classes and blocks have to be read, and what do they bind?
+//! Definitions inside host code: which functions, classes and blocks have to be read, and what do
+//! they bind?
 //!
-//! Most host code is skipped. Read are the functions and classes that hold a kernel, function or struct of ours, those
-//! that call such a function (its arguments say what its kernels are made for), and blocks at the same level as definitions.
-//! What is wrong with host code is not ours to report.
+//! Most host code is skipped. Read are the functions and classes that hold a kernel, function or
+//! struct of ours, those that call such a function (its arguments say what its kernels are made
+//! for), and blocks at the same level as definitions. What is wrong with host code is not ours to
+//! report.
 
 use std::collections::{HashMap, HashSet};
 
@@ -105,7 +107,8 @@ impl Nested {
         scan.found
     }
 
-    /// Whether a line launches a kernel, or calls it as if it were a function: `k(x)`, `k[blocks, threads](x)`.
+    /// Whether a line launches a kernel, or calls it as if it were a function: `k(x)`,
+    /// `k[blocks, threads](x)`.
     pub fn is_launch(&self, lines: &LineReader<'_>, tokens: &[Token]) -> bool {
         if self.kernels.is_empty() {
             return false;
@@ -135,7 +138,8 @@ struct Scan {
 }
 
 impl Scan {
-    /// Marks a function or class and all around it; returns the names of the functions that are new.
+    /// Marks a function or class and all around it; returns the names of the functions that are
+    /// new.
     fn mark(&mut self, mut header: Option<usize>) -> Vec<String> {
         let mut new = Vec::new();
         while let Some(at) = header
@@ -237,7 +241,8 @@ impl Island<'_, '_> {
         }
     }
 
-    /// The functions of a class that is read as an enumeration or a name of a type; its other names are read there.
+    /// The functions of a class that is read as an enumeration or a name of a type; its other names
+    /// are read there.
     pub fn methods_region(&mut self, header: usize, out: &mut Vec<Item>) {
         let Some(name) = self.name_at(header, 1) else { return };
         let mut read = Vec::new();
@@ -268,7 +273,8 @@ impl Island<'_, '_> {
 
     /// Any other block; `with f() as x` and `except E as x` bind names.
     pub fn block_region(&mut self, header: usize, out: &mut Vec<Item>) {
-        // What type checkers alone read: what it imports is known for their sake, and nothing else of it is.
+        // What type checkers alone read: what it imports is known for their sake, and nothing else
+        // of it is.
         let never = self.is_never(header);
         let mut items = Vec::new();
         let span = self.span(header, header + 1);
@@ -292,7 +298,8 @@ impl Island<'_, '_> {
         }
     }
 
-    /// Whether a line is `if TYPE_CHECKING:` or, with `not`, `if not TYPE_CHECKING:`; `typing.` may stand before the name.
+    /// Whether a line is `if TYPE_CHECKING:` or, with `not`, `if not TYPE_CHECKING:`; `typing.` may
+    /// stand before the name.
     fn is_type_checking(&self, header: usize, not: bool) -> bool {
         let mut rest = self.tokens(header);
         let mut take = |kind: Tok, text: Option<&str>| match rest.split_first() {

@@ -1,11 +1,12 @@
-//! Which tokens does the text hold? A lexer over all of Python's tokens that never fails: what it cannot read becomes
-//! [`Tok::Error`] and a [`Fault`].
+//! Which tokens does the text hold? A lexer over all of Python's tokens that never fails: what it
+//! cannot read becomes [`Tok::Error`] and a [`Fault`].
 
 use logos::Logos;
 
 use super::fault::{Fault, FaultKind};
 
-/// The kind of a token. Tokens carry no payload: names and literals are read from the text by their place.
+/// The kind of a token. Tokens carry no payload: names and literals are read from the text by their
+/// place.
 #[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]
 #[logos(extras = Lexing)]
 #[logos(skip r"[ \t\x0C]+")]
@@ -14,8 +15,8 @@ pub enum Tok {
     /// The end of a physical line. Only the layout sees it.
     #[regex(r"\r\n|\n|\r")]
     Newline,
-    /// A backslash at the end of a line. Only the lexer sees it; it is no `skip`, because the generated code nests one
-    /// call for each text that it skips in a row.
+    /// A backslash at the end of a line. Only the lexer sees it; it is no `skip`, because the
+    /// generated code nests one call for each text that it skips in a row.
     #[regex(r"\\(\r\n|\n|\r)")]
     Continuation,
     #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
@@ -209,7 +210,8 @@ pub enum Tok {
     #[regex(r"0(_?0)*_?[1-9](_?[0-9])*", priority = 10)]
     #[regex(r"0[xXoObB][0-9a-zA-Z_]*", priority = 10)]
     BadNumber,
-    /// Text that is no token. The grammar reads it as a value, so that the rest of the line stays useful.
+    /// Text that is no token. The grammar reads it as a value, so that the rest of the line stays
+    /// useful.
     Error,
 }
 
@@ -221,7 +223,8 @@ pub struct Token {
     pub end: u32,
 }
 
-/// All tokens of a text, line ends among them, and what is wrong with single ones, both in the order of the text.
+/// All tokens of a text, line ends among them, and what is wrong with single ones, both in the
+/// order of the text.
 pub struct Lexed {
     pub tokens: Vec<Token>,
     pub faults: Vec<Fault>,
@@ -231,10 +234,11 @@ pub struct Lexed {
 #[derive(Default)]
 pub struct Lexing {
     unclosed: Option<FaultKind>,
-    /// A triple-quoted string without an end was met. From then on such strings end where a new item seems to start,
-    /// which keeps the time linear.
+    /// A triple-quoted string without an end was met. From then on such strings end where a new
+    /// item seems to start, which keeps the time linear.
     torn: bool,
-    /// Bytes read in vain as f-strings with nested quotes; after [`VAIN_LIMIT`] they are no longer looked for.
+    /// Bytes read in vain as f-strings with nested quotes; after [`VAIN_LIMIT`] they are no longer
+    /// looked for.
     vain: usize,
 }
 
@@ -324,7 +328,8 @@ fn single(rest: &str, quote: &[u8]) -> (usize, bool) {
     (at.min(bytes.len()), false)
 }
 
-/// Like [`single`] for triple quotes. A string without an end stops where the next item of the file seems to begin.
+/// Like [`single`] for triple quotes. A string without an end stops where the next item of the file
+/// seems to begin.
 fn triple(rest: &str, quotes: &str, torn: &mut bool) -> (usize, bool) {
     let bytes = rest.as_bytes();
     let mut at = 0;
@@ -363,8 +368,8 @@ fn starts_item(line: &[u8]) -> bool {
     [b"@".as_slice(), b"def ", b"class ", b"import ", b"from "].iter().any(|word| line.starts_with(word))
 }
 
-/// The length of the rest of a one-line f-string whose replacement fields may hold the same quotes (Python 3.12).
-/// None where the text cannot be read so; then the plain rule holds.
+/// The length of the rest of a one-line f-string whose replacement fields may hold the same quotes
+/// (Python 3.12). None where the text cannot be read so; then the plain rule holds.
 fn formatted_length(bytes: &[u8], quote: &[u8], depth: u32) -> Option<usize> {
     if depth > 8 {
         return None;
@@ -442,7 +447,7 @@ impl Tok {
         matches!(self, If | Elif | Else | For | While | Def | Class | With | Try | Except | Finally | Async)
     }
 
-    /// A keyword that starts statements and stands nowhere inside brackets.
+    /// A keyword that starts statements and is nowhere inside brackets.
     pub fn only_starts_lines(self) -> bool {
         use Tok::*;
         matches!(
@@ -493,7 +498,8 @@ impl Tok {
         )
     }
 
-    /// Whether only an expression can start with this token (brackets and signs can also go on with one).
+    /// Whether only an expression can start with this token (brackets and signs can also go on with
+    /// one).
     pub fn starts_value(self) -> bool {
         use Tok::*;
         matches!(self, Name | Int | Float | Complex | Str | False | None | True | Ellipsis | Lambda | Tilde | Error)

@@ -1,4 +1,5 @@
-//! What are the parts of a statement or an expression of the syntax tree? The one place that knows how the tree nests.
+//! What are the parts of a statement or an expression of the syntax tree? The one place that knows
+//! how the tree nests.
 
 use super::ast::{Expr, ExprKind, Stmt, StmtKind};
 
@@ -50,7 +51,8 @@ pub fn bound_names<'a>(target: &'a Expr, f: &mut dyn FnMut(&'a Expr, &'a str)) {
     }
 }
 
-/// Calls `f` on the expressions that stand directly in a statement, targets first; not on those of statements in it.
+/// Calls `f` on the expressions that stand directly in a statement, targets first; not on those of
+/// statements in it.
 pub fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
     match &stmt.kind {
         StmtKind::Assign { targets, value } => {

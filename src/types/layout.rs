@@ -1,8 +1,10 @@
-//! Sizes and offsets in memory: C layout with natural alignment, the same on the host and on the device.
+//! Sizes and offsets in memory: C layout with natural alignment, the same on the host and on the
+//! device.
 
 use super::{Element, StructTable, Type};
 
-/// Bytes of an array descriptor: data pointer, gradient pointer, 4 extents, 4 byte strides, rank, flags.
+/// Bytes of an array descriptor: data pointer, gradient pointer, 4 extents, 4 byte strides, rank,
+/// flags.
 pub const ARRAY_DESCRIPTOR_SIZE: u32 = 56;
 
 /// Size and alignment in bytes.

@@ -1,4 +1,5 @@
-//! The data types of kernels, shared by the checker and the IR: scalars, small vectors and matrices, structs, arrays.
+//! The data types of kernels, shared by the checker and the IR: scalars, small vectors and
+//! matrices, structs, arrays.
 
 use std::fmt::{Display, from_fn};
 
@@ -146,8 +147,8 @@ pub enum Type {
     Transform(Scalar),
     Struct(StructId),
     Array(ArrayType),
-    /// An array of fixed size of a thread (`wp.zeros(shape=N, dtype=T)` inside a kernel) or a block (a tile): a reference to
-    /// local memory.
+    /// An array of fixed size of a thread (`wp.zeros(shape=N, dtype=T)` inside a kernel) or a block
+    /// (a tile): a reference to local memory.
     Local(LocalArrayType),
 }
 
@@ -282,9 +283,9 @@ impl Type {
         }
     }
 
-    /// The type one access step down: a vector's or quaternion's component, a matrix's row, a transform's `p` (0) or
-    /// `q` (1), a struct's field. `index` is None for a step by a value known only at run time, which structs and
-    /// transforms do not have.
+    /// The type one access step down: a vector's or quaternion's component, a matrix's row, a
+    /// transform's `p` (0) or `q` (1), a struct's field. `index` is None for a step by a value
+    /// known only at run time, which structs and transforms do not have.
     pub fn step(self, index: Option<u32>, structs: &StructTable) -> Option<Type> {
         let within = |n: u16| index.is_none_or(|i| i < u32::from(n));
         match self {
@@ -301,7 +302,8 @@ impl Type {
         }
     }
 
-    /// The number of access steps a value of this type offers (see [`Type::step`]); 0 for scalars and arrays.
+    /// The number of access steps a value of this type offers (see [`Type::step`]); 0 for scalars
+    /// and arrays.
     pub fn step_count(self, structs: &StructTable) -> u32 {
         match self {
             Type::Vec(n, _) => u32::from(n),
@@ -341,8 +343,8 @@ impl Type {
         }
     }
 
-    /// The name a user would write or read: `vec3f`, `mat33d`, `array2d(dtype=float32)`. Struct names come from the
-    /// table; see [`StructTable::name_of`].
+    /// The name a user would write or read: `vec3f`, `mat33d`, `array2d(dtype=float32)`. Struct
+    /// names come from the table; see [`StructTable::name_of`].
     pub fn display(self, structs: &StructTable) -> String {
         self.shown(structs).to_string()
     }

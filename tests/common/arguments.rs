@@ -1,4 +1,5 @@
-//! Arguments for any kernel: memory for its arrays, filled with numbers, and the argument struct that describes it.
+//! Arguments for any kernel: memory for its arrays, filled with numbers, and the argument struct
+//! that describes it.
 
 use kc::abi::{ArrayDescriptor, argument_layout};
 use kc::ir::Module;
@@ -20,7 +21,8 @@ pub struct Memory {
 }
 
 impl Arguments {
-    /// Arrays have the first of `extents` that their rank asks for; `number` gives the bits of each number.
+    /// Arrays have the first of `extents` that their rank asks for; `number` gives the bits of each
+    /// number.
     pub fn new(module: &Module, types: &[Type], extents: [i32; 4], number: &mut dyn FnMut(Scalar) -> u64) -> Arguments {
         let (offsets, layout) = argument_layout(types, &module.structs);
         let mut filler = Filler { module, extents, number, arrays: Vec::new() };

@@ -62,9 +62,11 @@ pub fn run(library: &Library, kernel: &Function, launch: &LaunchBounds, argument
     run_at(library, &entry, std::ptr::from_ref(launch).cast(), &mut args);
 }
 
-/// Runs the entry of a kernel with arguments at the given addresses; `launch` is what its wrapper takes first.
+/// Runs the entry of a kernel with arguments at the given addresses; `launch` is what its wrapper
+/// takes first.
 pub fn run_at(library: &Library, entry: &str, launch: *const c_void, args: &mut [*mut c_void]) {
-    // SAFETY: there is a wrapper of this type for each kernel; its arguments have the layouts that `abi` states.
+    // SAFETY: there is a wrapper of this type for each kernel; its arguments have the layouts that
+    // `abi` states.
     unsafe {
         let entry: Symbol<unsafe extern "C" fn(*const c_void, *mut *mut c_void)> =
             library.get(format!("call_{entry}\0").as_bytes()).expect("an entry for every kernel");

@@ -1,5 +1,6 @@
-//! Does CUDA text mean what the IR means? The text is built for the host, with a shim for CUDA's built-ins, and every
-//! kernel's results are compared bit for bit with those of the reference interpreter.
+//! Does CUDA text mean what the IR means? The text is built for the host, with a shim for CUDA's
+//! built-ins, and every kernel's results are compared bit for bit with those of the reference
+//! interpreter.
 
 use std::ffi::c_void;
 
@@ -12,11 +13,13 @@ use kc::types::{Scalar, Type};
 use crate::arguments::Arguments;
 use crate::cpp;
 
-/// Extents of launches and arrays, by dimension: small, all different, and none a multiple of another.
+/// Extents of launches and arrays, by dimension: small, all different, and none a multiple of
+/// another.
 const LAUNCH: [u32; 4] = [5, 4, 3, 2];
 const EXTENTS: [i32; 4] = [7, 5, 6, 4];
 
-/// Runs every kernel of `text`, which was printed from `module`, on the host, and compares it with the interpreter.
+/// Runs every kernel of `text`, which was printed from `module`, on the host, and compares it with
+/// the interpreter.
 #[track_caller]
 pub fn assert_same_results(module: &Module, text: &str) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -34,7 +37,8 @@ pub fn assert_same_results(module: &Module, text: &str) {
     }
 }
 
-/// The same for a text whose kernels take plain parameters: those of `entries`. Each grid has a block too many.
+/// The same for a text whose kernels take plain parameters: those of `entries`. Each grid has a
+/// block too many.
 #[track_caller]
 pub fn assert_same_plain(module: &Module, text: &str, entries: &[Entry], numbers: &[Numbers]) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -85,7 +89,8 @@ pub enum Numbers {
     Any,
     /// Floats that convert to every integer type, bit for bit.
     Tame,
-    /// Floats near one and natural numbers, up to rounding: for what computes the same in another order.
+    /// Floats near one and natural numbers, up to rounding: for what computes the same in another
+    /// order.
     Near,
 }
 

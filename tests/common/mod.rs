@@ -1,6 +1,7 @@
-//! The CUDA tools that the tests check emitted code with: ptxas and NVRTC, from the wheels `nvidia-cuda-nvcc` and
-//! `nvidia-cuda-nvrtc`. They are found through the environment variables `KC_PTXAS` and `KC_NVRTC` or in the private
-//! environment `.env-test/` that `make test` creates. A missing tool fails the test.
+//! The CUDA tools that the tests check emitted code with: ptxas and NVRTC, from the wheels
+//! `nvidia-cuda-nvcc` and `nvidia-cuda-nvrtc`. They are found through the environment variables
+//! `KC_PTXAS` and `KC_NVRTC` or in the private environment `.env-test/` that `make test` creates. A
+//! missing tool fails the test.
 
 #![allow(dead_code, reason = "every test binary uses its own part of these helpers")]
 
@@ -26,8 +27,8 @@ pub fn assemble_ptx(ptx: &str, arch: &str) -> Result<(), String> {
         .spawn()
         .map_err(|error| format!("ptxas does not start: {error}"))?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
-    // ptxas reads all of its input before it says anything, so this cannot block on a full pipe. A broken pipe means
-    // that ptxas gave up, which its output explains.
+    // ptxas reads all of its input before it says anything, so this cannot block on a full pipe. A
+    // broken pipe means that ptxas gave up, which its output explains.
     let written = stdin.write_all(ptx.as_bytes());
     drop(stdin);
     let output = child.wait_with_output().map_err(|error| format!("ptxas: {error}"))?;
@@ -60,7 +61,8 @@ pub fn assert_ptx(ptx: &str, arch: &str) {
     }
 }
 
-/// Compiles CUDA C++ to PTX with NVRTC, without any include path; the error holds the compiler's log.
+/// Compiles CUDA C++ to PTX with NVRTC, without any include path; the error holds the compiler's
+/// log.
 pub fn compile_cuda(text: &str, arch: &str) -> Result<String, String> {
     static NVRTC: OnceLock<Nvrtc> = OnceLock::new();
     let nvrtc = NVRTC.get_or_init(|| Nvrtc::open(&tool("KC_NVRTC", "lib/libnvrtc.so.13")));
@@ -73,8 +75,8 @@ pub fn assert_cuda(text: &str, arch: &str) -> String {
     compile_cuda(text, arch).unwrap_or_else(|log| panic!("NVRTC refuses this for {arch}:\n{log}\n{}", numbered(text)))
 }
 
-/// Builds a program of CUDA C++ with nvcc, host part and all, in `folder`. The device part stays PTX: the assembler and the
-/// front end of the wheels need not be of one version.
+/// Builds a program of CUDA C++ with nvcc, host part and all, in `folder`. The device part stays
+/// PTX: the assembler and the front end of the wheels need not be of one version.
 pub fn build_cuda(text: &str, arch: &str, folder: &Path) -> Result<(), String> {
     let source = folder.join("nvcc.cu");
     std::fs::write(&source, text).map_err(|error| error.to_string())?;
@@ -129,7 +131,8 @@ impl Nvrtc {
     fn open(path: &Path) -> Nvrtc {
         let builtins = path.with_file_name("libnvrtc-builtins.so.13.0");
         let open = |path: &Path| {
-            // Loading a library runs its initialisers; these are NVIDIA's and have none that matter here.
+            // Loading a library runs its initialisers; these are NVIDIA's and have none that matter
+            // here.
             unsafe { Library::new(path) }.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
         };
         Nvrtc { _builtins: open(&builtins), library: open(path) }

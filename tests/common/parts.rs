@@ -1,6 +1,7 @@
 //! Long work in parts, one for each processor.
 
-/// Does `work` for every other, every third, ... of the items at once: neighbours take about as long.
+/// Does `work` for every other, every third, ... of the items at once: neighbours take about as
+/// long.
 pub fn each<T: Clone + Send + Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
     let count = std::thread::available_parallelism().map_or(1, usize::from).min(items.len().max(1));
     std::thread::scope(|scope| {

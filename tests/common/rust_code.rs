@@ -2,8 +2,8 @@
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// The code that is built outside of tests. Comments, text literals and what stands under `#[cfg(test)]` are blanks, so
-/// that lines keep their numbers.
+/// The code that is built outside of tests. Comments, text literals and what is under
+/// `#[cfg(test)]` are blanks, so that lines keep their numbers.
 #[derive(Default)]
 pub struct Code {
     pub text: String,
@@ -90,8 +90,8 @@ fn attribute(tokens: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// The number of tokens from the attributes of an item, field or arm to its end. Of a few items it ends early, which leaves
-/// more to be checked: of those with a block inside an expression.
+/// The number of tokens from the attributes of an item, field or arm to its end. Of a few items it
+/// ends early, which leaves more to be checked: of those with a block inside an expression.
 fn length_of_item(tokens: &[TokenTree]) -> usize {
     const ITEMS: &[&str] = &[
         "fn",

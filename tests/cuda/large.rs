@@ -1,5 +1,6 @@
-//! Tiles that take more than a block has without being asked: the text of every architecture that has so much is what NVRTC makes PTX
-//! of, and threads of a block that run it on the simulator compute what the interpreter does.
+//! Tiles that take more than a block has without being asked: the text of every architecture that
+//! has so much is what NVRTC makes PTX of, and threads of a block that run it on the simulator
+//! compute what the interpreter does.
 
 use std::path::Path;
 

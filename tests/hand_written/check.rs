@@ -1,6 +1,7 @@
-//! kc's CUDA text with plain parameters beside what a person writes for the same kernel: `NAME.cu` in this folder, forward and,
-//! below the line `// The adjoint.`, a gradient derived by hand. Both are run against the IR, so that both are right, and
-//! their lines are counted the same way: those that are neither blank nor comments.
+//! kc's CUDA text with plain parameters beside what a person writes for the same kernel: `NAME.cu`
+//! in this folder, forward and, below the line `// The adjoint.`, a gradient derived by hand. Both
+//! are run against the IR, so that both are right, and their lines are counted the same way: those
+//! that are neither blank nor comments.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

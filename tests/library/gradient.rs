@@ -10,8 +10,8 @@ use crate::instance::{Instance, Role};
 use crate::memory::{self, Memory};
 use crate::{Random, threads};
 
-/// Compares the backward entry with central differences of a weighted sum of the results, number by number of the
-/// arguments; threads are independent, so one run changes the same number of all.
+/// Compares the backward entry with central differences of a weighted sum of the results, number by
+/// number of the arguments; threads are independent, so one run changes the same number of all.
 pub fn check(
     instance: &Instance,
     module: &Module,
@@ -24,7 +24,8 @@ pub fn check(
     let threads = threads(instance);
     // 16-bit floats are too coarse for differences; their rules are those of the other types.
     let coarse = |memory: &Memory| memory.scalar.is_float() && memory.scalar.size() == 2;
-    // Of an overload for several types, the float64 one is compared; float32 differences are too coarse near poles.
+    // Of an overload for several types, the float64 one is compared; float32 differences are too
+    // coarse near poles.
     let second = !instance.kernel.ends_with("_0") && arrays.iter().any(|memory| memory.scalar == Scalar::F32);
     // A check that fails has no results, and `detach` has no gradient on purpose.
     let fails = memory::run(forward, threads, &mut arrays.to_vec()).is_err();

@@ -18,7 +18,8 @@ pub struct Instance {
     pub whole_arrays: bool,
 }
 
-/// A parameter of such a kernel: an array with one element per thread, or an array that the built-in takes whole.
+/// A parameter of such a kernel: an array with one element per thread, or an array that the
+/// built-in takes whole.
 pub struct Param {
     pub element: Type,
     pub role: Role,

@@ -1,5 +1,5 @@
-//! Every built-in of the library, by the library's own index, so that none can be forgotten: kernels are made for every
-//! overload, with made-up arguments of its domain.
+//! Every built-in of the library, by the library's own index, so that none can be forgotten:
+//! kernels are made for every overload, with made-up arguments of its domain.
 //!
 //! - Host code and interpreter give the same bits.
 //! - Gradients are those of finite differences; what is declared to have no gradient passes none.
@@ -57,7 +57,8 @@ fn check(name: &str) -> Result<(), Failed> {
     if instances.is_empty() {
         return Ok(());
     }
-    // Work on whole arrays in place may be refused, with a code of its own; its forward code is tested all the same.
+    // Work on whole arrays in place may be refused, with a code of its own; its forward code is
+    // tested all the same.
     let in_place = name.starts_with("dense_");
     let compilation = compile(&instances, !in_place)?;
     let module = &compilation.module;

@@ -1,4 +1,5 @@
-//! The arguments of a kernel whose parameters are arrays of one dimension, and how it is run with them.
+//! The arguments of a kernel whose parameters are arrays of one dimension, and how it is run with
+//! them.
 
 use std::ffi::c_void;
 

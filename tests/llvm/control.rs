@@ -6,7 +6,8 @@ use kc::types::Scalar;
 use crate::common;
 use crate::harness::*;
 
-/// A kernel of `%in` and `%out` (int32) with constants `%c0` to `%c5`, `%m1`, the thread `%i` and the extent `%n`.
+/// A kernel of `%in` and `%out` (int32) with constants `%c0` to `%c5`, `%m1`, the thread `%i` and
+/// the extent `%n`.
 fn ints(functions: &str, body: &str, input: &[i32], out: usize) -> Run {
     let constants: String = (0..=5).map(|n| format!("%c{n}: int32 = const {n}\n")).collect();
     let text = format!(
@@ -268,7 +269,8 @@ fn asserts_and_prints() {
 
 #[test]
 fn large_callees_are_called_rather_than_inlined() {
-    // 100 calls of a function of 250 instructions that uses the thread, its own memory, a struct of results and a check.
+    // 100 calls of a function of 250 instructions that uses the thread, its own memory, a struct of
+    // results and a check.
     let mut functions = "func @big(%x: int32, %in: array(dtype=int32)) -> (vec2i, int32) {
         %t: int32 = thread_index 0
         %c1: int32 = const 1
@@ -297,9 +299,11 @@ fn large_callees_are_called_rather_than_inlined() {
 
 #[test]
 fn callees_give_several_floats() {
-    // By C's convention the third and fourth come through the x87 unit, by LLVM's the fifth and sixth.
+    // By C's convention the third and fourth come through the x87 unit, by LLVM's the fifth and
+    // sixth.
     for width in [4, 5, 6, 7] {
-        // 100 calls of a function of 250 instructions with so many floats as results, each with eight as arguments.
+        // 100 calls of a function of 250 instructions with so many floats as results, each with
+        // eight as arguments.
         let params: Vec<String> = (0..8).map(|n| format!("%p{n}: float32")).collect();
         let types = vec!["float32"; width].join(", ");
         let mut functions = format!("func @big({}) -> ({types}) {{\n%s0: float32 = add %p0, %p1\n", params.join(", "));

@@ -1,4 +1,5 @@
-//! Do the decisions that make code fast show in the code? What it computes is for the other tests, which would pass without them.
+//! Do the decisions that make code fast show in the code? What it computes is for the other tests,
+//! which would pass without them.
 
 use kc::codegen::llvm::{Atomics, Cpu, HostOptions, Opt, emit_plan};
 
@@ -21,7 +22,8 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Lanes that read elements anywhere pay on one processor and not on another: `--cpu` changes the plan.
+/// Lanes that read elements anywhere pay on one processor and not on another: `--cpu` changes the
+/// plan.
 #[test]
 fn plans_know_the_processor() {
     let text = kernel(
@@ -45,8 +47,8 @@ fn plans_know_the_processor() {
     }
 }
 
-/// Indices that are sums of the coordinates and of what a row does not change are checked before the row: the loop over its
-/// threads reports nothing, only the code for what is left does.
+/// Indices that are sums of the coordinates and of what a row does not change are checked before
+/// the row: the loop over its threads reports nothing, only the code for what is left does.
 #[test]
 fn affine_indices_are_checked_before_the_row() {
     let beside = "%p: int32 = add %j, %c1
@@ -84,8 +86,9 @@ fn affine_indices_are_checked_before_the_row() {
     assert!(function_of(&ir, "k_cpu_kernel_forward").contains("kc_out_of_bounds"), "{ir}");
 }
 
-/// A loop by several steps stops where its last turn does, and an index that some turn has out of bounds, which a branch may leave out,
-/// is checked in its place: the others have no checks then either.
+/// A loop by several steps stops where its last turn does, and an index that some turn has out of
+/// bounds, which a branch may leave out, is checked in its place: the others have no checks then
+/// either.
 #[test]
 fn one_index_does_not_cost_the_row() {
     // Four at a time, from `%k` to the third behind it, in a row of 64: all of them are inside.
@@ -133,7 +136,8 @@ fn addresses_are_widening_products() {
     assert_eq!(ptx.matches("mad.lo.s64").count(), 0, "{ptx}");
 }
 
-/// A short kernel that runs thread by thread takes eight threads in a turn; a longer one, and one with a loop, does not.
+/// A short kernel that runs thread by thread takes eight threads in a turn; a longer one, and one
+/// with a loop, does not.
 #[test]
 fn short_kernels_take_eight_threads_in_a_turn() {
     let updates = |text: &str| {
@@ -163,7 +167,8 @@ fn short_kernels_take_eight_threads_in_a_turn() {
     assert_eq!(updates(&text(1, turning)), 2);
 }
 
-/// However many neighbours of an element a kernel reads, one comparison of a row's ends with the array's covers all.
+/// However many neighbours of an element a kernel reads, one comparison of a row's ends with the
+/// array's covers all.
 #[test]
 fn any_number_of_neighbours_is_checked_once_for_a_row() {
     let many: String = (0..300)
@@ -177,7 +182,8 @@ fn any_number_of_neighbours_is_checked_once_for_a_row() {
     assert!(!entry.contains("llvm.masked.gather") && !entry.contains("kc_out_of_bounds"), "{entry}");
 }
 
-/// A kernel with atomics has a part that is plain and one that is not, and an entry that chooses; one without has one entry.
+/// A kernel with atomics has a part that is plain and one that is not, and an entry that chooses;
+/// one without has one entry.
 #[test]
 fn objects_have_an_entry_without_atomics() {
     let add = "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {

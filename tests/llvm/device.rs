@@ -1,12 +1,13 @@
-//! What only device code has: atomics that a warp does together, wide accesses, unrolled loops. What they compute is not run here:
-//! only a GPU can.
+//! What only device code has: atomics that a warp does together, wide accesses, unrolled loops.
+//! What they compute is not run here: only a GPU can.
 
 use kc::codegen::llvm::{ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
 
 use crate::common;
 use crate::harness::*;
 
-/// The PTX of a kernel with this body, in which `%i` is the thread, `%v` its number of type `t`, and `%k` an argument.
+/// The PTX of a kernel with this body, in which `%i` is the thread, `%v` its number of type `t`,
+/// and `%k` an argument.
 fn ptx(t: &str, body: &str) -> String {
     let vector = if t == "float64" { "vec3d" } else { "vec3f" };
     let text = format!(
@@ -274,7 +275,8 @@ fn an_index_that_a_condition_bounds_is_not_wrapped() {
     {
         assert!(wraps(&with(condition, index)), "{condition}, {index}");
     }
-    // Sums and products that overflow name no element, in a callee as well; what is left of a division by them may.
+    // Sums and products that overflow name no element, in a callee as well; what is left of a
+    // division by them may.
     let rows = |index: &str| {
         format!("%n: int32 = extent %o, 0\n%m: int32 = mul %i, %n\n%j: int32 = {index}\nstore %x[%j], %v")
     };

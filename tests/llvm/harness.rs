@@ -32,7 +32,7 @@ pub struct Array {
     words: Vec<u64>,
     /// Byte offset of the first element.
     pub offset: usize,
-    /// The array of adjoints behind it; zeros at first. Null stands for an array that is not there.
+    /// The array of adjoints behind it; zeros at first. Null represents an array that is not there.
     pub grad: Option<Box<Array>>,
     pub is_null: bool,
 }
@@ -294,7 +294,8 @@ pub fn assert_same(name: &str, expected: &[Arg], found: &[Arg]) {
     }
 }
 
-/// Runs kernel `@k` every way, whole and in chunks; all must agree. Gives the interpreter's run. ptxas must take its PTX.
+/// Runs kernel `@k` every way, whole and in chunks; all must agree. Gives the interpreter's run.
+/// ptxas must take its PTX.
 #[track_caller]
 pub fn compare(text: &str, dims: &[u32], args: &[Arg]) -> Run {
     let module = parse(text);

@@ -10,8 +10,8 @@ fn f64s(shape: &[i32], values: impl Iterator<Item = i32>) -> Arg {
     Arg::Array(Array::new(Scalar::F64, 1, shape, &bits))
 }
 
-/// A local array in which all lanes keep the same (a stack of turns), one in which they keep their own, and one that only some
-/// lanes write to.
+/// A local array in which all lanes keep the same (a stack of turns), one in which they keep their
+/// own, and one that only some lanes write to.
 #[test]
 fn local_arrays_of_all_lanes_and_of_each() {
     let text = "kernel @k(%in: array(dtype=int32), %out: array(dtype=int32)) rank 1 {
@@ -65,8 +65,8 @@ fn local_arrays_of_all_lanes_and_of_each() {
     assert_eq!(as_i32(&run.args[1]), input.iter().map(|&v| expected(v)).collect::<Vec<_>>());
 }
 
-/// Lanes add to elements that they share: one index from the row, one that changes from turn to turn, and two of them; some
-/// gradients are not wanted; one index is negative.
+/// Lanes add to elements that they share: one index from the row, one that changes from turn to
+/// turn, and two of them; some gradients are not wanted; one index is negative.
 const SHARED: &str = "kernel @k(%x: array2d(dtype=float64), %w: array2d(dtype=float64), %u: array3d(dtype=float64), %c: array(dtype=vec3d), %adj_x: array2d(dtype=float64), %adj_w: array2d(dtype=float64), %adj_u: array3d(dtype=float64), %adj_c: array(dtype=vec3d)) rank 2 source \"k\" backward {
         %k: int32 = thread_index 0
         %i: int32 = thread_index 1
@@ -135,7 +135,8 @@ fn shared(rows: i32, columns: i32, n: i32, wanted: [bool; 3]) -> Run {
 #[test]
 fn lanes_add_to_elements_that_they_share() {
     assert_lanes(SHARED, 16);
-    // A worker that is alone with the arrays gives each lane a copy of the elements that a row adds to.
+    // A worker that is alone with the arrays gives each lane a copy of the elements that a row adds
+    // to.
     let copies = |atomics| host_code(SHARED, true, atomics).1.contains("@kc_add_copy_64x16(");
     assert!(copies(Atomics::Plain) && copies(Atomics::Called) && !copies(Atomics::Shared));
     // Long rows, with and without a rest; short ones; elements that are too many for copies.
@@ -164,7 +165,8 @@ fn an_index_outside_is_reported_where_lanes_share_elements() {
     assert!(matches!(run.failure, Some(Failure::OutOfBounds { dim: 1, index: 2, extent: 2, .. })), "{:?}", run.failure);
 }
 
-/// Adding a copy goes over a whole dimension, in which other workers may have elements: no copy where the index tells rows apart.
+/// Adding a copy goes over a whole dimension, in which other workers may have elements: no copy
+/// where the index tells rows apart.
 #[test]
 fn elements_that_rows_share_out_have_no_copies() {
     let text = |range: &str| {

@@ -3,15 +3,15 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod ahead;
 mod backward;
 mod control;
 mod decisions;
 mod device;
 mod harness;
 mod lane_sums;
-mod lanes;
 mod limits;
 mod memory;
 mod ops;
+mod prefetch;
 mod quotients;
+mod simd;

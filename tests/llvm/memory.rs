@@ -266,7 +266,8 @@ fn structs_with_arrays() {
         store %o[%i], %r
         return
       }";
-    // The struct takes 2 + 12 + 1 + 56 + 1 bytes, padded: words are enough memory of the right alignment.
+    // The struct takes 2 + 12 + 1 + 56 + 1 bytes, padded: words are enough memory of the right
+    // alignment.
     let module = parse(text);
     let layout = kc::types::Layout::of(kc::types::Type::Struct(kc::types::StructId(1)), &module.structs);
     let words = vec![0; layout.size as usize / 8];
@@ -360,7 +361,8 @@ fn atomics_hold_between_workers() {
         for worker in 0..4u64 {
             let (args, launch) = (&args, &launch);
             scope.spawn(move || {
-                // SAFETY: the arrays outlive the scope and are changed by atomics only. A null status is allowed.
+                // SAFETY: the arrays outlive the scope and are changed by atomics only. A null
+                // status is allowed.
                 unsafe {
                     let args = std::ptr::from_ref(args).cast();
                     entry(launch, args, worker * 512, (worker + 1) * 512, std::ptr::null_mut());

@@ -79,7 +79,8 @@ fn edges(s: Scalar) -> Vec<Const> {
 
 const UNARY: &[UnaryOp] = UnaryOp::ALL;
 
-/// A kernel with one row of `%o` per operation that the type has, `%c` for comparisons. Gives the text and both row counts.
+/// A kernel with one row of `%o` per operation that the type has, `%c` for comparisons. Gives the
+/// text and both row counts.
 fn kernel(s: Scalar) -> (String, Vec<String>, Vec<CompareOp>) {
     let (t, sample) = (s.name(), Const::int(s, 1));
     let mut rows = Vec::new();

@@ -1,8 +1,10 @@
-//! Are the quotients of several numbers by one, which lanes find by a reciprocal, those of divisions?
+//! Are the quotients of several numbers by one, which lanes find by a reciprocal, those of
+//! divisions?
 //!
-//! The way with a reciprocal could only go wrong where a quotient is very near to the middle of two floats. `x / b` lies
-//! `c / 2b` units in the last place from the middle for integers `x` and `b` of 24 bits and an integer `c`, and the way is
-//! exact to 2^-22 units, so that only `|c| <= 8` counts. For each `b` and `c` these `x` solve `x * 2^k = c mod b`.
+//! The way with a reciprocal could only go wrong where a quotient is very near to the middle of two
+//! floats. `x / b` lies `c / 2b` units in the last place from the middle for integers `x` and `b`
+//! of 24 bits and an integer `c`, and the way is exact to 2^-22 units, so that only `|c| <= 8`
+//! counts. For each `b` and `c` these `x` solve `x * 2^k = c mod b`.
 
 use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, LlvmTarget, Parts, emit_llvm_ir};
 use kc::ir::{FuncId, Module};
@@ -12,7 +14,8 @@ use crate::harness::*;
 
 const ONE: u32 = 1 << 23;
 
-/// Numerators of 24 bits whose quotients by `b`, an integer of 24 bits, lie next to the middle of two floats.
+/// Numerators of 24 bits whose quotients by `b`, an integer of 24 bits, lie next to the middle of
+/// two floats.
 fn hard_numerators(b: u32, found: &mut Vec<u32>) {
     let zeros = b.trailing_zeros();
     let odd = u64::from(b >> zeros);
@@ -35,7 +38,8 @@ fn hard_numerators(b: u32, found: &mut Vec<u32>) {
     }
 }
 
-/// Divides what lies next to the middle of two floats, for every `stride`th denominator; gives the number of quotients.
+/// Divides what lies next to the middle of two floats, for every `stride`th denominator; gives the
+/// number of quotients.
 fn hard_quotients(stride: usize) -> usize {
     /// Quotients that are found at a time.
     const BATCH: usize = 1 << 20;
@@ -64,7 +68,8 @@ fn quotients_next_to_a_middle() {
         assert_lanes(text, 16);
         let (_, ir) = host_code(text, true, Atomics::Shared);
         let entry = function_of(&ir, "k_cpu_kernel_forward");
-        // Of the two copies of the body, each divides three numbers once by the reciprocal, once with zeros, once as it is.
+        // Of the two copies of the body, each divides three numbers once by the reciprocal, once
+        // with zeros, once as it is.
         for block in ["\nusual", "\nzeros", "\nothers"] {
             assert!(entry.contains(block), "{block}:\n{entry}");
         }

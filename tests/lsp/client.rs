@@ -158,7 +158,7 @@ impl Client {
     }
 }
 
-/// Where a text stands in another one, as a position in UTF-16.
+/// Where a text is in another one, as a position in UTF-16.
 pub fn position(text: &str, part: &str) -> Value {
     let at = text.find(part).expect("the part");
     let before = &text[..at];

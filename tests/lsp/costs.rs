@@ -1,4 +1,5 @@
-//! What kernels cost, as the editor shows it: lenses that are filled when they are seen, and what a launch took at each access.
+//! What kernels cost, as the editor shows it: lenses that are filled when they are seen, and what a
+//! launch took at each access.
 
 use std::path::Path;
 
@@ -91,7 +92,8 @@ fn a_lens_tells_registers_and_occupancy() {
     client.tell("workspace/didChangeConfiguration", json!({"settings": {"kc": {"arch": "sm_1"}}}));
     let said = client.wait(|message| message["method"] == "window/logMessage");
     assert!(said["params"]["message"].as_str().is_some_and(|text| text.contains("`sm_1` is not known")), "{said}");
-    // A kernel that does not compile has no figures, which is told with the reason; others have theirs.
+    // A kernel that does not compile has no figures, which is reported with the reason; others have
+    // theirs.
     client.change(2, json!([{"text": TEXT.replace("x[i] = s", "x[i] = missing")}]));
     let command = lens(&mut client, URI, "slow");
     assert_eq!(command["title"], "no figures");
@@ -136,7 +138,7 @@ fn a_counted_launch_shows_sectors_at_each_access() {
     client.tell("textDocument/didClose", document(URI));
     client.open(TEXT);
     assert_eq!(hints(&mut client, URI), []);
-    // What cannot be counted is told.
+    // What cannot be counted is reported.
     for (kernel, why) in [("none", "E0905"), ("", "E0905")] {
         let answer = client.answer("workspace/executeCommand", count(URI, kernel));
         assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains(why)), "{answer}");
@@ -150,7 +152,8 @@ fn launch(folder: &Path, name: &str, contents: &Value) {
     std::fs::write(folder.join(name), contents.to_string()).expect("a launch");
 }
 
-/// A launch file beside the source counts, and its races are told; the document as it is on the screen runs, not the one on the disk.
+/// A launch file beside the source counts, and its races are reported; the document as it is on the
+/// screen runs, not the one on the disk.
 #[test]
 fn launch_files_beside_the_source_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! `kc lsp` as a client sees it: one scenario per request, and the ways in which a session can go wrong.
+//! `kc lsp` as a client sees it: one scenario per request, and the ways in which a session can go
+//! wrong.
 
 mod client;
 mod costs;
@@ -347,8 +348,8 @@ fn settings_decide_which_warnings_count() {
 
 #[test]
 fn an_edit_never_waits() {
-    // Thousands of edits and questions at once: the last text is judged, every question gets an answer, old ones perhaps
-    // the one that the text has changed.
+    // Thousands of edits and questions at once: the last text is judged, every question gets an
+    // answer, old ones perhaps the one that the text has changed.
     let mut client = session();
     let mut asked = Vec::new();
     for version in 2..1000 {

@@ -1,5 +1,6 @@
-//! What a person types is broken most of the time: every prefix of every example goes through the server, as edits, with
-//! the questions that an editor asks meanwhile. None may end the server, and every question gets an answer.
+//! What a person types is broken most of the time: every prefix of every example goes through the
+//! server, as edits, with the questions that an editor asks meanwhile. None may end the server, and
+//! every question gets an answer.
 
 use std::path::{Path, PathBuf};
 
@@ -42,8 +43,8 @@ fn type_file(path: &Path) {
             '\n' => (line, character) = (line + 1, 0),
             c => character += c.len_utf16(),
         }
-        // A release is quick enough to look at each letter; otherwise a name that grows says nothing new, and every third
-        // sign stands for the others.
+        // A release is quick enough to look at each letter; otherwise a name that grows says
+        // nothing new, and every third sign represents the others.
         let grows = word && (c.is_alphanumeric() || c == '_') || c == ' ';
         word = c.is_alphanumeric() || c == '_';
         new += usize::from(!grows);

@@ -1,4 +1,5 @@
-//! Several files, as an editor has them: some open, some on the disk, in one workspace folder or two.
+//! Several files, as an editor has them: some open, some on the disk, in one workspace folder or
+//! two.
 
 use std::path::PathBuf;
 
@@ -379,7 +380,8 @@ fn callers_and_what_is_called_are_told_across_files() {
         assert_eq!(answer, json!([]), "{caller}");
     }
 
-    // Nothing to tell of a variable, a built-in and an empty place; an item of somebody else; a file that is gone.
+    // Nothing to tell of a variable, a built-in and an empty place; an item of somebody else; a
+    // file that is gone.
     for part in ["i = wp", "sin(", "import warp"] {
         let params = f.at("calls.py", CALLS, part);
         assert_eq!(f.client.ask("textDocument/prepareCallHierarchy", params), Value::Null, "{part}");

@@ -1,9 +1,10 @@
-//! No text makes kc fail: mutants of all kernels that are here end without a finding or with findings that have codes, in
-//! bounded time and memory. What compiles becomes PTX that kc's own parser and simulator take, and a sample is shown to ptxas
-//! and NVRTC.
+//! No text makes kc fail: mutants of all kernels that are here end without a finding or with
+//! findings that have codes, in bounded time and memory. What compiles becomes PTX that kc's own
+//! parser and simulator take, and a sample is shown to ptxas and NVRTC.
 //!
-//! `KC_MUTANTS_SEED=N` begins with mutant N, `KC_MUTANTS_COUNT=N` makes so many, `KC_MUTANTS_SHOW=1` prints the first,
-//! `KC_MUTANTS_EMIT=N` emits code for every Nth, `KC_MUTANTS_TOOLS=N` shows every Nth of those to the CUDA tools.
+//! `KC_MUTANTS_SEED=N` begins with mutant N, `KC_MUTANTS_COUNT=N` makes so many,
+//! `KC_MUTANTS_SHOW=1` prints the first, `KC_MUTANTS_EMIT=N` emits code for every Nth,
+//! `KC_MUTANTS_TOOLS=N` shows every Nth of those to the CUDA tools.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -20,13 +21,15 @@ use kc::driver::{Arch, Artefact, Compiler, Options, Request};
 use kc::library::Library;
 use mutate::{Random, mutant};
 
-/// The first mutant of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
+/// The first mutant of a run that names none: the same in every run, and other ones in the runs of
+/// `tests/ledger.md`.
 const FIRST: u64 = 1;
 
 /// Mutants of one run.
 const COUNT: u64 = 400;
 
-/// Of the processor, for one mutant up to IR with its gradient. Unoptimised builds of kc take about ten times as long.
+/// Of the processor, for one mutant up to IR with its gradient. Unoptimised builds of kc take about
+/// ten times as long.
 const LIMIT: Duration = if cfg!(debug_assertions) { Duration::from_secs(20) } else { Duration::from_secs(2) };
 
 /// Of memory beyond what was held before.
@@ -57,7 +60,8 @@ fn mutants_end_with_code_or_codes() {
         if seed == first && variable("KC_MUTANTS_SHOW").is_some() {
             println!("{text}");
         }
-        // The tests' runner prints what was written when a test ends, and a crash ends it without: this stays.
+        // The tests' runner prints what was written when a test ends, and a crash ends it without:
+        // this stays.
         if variable("KC_MUTANTS_TRACE").is_some() {
             eprintln!("{seed}");
         }
@@ -166,7 +170,8 @@ fn look(compiler: &Compiler, text: &str, emit: bool) -> Result<Seen, String> {
     if let Some(fault) = fault(&compilation) {
         return Err(fault);
     }
-    // A back end may refuse with a code (E0802: too much local memory), which is a finding like others.
+    // A back end may refuse with a code (E0802: too much local memory), which is a finding like
+    // others.
     let (Some(ptx), Some(cuda)) = (ptx, cuda) else {
         let error = compilation.diagnostics.iter().find(|d| d.level == Level::Error).ok_or("no code, and no error")?;
         return Ok(Seen { code: Some(error.code.name()), output: None, time });
@@ -231,7 +236,7 @@ fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 /// A text in pieces of whole definitions, each with the imports.
 fn pieces(text: &str) -> Vec<String> {
     let head = text.split_once("\n\n\n").map_or("", |(head, _)| head).to_string() + "\n\n\n";
-    // What stands before the first definition names types and constants.
+    // What is before the first definition names types and constants.
     let (mut all, mut piece) = (Vec::new(), String::new());
     for part in text.split_inclusive("\n\n\n") {
         if piece.len() + part.len() > LENGTH && !piece.is_empty() {

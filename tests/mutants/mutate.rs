@@ -1,4 +1,5 @@
-//! Mutants of kernels: texts that are nearly right, with other types, names, operators, ranks, lines and blocks.
+//! Mutants of kernels: texts that are nearly right, with other types, names, operators, ranks,
+//! lines and blocks.
 
 /// Types, most of which fit nowhere.
 const TYPES: [&str; 22] = [
@@ -97,7 +98,8 @@ enum Kind {
     Space,
 }
 
-/// A text with up to three mutations; `names` are those of the library, `other` is a text to take lines from.
+/// A text with up to three mutations; `names` are those of the library, `other` is a text to take
+/// lines from.
 pub fn mutant(text: &str, other: &str, names: &[&str], random: &mut Random) -> String {
     let mut text = text.to_string();
     for _ in 0..1 + random.below(3) {

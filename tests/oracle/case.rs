@@ -1,5 +1,5 @@
-//! What is a case? A file of kernels, arrays with contents, and launches in order: the evaluator runs it, and kc does, as
-//! `kc run` runs launch programs.
+//! What is a case? A file of kernels, arrays with contents, and launches in order: the evaluator
+//! runs it, and kc does, as `kc run` runs launch programs.
 
 use serde_json::{Value as Json, json};
 
@@ -147,7 +147,8 @@ impl Case {
         Ok(())
     }
 
-    /// A direction: a number for each element of an array by which the program is differentiated, else 0.
+    /// A direction: a number for each element of an array by which the program is differentiated,
+    /// else 0.
     pub fn direction(&self, random: &mut Random) -> Vec<Vec<f64>> {
         let number = |array: &Array, random: &mut Random| if array.active { unit(random) } else { 0.0 };
         let of = |array: &Array, random: &mut Random| array.contents.iter().map(|_| number(array, random)).collect();

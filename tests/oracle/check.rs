@@ -1,5 +1,5 @@
-//! Does kc compute what the evaluator computes? Values of all arrays, and the gradient along a direction. What kc refuses with
-//! a code counts as refused.
+//! Does kc compute what the evaluator computes? Values of all arrays, and the gradient along a
+//! direction. What kc refuses with a code counts as refused.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use kc::diag::Diagnostic;
 use kc::driver::{Compiler, Gradients, Request, SameArrays};
-use kc::ir::{Lanes, Module, Nudged};
+use kc::ir::{BlockThreads, Module, Nudged};
 use kc::run::devices::Device;
 use kc::run::devices::host::Host;
 use kc::run::devices::interp::Interp;
@@ -200,7 +200,8 @@ impl Runs<'_> {
         Err(format!("slope {slope:e}, expected {wanted:e} along {}; {}", along.join(", "), gradients.join(", ")))
     }
 
-    /// The derivative along the direction, where it is the same from both sides and for several steps.
+    /// The derivative along the direction, where it is the same from both sides and for several
+    /// steps.
     fn differences(&self) -> Option<f64> {
         let of = self.case.arrays.iter().position(|array| array.name == self.case.of)?;
         let value = |h: f64| {
@@ -224,13 +225,13 @@ fn is_refusal(code: &str) -> bool {
     of_compiler || ["E1006", "E1103", "E1108"].contains(&code)
 }
 
-/// What kc makes of a file. A file is compiled once for the launches of a run, with the gradients of all kernels if the run
-/// wants some: most of the time of a case goes there.
+/// What kc makes of a file. A file is compiled once for the launches of a run, with the gradients
+/// of all kernels if the run wants some: most of the time of a case goes there.
 struct Compiled {
     gradient: bool,
     /// As `kc run` does it: once for all that is asked for.
     whole: bool,
-    kept: HashMap<(Option<Lanes>, Option<SameArrays>, Option<Nudged>), (Module, Vec<Diagnostic>)>,
+    kept: HashMap<(Option<BlockThreads>, Option<SameArrays>, Option<Nudged>), (Module, Vec<Diagnostic>)>,
 }
 
 impl Compiled {
@@ -239,12 +240,12 @@ impl Compiled {
             kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
             gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
             same_arrays: wanted.same_arrays.clone(),
-            lanes: wanted.lanes,
+            block_threads: wanted.block_threads,
             checked: wanted.checked,
             nudged: wanted.nudged,
             ..Request::default()
         };
-        let key = (wanted.lanes, wanted.same_arrays.clone(), wanted.nudged);
+        let key = (wanted.block_threads, wanted.same_arrays.clone(), wanted.nudged);
         if !self.whole {
             if let Some((module, diagnostics)) = self.kept.get(&key) {
                 let mut sources = SourceMap::default();
@@ -265,7 +266,8 @@ impl Compiled {
     }
 }
 
-/// The floats that an array holds; None: no launch takes it. Integers show in what floats are computed from.
+/// The floats that an array holds; None: no launch takes it. Integers show in what floats are
+/// computed from.
 fn numbers(finished: &Finished, name: &str, gradient: bool) -> Option<Vec<f64>> {
     let (arguments, program) = finished.arguments.as_ref().zip(finished.program.as_ref())?;
     let array = arguments.arrays.iter().find(|array| array.key == name)?;

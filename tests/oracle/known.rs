@@ -4,7 +4,8 @@ use crate::case::{Array, Case, Step};
 use crate::eval::Stop;
 use crate::eval::number::Kind;
 
-/// What `y` holds after a launch of `k` with x = 1, 2, 3, 4 and y as given, and its derivatives by x along 1, 0, 0, 0.
+/// What `y` holds after a launch of `k` with x = 1, 2, 3, 4 and y as given, and its derivatives by
+/// x along 1, 0, 0, 0.
 fn run(body: &str, y: [f64; 4], block_dim: usize) -> Result<(Vec<f64>, Vec<f64>), Stop> {
     let head = "import warp as wp\n\n@wp.func\ndef twice(a: float):\n    return a * 2.0\n\n@wp.func\ndef thrice(a: float):\n    return a * 3.0\n\n";
     let kernel = "@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n";

@@ -1,5 +1,6 @@
-//! Launch programs: kernels that repeat, with index arrays, counters and flags that change from turn to turn. Threads may meet
-//! in some turns and not in others: kc refuses the gradient then, or has the right one.
+//! Launch programs: kernels that repeat, with index arrays, counters and flags that change from
+//! turn to turn. Threads may meet in some turns and not in others: kc refuses the gradient then, or
+//! has the right one.
 
 use crate::case::{Array, Case, Step, doubled, unit};
 use crate::eval::number::{I32, Kind};
@@ -17,7 +18,8 @@ const FLOATS: [&str; 3] = ["x", "y", "z"];
 struct Generator {
     w: Writer,
     kernels: usize,
-    /// What the kernel reads and writes: a thread reads others' elements of arrays that the kernel does not write.
+    /// What the kernel reads and writes: a thread reads others' elements of arrays that the kernel
+    /// does not write.
     written: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! Random programs against an evaluator of its own, which shares no step behind the parser with kc: what all devices of kc
-//! agree on may still be wrong.
+//! Random programs against an evaluator of its own, which shares no step behind the parser with kc:
+//! what all devices of kc agree on may still be wrong.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -37,7 +37,8 @@ use case::Case;
 use check::{Extent, Outcome, check};
 use rayon::prelude::*;
 
-/// The first program of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
+/// The first program of a run that names none: the same in every run, and other ones in the runs of
+/// `tests/ledger.md`.
 const FIRST: u64 = 1;
 
 /// The host and the simulator run one program in so many.

@@ -1,8 +1,9 @@
-//! Points where parts of a program have no derivative and the whole has one: directions and lengths at 0, rotations at the
-//! identity, absolute values and extrema at their kinks. Always in double.
+//! Points where parts of a program have no derivative and the whole has one: directions and lengths
+//! at 0, rotations at the identity, absolute values and extrema at their kinks. Always in double.
 //!
-//! Not here, since a gradient is that of the branch that is taken: a program's own `w / n if n > 0.0 else 0`, and sums and products of
-//! different kinks whose ties have conventions (`max(a, 0) + min(a, 0)`, `abs(a) * sign(a)`).
+//! Not here, since a gradient is that of the branch that is taken: a program's own
+//! `w / n if n > 0.0 else 0`, and sums and products of different kinks whose ties have conventions
+//! (`max(a, 0) + min(a, 0)`, `abs(a) * sign(a)`).
 
 use crate::case::{Array, Case, Step, doubled, unit};
 use crate::eval::number::Kind;

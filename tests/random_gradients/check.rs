@@ -1,5 +1,5 @@
-//! Is the gradient of a kernel right? Reverse mode against forward mode and differences, stores against each other, unrolled loops
-//! against rolled ones, host code against the interpreter.
+//! Is the gradient of a kernel right? Reverse mode against forward mode and differences, stores
+//! against each other, unrolled loops against rolled ones, host code against the interpreter.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -25,7 +25,8 @@ use kc::types::{StructTable, Type};
 
 use crate::generate::{Random, SHARED, THREADS};
 
-/// The dot products of forward and reverse mode differ by no more than this, relative to the sum of their terms.
+/// The dot products of forward and reverse mode differ by no more than this, relative to the sum of
+/// their terms.
 const TOLERANCE: f64 = 1e-9;
 
 /// Derivatives beyond this are compared with forward mode alone.
@@ -89,7 +90,8 @@ fn is_refusal(code: &str) -> bool {
     code[1..].starts_with("06")
 }
 
-/// Whether a finding tells why there is no gradient: an error, or W0603 and W0607, which leave the forward entry alone.
+/// Whether a finding tells why there is no gradient: an error, or W0603 and W0607, which leave the
+/// forward entry alone.
 fn is_reason(code: &str) -> bool {
     code.starts_with("E06") || code == "W0603" || code == "W0607"
 }
@@ -161,8 +163,8 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
     Ok(Some(right))
 }
 
-/// The program differentiated again from its forward entry, which may be unrolled first. None: it has no backward entry,
-/// or there is nothing to unroll.
+/// The program differentiated again from its forward entry, which may be unrolled first. None: it
+/// has no backward entry, or there is nothing to unroll.
 fn again(program: &Program, options: &Options, unroll: bool) -> Option<Program> {
     let mut module = program.module.clone();
     passes::select(&mut module, |entry| entry.phase == Phase::Forward);
@@ -307,8 +309,8 @@ impl Run {
         Ok(finite.then_some((values, along)))
     }
 
-    /// Compares `derivative`, that of the weighted results along `tangents`, with central differences. False: one-sided
-    /// differences disagree.
+    /// Compares `derivative`, that of the weighted results along `tangents`, with central
+    /// differences. False: one-sided differences disagree.
     fn differences(
         &mut self,
         program: &Program,
@@ -316,7 +318,8 @@ impl Run {
         derivative: f64,
         size: f64,
     ) -> Result<bool, String> {
-        // The sine of a large number, say: the results swing within every step that differences could take.
+        // The sine of a large number, say: the results swing within every step that differences
+        // could take.
         if derivative.abs() > STEEP {
             return Ok(false);
         }

@@ -1,5 +1,5 @@
-//! Random kernels as Python text. Every one is a right program: indices are in range, threads own the elements that they
-//! read and write, loops end, and values stay near 1.
+//! Random kernels as Python text. Every one is a right program: indices are in range, threads own
+//! the elements that they read and write, loops end, and values stay near 1.
 
 use std::fmt::Write;
 
@@ -12,8 +12,9 @@ pub const SHARED: u32 = 8;
 /// Most turns of one loop.
 const TURNS: u64 = 6;
 
-/// Types and functions that every kernel can use. `x`, `m`, `s`, `out` and `outv` belong to threads, element by element or
-/// row by row; `y`, `u` and `idx` are only read; `acc`, `low`, `high` and `count` take atomics.
+/// Types and functions that every kernel can use. `x`, `m`, `s`, `out` and `outv` belong to
+/// threads, element by element or row by row; `y`, `u` and `idx` are only read; `acc`, `low`,
+/// `high` and `count` take atomics.
 const HEAD: &str = "import warp as wp
 
 

@@ -1,10 +1,11 @@
-//! Gradients of random programs: kernels with loops, branches, overwrites, structs, matrices, local arrays, calls and
-//! atomics, kernels of tiles, and launches whose threads meet, from Python text to numbers. Each gradient is right or refused,
-//! whatever the program.
+//! Gradients of random programs: kernels with loops, branches, overwrites, structs, matrices, local
+//! arrays, calls and atomics, kernels of tiles, and launches whose threads meet, from Python text
+//! to numbers. Each gradient is right or refused, whatever the program.
 //!
-//! `KC_RANDOM_SEED=N` checks the kernels from seed N on, `KC_RANDOM_COUNT=N` so many of them, `KC_RANDOM_SHOW=1` prints the
-//! first one. `KC_RANDOM_HOST=N` compiles every Nth for the host too, which takes longest. [`generate`], [`tiles`] and [`threads`] make
-//! them; [`check`] and [`threads`] say what is compared.
+//! `KC_RANDOM_SEED=N` checks the kernels from seed N on, `KC_RANDOM_COUNT=N` so many of them,
+//! `KC_RANDOM_SHOW=1` prints the first one. `KC_RANDOM_HOST=N` compiles every Nth for the host too,
+//! which takes longest. [`generate`], [`tiles`] and [`threads`] make them; [`check`] and
+//! [`threads`] say what is compared.
 
 mod check;
 mod generate;

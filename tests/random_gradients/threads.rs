@@ -1,9 +1,11 @@
-//! Random launches whose threads meet, or nearly do: atomic updates of shared elements, reads of neighbours, scatters into
-//! what other threads read, one array for two parameters, several launches in a row. Each gradient is right or refused.
+//! Random launches whose threads meet, or nearly do: atomic updates of shared elements, reads of
+//! neighbours, scatters into what other threads read, one array for two parameters, several
+//! launches in a row. Each gradient is right or refused.
 //!
-//! A launch is run as `kc run` runs launch programs, looks at its threads included, and what it gives is compared with
-//! central differences of the forward launches, with the same launch in the opposite order of its threads, with the host and
-//! with the simulator, which finds races in a way of its own.
+//! A launch is run as `kc run` runs launch programs, looks at its threads included, and what it
+//! gives is compared with central differences of the forward launches, with the same launch in the
+//! opposite order of its threads, with the host and with the simulator, which finds races in a way
+//! of its own.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -26,7 +28,8 @@ const N: u64 = 8;
 /// Gradient and differences agree to this, relative to the sum of the terms.
 const TOLERANCE: f64 = 1e-5;
 
-/// Arrays of floats with one dimension. Each is lent to the parameter of its name, unless a case gives it to two.
+/// Arrays of floats with one dimension. Each is lent to the parameter of its name, unless a case
+/// gives it to two.
 const FLOATS: [&str; 6] = ["x", "y", "a", "b", "acc", "out"];
 
 const HEAD: &str = "import warp as wp
@@ -462,7 +465,8 @@ impl Launches<'_> {
         Ok(Ended::Values { loss, gradient })
     }
 
-    /// Whether the gradient agrees with differences close to these numbers. Also where it is refused there.
+    /// Whether the gradient agrees with differences close to these numbers. Also where it is
+    /// refused there.
     fn is_right_beside(&self, start: &Floats, along: &Floats) -> Result<bool, String> {
         let mut random = Random(0x5eed);
         let moved: Floats = start.iter().map(|x| x.iter().map(|x| x + 1e-3 * random.float()).collect()).collect();
@@ -551,7 +555,8 @@ fn compare(case: &mut Case, folder: &Path, extent: Extent) -> Result<Outcome, St
         let numbers = start.iter().zip(&along);
         launches.value(&numbers.map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect()).collect())
     };
-    // Reads that nothing uses count as meetings where the program runs as it is written; gradients leave them out.
+    // Reads that nothing uses count as meetings where the program runs as it is written; gradients
+    // leave them out.
     let Some(middle) = moved(0.0)? else { return Ok(Outcome::Refused("E1108".to_string())) };
     let mut right = Right { error: 0.0, stores: 0, unrolled: false, host: false, differences: false };
     let (mut kink, mut seen) = (false, Vec::new());
@@ -572,7 +577,8 @@ fn compare(case: &mut Case, folder: &Path, extent: Extent) -> Result<Outcome, St
     }
     if !right.differences {
         right.error = 0.0;
-        // Where two sides of a minimum are equal, central differences are the mean of both slopes, in every step alike.
+        // Where two sides of a minimum are equal, central differences are the mean of both slopes,
+        // in every step alike.
         if !kink && !launches.is_right_beside(&start, &along)? {
             return Err(format!("the gradient gives {slope:e}, differences {seen:?}"));
         }
@@ -581,7 +587,8 @@ fn compare(case: &mut Case, folder: &Path, extent: Extent) -> Result<Outcome, St
     let same = |what: &str, source: &str, device: &'static dyn Device| match launches.run(source, &start, device, true)
     {
         Ok(Ended::Values { loss: other, gradient: its }) => {
-            // At a kink, such as two threads with the same minimum, the gradient may be that of either side.
+            // At a kink, such as two threads with the same minimum, the gradient may be that of
+            // either side.
             let slopes = !smooth || its.iter().zip(&gradient).all(|(a, b)| close(a, b));
             match (close(&other, &loss), slopes) {
                 (true, true) => Ok(()),

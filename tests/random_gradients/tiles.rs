@@ -1,6 +1,7 @@
-//! Random kernels of tiles as Python text: tiles that are overwritten whole, in parts and element by element, carried by loops, stored and
-//! loaded again. Each thread is a block of one, and owns four elements of `tile_x` and `tile_out` and four rows of
-//! `tile_m` and `tile_outm`; `tile_y` and `idx` are only read; `acc` takes atomics.
+//! Random kernels of tiles as Python text: tiles that are overwritten whole, in parts and element
+//! by element, carried by loops, stored and loaded again. Each thread is a block of one, and owns
+//! four elements of `tile_x` and `tile_out` and four rows of `tile_m` and `tile_outm`; `tile_y` and
+//! `idx` are only read; `acc` takes atomics.
 
 use std::fmt::Write;
 
@@ -127,7 +128,8 @@ impl Generator {
                 self.note("product in place");
                 let (a, b, out, s) = (self.matrix(1), self.matrix(0), self.name("m", 2), self.scalar());
                 self.line(&format!("wp.tile_matmul({a}, {b}, {out}, alpha=0.125, beta={s} * 0.25)"));
-                // In loops products grow: what overflows has no gradient to compare, though no result may take it.
+                // In loops products grow: what overflows has no gradient to compare, though no
+                // result may take it.
                 if self.depth > 1 {
                     self.line(&format!("{out} = wp.tile_map(wp.tanh, {out})"));
                 }
@@ -207,7 +209,8 @@ impl Generator {
         }
     }
 
-    /// Loops fill a tile element by element, each from others: from those before, as a factor is, or from any.
+    /// Loops fill a tile element by element, each from others: from those before, as a factor is,
+    /// or from any.
     fn filled(&mut self) {
         self.note("filled");
         let (j, k) = (format!("j{}", self.counters), format!("k{}", self.counters));

@@ -1,5 +1,6 @@
-//! Does a program give the same bits wherever it runs? The interpreter is compared with host code of several kinds, with PTX on
-//! the simulator and with CUDA text as C++. Which NaN it is stays open.
+//! Does a program give the same bits wherever it runs? The interpreter is compared with host code
+//! of several kinds, with PTX on the simulator and with CUDA text as C++. Which NaN it is stays
+//! open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,7 +12,7 @@ use kc::codegen::llvm::{Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostO
 use kc::diag::Level;
 use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
-use kc::ir::{FuncId, Lanes, Module};
+use kc::ir::{BlockThreads, FuncId, Module};
 use kc::run::Fail;
 use kc::run::devices::sim::Kernel;
 use kc::run::devices::{self, Executable as _, How, Job, Trial};
@@ -26,12 +27,12 @@ use crate::tree::{Program, file};
 /// A way to run a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// As `kc run` does: checked, all optimisations, lanes where they pay.
+    /// As `kc run` does: checked, all optimisations, block_threads where they pay.
     Host,
     /// Without checks, for one worker alone.
     Unchecked,
     Lean,
-    /// Without optimisation, for any processor: no lanes.
+    /// Without optimisation, for any processor: no block_threads.
     Plain,
     Sim,
     SimLean,
@@ -124,11 +125,12 @@ fn check_file(programs: &[&Program], ways: &[Way]) -> Option<Vec<Verdict>> {
     let mut request = Request::default();
     request.gradients.backward = false;
     // Those of one file are for the same blocks.
-    let lanes = |program: &Program| program.counted.map(|counted| Lanes { threads: program.block_dim, counted });
-    if programs.iter().any(|program| lanes(program) != lanes(programs[0])) {
+    let block_threads =
+        |program: &Program| program.counted.map(|counted| BlockThreads { threads: program.block_dim, counted });
+    if programs.iter().any(|program| block_threads(program) != block_threads(programs[0])) {
         return None;
     }
-    request.lanes = lanes(programs[0]);
+    request.block_threads = block_threads(programs[0]);
     let compilation = timed(0, || Compiler::new().load_text(Path::new("random.py"), file(programs), &request));
     if let Some(error) = compilation.diagnostics.iter().find(|d| d.level == Level::Error) {
         if programs.len() > 1 {

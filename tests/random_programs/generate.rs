@@ -1,7 +1,8 @@
-//! Random programs. Every one is right: indices are in range, threads own the elements that they write or update them in a way
-//! that no order shows, loops end.
+//! Random programs. Every one is right: indices are in range, threads own the elements that they
+//! write or update them in a way that no order shows, loops end.
 //!
-//! This file says what a program consists of; [`crate::statements`] and [`crate::expressions`] fill it.
+//! This file says what a program consists of; [`crate::statements`] and [`crate::expressions`] fill
+//! it.
 
 use kc::types::{Scalar, StructId, Type};
 

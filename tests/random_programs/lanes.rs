@@ -1,6 +1,6 @@
-//! Random kernels whose threads have values of their own: what they tell each other by shuffles, votes, tiles, arrays of the block and of
-//! the caller, under conditions of each and of all, in loops. What each must come to is computed here, thread by thread, from the
-//! program's tree.
+//! Random kernels whose threads have values of their own: what they tell each other by shuffles,
+//! votes, tiles, arrays of the block and of the caller, under conditions of each and of all, in
+//! loops. What each must come to is computed here, thread by thread, from the program's tree.
 
 use std::fmt::Write;
 
@@ -49,7 +49,8 @@ enum Step {
     Ballot(usize, Expr),
     /// With the same value, of a few.
     Match(usize, Expr),
-    /// Through an array of the block (false) or of the caller (true), with the element of another thread read.
+    /// Through an array of the block (false) or of the caller (true), with the element of another
+    /// thread read.
     Array(usize, bool, Expr, usize),
     /// All values of the block as one.
     Total(usize, &'static str, Expr),
@@ -57,7 +58,8 @@ enum Step {
     Tile(usize, Expr, Expr),
     /// Several threads add to elements of a tile; each reads one.
     Added(usize, Expr, Expr, Expr),
-    /// Conditions on which threads differ, or not (the count of the block): what is done by each, or by all.
+    /// Conditions on which threads differ, or not (the count of the block): what is done by each,
+    /// or by all.
     If(Expr, Vec<Step>, Vec<Step>),
     IfAll(i32, Vec<Step>, Vec<Step>),
     /// So many times; 0: as often as the block counts.

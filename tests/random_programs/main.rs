@@ -1,4 +1,5 @@
-//! Random programs over the whole language, on numbers at the edges of every type: whatever runs them gives the same bits.
+//! Random programs over the whole language, on numbers at the edges of every type: whatever runs
+//! them gives the same bits.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -55,7 +56,8 @@ const TILES: u64 = 20;
 /// The same of threads that have values of their own.
 const LANES: u64 = 40;
 
-/// The first program of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
+/// The first program of a run that names none: the same in every run, and other ones in the runs of
+/// `tests/ledger.md`.
 const FIRST: u64 = 10_100;
 
 /// Programs that are one file: what is done once for a file is the greater part of the work.

@@ -45,7 +45,8 @@ fn limits(s: Scalar) -> (i128, i128) {
     if s.is_signed_int() { (-(1 << (s.bits() - 1)), (1 << (s.bits() - 1)) - 1) } else { (0, (1 << s.bits()) - 1) }
 }
 
-/// NaN, the infinities, the zeros, subnormal numbers, the greatest, and those beside the limits of integers.
+/// NaN, the infinities, the zeros, subnormal numbers, the greatest, and those beside the limits of
+/// integers.
 fn edge_of(random: &mut Random, s: Scalar) -> u64 {
     // Bits of the fraction.
     let fraction = match s {

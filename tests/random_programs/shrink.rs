@@ -1,5 +1,5 @@
-//! Makes a failing program smaller: statements go, blocks lose their header, expressions become one of their operands or a
-//! literal.
+//! Makes a failing program smaller: statements go, blocks lose their header, expressions become one
+//! of their operands or a literal.
 
 use kc::types::{Scalar, Type};
 

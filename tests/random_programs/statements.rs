@@ -82,7 +82,7 @@ impl Generator {
         Stmt::line(&format!("{} = {{}}", v.name), vec![e])
     }
 
-    /// `op=`, and what stands on its right.
+    /// `op=`, and what is on its right.
     fn operator_for(&mut self, ty: Type) -> (&'static str, Type) {
         match ty {
             Type::Scalar(Scalar::Bool) | Type::Struct(_) => ("=", ty),
@@ -103,7 +103,8 @@ impl Generator {
         Stmt::line(&format!("{} {op} {{}}", v.name), vec![e])
     }
 
-    /// A component or field of what `whole` names; the template of the target, its operands, its type.
+    /// A component or field of what `whole` names; the template of the target, its operands, its
+    /// type.
     fn part_of(&mut self, whole: String, ty: Type) -> (String, Vec<Expr>, Type) {
         match ty {
             Type::Vec(n, s) => {

@@ -1,5 +1,5 @@
-//! What built-ins are there to call, and which of them gives a value of some type? The library's own table is asked, so that
-//! new built-ins are called too.
+//! What built-ins are there to call, and which of them gives a value of some type? The library's
+//! own table is asked, so that new built-ins are called too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,7 +18,8 @@ pub struct Builtin {
     /// Those after the first so many may be left out.
     pub required: usize,
     pub results: Vec<Pattern>,
-    /// It computes the same bits wherever floats are IEEE 754: no function of a mathematics library is called.
+    /// It computes the same bits wherever floats are IEEE 754: no function of a mathematics library
+    /// is called.
     pub exact: bool,
 }
 
@@ -62,7 +63,8 @@ pub struct Binding {
     pub lengths: BTreeMap<String, u16>,
 }
 
-/// Built-ins that are not called by their table entry, and why; the generator writes most of them by hand.
+/// Built-ins that are not called by their table entry, and why; the generator writes most of them
+/// by hand.
 pub const BY_HAND: &[(&str, &str)] = &[
     ("breakpoint", "does nothing that can be compared"),
     ("dense_chol", "works on arrays of stated sizes, in place"),
@@ -115,8 +117,8 @@ pub fn builtins() -> &'static [Builtin] {
     })
 }
 
-/// Names whose results depend on more than IEEE 754: functions of CUDA's mathematics library, conversions to integers, and
-/// all that calls them.
+/// Names whose results depend on more than IEEE 754: functions of CUDA's mathematics library,
+/// conversions to integers, and all that calls them.
 fn inexact_names() -> BTreeSet<String> {
     const EXACT: [&str; 16] = [
         "_fma",

@@ -1,5 +1,6 @@
-//! Random kernels of tiles: shapes of one to four dimensions on both sides of the 32 chains of sums, several types, views and
-//! parts, loops that carry tiles, products, factors, sorts, scans. Each block owns the elements that it stores.
+//! Random kernels of tiles: shapes of one to four dimensions on both sides of the 32 chains of
+//! sums, several types, views and parts, loops that carry tiles, products, factors, sorts, scans.
+//! Each block owns the elements that it stores.
 
 use kc::types::Scalar;
 
@@ -349,7 +350,8 @@ impl Generator {
         })]
     }
 
-    /// A loop goes over elements in another loop, and where it begins and ends may depend on that: the elements are of other threads each time.
+    /// A loop goes over elements in another loop, and where it begins and ends may depend on that:
+    /// the elements are of other threads each time.
     fn swept(&mut self, t: &Tile) -> Vec<Stmt> {
         let Some((&last, rows)) = t.shape.split_last().filter(|(_, rows)| rows.len() < 2) else { return Vec::new() };
         self.note("swept");

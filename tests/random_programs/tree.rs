@@ -62,13 +62,15 @@ pub struct Program {
     pub extents: [i32; 4],
     /// Threads of a block on the simulator.
     pub block_dim: u32,
-    /// For threads of blocks that have values of their own: whether the last coordinate counts them.
+    /// For threads of blocks that have values of their own: whether the last coordinate counts
+    /// them.
     pub counted: Option<bool>,
     /// What the array `o` must hold in the end, where that is known.
     pub answer: Option<Vec<i32>>,
     /// It works on ordinary numbers alone.
     pub mild: bool,
-    /// It does only what every C++ compiler does alike: no function of a mathematics library, no conversion that overflows.
+    /// It does only what every C++ compiler does alike: no function of a mathematics library, no
+    /// conversion that overflows.
     pub exact: bool,
     /// Names of the library that it calls.
     pub uses: Vec<&'static str>,

@@ -1,5 +1,6 @@
-//! Does the simulator take the PTX that others' compilers write? What NVRTC makes of kernels of people (`tests/hand_written`), and of one kernel for
-//! each subject that people's kernels use (`features.cu`): each text that ptxas takes is read, and each entry is understood.
+//! Does the simulator take the PTX that others' compilers write? What NVRTC makes of kernels of
+//! people (`tests/hand_written`), and of one kernel for each subject that people's kernels use
+//! (`features.cu`): each text that ptxas takes is read, and each entry is understood.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! Are counters what the addresses say? Kernels of a few instructions, whose figures are worked out by hand in the comments, from
-//! the rules that docs/simulator.md states: a sector is 32 bytes, a bank of shared memory has 4 and there are 32 of them, accesses of
-//! 8 and 16 bytes go by half and quarter warps, lanes keep words of local memory side by side. `lines` is the launch's array, which
-//! begins at a multiple of 256.
+//! Are counters what the addresses say? Kernels of a few instructions, whose figures are worked out
+//! by hand in the comments, from the rules that docs/simulator.md states: a sector is 32 bytes, a
+//! bank of shared memory has 4 and there are 32 of them, accesses of 8 and 16 bytes go by half and
+//! quarter warps, lanes keep words of local memory side by side. `lines` is the launch's array,
+//! which begins at a multiple of 256.
 
 use kc::profile::{Limits, Profile, Registers, find};
 use kc::sim::{self, Checks, Form, How};
@@ -115,7 +116,8 @@ fn measured(text: &str, (blocks, threads): (u32, u32)) -> Profile {
 #[rustfmt::skip]
 fn global() -> Vec<Case> {
     vec![
-        // 32 lanes x 4 bytes are 128 bytes from a multiple of 32: 4 sectors, all of whose bytes are asked for.
+        // 32 lanes x 4 bytes are 128 bytes from a multiple of 32: 4 sectors, all of whose bytes are
+        // asked for.
         case("neighbours", load(0, 4),
             &[("requests ld", 1.0), ("sectors ld", 4.0), ("ratio ld", 4.0), ("% ld", 100.0), ("ideal", 4.0), ("excess", 0.0), ("dram read", 128.0), ("requests st", NONE)]),
         // Bytes 4 to 131 lie in sectors 0 to 4; 128 of 160 bytes.
@@ -126,7 +128,8 @@ fn global() -> Vec<Case> {
         case("fields of structs of three", load(0, 12), &[("sectors ld", 12.0), ("% ld", 100.0 / 3.0), ("excess", 8.0)]),
         // Rows of 256 bytes: a sector for each lane, 4 bytes of 32.
         case("a column", load(0, 256), &[("sectors ld", 32.0), ("ratio ld", 32.0), ("% ld", 12.5), ("excess", 28.0), ("dram read", 1024.0)]),
-        // All at one word: 1 sector, of which 32 x 4 bytes are asked for; nothing beyond the ideal of 128 / 32.
+        // All at one word: 1 sector, of which 32 x 4 bytes are asked for; nothing beyond the ideal
+        // of 128 / 32.
         case("one word for all", load(0, 0), &[("sectors ld", 1.0), ("ratio ld", 1.0), ("% ld", 400.0), ("ideal", 4.0), ("excess", 0.0)]),
         // 32 bytes.
         case("bytes", at(0, 1) + "ld.global.u8 %rs1, [%rd2];", &[("sectors ld", 1.0), ("ideal", 1.0), ("% ld", 100.0)]),
@@ -150,9 +153,11 @@ fn global() -> Vec<Case> {
         case("odd lanes", at(0, 4) + "and.b32 %r4, %r1, 1; setp.ne.u32 %p1, %r4, 0; @%p1 ld.global.u32 %r4, [%rd2];", &[("sectors ld", 4.0), ("ideal", 2.0), ("excess", 2.0), ("% ld", 50.0)]),
         // An access that no lane makes is none.
         case("nobody", at(0, 4) + "setp.gt.u32 %p1, %r1, 40; @%p1 ld.global.u32 %r4, [%rd2];", &[("requests ld", NONE), ("sectors", NONE), ("dram read", 0.0)]),
-        // 4 + 32 sectors in 2 requests; 256 of 36 x 32 bytes; the first 4 sectors are 4 of the columns' rows 0, of which sector 0 is shared: 35.
+        // 4 + 32 sectors in 2 requests; 256 of 36 x 32 bytes; the first 4 sectors are 4 of the
+        // columns' rows 0, of which sector 0 is shared: 35.
         case("rows and columns", load(0, 4) + &load(0, 256), &[("requests ld", 2.0), ("sectors ld", 36.0), ("ratio ld", 18.0), ("% ld", 25600.0 / 1152.0), ("ideal", 8.0), ("excess", 28.0), ("dram read", 35.0 * 32.0)]),
-        // A warp of 32 lanes and one of 8, both at the start: 4 sectors and 1; ideal 4 and ceil(32 / 32).
+        // A warp of 32 lanes and one of 8, both at the start: 4 sectors and 1; ideal 4 and ceil(32
+        // / 32).
         Case { form: (1, 40), ..case("a short warp", load(0, 4), &[("requests ld", 2.0), ("sectors ld", 5.0), ("ratio ld", 2.5), ("ideal", 5.0), ("dram read", 128.0)]) },
         // 2 blocks x 2 warps, each with 128 bytes of its own: 16 sectors.
         Case { form: (2, 64), ..case("blocks side by side", "mov.u32 %r4, %ctaid.x; mad.lo.u32 %r1, %r4, 64, %r0;".to_string() + &load(0, 4), &[("requests ld", 4.0), ("sectors ld", 16.0), ("ratio ld", 4.0), ("dram read", 512.0)]) },
@@ -184,7 +189,8 @@ fn shared_and_local() -> Vec<Case> {
         case("shared stores", tile(16) + "st.shared.u32 [%r2], %r1;", &[("waves", 4.0), ("waves st", 4.0), ("conflicts st", 3.0), ("waves ld", NONE)]),
         // 16 doubles of a half warp take the 32 banks: a pass for each half.
         case("shared doubles", tile(8) + "ld.shared.f64 %fd1, [%r2];", &[("waves", 2.0), ("waves ideal", 2.0), ("ways", 2.0), ("conflicts ld", 0.0), ("% waves", 100.0)]),
-        // Rows of 32 doubles are 64 words: all in banks 0 and 1, 16 passes for each half. 256 of 32 x 128 bytes.
+        // Rows of 32 doubles are 64 words: all in banks 0 and 1, 16 passes for each half. 256 of 32
+        // x 128 bytes.
         case("a column of doubles", tile(256) + "ld.shared.f64 %fd1, [%r2];", &[("waves", 32.0), ("waves ideal", 2.0), ("conflicts ld", 30.0), ("% waves", 6.25)]),
         // Rows of 33: banks 2 l and 2 l + 1 modulo 32, without conflict in a half.
         case("a padded column of doubles", tile(264) + "ld.shared.f64 %fd1, [%r2];", &[("waves", 2.0), ("conflicts ld", 0.0), ("% waves", 100.0)]),
@@ -212,28 +218,32 @@ fn shared_and_local() -> Vec<Case> {
 #[rustfmt::skip]
 fn control_and_arithmetic() -> Vec<Case> {
     vec![
-        // `setp`, the branch, `add` of 27 lanes, `add` of 32. The guard leaves 5 lanes of the branch on. The one branch parts lanes.
+        // `setp`, the branch, `add` of 27 lanes, `add` of 32. The guard leaves 5 lanes of the
+        // branch on. The one branch parts lanes.
         case("lanes part", "setp.lt.u32 %p1, %r1, 5; @%p1 bra FEW; add.u32 %r4, %r1, 1; FEW: add.u32 %r5, %r1, 1;",
             &[("warp insts", AROUND + 4.0), ("thread insts", 32.0 * (AROUND + 3.0) + 27.0), ("thread insts on", 32.0 * (AROUND + 2.0) + 5.0 + 27.0), ("lanes", (32.0 * 7.0 + 27.0) / 8.0), ("% uniform", 0.0)]),
         // All lanes go one way: no `add`.
         case("lanes stay together", "setp.lt.u32 %p1, %r1, 50; @%p1 bra ALL; add.u32 %r4, %r1, 1; ALL: add.u32 %r5, %r1, 1;",
             &[("warp insts", AROUND + 3.0), ("lanes", 32.0), ("% uniform", 100.0)]),
-        // Lane l goes round l + 1 times: 32 rounds of 3 instructions with 32, 31, .. 1 lanes, 528 in all. The branch keeps lanes together
-        // in the last round alone. Before it `mov`. Lanes that have only to leave do so at once: `ret` 32 times, of a lane each.
+        // Lane l goes round l + 1 times: 32 rounds of 3 instructions with 32, 31, .. 1 lanes, 528
+        // in all. The branch keeps lanes together in the last round alone. Before it `mov`. Lanes
+        // that have only to leave do so at once: `ret` 32 times, of a lane each.
         case("loops of different length", "mov.u32 %r4, 0; AGAIN: add.u32 %r4, %r4, 1; setp.le.u32 %p1, %r4, %r1; @%p1 bra AGAIN;",
             &[("warp insts", AROUND + 1.0 + 96.0 + 31.0), ("thread insts", 32.0 * (AROUND + 1.0) + 3.0 * 528.0), ("% uniform", 100.0 / 32.0)]),
         // Ten rounds of all lanes: of 10 branches none parts them.
         case("a loop of all", "mov.u32 %r4, 0; AGAIN: add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 10; @%p1 bra AGAIN;",
             &[("warp insts", AROUND + 1.0 + 30.0), ("lanes", 32.0), ("% uniform", 100.0)]),
-        // `and`, `setp`, the branch; `add`, `bra.uni` of 16 lanes; `sub` of 16. One branch of two parts lanes,
-        // and each side leaves for itself.
+        // `and`, `setp`, the branch; `add`, `bra.uni` of 16 lanes; `sub` of 16. One branch of two
+        // parts lanes, and each side leaves for itself.
         case("both sides", "and.b32 %r4, %r1, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra EVEN; add.u32 %r5, %r1, 1; bra.uni MEET; EVEN: sub.u32 %r5, %r1, 1; MEET:",
             &[("warp insts", AROUND + 6.0 + 1.0), ("thread insts", 32.0 * (AROUND + 3.0) + 48.0), ("% uniform", 50.0)]),
-        // `and`, `setp` and a branch, where 8 lanes go; three targets for the others, 8 lanes each: `add`, and `bra.uni` for two of them.
-        // Of the first branch, the switch and two `bra.uni`, two part lanes. Four sides leave.
+        // `and`, `setp` and a branch, where 8 lanes go; three targets for the others, 8 lanes each:
+        // `add`, and `bra.uni` for two of them. Of the first branch, the switch and two `bra.uni`,
+        // two part lanes. Four sides leave.
         case("a switch", "and.b32 %r4, %r1, 3; T: .branchtargets A, B, C; setp.eq.u32 %p1, %r4, 3; @%p1 bra END; brx.idx %r4, T; A: add.u32 %r5, %r1, 1; bra.uni END; B: add.u32 %r5, %r1, 2; bra.uni END; C: add.u32 %r5, %r1, 3; END:",
             &[("warp insts", AROUND + 4.0 + 5.0 + 3.0), ("thread insts", 32.0 * (AROUND + 3.0) + 24.0 + 5.0 * 8.0), ("% uniform", 50.0)]),
-        // 2 fused products, a sum, a product of float32; a sum and a fused one of float64; a pair of halves. Each for 32 lanes.
+        // 2 fused products, a sum, a product of float32; a sum and a fused one of float64; a pair
+        // of halves. Each for 32 lanes.
         case("arithmetic of floats", "fma.rn.f32 %f1, %f2, %f3, %f1; mad.rn.f32 %f1, %f2, %f3, %f1; sub.f32 %f1, %f1, %f2; mul.f32 %f1, %f1, %f2; add.f64 %fd1, %fd1, %fd2; fma.rn.f64 %fd1, %fd1, %fd2, %fd1; mul.f16x2 %r4, %r5, %r6;",
             &[("ffma", 64.0), ("fadd", 32.0), ("fmul", 32.0), ("dadd", 32.0), ("dfma", 32.0), ("hmul", 32.0), ("integer", NONE)]),
         // Of 3 integer operations one is for 4 lanes; two conversions.

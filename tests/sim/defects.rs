@@ -1,15 +1,17 @@
-//! Defects and their twins: each kernel is right, and wrong after one change (`@` is what changes). The simulator has to name the
-//! defect in the order of the threads, and to find nothing in the twin, in that order and in others.
+//! Defects and their twins: each kernel is right, and wrong after one change (`@` is what changes).
+//! The simulator has to name the defect in the order of the threads, and to find nothing in the
+//! twin, in that order and in others.
 
 use kc::sim::{self, Checks, Form, How, What};
 
 /// 128 words, as many as the launch has threads: 2 blocks of 64.
 const WORDS: usize = 128;
 
-/// `%r0` to `%r3`: the thread, its block, the threads of a block, its number; `%r4` its lane. `%rd0` and `%rd1`: what it writes and
-/// what it only reads; `%rd2` and `%rd3` its own element there. Of the first, `%rd5`, `%rd6` and `%rd7` are those of the neighbour in
-/// the warp, in the other warp and in the other block. `%rd4`: its own element of `tile`, `%rd8` and `%rd9` those of the neighbours.
-/// `%rd15`: the first of the block. Bodies take `%r5` and `%rd10` and more.
+/// `%r0` to `%r3`: the thread, its block, the threads of a block, its number; `%r4` its lane.
+/// `%rd0` and `%rd1`: what it writes and what it only reads; `%rd2` and `%rd3` its own element
+/// there. Of the first, `%rd5`, `%rd6` and `%rd7` are those of the neighbour in the warp, in the
+/// other warp and in the other block. `%rd4`: its own element of `tile`, `%rd8` and `%rd9` those of
+/// the neighbours. `%rd15`: the first of the block. Bodies take `%r5` and `%rd10` and more.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n.const .align 4 .b32 fixed = 7;\n.global .align 4 .b32 cell = 7;
@@ -75,7 +77,7 @@ fn kind(what: &What) -> Kind {
     }
 }
 
-/// A name, what is found, the body with its gap, what stands there rightly, and wrongly.
+/// A name, what is found, the body with its gap, what is there rightly, and wrongly.
 type Case = (&'static str, Kind, &'static str, &'static str, &'static str);
 
 const BAR: &str = "bar.sync 0;";
@@ -176,7 +178,8 @@ const CASES: &[Case] = &[
     ("barrier of the warp after an early return", Lanes, "setp.ge.u32 %p1, %r0, @; @%p1 ret; bar.warp.sync -1;", "64", "20"),
     ("value of a lane that is not named", Lanes, "setp.lt.u32 %p1, %r4, 16; @!%p1 bra END; shfl.sync.idx.b32 %r5, %r3, @, 31, 0xffff; END:", "3", "20"),
     ("whole mask on one side", Lanes, "setp.lt.u32 %p1, %r4, 16; mov.u32 %r5, @; @!%p1 bra END; shfl.sync.bfly.b32 %r6, %r3, 1, 31, %r5; END:", "0xffff", "-1"),
-    // A half of a word in shared memory that is added to by comparing and swapping the word: the other half is its thread's.
+    // A half of a word in shared memory that is added to by comparing and swapping the word: the
+    // other half is its thread's.
     ("half beside an atomic half", Race, "shl.b32 %r5, %r0, 1; cvt.u64.u32 %rd10, %r5; add.s64 %rd12, %rd11, %rd10; mov.b16 %rs0, 1; st.shared.b16 [%rd12], %rs0; bar.sync 0; and.b32 %r6, %r0, 1; setp.eq.s32 %p1, %r6, 1; @%p1 bra ODD; and.b64 %rd13, %rd12, -4; ld.shared.b32 %r7, [%rd13]; AGAIN: add.u32 %r8, %r7, 1; mov.b32 %r9, %r7; atom.shared.cas.b32 %r7, [%rd13], %r9, %r8; setp.ne.s32 %p2, %r7, %r9; @%p2 bra AGAIN; bra.uni END; ODD: mov.b16 %rs1, 5; st.shared.b16 [%rd12+@], %rs1; END:", "0", "-2"),
     ("half read beside an atomic half", Race, "shl.b32 %r5, %r0, 1; cvt.u64.u32 %rd10, %r5; add.s64 %rd12, %rd11, %rd10; mov.b16 %rs0, 1; st.shared.b16 [%rd12], %rs0; bar.sync 0; and.b32 %r6, %r0, 1; setp.eq.s32 %p1, %r6, 1; @%p1 bra ODD; and.b64 %rd13, %rd12, -4; ld.shared.b32 %r7, [%rd13]; AGAIN: add.u32 %r8, %r7, 1; mov.b32 %r9, %r7; atom.shared.cas.b32 %r7, [%rd13], %r9, %r8; setp.ne.s32 %p2, %r7, %r9; @%p2 bra AGAIN; bra.uni END; ODD: ld.shared.b16 %rs1, [%rd12+@]; END:", "0", "-2"),
     // What does not end, or ends badly.
@@ -186,7 +189,7 @@ const CASES: &[Case] = &[
     ("trap", Trap, "setp.gt.u32 %p1, %r3, @; @%p1 trap;", "127", "126"),
 ];
 
-/// The case with what stands in its gap. A guard begins with `@%` or `@!`, and is no gap.
+/// The case with what is in its gap. A guard begins with `@%` or `@!`, and is no gap.
 fn filled(body: &str, by: &str) -> String {
     let guarded = body.replace("@%", "\u{1}").replace("@!", "\u{2}");
     guarded.replacen('@', by, 1).replace('\u{1}', "@%").replace('\u{2}', "@!")

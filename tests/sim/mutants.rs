@@ -1,5 +1,6 @@
-//! Faults that are put into right PTX, one at a time: an instruction is left out, a guard dropped or turned round, an operation
-//! replaced, operands swapped, a number counted up. Almost all have to show: as an error, a finding, or other bytes in the output.
+//! Faults that are put into right PTX, one at a time: an instruction is left out, a guard dropped
+//! or turned round, an operation replaced, operands swapped, a number counted up. Almost all have
+//! to show: as an error, a finding, or other bytes in the output.
 
 use kc::sim::{self, Checks, Form, How};
 
@@ -57,7 +58,7 @@ const KERNELS: [(&str, &str); 6] = [
     ),
 ];
 
-/// What stands for what else.
+/// What represents what else.
 const OTHER: [(&str, &str); 17] = [
     ("add.", "sub."),
     ("sub.", "add."),

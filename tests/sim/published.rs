@@ -1,5 +1,6 @@
-//! Are counters what Nsight Compute printed on real GPUs? Transposes and a product of matrices of which people published its output: what
-//! follows from addresses is equal, wavefronts of loads from shared memory lie within 3 % (a GPU counts lost arbitration too).
+//! Are counters what Nsight Compute printed on real GPUs? Transposes and a product of matrices of
+//! which people published its output: what follows from addresses is equal, wavefronts of loads
+//! from shared memory lie within 3 % (a GPU counts lost arbitration too).
 //!
 //! The matrices are smaller here, in whole blocks: every block of these kernels does the same.
 
@@ -29,7 +30,8 @@ fn measured(text: &str, matrix: usize, grid: [u32; 3], block: [u32; 3]) -> Profi
     Profile::of(outcome.measured.expect("counts"), Limits::of("sm_90").expect("it is listed"), Registers::Unknown)
 }
 
-/// Figures of the whole launch, of which `part` ran here: ours and those that were published, and how far they may be apart.
+/// Figures of the whole launch, of which `part` ran here: ours and those that were published, and
+/// how far they may be apart.
 fn compare(what: &str, profile: &Profile, part: f64, figures: &[(&str, f64, f64)]) {
     for &(name, published, apart) in figures {
         let found = find(&profile.metrics, name).unwrap_or_else(|| panic!("{what}: no {name}"));
@@ -138,10 +140,12 @@ fn a_product_of_matrices() {
     let (tiles, elements) = (f64::from(1024 / n).powi(3), f64::from(1024 / n).powi(2));
     compare("product", &profile, tiles, &[(SECTORS_LD, 16_777_216.0, 0.0)]);
     compare("product", &profile, elements, &[(SECTORS_ST, 131_072.0, 0.0)]);
-    // A tile's row and column lie in one wavefront each: as many as instructions that store, of which the profiler counted so many.
+    // A tile's row and column lie in one wavefront each: as many as instructions that store, of
+    // which the profiler counted so many.
     compare("product", &profile, tiles, &[(WAVES_ST, 4_194_304.0, 0.0)]);
     let loads = find(&profile.metrics, WAVES_LD).expect("loads").value * tiles;
-    // ptxas makes one load of 16 bytes of four of these, for one of the matrices: 41,943,040 were published.
+    // ptxas makes one load of 16 bytes of four of these, for one of the matrices: 41,943,040 were
+    // published.
     assert_eq!(loads, 67_108_864.0);
     assert_eq!(loads / 2.0 + loads / 2.0 / 4.0, 41_943_040.0);
 }

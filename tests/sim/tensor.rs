@@ -1,4 +1,5 @@
-//! Matrices of a warp: copies that run on by themselves, loads of fragments and products, as kernels for tensor cores use them together.
+//! Matrices of a warp: copies that run on by themselves, loads of fragments and products, as
+//! kernels for tensor cores use them together.
 
 use kc::sim::{self, Checks, Finding, Form, How, What};
 
@@ -39,7 +40,8 @@ fn product(depth: usize) -> Vec<f32> {
     (0..128).map(sum).collect()
 }
 
-/// Stores the fragment `%f0` to `%f3` to a matrix of 16 x 8: rows `g` and `g + 8`, columns `2 t` and `2 t + 1`.
+/// Stores the fragment `%f0` to `%f3` to a matrix of 16 x 8: rows `g` and `g + 8`, columns `2 t`
+/// and `2 t + 1`.
 const STORE: &str =
     "mad.lo.u32 %r5, %r1, 32, 0; mad.lo.u32 %r5, %r2, 8, %r5; cvt.u64.u32 %rd3, %r5; add.s64 %rd3, %rd3, %rd1;
     st.global.v2.f32 [%rd3], {%f0, %f1}; st.global.v2.f32 [%rd3+256], {%f2, %f3};";
@@ -83,7 +85,8 @@ fn products_of_halves_are_those_of_their_matrices() {
     }
 }
 
-/// Lane `4 g + t` has elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of the first, (t, g) and (t + 4, g) of the second factor.
+/// Lane `4 g + t` has elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of the first, (t, g)
+/// and (t + 4, g) of the second factor.
 #[test]
 fn products_of_tf32_are_those_of_their_matrices() {
     for (depth, registers, turned) in [(8, "{%r10, %r11, %r12, %r13}", "{%r14, %r15}"), (4, "{%r10, %r11}", "{%r14}")] {

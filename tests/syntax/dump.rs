@@ -1,5 +1,5 @@
-//! The syntax tree in a compact text form, one statement a line, for tests. `dump.py` writes the same form from
-//! Python's own parser.
+//! The syntax tree in a compact text form, one statement a line, for tests. `dump.py` writes the
+//! same form from Python's own parser.
 
 use std::fmt::Write;
 
@@ -16,7 +16,8 @@ pub fn items(parsed: &Parsed, source: &SourceFile) -> String {
             Item::Class(class) => out.class(class),
             // Python's own tree has it among the statements that are skipped.
             Item::Call(_) | Item::Return(_) => {}
-            // What host code holds is compared where it is checked; of functions the header stands for it.
+            // What host code holds is compared where it is checked; of functions the header
+            // represents it.
             Item::Region(Region { kind: RegionKind::Function { name, params }, .. }) => {
                 let params: Vec<_> = params.iter().map(param).collect();
                 out.line(0, &format!("def {} [{}] -> _", name.text, params.join(" ")));

@@ -1,5 +1,5 @@
-//! A Rust program that compiles a kernel, calls it on its own slices, and lets the gradient find what it looks for: with
-//! which velocity must a ball be thrown to hit its target?
+//! A Rust program that compiles a kernel, calls it on its own slices, and lets the gradient find
+//! what it looks for: with which velocity must a ball be thrown to hit its target?
 
 use kc::{Arg, Compiler, Error};
 
@@ -15,7 +15,8 @@ fn main() -> Result<(), Error> {
     let mut gradient = vec![[0.0f32, 0.0]; BALLS];
     let mut miss = vec![0.0f32; BALLS];
     for step in 0..=60 {
-        // The gradient of what is looked for is 1; the run takes it back, and adds to those of what it depends on.
+        // The gradient of what is looked for is 1; the run takes it back, and adds to those of what
+        // it depends on.
         let mut seed = vec![1.0f32; BALLS];
         gradient.fill([0.0, 0.0]);
         throw.gradient(
@@ -37,7 +38,8 @@ fn main() -> Result<(), Error> {
         }
     }
 
-    // The same kernel on a GPU, if this program is built with the feature `cuda` and the machine has one.
+    // The same kernel on a GPU, if this program is built with the feature `cuda` and the machine
+    // has one.
     let on_gpu = throw
         .on("cuda")?
         .launch(BALLS, &mut [Arg::read(&velocity), Arg::read(&target), Arg::value(DRAG), Arg::write(&mut miss)]);

@@ -4,7 +4,8 @@ use super::random::{Seen, run};
 use super::*;
 use crate::ids::IdMap;
 
-/// What `%r` depends on, and its stride along the last coordinate, in a kernel of rank 2 with this body.
+/// What `%r` depends on, and its stride along the last coordinate, in a kernel of rank 2 with this
+/// body.
 fn of_result(body: &str) -> (Dependence, Option<i64>) {
     let text = format!(
         "func @double(%x: int32) -> (int32) {{\n%y: int32 = add %x, %x\nreturn %y\n}}\n\

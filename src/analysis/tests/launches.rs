@@ -1,17 +1,18 @@
-//! What is proved of one launch, against what its threads saw: random kernels whose values become the indices of stores.
+//! What is proved of one launch, against what its threads saw: random kernels whose values become
+//! the indices of stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::random::{Seen, launched};
 use super::*;
 use crate::analysis::independence::meetings;
-use crate::analysis::privatization::IndexFacts;
+use crate::analysis::ownership::IndexFacts;
 use crate::analysis::ranges::LaunchFacts;
 use crate::ids::Id;
 use crate::types::{ArrayType, Element, StructTable, Type};
 
-/// The function with one more parameter, a matrix of integers, and a store behind the definition of `index`: to that element of
-/// the row that the first coordinate names.
+/// The function with one more parameter, a matrix of integers, and a store behind the definition of
+/// `index`: to that element of the row that the first coordinate names.
 fn storing(function: &Function, index: ValueId) -> Function {
     let mut function = function.clone();
     let entry = function.entry;

@@ -1,5 +1,5 @@
-//! Random kernels on integers, run by the interpreter: every value stays inside its bounds, and values that are called equal
-//! for several threads are.
+//! Random kernels on integers, run by the interpreter: every value stays inside its bounds, and
+//! values that are called equal for several threads are.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Which stores only add to what was there? `a[i] = a[i] + e` passes the adjoint of the element on to `e` and leaves it
-//! where it is for the old value: nothing is cleared and added again.
+//! Which stores only add to what was there? `a[i] = a[i] + e` passes the adjoint of the element on
+//! to `e` and leaves it where it is for the old value: nothing is cleared and added again.
 
 use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::uses;

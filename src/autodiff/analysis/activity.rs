@@ -1,9 +1,12 @@
-//! Which values have adjoints? Those that vary with a float in an array (or a float parameter of a device function, and of a
-//! kernel on request) and that a store of floats, a float atomic or a result of the function depends on.
+//! Which values have adjoints? Those that vary with a float in an array (or a float parameter of a
+//! device function, and of a kernel on request) and that a store of floats, a float atomic or a
+//! result of the function depends on.
 //!
-//! An array of the function's own in which only numbers are put that do not vary, such as a table of cosines, has none either.
+//! An array of the function's own in which only numbers are put that do not vary, such as a table
+//! of cosines, has none either.
 //!
-//! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
+//! Both directions are fixed points over the structured program; what goes round a loop is one
+//! value per slot.
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
@@ -19,7 +22,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// `writing`: see [`writing_calls`]. `parameters`: the floats that a kernel is given by value have gradients.
+    /// `writing`: see [`writing_calls`]. `parameters`: the floats that a kernel is given by value
+    /// have gradients.
     pub fn of(module: &Module, writing: &IdSet<InstId>, function: &Function, parameters: bool) -> Activity {
         let mut flow = Flow {
             module,
@@ -102,7 +106,7 @@ pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function
     found
 }
 
-/// Arrays that the function makes, and of which nothing but the function's own accesses know.
+/// Arrays that the function makes, and with nothing that but the function's own accesses know.
 fn own_arrays(function: &Function) -> IdSet<ValueId> {
     let mut found = IdSet::default();
     function.walk(function.entry, &mut |_, inst| {

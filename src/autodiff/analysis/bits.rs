@@ -1,5 +1,6 @@
-//! Where do the bits of floats go? Read as integers they have no derivative, so a float that is made of them again has lost
-//! it, however far apart the two casts are: across functions, and through arrays of integers.
+//! Where do the bits of floats go? Read as integers they have no derivative, so a float that is
+//! made of them again has lost it, however far apart the two casts are: across functions, and
+//! through arrays of integers.
 
 use super::activity::yields;
 use crate::ids::{IdMap, IdSet};
@@ -43,7 +44,8 @@ impl BitFunctions {
 
     fn summarise(&mut self, module: &Module, id: FuncId, seen: &mut IdSet<FuncId>) {
         let function = &module.functions[id];
-        // Custom gradients say themselves what becomes of the bits, and the library's noise is flat on purpose.
+        // Custom gradients say themselves what becomes of the bits, and the library's noise is flat
+        // on purpose.
         if !seen.insert(id) || function.library || !matches!(function.derivative, Derivative::Body) {
             return;
         }
@@ -73,8 +75,8 @@ impl BitFunctions {
         self.0.insert(id, Summary { gives, fills, takes });
     }
 
-    /// The values without a gradient that depend on `found`, or on the bits of floats that vary; of arrays the parameters and
-    /// variables that hold such values.
+    /// The values without a gradient that depend on `found`, or on the bits of floats that vary; of
+    /// arrays the parameters and variables that hold such values.
     pub fn spread(
         &self,
         function: &Function,

@@ -1,4 +1,5 @@
-//! What is true of a function that is to be differentiated? All analyses of the forward program together.
+//! What is true of a function that is to be differentiated? All analyses of the forward program
+//! together.
 
 use super::accumulate::Accumulations;
 use super::activity::{Activity, writing_calls};
@@ -8,7 +9,7 @@ use super::reread::Rereads;
 use super::world::World;
 use super::written::{Written, stale};
 use crate::analysis::holders;
-use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Access, AtomicOp, BlockId, Check, Derivative, FuncId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::Type;
@@ -33,16 +34,18 @@ pub struct ForwardFacts {
     pub rereads: Rereads,
     /// Bounds of the integers, and what is equal.
     pub known: IndexFacts,
-    /// The function is reverse code itself: `x != 0 ? ... : 0` guards factors without bounds and is no branch of the user's.
+    /// The function is reverse code itself: `x != 0 ? ... : 0` guards factors without bounds and is
+    /// no branch of the user's.
     pub guards: bool,
     /// The calls that write to arrays by themselves.
     pub writing: IdSet<InstId>,
     /// The instructions whose results can't be computed again after the launch.
     pub stale: IdSet<InstId>,
-    /// What is checked of indices that choose components, in code for checked runs: where an adjoint takes the same way, it is
-    /// checked again.
+    /// What is checked of indices that choose components, in code for checked runs: where an
+    /// adjoint takes the same way, it is checked again.
     pub component_checks: IdMap<ValueId, Check>,
-    /// By call of a library function: the test for points at which its gradient is near-degenerate, and what to say then.
+    /// By call of a library function: the test for points at which its gradient is near-degenerate,
+    /// and what to say then.
     pub tests: IdMap<InstId, (FuncId, Check)>,
 }
 
@@ -82,8 +85,9 @@ impl ForwardFacts {
         self.storing.contains(&id)
     }
 
-    /// Whether only this thread touches the elements of an array that it touches, so that the adjoints of those are its own,
-    /// too. Takes it that the launch has no more dimensions than the kernel has coordinates.
+    /// Whether only this thread touches the elements of an array that it touches, so that the
+    /// adjoints of those are its own, too. Takes it that the launch has no more dimensions than the
+    /// kernel has coordinates.
     pub fn private(&self, function: &Function, array: ValueId) -> bool {
         self.private.contains(function, array)
     }
@@ -114,7 +118,8 @@ fn degeneracy_tests(function: &Function) -> IdMap<InstId, (FuncId, Check)> {
     found
 }
 
-/// Collects the instructions of a block that hold reversed instructions with side effects; says whether there are any in the block.
+/// Collects the instructions of a block that hold reversed instructions with side effects; says
+/// whether there are any in the block.
 fn effect_holders(function: &Function, block: BlockId, reversed: &IdSet<InstId>, found: &mut IdSet<InstId>) -> bool {
     let mut any = false;
     for &id in &function.blocks[block].insts {
@@ -131,7 +136,8 @@ fn effect_holders(function: &Function, block: BlockId, reversed: &IdSet<InstId>,
     any
 }
 
-/// The instructions with something to do in reverse, and those of them that hold stores or atomics with something to do.
+/// The instructions with something to do in reverse, and those of them that hold stores or atomics
+/// with something to do.
 fn reversed(
     world: &World<'_>,
     function: &Function,
@@ -141,7 +147,8 @@ fn reversed(
     let mut found = IdSet::default();
     function.walk(function.entry, &mut |id, inst| {
         let works = match &inst.op {
-            // What a store leaves in an array does not depend on what was there before, active or not.
+            // What a store leaves in an array does not depend on what was there before, active or
+            // not.
             Op::Store { access: Access { array, .. }, value } => {
                 let ty = function.ty(*array);
                 (matches!(ty, Type::Array(_)) || ty.is_local_array())

@@ -1,8 +1,10 @@
-//! What makes the content of a tile, and which reads of it see that content again once it is made anew?
+//! What makes the content of a tile, and which reads of it see that content again once it is made
+//! anew?
 //!
-//! Reverse code makes a tile where it replays the block that makes it, its *home*, and there does again, in order, all that
-//! writes the tile. Whatever is read then is right. What stands deeper inside is reversed later, when the tile holds what it
-//! held at the end of its home: a read there sees what the forward program saw only if nothing wrote its element after it.
+//! Reverse code makes a tile where it replays the block that makes it, its *home*, and there does
+//! again, in order, all that writes the tile. Whatever is read then is right. What is deeper inside
+//! is reversed later, when the tile holds what it held at the end of its home: a read there sees
+//! what the forward program saw only if nothing wrote its element after it.
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::dependence::{Dependences, Positions, positions};
@@ -130,7 +132,8 @@ impl Fills {
         self.written_by.get(&id).map_or(&[], |tiles| tiles)
     }
 
-    /// The reads of tiles that don't see what the tile holds at the end of its home, each with that home.
+    /// The reads of tiles that don't see what the tile holds at the end of its home, each with that
+    /// home.
     pub fn outdated(&self, function: &Function, ranges: &Ranges, holders: &[Option<InstId>]) -> Vec<(InstId, BlockId)> {
         let mut found = Vec::new();
         if self.tiles.is_empty() {
@@ -150,7 +153,8 @@ impl Fills {
         found
     }
 
-    /// Whether anything may write a tile after an instruction inside its home. In the home itself all is read in order.
+    /// Whether anything may write a tile after an instruction inside its home. In the home itself
+    /// all is read in order.
     fn is_written_after(
         &self,
         function: &Function,

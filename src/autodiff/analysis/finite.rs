@@ -1,21 +1,24 @@
 //! Where could a zero adjoint meet a derivative that is not finite, and 0 * inf become NaN?
 //!
-//! An adjoint of zero says that nothing depends on a value: it was not chosen, or the caller has no use for it. Zero is what
-//! must come to its operands then, whatever their derivatives are. Guards (`adj != 0 ? ... : 0`) see to that, and they stand
-//! only where they are needed:
+//! An adjoint of zero says that nothing depends on a value: it was not chosen, or the caller has no
+//! use for it. Zero is what must come to its operands then, whatever their derivatives are. Guards
+//! (`adj != 0 ? ... : 0`) see to that, and they stand only where they are needed:
 //!
-//! 1. What only one side of a choice needs is computed under a branch ([`crate::passes::sink`]), and reversed under it: no
-//!    guard at all.
-//! 2. `sqrt` is guarded: its derivative is infinite at 0, where its value is fine. Not where it is known to be positive.
-//! 3. A custom rule is guarded unless it is *never non-finite*: of finite arguments it computes nothing that can be
-//!    infinite.
+//! 1. What only one side of a choice needs is computed under a branch ([`crate::passes::sink`]),
+//!    and reversed under it: no guard at all.
+//! 2. `sqrt` is guarded: its derivative is infinite at 0, where its value is fine. Not where it is
+//!    known to be positive.
+//! 3. A custom rule is guarded unless it is *never non-finite*: of finite arguments it computes
+//!    nothing that can be infinite.
 //! 4. Products, quotients and calls are guarded where what they multiply by *may be non-finite*.
 //!
-//! A value *may be non-finite* if it can be infinite or NaN though the arguments are finite: quotients, roots, calls of
-//! functions that may give such values, and what is computed from these; but not quotients by what is known not to be zero,
-//! and roots of sums of squares. What can only overflow, as `exp` does, counts where the result is *chosen*: flows into
-//! `min`, `max` or a choice that could not become a branch. Overflow of sums and products is not considered, nor are inputs
-//! that are infinite or NaN themselves: outside of 1, their gradients are what IEEE arithmetic makes of the chain rule.
+//! A value *may be non-finite* if it can be infinite or NaN though the arguments are finite:
+//! quotients, roots, calls of functions that may give such values, and what is computed from these;
+//! but not quotients by what is known not to be zero, and roots of sums of squares. What can only
+//! overflow, as `exp` does, counts where the result is *chosen*: flows into `min`, `max` or a
+//! choice that could not become a branch. Overflow of sums and products is not considered, nor are
+//! inputs that are infinite or NaN themselves: outside of 1, their gradients are what IEEE
+//! arithmetic makes of the chain rule.
 
 use super::activity::yields;
 use crate::ids::{IdMap, IdSet, IdVec};
@@ -83,8 +86,8 @@ impl Finite {
     }
 }
 
-/// Library functions that are finite wherever their arguments are, and those that only overflow, although a look at their
-/// code does not tell.
+/// Library functions that are finite wherever their arguments are, and those that only overflow,
+/// although a look at their code does not tell.
 const FINITE: [&str; 12] =
     ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "tanh", "asinh", "cbrt", "erf", "erfc"];
 const OVERFLOWS: [&str; 3] = ["exp", "sinh", "cosh"];

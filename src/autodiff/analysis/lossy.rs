@@ -1,5 +1,6 @@
-//! Where does a gradient end although the value goes on? Conversions of active floats to integers, functions that are flat
-//! almost everywhere, and floats made of other floats' bits. Looked for in the code as written, before functions are inlined.
+//! Where does a gradient end although the value goes on? Conversions of active floats to integers,
+//! functions that are flat almost everywhere, and floats made of other floats' bits. Looked for in
+//! the code as written, before functions are inlined.
 
 use super::activity::{Activity, writing_calls};
 use super::bits::BitFunctions;
@@ -9,8 +10,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
 use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 
-/// The findings about one function: the warnings AD-CAST, and where what is lost is no step but the whole derivative, the
-/// error AD-DROP.
+/// The findings about one function: the warnings AD-CAST, and where what is lost is no step but the
+/// whole derivative, the error AD-DROP.
 ///
 /// `parameters`: as for [`Activity::of`].
 pub fn findings(

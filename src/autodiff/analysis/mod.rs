@@ -1,4 +1,5 @@
-//! What is true of the forward program: what varies, what is written, what is needed, what cannot be reversed?
+//! What is true of the forward program: what varies, what is written, what is needed, what cannot
+//! be reversed?
 
 pub mod accumulate;
 pub mod activity;

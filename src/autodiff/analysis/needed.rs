@@ -1,13 +1,14 @@
-//! Which values of the forward program does reverse code read? The adjoint rules name the first ones; the rest is what
-//! it takes to compute those again.
+//! Which values of the forward program does reverse code read? The adjoint rules name the first
+//! ones; the rest is what it takes to compute those again.
 
 use super::activity::yields;
 use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
-/// All values that computing `roots` takes, themselves included, on the way not looking behind those that are `given`. The results
-/// of `leaves` are not computed again: they take only the value given there, if any. A tile takes all that fills it.
+/// All values that computing `roots` takes, themselves included, on the way not looking behind
+/// those that are `given`. The results of `leaves` are not computed again: they take only the value
+/// given there, if any. A tile takes all that fills it.
 pub fn closure(
     function: &Function,
     holders: &[Option<InstId>],

@@ -8,11 +8,12 @@ use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
 use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
-use crate::passes::single_exit::is_single_exit;
+use crate::passes::loop_exits::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
 
-/// The findings about one function in normal form, which can't compute the results of the instructions `lost` again.
+/// The findings about one function in normal form, which can't compute the results of the
+/// instructions `lost` again.
 pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lost: &[InstId]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let structs = &world.module.structs;
@@ -27,7 +28,8 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
                 found.push(order(inst.span, "an atomic exchange of values with gradients"));
             }
-            // Whether it replaces a content with an adjoint is not known afterwards, whatever the value.
+            // Whether it replaces a content with an adjoint is not known afterwards, whatever the
+            // value.
             Op::AtomicCas { new, .. } if function.ty(*new).holds_floats(structs) => {
                 found.push(order(inst.span, "an atomic compare-and-swap of floats"));
             }

@@ -1,8 +1,10 @@
-//! Which values can reverse code read where the forward program stored them, in the place of computing them again?
+//! Which values can reverse code read where the forward program stored them, in the place of
+//! computing them again?
 //!
-//! The reverse of a loop computes an iteration's values anew, with the loops inside it: for the factor of a matrix that is another
-//! loop for each of its elements. Where such a value was stored into a tile whose element nothing changes afterwards, the rules read
-//! it there: a load behind the store stands for the value.
+//! The reverse of a loop computes an iteration's values anew, with the loops inside it: for the
+//! factor of a matrix that is another loop for each of its elements. Where such a value was stored
+//! into a tile whose element nothing changes afterwards, the rules read it there: a load behind the
+//! store represents the value.
 
 use std::borrow::Cow;
 
@@ -15,7 +17,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{Access, BlockId, Function, InstId, Op, ValueDef, ValueId};
 
-/// By value, the load that stands for it.
+/// By value, the load that represents it.
 pub type Rereads = IdMap<ValueId, ValueId>;
 
 /// A store of a value that takes a loop to compute.
@@ -64,7 +66,8 @@ fn is_refilled(fills: &Fills, function: &Function, load: ValueId) -> bool {
     matches!(function.def(load).map(|inst| &inst.op), Some(Op::Load(Access { array, .. })) if fills.refills(function, *array))
 }
 
-/// The stores into tiles that are made further outside, of values that stand in the store's block and take a loop there.
+/// The stores into tiles that are made further outside, of values that stand in the store's block
+/// and take a loop there.
 fn candidates(function: &Function) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for block in function.blocks.ids() {
@@ -89,7 +92,8 @@ fn candidates(function: &Function) -> Vec<Candidate> {
     found
 }
 
-/// Whether computing a value takes a loop among these instructions. What loads give is read again, not computed.
+/// Whether computing a value takes a loop among these instructions. What loads give is read again,
+/// not computed.
 fn takes_loop(function: &Function, here: &IdSet<InstId>, value: ValueId) -> bool {
     let mut seen = IdSet::default();
     let mut work = vec![value];

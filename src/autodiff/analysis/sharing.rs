@@ -1,8 +1,8 @@
 //! Where does a gradient take it for granted that the threads of a launch do not meet in memory?
 //!
-//! A store that two threads make to one element has no gradient (the last one wins, whichever that is), and neither has a
-//! value that another thread of the same launch has stored. Where the indices prove that neither happens, nothing is said;
-//! elsewhere the assumption is named.
+//! A store that two threads make to one element has no gradient (the last one wins, whichever that
+//! is), and neither has a value that another thread of the same launch has stored. Where the
+//! indices prove that neither happens, nothing is said; elsewhere the assumption is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::facts::ForwardFacts;
 use super::needed::closure;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::privatization::{Sharing, private_arrays_among};
+use crate::analysis::ownership::{Sharing, private_arrays_among};
 use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
@@ -103,7 +103,8 @@ impl Elements {
     }
 }
 
-/// Whether a value depends on elements of this array, itself or by way of memory that the kernel writes.
+/// Whether a value depends on elements of this array, itself or by way of memory that the kernel
+/// writes.
 fn comes_from(function: &Function, facts: &ForwardFacts, value: ValueId, array: Root) -> bool {
     if !facts.activity.is_active(value) {
         return false;
@@ -127,8 +128,8 @@ fn comes_from(function: &Function, facts: &ForwardFacts, value: ValueId, array: 
     roots.contains(&array) || written
 }
 
-/// The findings about a kernel in normal form: warnings that name an assumption, and errors; and the stores that are taken to
-/// be made by different threads to different elements.
+/// The findings about a kernel in normal form: warnings that name an assumption, and errors; and
+/// the stores that are taken to be made by different threads to different elements.
 pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) -> (Vec<Diagnostic>, Vec<Span>) {
     if !function.is_kernel() || function.library {
         return (Vec::new(), Vec::new());
@@ -150,7 +151,8 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         let uses = &mut arrays.entry(root(function, array)).or_insert_with(|| (array, Uses::default())).1;
         match (kind, &inst.op) {
             (Some(AtomicOp::Min | AtomicOp::Max), Op::Atomic { value, .. }) => {
-                // An extreme of what its own array held takes an earlier extreme's place, as a store does.
+                // An extreme of what its own array held takes an earlier extreme's place, as a
+                // store does.
                 if comes_from(function, facts, *value, root(function, array)) {
                     uses.stored(inst.span, turn, function, array, indices);
                 }
@@ -196,7 +198,8 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                     let message = format!("AD-ORDER: {name} gets sums and extremes in one launch, {order}");
                     Diagnostic::new(Code::E0601, message).label(sum, "a sum")
                 }
-                // Perhaps of different elements: the launch is right then, and its gradient is not known to be.
+                // Perhaps of different elements: the launch is right then, and its gradient is not
+                // known to be.
                 false => {
                     let what = format!("sums and extremes of {name}, perhaps of one element");
                     super::refuse::limit(sum, what)
@@ -280,7 +283,8 @@ fn name(function: &Function, array: ValueId) -> String {
     }
 }
 
-/// Visits the instructions of a function in order, each with the number of the outermost loop that it is in (0: none).
+/// Visits the instructions of a function in order, each with the number of the outermost loop that
+/// it is in (0: none).
 fn each_in_turn(function: &Function, visit: &mut impl FnMut(&Inst, usize)) {
     fn of_block(f: &Function, block: BlockId, turn: usize, loops: &mut usize, visit: &mut impl FnMut(&Inst, usize)) {
         for &id in &f.blocks[block].insts {

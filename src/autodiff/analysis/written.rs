@@ -1,6 +1,7 @@
 //! What does the launch write?
 //!
-//! Different array parameters (and different array fields of struct parameters) are taken to be different memory.
+//! Different array parameters (and different array fields of struct parameters) are taken to be
+//! different memory.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +54,8 @@ impl Written {
     }
 }
 
-/// Whether an instruction's result can't be computed again after the launch, wherever reverse code tries.
+/// Whether an instruction's result can't be computed again after the launch, wherever reverse code
+/// tries.
 pub fn is_stale(module: &Module, function: &Function, written: &Written, fills: &Fills, inst: &Inst) -> bool {
     match &inst.op {
         Op::Call(callee, args) => {

@@ -1,5 +1,5 @@
-//! The sums of adjoints: what has come to each value so far. What comes to parts of a composite is collected and put
-//! together once, so that a vector's adjoint is built as a vector.
+//! The sums of adjoints: what has come to each value so far. What reaches parts of a composite is
+//! collected and put together once, so that a vector's adjoint is built as a vector.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -27,7 +27,8 @@ impl Reverse<'_> {
         self.adjoints.insert(value, sum);
     }
 
-    /// a + b of two adjoints; structs field by field. A product with one rounding is added with that one.
+    /// a + b of two adjoints; structs field by field. A product with one rounding is added with
+    /// that one.
     pub fn sum_of(&mut self, a: ValueId, b: ValueId) -> ValueId {
         let ty = self.b.ty(a);
         let Type::Struct(id) = ty else {
@@ -48,7 +49,8 @@ impl Reverse<'_> {
         sum
     }
 
-    /// A product that is yet to be added to something: `fma(x, y, -0.0)` has the bits of `x * y`, and is that where nothing is added.
+    /// A product that is yet to be added to something: `fma(x, y, -0.0)` has the bits of `x * y`,
+    /// and is that where nothing is added.
     pub fn product_to_add(&mut self, x: ValueId, y: ValueId) -> ValueId {
         let ty = self.b.ty(x);
         match ty {

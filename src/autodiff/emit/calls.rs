@@ -75,8 +75,8 @@ impl Reverse<'_> {
         sums.into_iter().for_each(|(arg, sum)| self.add(arg, sum));
     }
 
-    /// Whether zero adjoints of a call's results may give more than zero. An adjoint function that kc made has its own guards,
-    /// which take its arguments for finite.
+    /// Whether zero adjoints of a call's results may give more than zero. An adjoint function that
+    /// kc made has its own guards, which take its arguments for finite.
     fn needs_guard(&self, inst: &Inst, callee: FuncId, adjoint: FuncId) -> bool {
         let module = self.world.module;
         let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
@@ -131,7 +131,8 @@ impl Reverse<'_> {
         any
     }
 
-    /// The shadow of an array, or a struct with the shadows of a struct's arrays (and zeros besides).
+    /// The shadow of an array, or a struct with the shadows of a struct's arrays (and zeros
+    /// besides).
     fn shadow_value(&mut self, value: ValueId) -> ValueId {
         let ty = self.old.ty(value);
         if matches!(ty, Type::Array(_)) {

@@ -1,4 +1,5 @@
-//! The functions that come out: the backward entry of a kernel, and the adjoint function of a device function.
+//! The functions that come out: the backward entry of a kernel, and the adjoint function of a
+//! device function.
 
 use smallvec::SmallVec;
 
@@ -56,7 +57,8 @@ impl Reverse<'_> {
         self.b.one(Op::Extract(whole, path.iter().map(|&k| Step::At(k)).collect::<SmallVec<[Step; 2]>>()), ty)
     }
 
-    /// Finds the shadows of a kernel's arrays: what the adjoint parameter holds, else the array's own gradient.
+    /// Finds the shadows of a kernel's arrays: what the adjoint parameter holds, else the array's
+    /// own gradient.
     fn kernel_shadows(&mut self, adjoints: &[ValueId]) {
         let old = self.old;
         for (n, &param) in old.params().iter().enumerate() {
@@ -75,7 +77,8 @@ impl Reverse<'_> {
         }
     }
 
-    /// Finds the shadows of a device function's arrays among its parameters from `at` on; returns where they end.
+    /// Finds the shadows of a device function's arrays among its parameters from `at` on; returns
+    /// where they end.
     fn device_shadows(&mut self, at: usize) -> usize {
         let old = self.old;
         let mut next = at;
@@ -157,7 +160,8 @@ impl Reverse<'_> {
         self.b.push(Op::If { condition: room, then, otherwise }, &[]);
     }
 
-    /// Adds the array for the gradients of a kernel's parameters to its own; None: it has none, or they are not asked for.
+    /// Adds the array for the gradients of a kernel's parameters to its own; None: it has none, or
+    /// they are not asked for.
     fn parameter_gradients(&mut self) -> Option<ValueId> {
         let old = self.old;
         let structs = &self.world.module.structs;
@@ -228,7 +232,7 @@ pub fn backward(
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
     builder.function.by_block = old.by_block;
-    builder.function.lanes = old.lanes;
+    builder.function.block_threads = old.block_threads;
     old.walk(old.entry, &mut |id, inst| {
         builder.function.kept.extend(strategy.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
     });
@@ -273,7 +277,8 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
     (all, additions)
 }
 
-/// The adjoint function of a pure device function in normal form, under a name that the caller makes unique.
+/// The adjoint function of a pure device function in normal form, under a name that the caller
+/// makes unique.
 pub fn adjoint(
     world: &World<'_>,
     old: &Function,
@@ -287,7 +292,7 @@ pub fn adjoint(
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
     builder.function.by_block = old.by_block;
-    builder.function.lanes = old.lanes;
+    builder.function.block_threads = old.block_threads;
     builder.function.results = additions;
     let mut reverse = Reverse::new(world, old, facts, strategy, builder);
     reverse.bind_parameters();
@@ -311,7 +316,7 @@ pub fn forward_to(stub: &Function, adjoint: FuncId) -> Function {
     builder.function.source_name = stub.source_name.clone();
     builder.function.library = stub.library;
     builder.function.by_block = stub.by_block;
-    builder.function.lanes = stub.lanes;
+    builder.function.block_threads = stub.block_threads;
     builder.function.results = stub.results.clone();
     let args = builder.function.params().iter().copied().collect();
     let types: Vec<Type> = stub.results.iter().map(|r| r.ty).collect();

@@ -1,5 +1,5 @@
-//! The last touches on what was made: small adjoints of built-ins take the place of their calls, sums are written as
-//! a person would, and what nobody asked for is not computed.
+//! The last touches on what was made: small adjoints of built-ins take the place of their calls,
+//! sums are written as a person would, and what nobody asked for is not computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
@@ -19,10 +19,11 @@ use crate::passes::pipelines::{clean, forward_loops, last_takes, tidy_reverse};
 use crate::passes::zero_sums::start_without_zero;
 use crate::passes::{forget_calls, inline};
 
-/// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
+/// A built-in's adjoint with no more instructions than this, in one block, is written where it is
+/// called.
 const MAX_INLINED: usize = 8;
 
-/// Finishes the gradient rules that somebody wrote, but for those that are linked, finished.
+/// Finishes the gradient rules that somebody wrote, except for those that are linked, finished.
 pub fn rules(module: &mut Module) {
     let rule = |f: &Function| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None };
     let rules: IdSet<FuncId> = module.functions.values().filter_map(rule).collect();
@@ -49,7 +50,8 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
     let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
     for &id in made.iter().filter(|id| !polished.contains(id)) {
         polish(module, id, effects);
-        // Where there are gradients of struct parameters, sums began as fields of a struct of zeros.
+        // Where there are gradients of struct parameters, sums began as fields of a struct of
+        // zeros.
         for simplify in [start_without_zero, drop_zero_gradients] {
             let function = &mut module.functions[id];
             let applies = function.tape.iter().any(|buffer| buffer.role == TapeRole::Parameters);
@@ -91,14 +93,16 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
 /// Whether [`tidy_reverse`] leaves a linked function as it is.
 struct Settled(bool);
 
-/// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
-/// called, sums are simplified, and what is computed twice or not needed goes.
+/// The first steps, which depend on nothing but the function and what it calls: small adjoints are
+/// written where they are called, sums are simplified, and what is computed twice or not needed
+/// goes.
 pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let mut small = module.functions.callees(id);
     small.retain(|&callee| is_small(&module.functions[callee]));
     let mut function = take(module, id);
     let more: usize = small.iter().map(|&callee| module.functions[callee].insts.len()).sum();
-    // Within the limit, which a few instructions for each call hardly ever reach, nothing goes wrong.
+    // Within the limit, which a few instructions for each call hardly ever reach, nothing goes
+    // wrong.
     if !small.is_empty() && function.insts.len() + more <= inline::MAX_INSTS {
         let inlined = inline::run(&mut function, module, &|callee| small.contains(&callee));
         debug_assert!(inlined.is_ok(), "@{} has grown too large", function.name);
@@ -106,7 +110,8 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let numbers = double(&mut function);
     repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
     clean(&mut function, &module.structs, effects);
-    // What an augmented forward entry computes is what the forward entry does, with the signs of its zeros.
+    // What an augmented forward entry computes is what the forward entry does, with the signs of
+    // its zeros.
     if function.phase == Phase::Backward && start_without_zero(&mut function) {
         clean(&mut function, &module.structs, effects);
     }
@@ -156,8 +161,8 @@ fn is_small(function: &Function) -> bool {
         && insts.iter().all(|&id| function.insts[id].op.blocks().is_empty())
 }
 
-/// `x + x` is `x * 2`: what a square passes on comes twice. Returns the numbering of the function's values, if it was computed
-/// and is still right.
+/// `x + x` is `x * 2`: what a square passes on comes twice. Returns the numbering of the function's
+/// values, if it was computed and is still right.
 fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
     let mut first = None;
     let mut found: Vec<(BlockId, InstId, ValueId)> = Vec::new();
@@ -192,8 +197,8 @@ fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
     None
 }
 
-/// False where a look at two values, and as far as `depth` at what they are computed from, tells that they are not the same
-/// to [`numbering`].
+/// False where a look at two values, and as far as `depth` at what they are computed from, tells
+/// that they are not the same to [`numbering`].
 fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool {
     if a == b || depth == 0 {
         return true;
@@ -234,7 +239,8 @@ impl Calls {
     }
 }
 
-/// Takes the results that nobody uses from a function and from all calls of it; says whether there were any.
+/// Takes the results that nobody uses from a function and from all calls of it; says whether there
+/// were any.
 fn drop_results(module: &mut Module, id: FuncId, calls: Option<&(Vec<bool>, BTreeSet<FuncId>)>) -> bool {
     let Some((wanted, callers)) = calls.filter(|(wanted, _)| wanted.contains(&false)) else { return false };
     fn keep<T>(list: impl IntoIterator<Item = T>, wanted: &[bool]) -> impl Iterator<Item = T> {

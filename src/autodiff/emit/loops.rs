@@ -1,4 +1,5 @@
-//! Loops: the forward sweep that keeps state, and the reverse sweep from the last iteration to the first.
+//! Loops: the forward sweep that keeps state, and the reverse sweep from the last iteration to the
+//! first.
 
 use super::reverse::Reverse;
 use super::snapshots::NUMBER;
@@ -15,7 +16,8 @@ pub enum Backwards {
     Direct { start: ValueId, end: ValueId, step: ValueId },
     /// The same over the counter plus the step, where a bound less the step may not fit.
     Shifted { start: ValueId, end: ValueId, step: ValueId },
-    /// Forwards over the same range, where the type has no negative step; the counter is `last - (at - start)`.
+    /// Forwards over the same range, where the type has no negative step; the counter is
+    /// `last - (at - start)`.
     Mirrored { start: ValueId, end: ValueId, step: ValueId, last: ValueId },
     /// By the number of the iteration.
     Iterations(ValueId),
@@ -120,7 +122,8 @@ impl Reverse<'_> {
         test
     }
 
-    /// A copy of a loop's body, with the iteration's number among what it carries and the state kept at its start.
+    /// A copy of a loop's body, with the iteration's number among what it carries and the state
+    /// kept at its start.
     #[expect(clippy::too_many_arguments, reason = "one caller's locals")]
     fn sweep_body(
         &mut self,
@@ -307,8 +310,8 @@ impl Reverse<'_> {
         self.pass_out_of_loop(inst, &plan, &results);
     }
 
-    /// The reverse of one iteration. `carried`: the adjoints that go round, those of the slots and then those of values
-    /// from outside; returns what they become.
+    /// The reverse of one iteration. `carried`: the adjoints that go round, those of the slots and
+    /// then those of values from outside; returns what they become.
     pub fn reverse_iteration(
         &mut self,
         plan: &Plan,
@@ -329,8 +332,8 @@ impl Reverse<'_> {
         next
     }
 
-    /// The reverse of one iteration from adjoints of some of its values. `outer`: the adjoints of values from outside; returns what they
-    /// become.
+    /// The reverse of one iteration from adjoints of some of its values. `outer`: the adjoints of
+    /// values from outside; returns what they become.
     pub fn reverse_seeded(
         &mut self,
         plan: &Plan,
@@ -348,7 +351,8 @@ impl Reverse<'_> {
         plan.outer.iter().map(|&v| self.take_or_zero(v)).collect()
     }
 
-    /// What went round a reverse loop comes to the values from outside and to what the loop started with.
+    /// What went round a reverse loop reaches the values from outside and to what the loop started
+    /// with.
     pub fn pass_out_of_loop(&mut self, inst: &Inst, plan: &Plan, results: &[ValueId]) {
         for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
             self.name_after(result, "adj_", v);
@@ -395,7 +399,8 @@ impl Reverse<'_> {
         Backwards::Shifted { start: end, end: start, step: back }
     }
 
-    /// The number of iterations of a `for` (int32), computed in 64 bits without a sign, where every distance fits.
+    /// The number of iterations of a `for` (int32), computed in 64 bits without a sign, where every
+    /// distance fits.
     fn count_iterations(&mut self, bounds: [ValueId; 3]) -> ValueId {
         let signed = self.old.ty(bounds[0]).as_scalar().is_none_or(Scalar::is_signed_int);
         let rising = self.old.as_const(bounds[2]).and_then(|c| c.as_int()).map(|step| step > 0);
@@ -434,7 +439,8 @@ impl Reverse<'_> {
         self.b.cast(iterations, Scalar::I32)
     }
 
-    /// The iterations (uint64) from `from` up to `to` by a step that is positive, or as its bits without a sign are.
+    /// The iterations (uint64) from `from` up to `to` by a step that is positive, or as its bits
+    /// without a sign are.
     fn iterations_towards(&mut self, from: ValueId, to: ValueId, step: ValueId) -> ValueId {
         let some = self.b.compare(CompareOp::Lt, from, to);
         let distance = self.b.binary(BinaryOp::Sub, to, from);
@@ -461,8 +467,8 @@ impl Reverse<'_> {
         }
     }
 
-    /// Gives the old counter its value in this iteration of the reverse loop; the number of the iteration, where it is
-    /// needed.
+    /// Gives the old counter its value in this iteration of the reverse loop; the number of the
+    /// iteration, where it is needed.
     pub fn bind_counter(&mut self, inst: &Inst, plan: &Plan, backwards: &Backwards, at: ValueId) -> ValueId {
         let old = self.old;
         let numbered = plan.slots.iter().any(|slot| *slot != Slot::Dead);

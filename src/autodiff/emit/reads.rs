@@ -9,7 +9,8 @@ use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{Function, FunctionKind, InstId, Op, ValueId};
 
-/// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
+/// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on
+/// a scratch function.
 pub fn reads(world: &World<'_>, function: &Function, facts: &ForwardFacts) -> IdMap<InstId, Vec<ValueId>> {
     let mut scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
     scratch.reserve(2 * function.insts.len());

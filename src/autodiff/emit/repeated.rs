@@ -1,12 +1,13 @@
-//! Which calls of the reverse give what an earlier call has given? The derivative of `exp` is its value, and that of `sin` is
-//! a `cos` that may be there already: such a call goes.
+//! Which calls of the reverse give what an earlier call has given? The derivative of `exp` is its
+//! value, and that of `sin` is a `cos` that may be there already: such a call goes.
 
 use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdVec};
 use crate::ir::{BlockId, FuncId, Function, Op, ValueId, Values};
 
-/// Replaces the results of a call of a `pure` function by those of the same call earlier on, where these are visible. The
-/// calls stay, unused. Says whether there were any. `numbers`: which values are equal, if that is known.
+/// Replaces the results of a call of a `pure` function by those of the same call earlier on, where
+/// these are visible. The calls stay, unused. Says whether there were any. `numbers`: which values
+/// are equal, if that is known.
 pub fn run(function: &mut Function, numbers: Option<IdVec<ValueId, ValueId>>, pure: &dyn Fn(FuncId) -> bool) -> bool {
     if !calls_twice(function, pure) {
         return false;
@@ -88,7 +89,8 @@ mod tests {
     use crate::ir::parse::parse;
     use crate::ir::{FuncId, Op};
 
-    /// A call in a branch is visible there only; one with other arguments, or of a function that is not pure, is another one.
+    /// A call in a branch is visible there only; one with other arguments, or of a function that is
+    /// not pure, is another one.
     const CALLS: &str = "func @f(%x: float64) -> (float64) {
   %y: float64 = mul %x, %x
   return %y
@@ -145,7 +147,8 @@ func @caller(%a: float64, %b: float64, %c: bool) -> (float64) {
                 unused.push(uses[inst.results[0]] == 0);
             }
         });
-        // In program order: b in both branches, the sum, the sum the other way round, g thrice, b behind the branches.
+        // In program order: b in both branches, the sum, the sum the other way round, g thrice, b
+        // behind the branches.
         assert_eq!(unused, [false, false, false, true, false, false, false, false]);
     }
 }

@@ -1,6 +1,6 @@
 //! Computes parts of the forward program again inside reverse code: copies of its instructions, and
-//! only those that [`crate::autodiff::storage::Strategy`] found to be needed. Of their effects there is only that tiles made
-//! there are filled.
+//! only those that [`crate::autodiff::storage::Strategy`] found to be needed. Of their effects
+//! there is only that tiles made there are filled.
 
 use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;
@@ -10,15 +10,16 @@ use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 impl Reverse<'_> {
-    /// Copies a block that is not part of one which is being replayed: tiles made outside of it are there and stay as they are.
+    /// Copies a block that is not part of one which is being replayed: tiles made outside of it are
+    /// there and stay as they are.
     pub fn replay_alone(&mut self, block: BlockId, keep: bool) {
         let outer = std::mem::take(&mut self.filling);
         self.replay(block, keep);
         self.filling = outer;
     }
 
-    /// Copies a block without its terminator. `keep`: the loops of this very block save their state for the reverse sweep
-    /// that follows.
+    /// Copies a block without its terminator. `keep`: the loops of this very block save their state
+    /// for the reverse sweep that follows.
     pub fn replay(&mut self, block: BlockId, keep: bool) {
         let old = self.old;
         for &id in &old.blocks[block].insts {
@@ -76,7 +77,8 @@ impl Reverse<'_> {
         }
     }
 
-    /// The results of an instruction as the forward entry logged them; zero where the log had no room for them.
+    /// The results of an instruction as the forward entry logged them; zero where the log had no
+    /// room for them.
     fn read_log(&mut self, inst: &Inst, logged: &Logged) {
         let structs = &self.world.module.structs;
         for &result in &inst.results {

@@ -17,8 +17,9 @@ use crate::ir::{Function, InstId, ValueId};
 
 /// A reverse function under construction.
 ///
-/// Values of the forward function are `old`, those of the one being built `new`. The maps hold what is visible at the
-/// cursor: code for an old block is built anew wherever it is needed, and the latest copy is the one in scope.
+/// Values of the forward function are `old`, those of the one being built `new`. The maps hold what
+/// is visible at the cursor: code for an old block is built anew wherever it is needed, and the
+/// latest copy is the one in scope.
 pub struct Reverse<'a> {
     pub world: &'a World<'a>,
     pub old: &'a Function,
@@ -32,7 +33,8 @@ pub struct Reverse<'a> {
     /// What has come to parts of values besides.
     pub parts: BTreeMap<ValueId, Parts>,
     pub shadows: BTreeMap<Root, Shadow>,
-    /// The old values that code at the cursor computes again: those needed in the innermost loop that is being reversed.
+    /// The old values that code at the cursor computes again: those needed in the innermost loop
+    /// that is being reversed.
     pub scope: Rc<IdSet<ValueId>>,
     /// The tiles whose blocks are being replayed at the cursor: what writes them is done again.
     pub filling: IdSet<ValueId>,

@@ -1,10 +1,13 @@
-//! The adjoint of one operation without blocks: how does the adjoint of its result come to its operands?
+//! The adjoint of one operation without blocks: how does the adjoint of its result come to its
+//! operands?
 //!
-//! The same code serves two ends. When code is made, it reads primal values and adds to adjoints; when the needed values
-//! are found (`reads::reads`), it runs on a scratch function and only what it reads counts. So the two can't differ.
+//! The same code serves two ends. When code is made, it reads primal values and adds to adjoints;
+//! when the needed values are found (`reads::reads`), it runs on a scratch function and only what
+//! it reads counts. So the two can't differ.
 //!
-//! Conventions: `min` and `max` give all to the left operand when both are equal; the derivative of `abs` at 0 is 0; a
-//! zero adjoint stays zero through operations whose derivative may be infinite or NaN (see [`crate::autodiff::analysis::finite`]).
+//! Conventions: `min` and `max` give all to the left operand when both are equal; the derivative of
+//! `abs` at 0 is 0; a zero adjoint stays zero through operations whose derivative may be infinite
+//! or NaN (see [`crate::autodiff::analysis::finite`]).
 
 use smallvec::smallvec;
 
@@ -89,7 +92,8 @@ impl Reverse<'_> {
         }
     }
 
-    /// What a choice guards, if it is a guard of reverse code: there the guarded product is zero, and its derivative is not.
+    /// What a choice guards, if it is a guard of reverse code: there the guarded product is zero,
+    /// and its derivative is not.
     fn guarded_factor(&self, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<ValueId> {
         let zero = |v: ValueId| {
             let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
@@ -244,7 +248,8 @@ impl Reverse<'_> {
         }
     }
 
-    /// d * factor, which is added with one rounding as the old result was: except where a zero adjoint must stay one.
+    /// d * factor, which is added with one rounding as the old result was: except where a zero
+    /// adjoint must stay one.
     fn fused_product(&mut self, result: ValueId, d: ValueId, factor: ValueId) -> ValueId {
         if self.facts.finite.may_be_non_finite(factor, result) {
             return self.product(result, d, factor);
@@ -272,7 +277,8 @@ impl Reverse<'_> {
         self.b.select(is_set, value, zero)
     }
 
-    /// `value`, which is `d` times or over `factor`, or zero where `d` is: component by component if both have some.
+    /// `value`, which is `d` times or over `factor`, or zero where `d` is: component by component
+    /// if both have some.
     fn unless_zero_by(&mut self, d: ValueId, factor: ValueId, value: ValueId) -> ValueId {
         if self.b.ty(d).is_composite() && self.old.ty(factor).is_composite() {
             self.by_component(&[d, value], |this, parts| this.unless_zero(parts[0], parts[1]))

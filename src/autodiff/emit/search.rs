@@ -1,4 +1,5 @@
-//! Loops that look for the largest or smallest value: only the iteration that found it has a derivative, so the reverse is a branch, no loop.
+//! Loops that look for the largest or smallest value: only the iteration that found it has a
+//! derivative, so the reverse is a branch, no loop.
 
 use super::loops::Backwards;
 use super::reverse::Reverse;
@@ -9,8 +10,9 @@ use crate::ir::{BinaryOp, CompareOp, Inst, InstId, Op, ValueId, Values};
 use crate::types::{Scalar, Type};
 
 impl Reverse<'_> {
-    /// Whether all that a loop differentiates is largest and smallest values, each found by one iteration. `Slot::Extreme` says that
-    /// nothing but `max` or `min` reads a value so far; then no adjoint enters the body but through what was found.
+    /// Whether all that a loop differentiates is largest and smallest values, each found by one
+    /// iteration. `Slot::Extreme` says that nothing but `max` or `min` reads a value so far; then
+    /// no adjoint enters the body but through what was found.
     pub fn is_search(&self, id: InstId, inst: &Inst, plan: &Plan, sweep: &Sweep) -> bool {
         let found = |n: &usize| sweep.extremes.iter().any(|(slot, ..)| slot == n);
         matches!(inst.op, Op::For { .. })
@@ -20,7 +22,8 @@ impl Reverse<'_> {
             && !self.facts.stores_floats(id)
     }
 
-    /// The reverse of a search. `carried`: the adjoints of the slots and then of values from outside, as round a loop.
+    /// The reverse of a search. `carried`: the adjoints of the slots and then of values from
+    /// outside, as round a loop.
     pub fn reverse_search(&mut self, inst: &Inst, plan: &Plan, sweep: &Sweep, mut carried: Values, types: &[Type]) {
         for &(n, _, reached) in &sweep.extremes {
             let Some(at) = plan.active.iter().position(|&slot| slot == n) else { continue };
@@ -40,8 +43,8 @@ impl Reverse<'_> {
         self.pass_out_of_loop(inst, plan, &carried);
     }
 
-    /// The reverse of the iteration that found the value of the active slot `at`: its adjoint goes to what was found there, and nothing
-    /// is left for the value before.
+    /// The reverse of the iteration that found the value of the active slot `at`: its adjoint goes
+    /// to what was found there, and nothing is left for the value before.
     fn reverse_found(
         &mut self,
         inst: &Inst,
@@ -70,7 +73,8 @@ impl Reverse<'_> {
         next
     }
 
-    /// Gives the counter its value in the iteration before `reached` were done; the number of that iteration.
+    /// Gives the counter its value in the iteration before `reached` were done; the number of that
+    /// iteration.
     fn bind_found(&mut self, inst: &Inst, plan: &Plan, reached: ValueId) -> ValueId {
         let one = self.b.int(Scalar::I32, 1);
         let last = self.b.binary(BinaryOp::Sub, reached, one);

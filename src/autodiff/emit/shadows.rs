@@ -1,5 +1,5 @@
-//! The adjoints of memory: each array has a *shadow*, the array of its adjoints. A load adds to it, a store takes from it
-//! and leaves zero. A null shadow means that no gradient is wanted.
+//! The adjoints of memory: each array has a *shadow*, the array of its adjoints. A load adds to it,
+//! a store takes from it and leaves zero. A null shadow means that no gradient is wanted.
 
 use smallvec::SmallVec;
 
@@ -49,7 +49,8 @@ impl Reverse<'_> {
         Some(Shadow { array: shadow, set })
     }
 
-    /// Makes the shadows of the tiles that a block of the program makes, for the reverse of that block.
+    /// Makes the shadows of the tiles that a block of the program makes, for the reverse of that
+    /// block.
     pub fn tile_shadows(&mut self, block: BlockId) {
         let old = self.old;
         for &id in &old.blocks[block].insts {
@@ -166,7 +167,8 @@ impl Reverse<'_> {
         }
     }
 
-    /// a[i] = v: v gets what the shadow's element holds, which becomes zero; or stays, if v is a sum with the old a[i].
+    /// a[i] = v: v gets what the shadow's element holds, which becomes zero; or stays, if v is a
+    /// sum with the old a[i].
     pub fn reverse_store(&mut self, id: InstId, access: &Access, value: ValueId) {
         let ty = self.old.ty(value);
         if !ty.holds_floats(&self.world.module.structs) {
@@ -227,7 +229,8 @@ impl Reverse<'_> {
             let access = place.access(shadow, path);
             Some(match (op, &inputs) {
                 (AtomicOp::Min | AtomicOp::Max, Some((content, v))) => this.winners_share(&access, *content, *v),
-                // The value has no adjoint (else there is an error), and the content before is gone.
+                // The value has no adjoint (else there is an error), and the content before is
+                // gone.
                 (AtomicOp::Exchange, _) => {
                     let value = this.b.zero(ty);
                     this.b.one(Op::Atomic { op, access, value }, ty)
@@ -243,8 +246,9 @@ impl Reverse<'_> {
         }
     }
 
-    /// Atomic min and max: a value that is the element's final content takes the whole adjoint; the first of several equal
-    /// ones does. What nobody takes stays with the content before the launch.
+    /// Atomic min and max: a value that is the element's final content takes the whole adjoint; the
+    /// first of several equal ones does. What nobody takes stays with the content before the
+    /// launch.
     fn winners_share(&mut self, shadow: &Access, content: ValueId, value: ValueId) -> ValueId {
         let ty = self.b.ty(value);
         let (Some(count), Some(scalar)) = (ty.scalar_count(), ty.scalar_part()) else { return self.b.zero(ty) };

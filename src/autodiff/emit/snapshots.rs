@@ -1,5 +1,6 @@
-//! Checkpointed loops: snapshots of the state at the start of some iterations, from which the iterations between them are
-//! computed again (binomial checkpointing; Griewank and Walther, ACM TOMS 26(1), 2000).
+//! Checkpointed loops: snapshots of the state at the start of some iterations, from which the
+//! iterations between them are computed again (binomial checkpointing; Griewank and Walther, ACM
+//! TOMS 26(1), 2000).
 
 use smallvec::smallvec;
 
@@ -31,8 +32,8 @@ pub struct Snapshots {
     pub top: ValueId,
 }
 
-/// The function that says at which iteration the next snapshot is best taken: on the way from iteration `from`, whose state
-/// is there, to iteration `to`, with room for `free` more snapshots.
+/// The function that says at which iteration the next snapshot is best taken: on the way from
+/// iteration `from`, whose state is there, to iteration `to`, with room for `free` more snapshots.
 pub fn next_snapshot(world: &World<'_>, span: Span) -> Function {
     let params = ["from", "to", "free"].map(|name| (name.to_string(), I32));
     let name = world.unique_name("next_snapshot".to_string());
@@ -60,8 +61,8 @@ pub fn next_snapshot(world: &World<'_>, span: Span) -> Function {
     b.finish()
 }
 
-/// Of n + 1 snapshots and r repetitions of each iteration, (n + 1 + r choose r) iterations can be reversed. The next
-/// snapshot is taken where r - 1 repetitions suffice for what lies before it.
+/// Of n + 1 snapshots and r repetitions of each iteration, (n + 1 + r choose r) iterations can be
+/// reversed. The next snapshot is taken where r - 1 repetitions suffice for what lies before it.
 fn best_step(b: &mut Builder, [from, to, free]: [ValueId; 3]) -> ValueId {
     let one = b.int(Scalar::I64, 1);
     let distance = b.binary(BinaryOp::Sub, to, from);
@@ -119,8 +120,9 @@ impl Reverse<'_> {
         Snapshots { iterations, slots, top }
     }
 
-    /// Computes the state at the start of iteration `iteration` from the latest snapshot, leaving new ones on the way.
-    /// Returns the number of the snapshot that is the latest for the iterations before.
+    /// Computes the state at the start of iteration `iteration` from the latest snapshot, leaving
+    /// new ones on the way. Returns the number of the snapshot that is the latest for the
+    /// iterations before.
     pub fn go_to_iteration(
         &mut self,
         snapshots: &Snapshots,

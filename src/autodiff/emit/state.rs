@@ -19,8 +19,8 @@ pub struct Sweep {
     /// The number of iterations, where the sweep counted them (int32).
     pub iterations: Option<ValueId>,
     pub kept: Option<Kept>,
-    /// Of each slot that holds the largest or smallest value so far: its number, its value at the end, and the number of iterations
-    /// after which it had that (int32).
+    /// Of each slot that holds the largest or smallest value so far: its number, its value at the
+    /// end, and the number of iterations after which it had that (int32).
     pub extremes: Vec<(usize, ValueId, ValueId)>,
     /// Whether all iterations were kept; None: always.
     pub complete: Option<ValueId>,
@@ -47,7 +47,8 @@ pub struct Taped {
     pub room: ValueId,
 }
 
-/// The tape of a backward entry, like a stack: the first free slot moves up with each loop that keeps state.
+/// The tape of a backward entry, like a stack: the first free slot moves up with each loop that
+/// keeps state.
 #[derive(Clone, Debug)]
 pub struct Tape {
     pub buffers: Buffers,

@@ -1,5 +1,5 @@
-//! Where the state of a loop waits: a local array or a tape with slots for each iteration. Snapshots are in
-//! [`super::snapshots`].
+//! Where the state of a loop waits: a local array or a tape with slots for each iteration.
+//! Snapshots are in [`super::snapshots`].
 
 use super::reverse::Reverse;
 use super::state::{Kept, Tape, Taped};
@@ -10,7 +10,8 @@ use crate::ir::{Access, BinaryOp, CompareOp, Inst, Op, ValueId};
 use crate::types::{LocalArrayType, Scalar, Type};
 
 impl Reverse<'_> {
-    /// A local array for one value per index, with its name and a remark for readers; made once, at the start of the function.
+    /// A local array for one value per index, with its name and a remark for readers; made once, at
+    /// the start of the function.
     pub fn local_array(&mut self, ty: Type, len: u32, name: Option<(&str, String)>) -> Option<ValueId> {
         let local = LocalArrayType { element: ty.element()?, shape: [len.max(1), 1, 1, 1], ndim: 1, block: false };
         let entry = self.b.function.entry;
@@ -73,8 +74,8 @@ impl Reverse<'_> {
         Some(Taped { slots, base: top, width, room })
     }
 
-    /// Moves the top of the tape behind a loop that ran `iterations` times, and reports what was missing. bool: all
-    /// iterations had room.
+    /// Moves the top of the tape behind a loop that ran `iterations` times, and reports what was
+    /// missing. bool: all iterations had room.
     pub fn close_tape(&mut self, taped: &Taped, iterations: ValueId) -> ValueId {
         let starts = self.b.function.as_const(taped.base).and_then(|c| c.as_int());
         let end = match (starts, taped.width) {

@@ -41,7 +41,8 @@ impl Reverse<'_> {
         self.primals[param] = Some(value);
     }
 
-    /// The reverse of an unrolled loop: the same operations in the same order as in a loop, so that the bits are the same.
+    /// The reverse of an unrolled loop: the same operations in the same order as in a loop, so that
+    /// the bits are the same.
     pub fn reverse_unrolled(&mut self, id: InstId, inst: &Inst, plan: &Plan, carried: Values) {
         let Op::For { start, step, body, .. } = &inst.op else { return };
         let params = &self.old.blocks[*body].params;

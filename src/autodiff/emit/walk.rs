@@ -1,5 +1,5 @@
-//! Walks a function backwards and builds its reverse: blocks and branches. Loops are in [`super::loops`], memory in
-//! [`super::shadows`], calls in [`super::calls`].
+//! Walks a function backwards and builds its reverse: blocks and branches. Loops are in
+//! [`super::loops`], memory in [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;
@@ -7,7 +7,8 @@ use crate::ir::{BlockId, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 impl Reverse<'_> {
-    /// Computes a block again and then reverses it. `seed` gives the adjoints of what the block yields.
+    /// Computes a block again and then reverses it. `seed` gives the adjoints of what the block
+    /// yields.
     pub fn block(&mut self, block: BlockId, seed: impl FnOnce(&mut Self)) {
         let top = self.tape.as_ref().map(|tape| tape.top);
         self.replay_alone(block, true);
@@ -41,7 +42,8 @@ impl Reverse<'_> {
             Op::Store { access, value } => self.reverse_store(id, access, *value),
             Op::Atomic { op, access, value } => self.reverse_atomic(inst.results[0], *op, access, *value),
             Op::Call(callee, args) => self.reverse_call(id, inst, *callee, args),
-            // Behind it other threads read what was written before it: in reverse their adjoints must be there.
+            // Behind it other threads read what was written before it: in reverse their adjoints
+            // must be there.
             Op::Barrier => self.b.effect(Op::Barrier),
             _ => {
                 if let Some(&result) = inst.results.first()

@@ -1,4 +1,5 @@
-//! The derivative of each operation without blocks: how its result's tangent follows from those of its operands.
+//! The derivative of each operation without blocks: how its result's tangent follows from those of
+//! its operands.
 
 use smallvec::smallvec;
 
@@ -8,8 +9,8 @@ use crate::ir::*;
 use crate::types::{BOOL, Scalar, Type};
 
 impl Copy<'_, '_, '_> {
-    /// The tangent of `result`, or of nothing for operations that only have effects; None: zero. The value itself is
-    /// computed already.
+    /// The tangent of `result`, or of nothing for operations that only have effects; None: zero.
+    /// The value itself is computed already.
     pub(super) fn rule(&mut self, op: &Op, result: Option<ValueId>) -> Option<ValueId> {
         let ty = result.map(|r| self.old.ty(r));
         match op {
@@ -240,7 +241,8 @@ impl Copy<'_, '_, '_> {
         Some(self.new.select(condition, t, u))
     }
 
-    /// The comparison and the tangent of x in `x == 0 ? 0 : ...` and `x != 0 ? ... : 0` of reverse code.
+    /// The comparison and the tangent of x in `x == 0 ? 0 : ...` and `x != 0 ? ... : 0` of reverse
+    /// code.
     fn guarded_by(&self, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<(CompareOp, ValueId)> {
         let zero = |v: ValueId| {
             let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
@@ -255,7 +257,8 @@ impl Copy<'_, '_, '_> {
         if is_guard && self.pass.guards && zero(y) { Some((op, self.tangent(x)?)) } else { None }
     }
 
-    /// `sum` + the dot product of two values of one type, over all floats in them; a zero of `b` takes the term away.
+    /// `sum` + the dot product of two values of one type, over all floats in them; a zero of `b`
+    /// takes the term away.
     pub(super) fn dot(&mut self, mut sum: ValueId, scalar: Scalar, a: ValueId, b: ValueId) -> ValueId {
         for leaf in leaves(self.new.ty(a), &self.structs) {
             let part = Type::Scalar(leaf.scalar);
@@ -274,7 +277,8 @@ impl Copy<'_, '_, '_> {
         self.with_part(zero, &leaf.path, one)
     }
 
-    /// Applies a rule for scalars to each component of values of type `ty`; a scalar among composites meets each.
+    /// Applies a rule for scalars to each component of values of type `ty`; a scalar among
+    /// composites meets each.
     fn each(
         &mut self,
         ty: Type,

@@ -1,5 +1,6 @@
-//! How does a value lie in tape buffers? A buffer is a matrix `[slot][thread]` of one scalar type; a value takes as many
-//! slots of each buffer as it has scalars of that type, and all buffers count their slots from the same place.
+//! How does a value lie in tape buffers? A buffer is a matrix `[slot][thread]` of one scalar type;
+//! a value takes as many slots of each buffer as it has scalars of that type, and all buffers count
+//! their slots from the same place.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ fn stored(scalar: Scalar) -> Scalar {
     if scalar == Scalar::Bool { Scalar::I32 } else { scalar }
 }
 
-/// The paths to all scalars of a value, in order. None: it holds an array, which no buffer can keep.
+/// The paths to all scalars of a value, in order. None: it holds an array, which no buffer can
+/// keep.
 fn parts(ty: Type, structs: &StructTable) -> Option<Vec<(Path, Scalar)>> {
     fn visit(ty: Type, path: &mut Path, structs: &StructTable, out: &mut Vec<(Path, Scalar)>) -> Option<()> {
         match ty {
@@ -57,7 +59,8 @@ pub fn height(slots: &Slots) -> u32 {
     slots.values().copied().max().unwrap_or(0)
 }
 
-/// Adds the array for the gradients of parameters to those of a backward entry: see [`TapeRole::Parameters`].
+/// Adds the array for the gradients of parameters to those of a backward entry: see
+/// [`TapeRole::Parameters`].
 pub fn parameter_gradients(b: &mut Builder, slots: u32, reason: String) -> ValueId {
     let entry = b.function.entry;
     let param = b.params(entry).len() as u32;
@@ -90,7 +93,8 @@ pub struct Wanted<'a> {
 }
 
 impl Buffers {
-    /// Adds buffers to the parameters of a kernel whose entry block is current. None: no scalar is to be kept.
+    /// Adds buffers to the parameters of a kernel whose entry block is current. None: no scalar is
+    /// to be kept.
     pub fn new(b: &mut Builder, wanted: &Wanted<'_>) -> Option<Buffers> {
         let entry = b.function.entry;
         let param = |b: &mut Builder, name: &str, scalar: Scalar, ndim: u8, role: TapeRole, reason: &str| {
@@ -169,7 +173,8 @@ impl Buffers {
         whole.unwrap_or_else(|| b.zero(ty))
     }
 
-    /// bool: there are more than `base + offset` slots. Without a sign, so that a number that overflowed is too large.
+    /// bool: there are more than `base + offset` slots. Without a sign, so that a number that
+    /// overflowed is too large.
     pub fn has_room(&self, b: &mut Builder, base: Option<ValueId>, offset: u32) -> ValueId {
         let slot = Buffers::slot(b, base, offset);
         if base.is_none() {

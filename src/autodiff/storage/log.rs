@@ -1,9 +1,11 @@
-//! Which values that the launch overwrites does the backward entry need, and in which slots of the log is each?
+//! Which values that the launch overwrites does the backward entry need, and in which slots of the
+//! log is each?
 //!
-//! The slots are numbered in the order in which the forward thread comes to them. Within straight code a slot is the one at
-//! the start of the block plus a constant; the two branches of an `if` share theirs. Only a loop that logs carries the next
-//! slot from iteration to iteration, as a value of the program like any other: where each iteration adds as much, its
-//! reverse knows the slot from the number of the iteration.
+//! The slots are numbered in the order in which the forward thread reaches them. Within straight
+//! code a slot is the one at the start of the block plus a constant; the two branches of an `if`
+//! share theirs. Only a loop that logs carries the next slot from iteration to iteration, as a
+//! value of the program like any other: where each iteration adds as much, its reverse knows the
+//! slot from the number of the iteration.
 
 use std::borrow::Cow;
 
@@ -19,7 +21,8 @@ use crate::types::{I32, Scalar, StructTable};
 /// More slots than this are not promised: the host asks how many a launch needs.
 const MAX_STATIC: u64 = 1 << 16;
 
-/// The slots of one instruction's results: from `base` (a value; None is 0) + an offset per buffer on.
+/// The slots of one instruction's results: from `base` (a value; None is 0) + an offset per buffer
+/// on.
 #[derive(Clone, Debug)]
 pub struct Logged {
     pub base: Option<ValueId>,
@@ -73,7 +76,8 @@ pub struct NoLog {
     pub why: String,
 }
 
-/// Assigns slots to the results of the instructions `wanted`, and adds to loops a carried value for the next slot where they need one.
+/// Assigns slots to the results of the instructions `wanted`, and adds to loops a carried value for
+/// the next slot where they need one.
 pub fn thread(function: &mut Cow<'_, Function>, structs: &StructTable, wanted: &IdSet<InstId>) -> Result<Log, NoLog> {
     if wanted.is_empty() {
         return Ok(Log::default());

@@ -1,4 +1,5 @@
-//! Where do the values wait that the reverse sweep needs? What is kept, what is logged, and what is computed again.
+//! Where do the values wait that the reverse sweep needs? What is kept, what is logged, and what is
+//! computed again.
 
 pub mod buffers;
 pub mod log;
@@ -32,7 +33,8 @@ pub struct Strategy {
     pub plans: IdMap<InstId, Plan>,
     /// What the forward entry writes down.
     pub log: Log,
-    /// The instructions whose results can't be computed again, with what finding them in the log takes.
+    /// The instructions whose results can't be computed again, with what finding them in the log
+    /// takes.
     leaves: IdMap<InstId, Option<ValueId>>,
 }
 
@@ -81,8 +83,8 @@ impl Strategy {
         Strategy { needed: Rc::new(needed), roots, plans, log: Log::default(), leaves: leaves.clone() }
     }
 
-    /// Of the reads of tiles that are right only while the tile is made anew, those that the reverse of a block inside the tile's
-    /// home does again: by then the tile holds something else.
+    /// Of the reads of tiles that are right only while the tile is made anew, those that the
+    /// reverse of a block inside the tile's home does again: by then the tile holds something else.
     fn misread(
         &self,
         function: &Function,
@@ -126,8 +128,8 @@ impl Strategy {
         self.leaves.keys().copied().filter(|id| needed(id) && !self.log.at.contains_key(id)).collect()
     }
 
-    /// What to log for the values that are lost: these, or the conditions of branches that are all they are needed for, where
-    /// that takes fewer slots.
+    /// What to log for the values that are lost: these, or the conditions of branches that are all
+    /// they are needed for, where that takes fewer slots.
     pub fn to_log(&self, function: &Function, facts: &ForwardFacts, structs: &StructTable) -> Vec<InstId> {
         let size = |list: &[InstId]| -> u32 {
             let results = list.iter().flat_map(|&id| &function.insts[id].results);
@@ -147,7 +149,8 @@ impl Strategy {
                 candidates.push(test);
             }
         });
-        // Each candidate takes a look at the whole function: of a long one, the first are looked at.
+        // Each candidate takes a look at the whole function: of a long one, the first are looked
+        // at.
         let most = MAX_LOOKS / function.values.len().max(1);
         for &test in candidates.iter().take(most) {
             // It has to take fewer slots than what it saves.

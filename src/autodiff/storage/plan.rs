@@ -23,7 +23,8 @@ const MOST_STACK_BYTES: u64 = 1 << 18;
 /// The most instructions that a loop is unrolled to.
 const MAX_UNROLLED: u64 = 1 << 14;
 
-/// The bytes per thread that the snapshots of a loop may take, and how many there are at least and at most.
+/// The bytes per thread that the snapshots of a loop may take, and how many there are at least and
+/// at most.
 const SNAPSHOT_BYTES: u64 = 512;
 const SNAPSHOTS: [u64; 2] = [12, 32];
 
@@ -34,8 +35,9 @@ pub enum Slot {
     Dead,
     /// At start + k * amount (or minus).
     Linear { amount: ValueId, minus: bool },
-    /// At the largest or smallest value so far, which only its own `max` or `min` reads. From the iteration on in which it came to its
-    /// final value, it is that. Before, its adjoint is zero already, and all that matters is that it was another: the start will do.
+    /// At the largest or smallest value so far, which only its own `max` or `min` reads. From the
+    /// iteration on in which it came to its final value, it is that. Before, its adjoint is zero
+    /// already, and all that matters is that it was another: the start will do.
     Extreme,
     /// Where the loop's store put it.
     Kept,
@@ -48,7 +50,8 @@ pub struct Plan {
     pub slots: Vec<Slot>,
     /// The slots that going on from a snapshot takes: those kept, and what computes them.
     pub snapshot: Vec<usize>,
-    /// The slots that are linear in the number of the iteration, needed in reverse or only for going on; the others `Dead`.
+    /// The slots that are linear in the number of the iteration, needed in reverse or only for
+    /// going on; the others `Dead`.
     pub counters: Vec<Slot>,
     /// What the reverse of an iteration computes again, and what going on from a snapshot computes.
     pub needs: Rc<IdSet<ValueId>>,
@@ -114,8 +117,8 @@ pub fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    // At the start of an iteration its parameters are there, and all that stands outside the loop. (Looking behind what an
-    // outer loop carries would lead back into this one.)
+    // At the start of an iteration its parameters are there, and all that is outside the loop.
+    // (Looking behind what an outer loop carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
     let needs = closure(function, &facts.holders, &facts.fills, roots, &there, leaves);
     let next = yields(function, body);
@@ -192,8 +195,8 @@ pub fn plan(
     }
 }
 
-/// The largest or smallest value so far: `next` is that of `param` and another value, in every iteration, and nothing else
-/// reads either of them.
+/// The largest or smallest value so far: `next` is that of `param` and another value, in every
+/// iteration, and nothing else reads either of them.
 fn extreme(function: &Function, inst: &Inst, body: BlockId, param: ValueId, next: ValueId) -> Option<Slot> {
     let Op::For { .. } = inst.op else { return None };
     // Of two that are equal the left one counts: the first of all.
@@ -212,8 +215,8 @@ fn extreme(function: &Function, inst: &Inst, body: BlockId, param: ValueId, next
     (of_param == 1 && of_next == 1).then_some(Slot::Extreme)
 }
 
-/// The instructions of a `for` with a known number of iterations when it and those inside it are unrolled; None: it has
-/// none.
+/// The instructions of a `for` with a known number of iterations when it and those inside it are
+/// unrolled; None: it has none.
 fn unrolled_size(function: &Function, inst: &Inst) -> Option<u64> {
     let Op::For { start, end, step, body, .. } = inst.op else { return None };
     Some(trips(function, start, end, step)?.saturating_mul(block_size(function, body)))

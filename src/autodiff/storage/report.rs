@@ -1,4 +1,5 @@
-//! What does the reverse of a kernel keep, where, and why? For the metadata, the remark AD-TAPE and readers of the text.
+//! What does the reverse of a kernel keep, where, and why? For the metadata, the remark AD-TAPE and
+//! readers of the text.
 
 use super::Strategy;
 use super::plan::{Plan, body_of};

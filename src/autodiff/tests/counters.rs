@@ -1,10 +1,11 @@
-//! Reverse loops over counters of every integer type, with steps of both signs, up to the limits of the types.
+//! Reverse loops over counters of every integer type, with steps of both signs, up to the limits of
+//! the types.
 
 use super::check_with;
 use crate::types::Scalar;
 
-/// A product carried by a loop (which keeps state), a sum whose factor is the counter (which keeps none), and a store
-/// whose place the counter gives.
+/// A product carried by a loop (which keeps state), a sum whose factor is the counter (which keeps
+/// none), and a store whose place the counter gives.
 fn kernel(scalar: Scalar, step: Option<i128>, carries: bool) -> String {
     let ty = scalar.name();
     let step_text = match step {

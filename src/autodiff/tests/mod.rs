@@ -1,4 +1,5 @@
-//! Gradients of small kernels in IR text, with each store, against forward mode: `u . (J v) == (J^T u) . v`.
+//! Gradients of small kernels in IR text, with each store, against forward mode:
+//! `u . (J v) == (J^T u) . v`.
 
 mod counters;
 mod overwritten;
@@ -140,8 +141,8 @@ fn differentiated(text: &str, store: Option<Store>) -> (Module, Vec<String>) {
     (module, diagnostics.into_sorted().iter().map(|d| format!("{} {}", d.code.name(), d.message)).collect())
 }
 
-/// Checks the gradient of kernel `@k`, whose parameters are 1-dimensional float64 arrays with these contents, with each store,
-/// and that all of them give the same bits.
+/// Checks the gradient of kernel `@k`, whose parameters are 1-dimensional float64 arrays with these
+/// contents, with each store, and that all of them give the same bits.
 fn check_with(text: &str, dims: &[u32], arrays: &[Vec<f64>]) {
     let seeds: Vec<Vec<f64>> = arrays.iter().enumerate().map(|(n, a)| numbers(a.len(), n + 20)).collect();
     let directions: Vec<Vec<f64>> = arrays.iter().enumerate().map(|(n, a)| numbers(a.len(), n + 40)).collect();

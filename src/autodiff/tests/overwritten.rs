@@ -17,7 +17,8 @@ fn kernel(params: &str, body: &str) -> String {
     format!("kernel @k({}) rank 1 {{\n{CONSTANTS}\n{body}\nreturn\n}}", params.join(", "))
 }
 
-/// Checks the gradient, and that there is an augmented entry whose log takes `slots` slots per thread (None: unknown).
+/// Checks the gradient, and that there is an augmented entry whose log takes `slots` slots per
+/// thread (None: unknown).
 fn check(params: &str, body: &str, slots: Option<u32>) {
     let text = kernel(params, body);
     let (module, found) = differentiated(&text, None);
@@ -80,7 +81,8 @@ fn branches_share_their_slots() {
 
 #[test]
 fn loops_carry_the_next_slot() {
-    // A constant number of iterations, one that is read from memory, and one that depends on what the iterations overwrite.
+    // A constant number of iterations, one that is read from memory, and one that depends on what
+    // the iterations overwrite.
     let iterations = "%a: float64 = load %x[%k]
            %b: float64 = mul %a, %a
            store %x[%k], %b";
@@ -167,7 +169,8 @@ fn a_condition_is_logged_in_place_of_what_it_compares() {
     );
 }
 
-/// What is multiplied by a number of a table is not needed in reverse, unless something in the table varies.
+/// What is multiplied by a number of a table is not needed in reverse, unless something in the
+/// table varies.
 #[test]
 fn tables_have_no_adjoints() {
     let table = |number: &str| {
@@ -193,7 +196,8 @@ fn tables_have_no_adjoints() {
     }
 }
 
-/// A tile that is filled element by element, each from those before: `t = sqrt(100 + x[i] + u[0]^2 + .. + u[i - 1]^2)`, then summed into `y`.
+/// A tile that is filled element by element, each from those before:
+/// `t = sqrt(100 + x[i] + u[0]^2 + .. + u[i - 1]^2)`, then summed into `y`.
 fn filled(step: &str) -> String {
     let body = format!(
         "%c6: int32 = const 6
@@ -233,7 +237,8 @@ fn loops_and_log(text: &str) -> (usize, bool) {
 #[test]
 fn what_a_loop_computed_is_read_where_it_was_stored() {
     let check = |text: &str| check_with(text, &[1], &[numbers(6, 0), numbers(6, 1)]);
-    // The root needs itself, which the tile has: the loop over the products runs forward, and backward for its own sake.
+    // The root needs itself, which the tile has: the loop over the products runs forward, and
+    // backward for its own sake.
     let text = filled("store %u[%k], %t");
     let read = loops_and_log(&text);
     check(&text);

@@ -82,7 +82,8 @@ fn constant_iterations() {
     assert_eq!(loops, 0);
 }
 
-/// A loop whose unrolled code would be too large has another store, even where unrolling was asked for.
+/// A loop whose unrolled code would be too large has another store, even where unrolling was asked
+/// for.
 #[test]
 fn long_loops_are_not_unrolled() {
     let loops = |iterations: u32| {

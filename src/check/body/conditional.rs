@@ -75,7 +75,8 @@ impl Body<'_, '_> {
         Ok(Operand::Value(Expr::new(kind, ty, expr.span)))
     }
 
-    /// A choice between what is known while compiling: the same on both sides, or an error. None: it is a choice between values.
+    /// A choice between what is known while compiling: the same on both sides, or an error. None:
+    /// it is a choice between values.
     fn known_choice(
         &mut self,
         left: &Operand,
@@ -99,7 +100,8 @@ impl Body<'_, '_> {
         Some(Err(self.report(diagnostic)))
     }
 
-    /// Whether an operand is several values: a tuple, a shape, or what a function with several results returns.
+    /// Whether an operand is several values: a tuple, a shape, or what a function with several
+    /// results returns.
     fn has_several(&self, operand: &Operand) -> bool {
         match operand {
             Operand::Tuple(_) | Operand::Shape(_) => !self.is_host(),
@@ -108,7 +110,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A choice between two tuples: a branch before the statement, in which only one side is computed.
+    /// A choice between two tuples: a branch before the statement, in which only one side is
+    /// computed.
     fn tuple_choice(
         &mut self,
         condition: Expr,

@@ -202,7 +202,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Two operands as values. In library code an untyped literal takes the scalar type of the other side.
+    /// Two operands as values. In library code an untyped literal takes the scalar type of the
+    /// other side.
     pub fn unify(
         &mut self,
         left: Operand,

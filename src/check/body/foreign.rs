@@ -1,5 +1,5 @@
-//! Which expressions are those of another library or of host code? They are known by their shape, and refused as a whole: what
-//! stands inside them follows other rules, too.
+//! Which expressions are those of another library or of host code? They are known by their shape,
+//! and refused as a whole: what is inside them follows other rules, too.
 
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::names::foreign::{self, Advice};
@@ -30,8 +30,8 @@ fn words(expr: &ast::Expr) -> Option<Vec<&str>> {
 }
 
 impl Body<'_, '_> {
-    /// Reports an expression of user code that belongs to another library or to host code. None: it is none, as far as its
-    /// shape shows.
+    /// Reports an expression of user code that belongs to another library or to host code. None: it
+    /// is none, as far as its shape shows.
     pub fn foreign(&mut self, expr: &ast::Expr) -> Option<Reported> {
         if self.mode != Mode::User {
             return None;
@@ -65,7 +65,8 @@ impl Body<'_, '_> {
             Some(_) => return None,
             // CUDA's own words need no import.
             None if foreign::is_thread_number(root) => format!("cuda.{root}"),
-            // The names under which everybody imports them, left behind in a kernel that was copied.
+            // The names under which everybody imports them, left behind in a kernel that was
+            // copied.
             None if !rest.is_empty() => foreign::of_custom(root)?.to_string(),
             None => return None,
         };
@@ -154,7 +155,8 @@ impl Body<'_, '_> {
         self.matrix_text(list).or_else(|| self.row_text(list))
     }
 
-    /// What a list stands for that says a shape or an offset, by its name or in a call that takes no other lists: a tuple.
+    /// What a list represents that says a shape or an offset, by its name or in a call that takes
+    /// no other lists: a tuple.
     pub fn tuple_for_list(&self, callee: &ast::Expr, arg: &ast::Arg) -> Option<String> {
         let ExprKind::List(items) = &arg.value.kind else { return None };
         let extents = match &arg.name {
@@ -205,7 +207,8 @@ impl Body<'_, '_> {
         Some(format!("{ty}({})", parts.join(", ")))
     }
 
-    /// Whether an expression computes with the indices of blocks and threads, and with nothing else.
+    /// Whether an expression computes with the indices of blocks and threads, and with nothing
+    /// else.
     fn is_thread_number(&mut self, expr: &ast::Expr) -> bool {
         let mut asks = false;
         let mut pending = vec![expr];

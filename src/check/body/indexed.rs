@@ -1,8 +1,10 @@
-//! `wp.indexedarray`: how is an element named when lists of indices choose what of an array is there?
+//! `wp.indexedarray`: how is an element named when lists of indices choose what of an array is
+//! there?
 //!
-//! An indexed array is a struct: the array `data`, and for each of its dimensions `indices_0`, `indices_1`, ... the list of
-//! the indices into `data` that its elements have. A list that is null takes the whole dimension. So `a[i, j]` is
-//! `data[indices_0[i], indices_1[j]]`; gradients belong to `data`, and every back end knows structs.
+//! An indexed array is a struct: the array `data`, and for each of its dimensions `indices_0`,
+//! `indices_1`, ... the list of the indices into `data` that its elements have. A list that is null
+//! takes the whole dimension. So `a[i, j]` is `data[indices_0[i], indices_1[j]]`; gradients belong
+//! to `data`, and every back end knows structs.
 
 use crate::check::Checker;
 use crate::check::body::Body;
@@ -57,7 +59,8 @@ impl Body<'_, '_> {
         Expr::new(kind, ty, span)
     }
 
-    /// The index into `data` of the index `at` of a dimension. Only one of the two uses of `at` is evaluated.
+    /// The index into `data` of the index `at` of a dimension. Only one of the two uses of `at` is
+    /// evaluated.
     fn data_index(&self, array: &Expr, dim: usize, at: Expr, span: Span) -> Expr {
         let list = self.indexed_list(array, dim, span);
         let scalar = if at.ty == I32 { Scalar::I32 } else { Scalar::I64 };

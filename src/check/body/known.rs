@@ -1,9 +1,9 @@
-//! Which variables hold a literal at this point? `n = 3` makes a variable, but until `n` changes it also serves where a
-//! constant is needed (`v[0:n]`, `wp.zeros(shape=n, ...)`, `wp.static(n)`), and `x = 0.1` keeps all its digits on the way
-//! to a wider type (`wp.float64(x)`).
+//! Which variables hold a literal at this point? `n = 3` makes a variable, but until `n` changes it
+//! also serves where a constant is needed (`v[0:n]`, `wp.zeros(shape=n, ...)`, `wp.static(n)`), and
+//! `x = 0.1` keeps all its digits on the way to a wider type (`wp.float64(x)`).
 //!
-//! The record follows the order of statements: what a branch changes is forgotten after it, what a loop changes is
-//! forgotten before its body.
+//! The record follows the order of statements: what a branch changes is forgotten after it, what a
+//! loop changes is forgotten before its body.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The number of a constant where it stands: Python and the library compute with all its digits, kernels do not.
+    /// The number of a constant where it is: Python and the library compute with all its digits,
+    /// kernels do not.
     pub fn meant(&self, constant: &Constant) -> Number {
         if self.is_host() || self.is_library() { constant.number } else { constant.in_kernel() }
     }
@@ -50,8 +51,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The value of a `wp.static(...)`: names known at compile time are visible in it, and of variables what their types
-    /// tell (`len(v)`, `v.dtype`).
+    /// The value of a `wp.static(...)`: names known at compile time are visible in it, and of
+    /// variables what their types tell (`len(v)`, `v.dtype`).
     pub fn static_value(&mut self, expr: &ast::Expr) -> Res<Operand> {
         let mut scope = HashMap::new();
         for (name, binding) in &self.scope {
@@ -110,8 +111,8 @@ pub(crate) fn assigned(statements: &[ast::Stmt]) -> HashSet<&str> {
     names
 }
 
-/// The names that statements may assign. A call may change any variable it is given, so its arguments count too; but a conversion
-/// changes none.
+/// The names that statements may assign. A call may change any variable it is given, so its
+/// arguments count too; but a conversion changes none.
 fn assigned_names<'a>(statements: &'a [ast::Stmt], names: &mut HashSet<&'a str>) {
     visit::each_statement(statements, &mut |stmt| {
         for target in visit::targets(stmt) {
@@ -146,8 +147,8 @@ fn converts(callee: &ast::Expr) -> bool {
     matches!(name.as_str(), "int" | "float") || Scalar::from_name(name).is_some()
 }
 
-/// A constant without the variables of the place where it was computed: each use of one is replaced by its value, which
-/// has no effects. None: that would make it too large.
+/// A constant without the variables of the place where it was computed: each use of one is replaced
+/// by its value, which has no effects. None: that would make it too large.
 pub(crate) fn closed(operand: Operand) -> Option<Operand> {
     let mut inliner = Inliner { values: HashMap::new(), left: MAX_CONSTANT_PARTS };
     inliner.operand(operand)

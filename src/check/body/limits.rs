@@ -1,4 +1,5 @@
-//! What does NumPy say of a number's type? `np.finfo(np.float32).eps` and `np.iinfo(np.int32).max` are constants.
+//! What does NumPy say of a number's type? `np.finfo(np.float32).eps` and `np.iinfo(np.int32).max`
+//! are constants.
 
 use super::Body;
 use crate::check::names::scope::Global;
@@ -7,7 +8,8 @@ use crate::syntax::ast::{self, ExprKind};
 use crate::types::Scalar;
 
 impl Body<'_, '_> {
-    /// `base.name`, where `base` is `np.finfo(type)` or `np.iinfo(type)`. None: it is something else.
+    /// `base.name`, where `base` is `np.finfo(type)` or `np.iinfo(type)`. None: it is something
+    /// else.
     pub fn limit_of_type(&mut self, base: &ast::Expr, name: &ast::Name) -> Option<Res<Operand>> {
         let ExprKind::Call { callee, args } = &base.kind else { return None };
         let ExprKind::Attribute { base: module, name: function } = &callee.kind else { return None };
@@ -38,7 +40,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// Of a binary float with p digits and least exponent e: 2^(1-p), the greatest, the least normal 2^e and subnormal 2^(e-p+1).
+/// Of a binary float with p digits and least exponent e: 2^(1-p), the greatest, the least normal
+/// 2^e and subnormal 2^(e-p+1).
 fn of_float(scalar: Scalar, name: &str) -> Option<Number> {
     let (digits, lowest, greatest) = match scalar {
         Scalar::F16 => (11, -14, 65504.0),

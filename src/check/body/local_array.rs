@@ -1,6 +1,7 @@
-//! Views of per-thread arrays. A local array is a reference to the whole array, so a part of one (`rows = a[1]`,
-//! `a[:2, 1:]`) is no value of its own: it is kept as the array and what its dimensions name, and further indices are
-//! computed into those of the whole array. The bounds of its slices are constants.
+//! Views of per-thread arrays. A local array is a reference to the whole array, so a part of one
+//! (`rows = a[1]`, `a[:2, 1:]`) is no value of its own: it is kept as the array and what its
+//! dimensions name, and further indices are computed into those of the whole array. The bounds of
+//! its slices are constants.
 
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind, ViewIndex};
@@ -21,7 +22,8 @@ pub(in crate::check) struct Cut {
 impl Body<'_, '_> {
     /// A part of a local array: an element when every dimension has an index, else a view.
     pub fn local_part(&mut self, array: Expr, ty: LocalArrayType, dims: Vec<ViewIndex>, span: Span) -> Res<Expr> {
-        // Of a view, the dimensions that are already fixed stay; the new indices go to the others in order.
+        // Of a view, the dimensions that are already fixed stay; the new indices go to the others
+        // in order.
         let (whole, mut named) = match array.kind {
             ExprKind::View { array: inner, index } => (*inner, index),
             kind => {
@@ -55,8 +57,8 @@ impl Body<'_, '_> {
         Ok(Expr::new(ExprKind::View { array: Box::new(whole), index: named }, Type::Local(view), span))
     }
 
-    /// The index into the whole dimension for an index into a cut of it. An index outside the cut becomes one outside the
-    /// dimension, so that checked runs find it.
+    /// The index into the whole dimension for an index into a cut of it. An index outside the cut
+    /// becomes one outside the dimension, so that checked runs find it.
     fn index_in_cut(&mut self, index: Expr, cut: Cut, extent: i128) -> Expr {
         if cut.start == 0 && cut.step == 1 && cut.count == extent {
             return index;
@@ -117,7 +119,8 @@ impl Body<'_, '_> {
         Ok(Cut { start: cut.start + start * cut.step, step: cut.step * step, count })
     }
 
-    /// The view with its indices moved to variables: a name for it means the part that it was when it was named.
+    /// The view with its indices moved to variables: a name for it means the part that it was when
+    /// it was named.
     pub fn freeze_view(&mut self, view: Expr, out: &mut Vec<Stmt>) -> Expr {
         let Expr { kind, ty, span } = view;
         let ExprKind::View { array, index } = kind else { return Expr::new(kind, ty, span) };
@@ -147,7 +150,8 @@ impl Body<'_, '_> {
         matches!(expr.ty, Type::Local(_)) && matches!(expr.kind, ExprKind::View { .. })
     }
 
-    /// Copies the elements of one local array to another of the same type, one loop for each dimension.
+    /// Copies the elements of one local array to another of the same type, one loop for each
+    /// dimension.
     pub fn copy_local(&mut self, from: Expr, to: LocalId, ty: LocalArrayType, span: Span) -> Stmt {
         let number = |n: u32| Constant::untyped(Number::Int(i128::from(n))).expr(span);
         let counters: Vec<LocalId> = (0..ty.ndim).map(|_| self.new_local("", I32, span)).collect();
@@ -181,8 +185,8 @@ impl Body<'_, '_> {
             out.push(self.copy_local(value, id, ty, span));
             return Ok(());
         }
-        // It may have no array yet, or that of a caller. In a loop one that is made is in the place of the one before, so a
-        // variable never has what was made for another.
+        // It may have no array yet, or that of a caller. In a loop one that is made is in the place
+        // of the one before, so a variable never has what was made for another.
         let value = if makes { value } else { self.copied_array(value, span, out) };
         out.push(self.assign_local(id, value, span));
         Ok(())
@@ -198,7 +202,8 @@ impl Body<'_, '_> {
         copy
     }
 
-    /// `return`, with local arrays among the values: their elements go to the hidden last parameters.
+    /// `return`, with local arrays among the values: their elements go to the hidden last
+    /// parameters.
     pub fn return_arrays(&mut self, values: Vec<Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<Vec<Expr>> {
         let (arrays, others): (Vec<Expr>, Vec<Expr>) =
             values.into_iter().partition(|value| matches!(value.ty, Type::Local(_)));

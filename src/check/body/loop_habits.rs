@@ -1,4 +1,5 @@
-//! Loops over what is no range, as Python writes them: over the elements of an array, `enumerate`, `zip`, a list.
+//! Loops over what is no range, as Python writes them: over the elements of an array, `enumerate`,
+//! `zip`, a list.
 
 use crate::check::body::{Binding, Body};
 use crate::check::types::value::{Operand, Reported};
@@ -44,7 +45,8 @@ impl Body<'_, '_> {
         self.elements(diagnostic, target.span.to(iter.span), &index, &values, body)
     }
 
-    /// Refuses `for value in x` where `x` is an array, or a list that is written out. None: it is neither.
+    /// Refuses `for value in x` where `x` is an array, or a list that is written out. None: it is
+    /// neither.
     pub fn loop_over_values(&mut self, target: &ast::Expr, iter: &ast::Expr, body: &[ast::Stmt]) -> Option<Reported> {
         let diagnostic =
             Diagnostic::new(Code::E0313, "loops go over `range(...)` only").label(iter.span, "not a range");

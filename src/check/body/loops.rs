@@ -1,4 +1,5 @@
-//! `for` loops: what they range over, and loops that are unrolled while checking because `wp.static` needs their variable.
+//! `for` loops: what they range over, and loops that are unrolled while checking because
+//! `wp.static` needs their variable.
 
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
@@ -97,8 +98,8 @@ impl Body<'_, '_> {
         self.leave_loop();
     }
 
-    /// The variable that a loop counts with. One of another type has its name until the loop begins, if nothing reads that one
-    /// afterwards.
+    /// The variable that a loop counts with. One of another type has its name until the loop
+    /// begins, if nothing reads that one afterwards.
     fn loop_variable(&mut self, name: &str, ty: Type, place: Span, iter: Span, span: Span) -> Res<LocalId> {
         if let Some(Binding::Local(id)) = self.scope.get(name)
             && self.locals[*id].ty != ty
@@ -162,7 +163,8 @@ impl Body<'_, '_> {
         out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body: copy }, span });
     }
 
-    /// What the loop ranges over, `range(...)` or `reversed(range(...))`, and whether from the last to the first.
+    /// What the loop ranges over, `range(...)` or `reversed(range(...))`, and whether from the last
+    /// to the first.
     fn header(&mut self, iter: &ast::Expr) -> Res<(Range, bool)> {
         if let Some(reported) = self.foreign(iter) {
             return Err(reported);
@@ -253,9 +255,9 @@ impl Body<'_, '_> {
         Ok(Range { scalar, start, end, step })
     }
 
-    /// The same numbers from the last to the first. No number on the way may leave the type: a range that counts up from a
-    /// constant that is not negative has room below it; for others the iterations are counted, of which an unsigned integer
-    /// holds any number.
+    /// The same numbers from the last to the first. No number on the way may leave the type: a
+    /// range that counts up from a constant that is not negative has room below it; for others the
+    /// iterations are counted, of which an unsigned integer holds any number.
     fn mirror(&mut self, range: Range, span: Span, out: &mut Vec<Stmt>) -> Mirrored {
         let ty = Type::Scalar(range.scalar);
         let signed = range.scalar.is_signed_int();
@@ -358,8 +360,9 @@ fn binary(op: IrBinary, a: Expr, b: Expr) -> Expr {
     Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
 }
 
-/// Whether, from the loop at `from` on, a name is only that of loop variables: nothing behind that loop, or in a loop around
-/// it, reads or assigns the name outside of loops over it. Without `from`: all of the statements.
+/// Whether, from the loop at `from` on, a name is only that of loop variables: nothing behind that
+/// loop, or in a loop around it, reads or assigns the name outside of loops over it. Without
+/// `from`: all of the statements.
 fn is_of_loops(statements: &[ast::Stmt], name: &str, from: Option<Span>) -> bool {
     let is_it = |expr: &ast::Expr| matches!(&expr.kind, ast::ExprKind::Name(word) if word == name);
     let is_free = |expr: &ast::Expr| {
@@ -378,7 +381,7 @@ fn is_of_loops(statements: &[ast::Stmt], name: &str, from: Option<Span>) -> bool
         {
             return is_free(iter);
         }
-        // What stands in a loop around it comes after it, too.
+        // What is in a loop around it comes after it, too.
         let is_loop = matches!(stmt.kind, ast::StmtKind::For { .. } | ast::StmtKind::While { .. });
         let inner = from.filter(|_| around && !is_loop);
         let mut free = true;

@@ -7,8 +7,8 @@ use crate::syntax::ast::{CompareOp, Expr, ExprKind};
 use crate::types::Type;
 
 impl Body<'_, '_> {
-    /// What to write instead of a comparison that kernels do not have: the text itself, or advice where no text means the
-    /// same. None: this is another comparison.
+    /// What to write instead of a comparison that kernels do not have: the text itself, or advice
+    /// where no text means the same. None: this is another comparison.
     pub fn other_comparison(&self, first: &Expr, op: CompareOp, other: &Expr) -> Option<Result<String, String>> {
         let text = |span: Span| self.c.sources.text(span);
         let subject = text(first.span);

@@ -47,7 +47,8 @@ pub(crate) enum Binding {
     Local(LocalId),
     /// Known at compile time: a function, a type, a tuple of variables.
     Alias(Operand),
-    /// A view of a tile or local array that a branch or loop named: behind it, the name may stand for another one, or for nothing.
+    /// A view of a tile or local array that a branch or loop named: behind it, the name may stand
+    /// for another one, or for nothing.
     Left,
     /// Known at compile time, but not one thing on all ways to here.
     Several(Box<Several>),
@@ -60,7 +61,8 @@ pub(crate) enum Binding {
 pub(crate) enum Mode {
     /// Kernel code of the user: literals have their own types.
     User,
-    /// Code of the built-in library: literals take the type of the other operand, and internal names are visible.
+    /// Code of the built-in library: literals take the type of the other operand, and internal
+    /// names are visible.
     Library,
     /// A module-level constant or the argument of `wp.static`: Python's arithmetic.
     Host { library: bool },
@@ -95,7 +97,8 @@ pub(crate) struct Body<'c, 'a> {
     pub unrolled: u32,
     /// What its names mean on each way through its branches and loops.
     pub(crate) ways: Ways,
-    /// The places of the tiles of whose elements something is computed: what is said of an element is said there.
+    /// The places of the tiles of whose elements something is computed: what is said of an element
+    /// is said there.
     pub of_tiles: Vec<Span>,
     /// The local arrays that a first look at the body found to be returned.
     pub arrays: Vec<ReturnedArray>,
@@ -110,7 +113,7 @@ pub(crate) struct Body<'c, 'a> {
     /// It works on tiles, or calls what does.
     pub by_block: bool,
     /// It uses what differs between the threads of a block.
-    pub by_lane: bool,
+    pub by_thread: bool,
     /// What the parts of the current statement ask for before it.
     pub pending: Vec<Stmt>,
     /// The tiles of which a loop, by its counter, or a call sets all elements.
@@ -146,7 +149,7 @@ impl<'c, 'a> Body<'c, 'a> {
             rule: None,
             named: HashMap::new(),
             by_block: false,
-            by_lane: false,
+            by_thread: false,
             pending: Vec::new(),
             filled: HashMap::new(),
             dropped: None,
@@ -262,7 +265,7 @@ impl<'c, 'a> Body<'c, 'a> {
             types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
         let returned = (arrays.len() > body.arrays.len()).then_some(types);
         let arrays = body.arrays;
-        let (by_block, by_lane) = (body.by_block, body.by_lane);
+        let (by_block, by_thread) = (body.by_block, body.by_thread);
         let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -280,7 +283,7 @@ impl<'c, 'a> Body<'c, 'a> {
             kernel_rank: definition.kernel.then_some(rank),
             library: definition.library(),
             by_block,
-            by_lane,
+            by_thread,
             cuda_name,
             native: None,
             locals,
@@ -489,7 +492,8 @@ impl<'c, 'a> Body<'c, 'a> {
         crate::check::names::suggest::nearest(name, names.chain(["return", "break", "continue", "pass"]))
     }
 
-    /// A name inside library code: the signature's variables, type names, constants and entries of the library.
+    /// A name inside library code: the signature's variables, type names, constants and entries of
+    /// the library.
     fn library_name(&mut self, name: &str) -> Option<Res<Operand>> {
         if let Some(ty) = self.bindings.ty(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
@@ -638,7 +642,8 @@ fn at(operand: Operand, span: Span) -> Operand {
 }
 
 impl Checker<'_> {
-    /// `dot_vec3f` for library functions, the source name for the user's; with a number where that is taken.
+    /// `dot_vec3f` for library functions, the source name for the user's; with a number where that
+    /// is taken.
     pub fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
         let wanted = self.wanted_name(definition, args);
         self.unique_name(&wanted)

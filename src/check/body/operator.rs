@@ -1,4 +1,5 @@
-//! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
+//! Operators: primitive operations where the types allow, functions of the library (or the user's
+//! overloads) elsewhere.
 
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root};
@@ -195,8 +196,8 @@ impl Body<'_, '_> {
         Err(self.report(diagnostic))
     }
 
-    /// Reports `place op= value` where the value has a wider scalar type than the place: no conversion of the place can be
-    /// written there. None: the types may go together.
+    /// Reports `place op= value` where the value has a wider scalar type than the place: no
+    /// conversion of the place can be written there. None: the types may go together.
     pub fn refuse_widening(
         &mut self,
         op: BinaryOp,
@@ -238,7 +239,8 @@ impl Body<'_, '_> {
         Some(self.report(diagnostic))
     }
 
-    /// A variable that is no scalar, where the other operand is one, was assigned the wrong thing: once is enough.
+    /// A variable that is no scalar, where the other operand is one, was assigned the wrong thing:
+    /// once is enough.
     fn distrust(&mut self, operand: &Expr, other: Type) {
         let ExprKind::Local(id) = operand.kind else { return };
         let is_parameter = id.index() < self.parameters;
@@ -453,8 +455,8 @@ impl Body<'_, '_> {
             };
             return Ok(Operand::Const(Constant::untyped(Number::Bool(holds))));
         }
-        // A literal compares as the other side's type where that changes nothing, such as `x > 0`; beside integers of less than 32 bits
-        // others are `int32`, as in C.
+        // A literal compares as the other side's type where that changes nothing, such as `x > 0`;
+        // beside integers of less than 32 bits others are `int32`, as in C.
         let adapt =
             |c: &Constant, v: &Expr| v.ty.as_scalar().filter(|&s| c.adapts_to(s) && (s.size() >= 4 || c.fits(s)));
         let (l, r) = match (left, right) {
@@ -496,7 +498,8 @@ impl Body<'_, '_> {
                 BinaryOp::Div if host && y != 0 => Number::Float(x as f64 / y as f64),
                 BinaryOp::Div => Number::Int(x.checked_div(y)?),
                 BinaryOp::FloorDiv => Number::Int(x.checked_div_euclid(y).filter(|_| y > 0)?),
-                // Python's remainder has the sign of the divisor, the kernel language's that of the dividend.
+                // Python's remainder has the sign of the divisor, the kernel language's that of the
+                // dividend.
                 BinaryOp::Mod if host => Number::Int(x.checked_rem_euclid(y).filter(|_| y > 0)?),
                 BinaryOp::Mod => Number::Int(x.checked_rem(y)?),
                 BinaryOp::Pow if host => Number::Int(x.checked_pow(u32::try_from(y).ok()?)?),
@@ -512,7 +515,8 @@ impl Body<'_, '_> {
                 BinaryOp::BitOr => Number::Bool(x | y),
                 _ => return None,
             },
-            // In kernels float arithmetic is that of float32, which run time does exactly; here it is that of float64.
+            // In kernels float arithmetic is that of float32, which run time does exactly; here it
+            // is that of float64.
             (x, y) if host || self.is_library() => {
                 let (x, y) = (x.as_f64(), y.as_f64());
                 Number::Float(match op {
@@ -527,7 +531,8 @@ impl Body<'_, '_> {
             }
             _ => return None,
         };
-        // In kernel code an untyped integer is int32: a result that does not fit is left to run time, where it wraps.
+        // In kernel code an untyped integer is int32: a result that does not fit is left to run
+        // time, where it wraps.
         let fits = match number {
             Number::Int(v) if !host && !self.is_library() => i32::try_from(v).is_ok(),
             _ => true,
@@ -545,7 +550,8 @@ enum Beyond {
     Range,
 }
 
-/// Arithmetic on two numbers of Python code, as Python does it. None: that is no number, or none that is followed.
+/// Arithmetic on two numbers of Python code, as Python does it. None: that is no number, or none
+/// that is followed.
 fn host_arithmetic(op: BinaryOp, a: Number, b: Number) -> Result<Option<Number>, Beyond> {
     let whole = |n| match n {
         Number::Int(v) => Some(v),
@@ -620,7 +626,8 @@ fn host_arithmetic(op: BinaryOp, a: Number, b: Number) -> Result<Option<Number>,
     Ok(Some(Number::Float(result)))
 }
 
-/// `x // y` of Python: of the quotient without its remainder, so that `1.0 // 0.1` is 9, though `1.0 / 0.1` is 10.
+/// `x // y` of Python: of the quotient without its remainder, so that `1.0 // 0.1` is 9, though
+/// `1.0 / 0.1` is 10.
 fn floor_quotient(x: f64, y: f64) -> f64 {
     let rest = x % y;
     let below = rest != 0.0 && (rest < 0.0) != (y < 0.0);
@@ -632,7 +639,8 @@ fn floor_quotient(x: f64, y: f64) -> f64 {
     if quotient - whole > 0.5 { whole + 1.0 } else { whole }
 }
 
-/// Of a vector or matrix of floats and a number of another type: the type that the number should have, and where it stands.
+/// Of a vector or matrix of floats and a number of another type: the type that the number should
+/// have, and where it is.
 fn number_beside_floats(left: (Type, Span), right: (Type, Span)) -> Option<(Scalar, Span)> {
     let pair = |composite: Type, number: Type| {
         let parts = composite.scalar_part().filter(|s| composite.is_composite() && s.is_float())?;

@@ -90,7 +90,8 @@ impl Body<'_, '_> {
         Expr::new(kind, place.ty, place.span)
     }
 
-    /// The place with index expressions moved to variables, so that reading and writing it evaluates them once.
+    /// The place with index expressions moved to variables, so that reading and writing it
+    /// evaluates them once.
     pub fn evaluate_once(&mut self, place: Place, out: &mut Vec<Stmt>) -> Place {
         let mut once = |body: &mut Self, expr: Expr| -> Expr {
             // A variable too: what is evaluated between may be a call that changes it.
@@ -119,7 +120,8 @@ impl Body<'_, '_> {
         Place { root, path, ..place }
     }
 
-    /// Makes a value that is used several times a variable; [`Body::wrap`] puts the assignment around the uses.
+    /// Makes a value that is used several times a variable; [`Body::wrap`] puts the assignment
+    /// around the uses.
     pub fn shared(&mut self, expr: Expr, lets: &mut Vec<(LocalId, Expr)>) -> Expr {
         if matches!(expr.kind, ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Zero) {
             return expr;
@@ -138,7 +140,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// One step into a value; steps of one expression are joined to one path, so that only the part is loaded.
+    /// One step into a value; steps of one expression are joined to one path, so that only the part
+    /// is loaded.
     pub fn part(&self, base: Expr, step: Step, span: Span) -> Expr {
         let index = match step {
             Step::At(k) => Some(k),
@@ -311,7 +314,8 @@ impl Body<'_, '_> {
         if known { self.c.within(scope, |c| c.global(&name.text, span)) } else { None }
     }
 
-    /// The scope of the plain Python class that a path names: `Solver`, `module.Solver`, `Solver.Data`.
+    /// The scope of the plain Python class that a path names: `Solver`, `module.Solver`,
+    /// `Solver.Data`.
     fn class_scope(&mut self, path: &ast::Expr) -> Option<ScopeId> {
         match &path.kind {
             ast::ExprKind::Name(name) if !self.scope.contains_key(name) => {
@@ -519,7 +523,8 @@ impl Body<'_, '_> {
         self.array_part(array, dims, span).map(Operand::Value)
     }
 
-    /// The element or view that some dimensions of an array name; there are not more of them than the array has.
+    /// The element or view that some dimensions of an array name; there are not more of them than
+    /// the array has.
     pub fn array_part(&mut self, array: Expr, mut dims: Vec<ViewIndex>, span: Span) -> Res<Expr> {
         let mut ty = match array.ty {
             Type::Local(ty) => return self.local_part(array, ty, dims, span),
@@ -573,8 +578,8 @@ impl Body<'_, '_> {
         Ok(ViewIndex::Range { start, stop, step })
     }
 
-    /// `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`, where `None` is a bound that is not given; None for
-    /// everything else.
+    /// `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`, where `None` is a bound
+    /// that is not given; None for everything else.
     pub fn slice_object(&mut self, expr: &ast::Expr) -> Res<Option<ViewIndex>> {
         let ast::ExprKind::Call { callee, args } = &expr.kind else { return Ok(None) };
         if !matches!(&callee.kind, ast::ExprKind::Name(name) if name == "slice" && !self.scope.contains_key(name)) {

@@ -27,7 +27,8 @@ impl Body<'_, '_> {
         self.report(diagnostic);
     }
 
-    /// Reports a function that returns nothing, or one value of another type, where its annotation promises a type.
+    /// Reports a function that returns nothing, or one value of another type, where its annotation
+    /// promises a type.
     pub fn keep_promise(&mut self, definition: &Definition) {
         let Some(promised) = &definition.ast.returns else { return };
         // In double precision the types are others than those written.

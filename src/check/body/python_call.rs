@@ -1,5 +1,5 @@
-//! What Python's own functions compute, where Python computes: comprehensions, `range`, `tuple` and the like, and the functions
-//! of `math` and `numpy`, which work in double precision.
+//! What Python's own functions compute, where Python computes: comprehensions, `range`, `tuple` and
+//! the like, and the functions of `math` and `numpy`, which work in double precision.
 
 use crate::check::body::python_math::{in_double, in_math, in_numpy, keeps_integers};
 use crate::check::body::{Binding, Body};
@@ -91,7 +91,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A call of one of Python's functions, where Python computes. None: it does not, or this is none that is known.
+    /// A call of one of Python's functions, where Python computes. None: it does not, or this is
+    /// none that is known.
     pub fn python_call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
         if !self.is_python() {
             return None;
@@ -131,7 +132,8 @@ impl Body<'_, '_> {
         if let Some(number) = computed {
             return Some(Ok(Operand::Const(Constant::untyped(number))));
         }
-        // NumPy computes with numbers that have a type in that type, as kernels do; `math` takes any as a double.
+        // NumPy computes with numbers that have a type in that type, as kernels do; `math` takes
+        // any as a double.
         if module == Module::Numpy && constants.iter().any(|constant| constant.scalar.is_some()) {
             return None;
         }
@@ -394,7 +396,8 @@ fn whole(operand: &Operand) -> Option<i128> {
     }
 }
 
-/// The first number that no later one goes `before`, as Python's `min` and `max` find it. None: not all are numbers.
+/// The first number that no later one goes `before`, as Python's `min` and `max` find it. None: not
+/// all are numbers.
 fn extreme(items: &[Operand], before: fn(f64, f64) -> bool) -> Option<Operand> {
     let mut best = items.first()?;
     for item in items {

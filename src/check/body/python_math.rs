@@ -1,4 +1,5 @@
-//! What the functions of Python's `math` and of NumPy give for numbers: in double precision, and integers of integers.
+//! What the functions of Python's `math` and of NumPy give for numbers: in double precision, and
+//! integers of integers.
 
 use crate::check::types::value::{Constant, Number};
 
@@ -13,7 +14,8 @@ pub fn in_math(name: &str, constants: &[Constant]) -> Option<Number> {
     }))
 }
 
-/// Whether a function of `numpy` gives integers for integers: where [`in_numpy`] has none, it wraps or stops.
+/// Whether a function of `numpy` gives integers for integers: where [`in_numpy`] has none, it wraps
+/// or stops.
 pub fn keeps_integers(name: &str, constants: &[Constant]) -> bool {
     let keeps = matches!(name, "power" | "absolute" | "fmod");
     keeps && constants.iter().all(|constant| constant.as_int().is_some())
@@ -78,7 +80,8 @@ pub fn in_numpy(name: &str, constants: &[Constant]) -> Option<Number> {
     }))
 }
 
-/// Functions of `math` and `numpy` by their names in either. None: not one of these, or not with so many arguments.
+/// Functions of `math` and `numpy` by their names in either. None: not one of these, or not with so
+/// many arguments.
 pub fn in_double(name: &str, numbers: &[f64]) -> Option<f64> {
     Some(match *numbers {
         [x] => match name {
@@ -130,8 +133,8 @@ fn asinh(x: f64) -> f64 {
     (x.abs() + x.abs() / (hypot(1.0, inverse) + inverse)).ln_1p().copysign(x)
 }
 
-/// The length of `(x, y)`, to less than an ulp. That of the C library, which Rust's `asinh` calls, too, would be the one function
-/// here that asks for version 2.35 of it (`python/needs.py`).
+/// The length of `(x, y)`, to less than an ulp. That of the C library, which Rust's `asinh` calls,
+/// too, would be the one function here that asks for version 2.35 of it (`python/needs.py`).
 fn hypot(x: f64, y: f64) -> f64 {
     if x.is_infinite() || y.is_infinite() {
         return f64::INFINITY;

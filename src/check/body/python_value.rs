@@ -1,5 +1,6 @@
-//! Values that only Python has, in expressions that are computed while compiling: `None`, strings, dicts. What may be
-//! asked of them is whether they are equal, whether one is in another, and what a dict holds for a key.
+//! Values that only Python has, in expressions that are computed while compiling: `None`, strings,
+//! dicts. What may be asked of them is whether they are equal, whether one is in another, and what
+//! a dict holds for a key.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +14,8 @@ use crate::limits::MAX_CONSTANT_PARTS;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, BoolOp, CompareOp};
 
-/// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are not asked for.
+/// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are
+/// not asked for.
 #[derive(Debug)]
 pub struct Dict {
     entries: Vec<(ast::Expr, ast::Expr)>,
@@ -47,7 +49,8 @@ impl Dict {
 }
 
 impl Body<'_, '_> {
-    /// `None`, lists, dicts and comprehensions, where Python computes. None: it does not, or this is none of them.
+    /// `None`, lists, dicts and comprehensions, where Python computes. None: it does not, or this
+    /// is none of them.
     pub fn python_value(&mut self, expr: &ast::Expr) -> Option<Res<Operand>> {
         if !self.is_host() {
             return None;
@@ -63,7 +66,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Compares values where Python computes. None: that takes kernel code, or is no comparison of such values.
+    /// Compares values where Python computes. None: that takes kernel code, or is no comparison of
+    /// such values.
     pub fn python_compare(&mut self, op: CompareOp, left: &Operand, right: &Operand) -> Option<Res<Operand>> {
         if !self.is_host() {
             return None;
@@ -88,7 +92,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether a value counts as true where Python computes. None: it does not, or that is not known.
+    /// Whether a value counts as true where Python computes. None: it does not, or that is not
+    /// known.
     pub fn python_truth(&self, value: &Operand) -> Option<bool> {
         if !self.is_python() {
             return None;

@@ -79,7 +79,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// What is returned. Local arrays that come of a call are in variables first, as their elements go on to the caller's.
+    /// What is returned. Local arrays that come of a call are in variables first, as their elements
+    /// go on to the caller's.
     fn returned(&mut self, value: &ast::Expr, span: Span) -> Res<Operand> {
         match self.expr(value)? {
             Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
@@ -113,8 +114,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A call whose results go to these variables, one for each. Local arrays are made here and filled by the callee, so
-    /// theirs are no arguments of the call.
+    /// A call whose results go to these variables, one for each. Local arrays are made here and
+    /// filled by the callee, so theirs are no arguments of the call.
     pub fn call_into(&mut self, mut call: Call, ids: &[LocalId], span: Span, out: &mut Vec<Stmt>) {
         let mut targets = Vec::new();
         for &id in ids {
@@ -124,7 +125,7 @@ impl Body<'_, '_> {
                 continue;
             };
             if array.block {
-                // Where the array of a tile stands is decided later.
+                // Where the array of a tile is is decided later.
                 self.filled.insert(id, id);
             } else {
                 out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
@@ -147,7 +148,7 @@ impl Body<'_, '_> {
         let (mut ids, mut behind) = (Vec::new(), Vec::new());
         for (&(name, at), &ty) in names.iter().zip(types) {
             let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
-            // The call may read the array that the name stands for.
+            // The call may read the array that the name represents.
             if known && matches!(ty, Type::Local(_)) {
                 let made = self.new_local("", ty, value);
                 behind.push((name, at, Expr::new(ExprKind::Local(made), ty, value)));

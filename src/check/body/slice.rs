@@ -1,4 +1,5 @@
-//! Slices of vectors, quaternions, transforms and matrices: values to read, places to assign. Their bounds are constants.
+//! Slices of vectors, quaternions, transforms and matrices: values to read, places to assign. Their
+//! bounds are constants.
 
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, Place, Step, Stmt, StmtKind, ViewIndex};
@@ -97,7 +98,8 @@ impl Body<'_, '_> {
         }))
     }
 
-    /// The index number `level` into a composite that has `count` components there: a fixed step where the index is known.
+    /// The index number `level` into a composite that has `count` components there: a fixed step
+    /// where the index is known.
     pub fn component_step(&mut self, index: &ast::Expr, count: u32, base: Type, level: usize) -> Res<Step> {
         let value = self.int_value(index)?;
         let count = i128::from(count);
@@ -138,8 +140,8 @@ impl Body<'_, '_> {
         self.wrap(lets, value)
     }
 
-    /// The places of `target = ...` where the target is a slice of a composite: the whole slice's type and one place for
-    /// each component. None for every other target.
+    /// The places of `target = ...` where the target is a slice of a composite: the whole slice's
+    /// type and one place for each component. None for every other target.
     pub fn slice_places(&mut self, target: &ast::Expr, out: &mut Vec<Stmt>) -> Res<Option<(Type, Vec<Place>)>> {
         let ast::ExprKind::Subscript { base, indices } = &target.kind else { return Ok(None) };
         if !indices.iter().any(|index| matches!(index.kind, ast::ExprKind::Slice { .. })) {
@@ -170,7 +172,8 @@ impl Body<'_, '_> {
         Ok(Some((slice.ty, places.collect())))
     }
 
-    /// The scalars that go to the components of a slice: those of a value of the slice's type, or one number for all.
+    /// The scalars that go to the components of a slice: those of a value of the slice's type, or
+    /// one number for all.
     pub fn slice_values(
         &mut self,
         value: Operand,
@@ -219,7 +222,8 @@ impl Body<'_, '_> {
         Ok(true)
     }
 
-    /// `target op= value`, where the target is a slice of a composite; false for every other target.
+    /// `target op= value`, where the target is a slice of a composite; false for every other
+    /// target.
     pub fn update_slice(
         &mut self,
         target: &ast::Expr,
@@ -279,7 +283,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The items of `*v` in a call: components of a vector, rows of a matrix, items of a tuple, elements of `*a[2:5]`.
+    /// The items of `*v` in a call: components of a vector, rows of a matrix, items of a tuple,
+    /// elements of `*a[2:5]`.
     pub fn star_items(&mut self, inner: &ast::Expr) -> Res<Vec<Operand>> {
         let span = inner.span;
         if let ast::ExprKind::Subscript { base, indices } = &inner.kind

@@ -23,8 +23,8 @@ impl Body<'_, '_> {
         out
     }
 
-    /// Looks at the branches of a condition that is not known: perhaps only one of them is ever compiled, so what they
-    /// assign and return says nothing about the code behind them.
+    /// Looks at the branches of a condition that is not known: perhaps only one of them is ever
+    /// compiled, so what they assign and return says nothing about the code behind them.
     fn either(&mut self, then: &[ast::Stmt], otherwise: &[ast::Stmt]) {
         let (scope, results, mark) = (self.scope.clone(), self.results.clone(), self.mark());
         let names: Vec<String> = assigned(then).union(&assigned(otherwise)).map(|name| (*name).to_string()).collect();
@@ -183,7 +183,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// The names in a line that could not be read: it may have been meant to define them, so their uses are no errors.
+    /// The names in a line that could not be read: it may have been meant to define them, so their
+    /// uses are no errors.
     fn forgive(&mut self, span: Span) {
         let text = self.c.sources.text(span);
         for range in crate::syntax::names(text) {
@@ -208,7 +209,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The body of a loop whose iterations are not known one by one; what it assigns is forgotten already.
+    /// The body of a loop whose iterations are not known one by one; what it assigns is forgotten
+    /// already.
     pub fn loop_body(&mut self, body: &[ast::Stmt]) -> Vec<Stmt> {
         self.loop_depth += 1;
         self.depth += 1;
@@ -706,7 +708,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// A computed message of `assert`, as the source has it; of one f-string what is between the quotes.
+/// A computed message of `assert`, as the source has it; of one f-string what is between the
+/// quotes.
 fn as_written(text: &str) -> String {
     let inner = |text: &str| {
         let quoted = text.strip_prefix(['f', 'F'])?;
@@ -719,7 +722,8 @@ fn as_written(text: &str) -> String {
     inner(text).unwrap_or_else(|| text.to_string())
 }
 
-/// An element of an array, or of a row of one, that has so many dimensions: `x[i]` with one is `x[i, j]`.
+/// An element of an array, or of a row of one, that has so many dimensions: `x[i]` with one is
+/// `x[i, j]`.
 fn element_of(text: &str, dims: u8) -> Option<String> {
     let names = ["i", "j", "k", "l"];
     let (before, given) = match text.strip_suffix(']') {

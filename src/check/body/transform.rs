@@ -1,4 +1,5 @@
-//! Components of a transform by one index: 0 to 2 are those of its position, 3 to 6 those of its rotation.
+//! Components of a transform by one index: 0 to 2 are those of its position, 3 to 6 those of its
+//! rotation.
 
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, Place, Step, Stmt, StmtKind};
@@ -49,7 +50,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The places of `t[k]`, where `t` is a transform and `k` not known; None for every other target.
+    /// The places of `t[k]`, where `t` is a transform and `k` not known; None for every other
+    /// target.
     pub(super) fn transform_places(&mut self, target: &ast::Expr, out: &mut Vec<Stmt>) -> Res<Option<Either>> {
         let ast::ExprKind::Subscript { base, indices } = &target.kind else { return Ok(None) };
         let [index] = indices.as_slice() else { return Ok(None) };
@@ -82,7 +84,8 @@ impl Body<'_, '_> {
         };
         let index = keep(self, cast_to(index, Scalar::I32));
         let wrapped = keep(self, select(less(&index, 0), sum(&index, 7), index.clone()));
-        // What lies before the first component is behind the last one, so that its bounds tell of it.
+        // What lies before the first component is behind the last one, so that its bounds tell of
+        // it.
         let inside = keep(self, select(less(&wrapped, 0), number(7), wrapped.clone()));
         let half = |at: u32, index: Expr| {
             let mut place = place.clone();

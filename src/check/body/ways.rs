@@ -1,6 +1,7 @@
-//! What does a name mean where ways of control flow join? A variable has its value there. A name of something known while
-//! compiling (a function, a type, a shape, a tuple) keeps its meaning if all ways give it the same one. Tuples and shapes are
-//! variables, one for each element, as soon as they differ. For all else the use behind is an error with both places (E0322).
+//! What does a name mean where ways of control flow join? A variable has its value there. A name of
+//! something known while compiling (a function, a type, a shape, a tuple) keeps its meaning if all
+//! ways give it the same one. Tuples and shapes are variables, one for each element, as soon as
+//! they differ. For all else the use behind is an error with both places (E0322).
 
 use std::collections::HashMap;
 
@@ -45,7 +46,8 @@ pub(crate) struct Ways {
     loops: Vec<Loop>,
     /// The variables of the elements of each name's tuples, one set for each list of types.
     tuples: HashMap<String, Vec<Vec<LocalId>>>,
-    /// Names with a meaning on some ways only, by how many branches and loops are around the place behind.
+    /// Names with a meaning on some ways only, by how many branches and loops are around the place
+    /// behind.
     maybe: HashMap<String, (u32, Span)>,
 }
 
@@ -53,7 +55,7 @@ pub(crate) struct Ways {
 struct Loop {
     /// Where its part of the journal begins.
     mark: usize,
-    /// What names mean where a `break` or `continue` stands.
+    /// What names mean where a `break` or `continue` is.
     leaves: Vec<(String, Option<Meaning>)>,
 }
 
@@ -98,7 +100,8 @@ impl Body<'_, '_> {
         Some(Meaning { binding, place })
     }
 
-    /// Statements that may not run, or more than once. What they name views of tiles or local arrays is that no longer behind them.
+    /// Statements that may not run, or more than once. What they name views of tiles or local
+    /// arrays is that no longer behind them.
     pub(super) fn branch(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
         let mark = self.ways.journal.len();
         self.ways.branches.push(mark);
@@ -114,7 +117,7 @@ impl Body<'_, '_> {
         checked
     }
 
-    /// Whether a name is known where the branch or loop begins that the current statement stands in.
+    /// Whether a name is known where the branch or loop begins that the current statement is in.
     pub fn is_known_outside(&self, name: &str) -> bool {
         let Some(&mark) = self.ways.branches.last() else { return false };
         let known = |binding: &Binding| !matches!(binding, Binding::Left);
@@ -146,7 +149,8 @@ impl Body<'_, '_> {
         self.ways.journal.truncate(mark);
     }
 
-    /// Goes from the end of one branch to the beginning of the other: what names mean at that end. Variables stay.
+    /// Goes from the end of one branch to the beginning of the other: what names mean at that end.
+    /// Variables stay.
     pub fn turn_back(&mut self, mark: usize) -> Ends {
         let changed = self.changed_since(mark);
         self.ways.journal.truncate(mark);
@@ -163,8 +167,8 @@ impl Body<'_, '_> {
         ends
     }
 
-    /// Behind a condition: what names mean if both branches lead here. `mark` is that of the second branch's beginning, `ends` what they
-    /// mean at the end of the first.
+    /// Behind a condition: what names mean if both branches lead here. `mark` is that of the second
+    /// branch's beginning, `ends` what they mean at the end of the first.
     pub fn join_ways(&mut self, mark: usize, mut ends: Ends, then: &mut Vec<Stmt>, otherwise: &mut Vec<Stmt>) {
         let mut changed = self.changed_since(mark);
         self.ways.journal.truncate(mark);
@@ -295,7 +299,8 @@ impl Body<'_, '_> {
         values.iter().enumerate().map(|(k, value)| self.new_local(&called(k), value.ty, span)).collect()
     }
 
-    /// The values that a name has, if these are known at run time, and whether they are those of a tuple.
+    /// The values that a name has, if these are known at run time, and whether they are those of a
+    /// tuple.
     fn values_of(&self, binding: &Binding, span: Span) -> Option<(Vec<Expr>, bool)> {
         let value = |operand: &Operand| match operand {
             Operand::Value(expr) => Some(expr.clone()),
@@ -374,7 +379,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Begins a loop: what it assigns has a value when an iteration begins, which is the one before the loop in the first only.
+    /// Begins a loop: what it assigns has a value when an iteration begins, which is the one before
+    /// the loop in the first only.
     pub fn enter_loop(&mut self, statements: &[ast::Stmt], out: &mut Vec<Stmt>) {
         for (name, at) in targets(statements) {
             let Some(before) = self.meaning_of(name) else { continue };
@@ -420,7 +426,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Ends a loop: what names mean behind it, where the ways of no iteration, of a whole one and of its jumps join.
+    /// Ends a loop: what names mean behind it, where the ways of no iteration, of a whole one and
+    /// of its jumps join.
     pub fn leave_loop(&mut self) {
         let Some(Loop { mark, leaves }) = self.ways.loops.pop() else { return };
         let mut changed = self.changed_since(mark);
@@ -477,7 +484,8 @@ impl Body<'_, '_> {
         );
     }
 
-    /// `name = (a, b)`: each element has a variable. Those of an earlier tuple of the name get the new values all at once.
+    /// `name = (a, b)`: each element has a variable. Those of an earlier tuple of the name get the
+    /// new values all at once.
     pub(super) fn assign_elements_of(
         &mut self,
         name: &str,
@@ -560,7 +568,7 @@ pub(super) fn same_operand(a: &Operand, b: &Operand) -> bool {
     }
 }
 
-/// Whether no way leads to what stands behind statements.
+/// Whether no way leads to what is behind statements.
 fn leaves(statements: &[Stmt]) -> bool {
     match statements.last().map(|stmt| &stmt.kind) {
         Some(StmtKind::Return(_) | StmtKind::ReturnCall(_) | StmtKind::Break | StmtKind::Continue) => true,

@@ -1,5 +1,5 @@
-//! The built-ins that the compiler itself knows: they need more than a signature says, such as the kernel's thread
-//! index, the place behind an array index, or a type as an argument.
+//! The built-ins that the compiler itself knows: they need more than a signature says, such as the
+//! kernel's thread index, the place behind an array index, or a type as an argument.
 
 use super::call::Given;
 use crate::check::body::Body;
@@ -22,7 +22,7 @@ impl Body<'_, '_> {
             "type" => self.type_of(given, span),
             "block_dim" => {
                 // In a kernel with tiles it is known when that is compiled.
-                self.by_lane = true;
+                self.by_thread = true;
                 Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span)))
             }
             "vector" => self.construct(TypeWord::Family(Family::Vector), given, span),
@@ -321,7 +321,8 @@ impl Body<'_, '_> {
         Err(self.report(self.suggest_cast(diagnostic, given.span, cast, "it", Applicability::Maybe)))
     }
 
-    /// The element that `atomic_*(array, i, ..., values)` works on, and the `values` arguments after the indices.
+    /// The element that `atomic_*(array, i, ..., values)` works on, and the `values` arguments
+    /// after the indices.
     fn atomic_place(
         &mut self,
         name: &str,
@@ -526,7 +527,7 @@ impl Body<'_, '_> {
                 continue;
             }
             if self.is_tile(&operand) {
-                // What stands before it is written first; what follows it begins with a space.
+                // What is before it is written first; what follows it begins with a space.
                 let tile = self.print_tile(&operand, at)?;
                 if !pieces.is_empty() {
                     let before = self.print_of(std::mem::take(&mut pieces), " ", &mut lets, &mut values);
@@ -614,8 +615,8 @@ fn conversion(scalar: Option<Scalar>) -> &'static str {
     }
 }
 
-/// A C format with the texts that its `%s` stand for, and the numbers of the values that these were: a kernel has no texts when it
-/// runs. Widths hold (`%-8s`).
+/// A C format with the texts that its `%s` stand for, and the numbers of the values that these
+/// were: a kernel has no texts when it runs. Widths hold (`%-8s`).
 fn with_texts(format: &str, texts: &[Option<String>]) -> (String, Vec<usize>) {
     let (mut out, mut filled) = (String::new(), Vec::new());
     let mut count = 0;
@@ -647,7 +648,8 @@ fn with_texts(format: &str, texts: &[Option<String>]) -> (String, Vec<usize>) {
     (out, filled)
 }
 
-/// The number of values that a C format takes, or the letter of a conversion that numbers do not have.
+/// The number of values that a C format takes, or the letter of a conversion that numbers do not
+/// have.
 fn conversions(format: &str) -> Result<usize, char> {
     let mut count = 0;
     let mut letters = format.chars();

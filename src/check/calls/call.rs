@@ -53,7 +53,8 @@ struct Bound {
     /// What chooses the instance.
     key: Vec<InstanceArg>,
     by_ref: Vec<Place>,
-    /// Variables for values that the function changes and nobody keeps: `wp.randf(wp.rand_init(seed))`.
+    /// Variables for values that the function changes and nobody keeps:
+    /// `wp.randf(wp.rand_init(seed))`.
     lost: Vec<(LocalId, Expr)>,
 }
 
@@ -106,7 +107,7 @@ impl Body<'_, '_> {
                 _ => self.error(Code::E0402, span, "`wp.static` takes one expression", format!("{} given", args.len())),
             };
         }
-        // What stands in a call of a word that is written otherwise is written otherwise, too.
+        // What is in a call of a word that is written otherwise is written otherwise, too.
         if let (
             Err(Reported),
             ast::ExprKind::Name(word) | ast::ExprKind::Attribute { name: ast::Name { text: word, .. }, .. },
@@ -354,7 +355,7 @@ impl Body<'_, '_> {
         let test = self.degeneracy_test(&definition, callee, span);
         let function = &self.c.functions[callee];
         self.by_block |= function.by_block;
-        self.by_lane |= function.by_lane;
+        self.by_thread |= function.by_thread;
         let returned = function.returned();
         let call = Call { callee, args: values, by_ref, test, span };
         Ok(match returned.as_slice() {
@@ -370,8 +371,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// The library's test of a function for points at which its gradient is near-degenerate, for code of the user's: `_degenerate_f` for
-    /// `f`. Its docstring has the words.
+    /// The library's test of a function for points at which its gradient is near-degenerate, for
+    /// code of the user's: `_degenerate_f` for `f`. Its docstring has the words.
     fn degeneracy_test(&mut self, of: &Definition, callee: FnId, span: Span) -> Option<Box<DegeneracyTest>> {
         let name = format!("_degenerate_{}", of.ast.name.text);
         if !self.c.tests || self.is_library() || !of.library() || !Library::has(&name) {
@@ -416,7 +417,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the caller has no instance.
+    /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the
+    /// caller has no instance.
     fn native_result(&mut self, definition: &Definition, span: Span) -> Res<Operand> {
         let name = &definition.ast.name;
         let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Native };
@@ -465,7 +467,7 @@ impl Body<'_, '_> {
             return Err(self.unkept(&bound.definition.clone(), &bound.signature.clone(), span));
         }
         let primal = if bound.is_operation() {
-            // An operation has no function: one that does nothing else stands for it.
+            // An operation has no function: one that does nothing else represents it.
             self.operation_function(&bound, span)?
         } else {
             let (definition, key, bindings) = (bound.definition.clone(), bound.key.clone(), bound.bindings.clone());

@@ -96,7 +96,8 @@ impl Body<'_, '_> {
                 );
             }
         };
-        // A constant keeps its full precision on the way to its type, and so does a variable that holds a literal.
+        // A constant keeps its full precision on the way to its type, and so does a variable that
+        // holds a literal.
         let literal = match operand {
             Operand::Value(value) => self.literal(value).map(Operand::Const),
             _ => None,
@@ -192,8 +193,8 @@ impl Body<'_, '_> {
         Ok(Operand::Value(Expr::new(ExprKind::Construct(parts), ty, span)))
     }
 
-    /// `wp.vector(x, y, z)`, `wp.matrix(..., shape=(3, 3))`, `wp.types.vector(length=3, dtype=float)`: the type follows
-    /// from the arguments.
+    /// `wp.vector(x, y, z)`, `wp.matrix(..., shape=(3, 3))`,
+    /// `wp.types.vector(length=3, dtype=float)`: the type follows from the arguments.
     fn construct_family(&mut self, family: Family, given: &[Given], span: Span) -> Res<Operand> {
         if self.is_host()
             && let Some(ty) = self.family_type(family, given)?
@@ -255,8 +256,8 @@ impl Body<'_, '_> {
         self.construct_composite(ty, &positional, span).map(Operand::Value)
     }
 
-    /// `wp.types.vector(3, float)`, `wp.types.matrix((2, 3), float)`, with or without keywords: outside kernels that is a
-    /// type, not a value.
+    /// `wp.types.vector(3, float)`, `wp.types.matrix((2, 3), float)`, with or without keywords:
+    /// outside kernels that is a type, not a value.
     fn family_type(&mut self, family: Family, given: &[Given]) -> Res<Option<Type>> {
         let (size, sized) = match family {
             Family::Vector => ("length", true),

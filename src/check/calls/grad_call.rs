@@ -1,5 +1,6 @@
-//! What does `wp.grad(f)(...)` call? Two functions of the checker's own making: one that takes the arguments of `f` and
-//! gives their gradients, and below it the adjoint of `f`, whose body differentiation writes.
+//! What does `wp.grad(f)(...)` call? Two functions of the checker's own making: one that takes the
+//! arguments of `f` and gives their gradients, and below it the adjoint of `f`, whose body
+//! differentiation writes.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use crate::source::Span;
 use crate::types::{Scalar, Type};
 
 impl Body<'_, '_> {
-    /// The gradients of the sum of what an instance returns: one value per argument, as [`Checker::gradient_function`] says.
+    /// The gradients of the sum of what an instance returns: one value per argument, as
+    /// [`Checker::gradient_function`] says.
     pub fn gradient_of(&mut self, primal: FnId, args: Vec<Expr>, span: Span) -> Res<Operand> {
         let function = &self.c.functions[primal];
         let (name, results) = (function.source_name.clone(), function.results.clone());
@@ -73,9 +75,10 @@ impl Checker<'_> {
         id
     }
 
-    /// The function that `wp.grad(f)` is for one instance of `f`: it takes the arguments of `f` and gives for each the
-    /// gradient of the sum of all that `f` returns. That of a value without floats is zero; for an array it is the array
-    /// behind its own gradient pointer, to which the gradient is added.
+    /// The function that `wp.grad(f)` is for one instance of `f`: it takes the arguments of `f` and
+    /// gives for each the gradient of the sum of all that `f` returns. That of a value without
+    /// floats is zero; for an array it is the array behind its own gradient pointer, to which the
+    /// gradient is added.
     fn gradient_function(&mut self, primal: FnId) -> FnId {
         if let Some(&known) = self.gradients.get(&primal) {
             return known;
@@ -139,12 +142,12 @@ impl Checker<'_> {
         self.functions[id].body = vec![Stmt { kind: StmtKind::Return(zeros), span }];
         self.functions[id].derivative = Derivative::AdjointOf(primal);
         self.functions[id].by_block = self.functions[primal].by_block;
-        self.functions[id].by_lane = self.functions[primal].by_lane;
+        self.functions[id].by_thread = self.functions[primal].by_thread;
         id
     }
 
-    /// A function of the checker's own making, without a body yet. `locals` are all its variables, if there are others
-    /// than the parameters.
+    /// A function of the checker's own making, without a body yet. `locals` are all its variables,
+    /// if there are others than the parameters.
     #[expect(clippy::too_many_arguments, reason = "the parts of a function")]
     fn made(
         &mut self,
@@ -164,7 +167,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library,
             by_block: false,
-            by_lane: false,
+            by_thread: false,
             cuda_name: None,
             native: None,
             locals: locals.into_iter().collect(),
@@ -181,7 +184,8 @@ impl Checker<'_> {
         })
     }
 
-    /// The arrays of adjoints of an array or of the arrays of a struct, whose other fields are zero.
+    /// The arrays of adjoints of an array or of the arrays of a struct, whose other fields are
+    /// zero.
     fn gradients_in(&self, value: Expr) -> Expr {
         let (ty, span) = (value.ty, value.span);
         let kind = match ty {

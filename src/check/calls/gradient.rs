@@ -1,10 +1,11 @@
-//! How is each function differentiated? Custom gradients (`@wp.func_grad`, `@wp.func_replay`), the library's rules, and
-//! what `wp.adjoint[x]` means in them.
+//! How is each function differentiated? Custom gradients (`@wp.func_grad`, `@wp.func_replay`), the
+//! library's rules, and what `wp.adjoint[x]` means in them.
 //!
-//! A rule takes the parameters of its function, then the adjoint of each returned value. `adjoint[x]` is a variable that
-//! starts at zero and is added to the adjoint of the argument `x` afterwards; for an array it is the array of adjoints,
-//! which may be null ("no gradient wanted"): it is then read as zeros and not written. Where the function takes `x` by
-//! reference, `adjoint[x]` starts as the adjoint of the new value, and ends as that of the old one.
+//! A rule takes the parameters of its function, then the adjoint of each returned value.
+//! `adjoint[x]` is a variable that starts at zero and is added to the adjoint of the argument `x`
+//! afterwards; for an array it is the array of adjoints, which may be null ("no gradient wanted"):
+//! it is then read as zeros and not written. Where the function takes `x` by reference,
+//! `adjoint[x]` starts as the adjoint of the new value, and ends as that of the old one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -89,7 +90,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Finds the functions of the custom gradients; reports gradients of things that are no functions.
+    /// Finds the functions of the custom gradients; reports gradients of things that are no
+    /// functions.
     pub fn check_gradient_targets(&mut self) {
         let mut written = std::mem::take(&mut self.custom_written);
         written.sort_by_key(|custom| custom.definition.ast.span);
@@ -118,8 +120,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Decides the derivative of every instance so far, and of what that brings in. `library`: also make instances of the
-    /// library's rules, which only differentiation needs.
+    /// Decides the derivative of every instance so far, and of what that brings in. `library`: also
+    /// make instances of the library's rules, which only differentiation needs.
     pub fn derive(&mut self, library: bool) {
         while let Some(next) = self.underived.pop() {
             let derivative = match &next.definition.entry {
@@ -196,7 +198,8 @@ impl Checker<'_> {
         replay.map_or(Derivative::Body, Derivative::Replay)
     }
 
-    /// The values of the variables of a rule's signature, if its first parameters take the arguments of the instance.
+    /// The values of the variables of a rule's signature, if its first parameters take the
+    /// arguments of the instance.
     fn takes(&mut self, rule: &Arc<Definition>, of: &Underived) -> Option<Bindings> {
         let signature = self.signature(rule).ok()?;
         if signature.params.len() < of.args.len() {
@@ -211,7 +214,8 @@ impl Checker<'_> {
         fits.then_some(bindings)
     }
 
-    /// Whether the parameters behind those take the adjoints of the results. A user's rule that doesn't is reported.
+    /// Whether the parameters behind those take the adjoints of the results. A user's rule that
+    /// doesn't is reported.
     fn takes_results(&mut self, rule: &Arc<Definition>, of: &Underived, bindings: &mut Bindings) -> Res<()> {
         let signature = self.signature(rule)?;
         let extra = signature.params.get(of.args.len()..).unwrap_or_default();
@@ -283,8 +287,9 @@ impl Checker<'_> {
         self.accept(rule, errors, function)
     }
 
-    /// A gradient without effects is wrong more often than meant: the adjoint of each float argument that the function
-    /// reads should be written. One that the rule reads is that of an output.
+    /// A gradient without effects is wrong more often than meant: the adjoint of each float
+    /// argument that the function reads should be written. One that the rule reads is that of an
+    /// output.
     fn warn_of_missing_adjoints(&mut self, rule: &Definition, of: &Underived, written: &HashSet<String>) -> Res<()> {
         let name = &of.definition.ast.name;
         for (at, (param, arg)) in rule.ast.params.iter().zip(&of.args).enumerate() {
@@ -373,7 +378,7 @@ impl<'a> Body<'_, 'a> {
         let primal = &c.functions[of.id];
         let (name, source_name) = (format!("adj_{}", primal.name), format!("adj_{}", primal.source_name));
         let (results, by_ref) = (primal.results.clone(), primal.by_ref.clone());
-        let (on_tiles, by_lane) = (primal.by_block, primal.by_lane);
+        let (on_tiles, by_thread) = (primal.by_block, primal.by_thread);
         let structs = c.structs.clone();
         let mut body = Body::new(c, mode, bindings);
         let mut params: Vec<(&str, Type, LocalId)> = Vec::new();
@@ -434,7 +439,7 @@ impl<'a> Body<'_, 'a> {
             );
         }
         // How a kernel is run follows from its own code, before its gradient is made.
-        if body.by_block && !on_tiles || body.by_lane && !by_lane {
+        if body.by_block && !on_tiles || body.by_thread && !by_thread {
             let what = if on_tiles { "needs the threads of a block" } else { "works on tiles" };
             body.report(
                 Diagnostic::new(
@@ -450,7 +455,7 @@ impl<'a> Body<'_, 'a> {
         if body.failed {
             return Err(Reported);
         }
-        let (by_block, by_lane) = (body.by_block || on_tiles, body.by_lane || by_lane);
+        let (by_block, by_thread) = (body.by_block || on_tiles, body.by_thread || by_thread);
         let written = body.rule.take().map(|rule| rule.written).unwrap_or_default();
         let (locals, named): (IdVec<LocalId, Local>, _) = (body.locals, body.named);
         if !rule.library() {
@@ -462,7 +467,7 @@ impl<'a> Body<'_, 'a> {
             kernel_rank: None,
             library: rule.library(),
             by_block,
-            by_lane,
+            by_thread,
             cuda_name: None,
             native: None,
             locals,
@@ -512,7 +517,8 @@ impl<'a> Body<'_, 'a> {
         Ok(Operand::Value(Expr::new(ExprKind::Local(id), ty, span)))
     }
 
-    /// Notes that an assignment or call changes `adjoint[x]`, if this expression is it or a part of it.
+    /// Notes that an assignment or call changes `adjoint[x]`, if this expression is it or a part of
+    /// it.
     pub fn note_adjoint_write(&mut self, target: &ast::Expr) {
         let Some(rule) = &mut self.rule else { return };
         let mut at = target;
@@ -592,7 +598,8 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// Puts the statements that an assignment became under a test, if it writes to an array that may be null.
+    /// Puts the statements that an assignment became under a test, if it writes to an array that
+    /// may be null.
     pub fn guard_statements(&self, from: usize, out: &mut Vec<Stmt>) {
         let Some(Stmt { kind, span }) = out.get(from..).and_then(<[Stmt]>::last) else { return };
         let (StmtKind::Assign(place, _) | StmtKind::AtomicUpdate { place, .. }) = kind else { return };

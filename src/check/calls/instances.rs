@@ -1,13 +1,16 @@
-//! Which functions of the library were checked already? Most of what a program consists of are instances of library
-//! definitions, and one for given types is the same in every program but for its name and the numbers of what it calls.
-//! So a compiler keeps such instances for the programs that it checks later ([`LibraryFunction`]).
+//! Which functions of the library were checked already? Most of what a program consists of are
+//! instances of library definitions, and one for given types is the same in every program except
+//! for its name and the numbers of what it calls. So a compiler keeps such instances for the
+//! programs that it checks later ([`LibraryFunction`]).
 //!
-//! Why this can't give a wrong answer: library code sees the names of the library only, so that an instance depends on its
-//! definition and its types. Not kept is what involves a type or function of the user, or a diagnostic, or a function that
-//! is not kept. A kept function enters a program at the moment when it would have been checked, after its callees in the
-//! order in which its check asked for them: names and numbers are given out as without it.
+//! Why this can't give a wrong answer: library code sees the names of the library only, so that an
+//! instance depends on its definition and its types. Not kept is what involves a type or function
+//! of the user, or a diagnostic, or a function that is not kept. A kept function enters a program
+//! at the moment when it would have been checked, after its callees in the order in which its check
+//! asked for them: names and numbers are given out as without it.
 //!
-//! What an editor asks for ([`crate::check::Options::facts`]) is found only by checking, so there nothing is imported.
+//! What an editor asks for ([`crate::check::Options::facts`]) is found only by checking, so there
+//! nothing is imported.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -25,7 +28,8 @@ use crate::types::{Element, Type};
 #[derive(Debug)]
 pub struct Instances {
     pub(in crate::check) library: Library,
-    /// The definitions of entries by name. They mean the same in every program, and so do their parameters.
+    /// The definitions of entries by name. They mean the same in every program, and so do their
+    /// parameters.
     definitions: Mutex<HashMap<String, Arc<[Arc<Definition>]>>>,
     functions: Memo<Key, Arc<LibraryFunction>>,
 }
@@ -38,12 +42,14 @@ struct Key {
     is_rule: bool,
 }
 
-/// A checked instance of a library definition, or the gradient rule of one, as all programs have it.
+/// A checked instance of a library definition, or the gradient rule of one, as all programs have
+/// it.
 #[derive(Debug)]
 pub struct LibraryFunction {
     key: Key,
     definition: Arc<Definition>,
-    /// What its check asked for, in the order of the first requests, under the numbers that `function` knows them by.
+    /// What its check asked for, in the order of the first requests, under the numbers that
+    /// `function` knows them by.
     callees: Callees,
     /// The name that it has where that is free; empty for a rule.
     name: String,
@@ -92,7 +98,7 @@ impl LibraryFunction {
             kernel_rank,
             library,
             by_block,
-            by_lane,
+            by_thread,
             cuda_name,
             native,
             locals,
@@ -113,7 +119,7 @@ impl LibraryFunction {
             kernel_rank: *kernel_rank,
             library: *library,
             by_block: *by_block,
-            by_lane: *by_lane,
+            by_thread: *by_thread,
             cuda_name: cuda_name.clone(),
             native: native.clone(),
             locals: locals.values().take(*param_count as usize).cloned().collect(),
@@ -149,7 +155,8 @@ impl Imported {
 }
 
 impl Instances {
-    /// Nothing is known yet. `most`: the most functions that are kept, some kB each; when there are more, all are forgotten.
+    /// Nothing is known yet. `most`: the most functions that are kept, some kB each; when there are
+    /// more, all are forgotten.
     pub fn new(most: usize) -> Instances {
         Instances { library: Library::default(), definitions: Mutex::default(), functions: Memo::new(most) }
     }
@@ -197,8 +204,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Ends what [`Checker::start_requests`] began: what the function asked for that was checked since then; None if it is not
-    /// one that programs share. `of`: the instance that it is, or whose rule it is.
+    /// Ends what [`Checker::start_requests`] began: what the function asked for that was checked
+    /// since then; None if it is not one that programs share. `of`: the instance that it is, or
+    /// whose rule it is.
     pub(in crate::check) fn end_requests(&mut self, definition: &Definition, of: &InstanceKey) -> Option<Callees> {
         let requests = self.requests.pop()?;
         let clean = !requests.failed

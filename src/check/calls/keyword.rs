@@ -36,7 +36,8 @@ impl Body<'_, '_> {
         )
     }
 
-    /// Reports `print(x, sep=", ")`: a kernel prints its values with spaces between them, and a line end.
+    /// Reports `print(x, sep=", ")`: a kernel prints its values with spaces between them, and a
+    /// line end.
     pub(super) fn print_keyword(&mut self, name: &str, args: &[Arg]) -> Option<Reported> {
         let keyword = args.iter().find_map(|arg| arg.name.as_ref())?;
         let help = match keyword.text.as_str() {

@@ -1,6 +1,7 @@
-//! `@wp.func_native(snippet, adj_snippet, replay_snippet)`: functions whose bodies are CUDA C++ text. The signature is
-//! checked, the texts are passed on to the CUDA output as they are. The adjoint's text sees the parameters, `adj_x` for each
-//! of them (arrays of adjoints; numbers to add to), and `adj_ret`.
+//! `@wp.func_native(snippet, adj_snippet, replay_snippet)`: functions whose bodies are CUDA C++
+//! text. The signature is checked, the texts are passed on to the CUDA output as they are. The
+//! adjoint's text sees the parameters, `adj_x` for each of them (arrays of adjoints; numbers to add
+//! to), and `adj_ret`.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ const SNIPPET: (usize, &str) = (0, "snippet");
 const ADJOINT: (usize, &str) = (1, "adj_snippet");
 const REPLAY: (usize, &str) = (2, "replay_snippet");
 
-/// Whether all that a text does is to wait for the threads of the block, on a GPU alone perhaps: `wp.sync()`, as Warp's kernels have it.
+/// Whether all that a text does is to wait for the threads of the block, on a GPU alone perhaps:
+/// `wp.sync()`, as Warp's kernels have it.
 pub fn is_barrier(text: &str) -> bool {
     let is_frame = |line: &&str| {
         !line.is_empty()
@@ -29,7 +31,8 @@ pub fn is_barrier(text: &str) -> bool {
 }
 
 impl Checker<'_> {
-    /// The instance of a native function for these arguments. Err: its text or its result is nothing that kc can know.
+    /// The instance of a native function for these arguments. Err: its text or its result is
+    /// nothing that kc can know.
     pub fn native_function(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Res<Function> {
         let name = &definition.ast.name;
         let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Native };
@@ -118,7 +121,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library: false,
             by_block: false,
-            by_lane: false,
+            by_thread: false,
             cuda_name: None,
             native: Some(text),
             locals,

@@ -1,4 +1,5 @@
-//! Does a `wp.launch` fit its kernel, as far as the file shows? A warning each, as Python decides when it runs.
+//! Does a `wp.launch` fit its kernel, as far as the file shows? A warning each, as Python decides
+//! when it runs.
 
 use crate::check::Checker;
 use crate::check::host::launches::{MAX_STEPS, parts_of};
@@ -225,7 +226,8 @@ impl Checker<'_> {
     }
 
     fn known_argument(&mut self, arg: &Expr, pattern: &Pattern) -> Option<Known> {
-        // Arrays that the file makes, before anything asks for their value: in a kernel `wp.zeros` means something else.
+        // Arrays that the file makes, before anything asks for their value: in a kernel `wp.zeros`
+        // means something else.
         let ty = self.argument_type(arg, &Pattern::Any, MAX_STEPS);
         if let Some(ty @ Type::Array(_)) = ty {
             return Some(Known::Type(ty));
@@ -250,7 +252,8 @@ impl Checker<'_> {
     }
 }
 
-/// How many coordinates a kernel asks for, and where: the most names that a `wp.tid()` is unpacked into.
+/// How many coordinates a kernel asks for, and where: the most names that a `wp.tid()` is unpacked
+/// into.
 fn coordinates(definition: &Definition) -> Option<(usize, crate::source::Span)> {
     use crate::syntax::ast::StmtKind;
     let mut found: Option<(usize, crate::source::Span)> = None;

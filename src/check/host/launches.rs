@@ -1,6 +1,6 @@
-//! Which types does a `wp.launch` give to the parameters of a generic kernel? Those of its arguments, where reading the
-//! file tells: arrays made by `wp.zeros(..., dtype=...)` and the like, numbers, and values of kernel types. A launch with an
-//! argument of unknown type says nothing.
+//! Which types does a `wp.launch` give to the parameters of a generic kernel? Those of its
+//! arguments, where reading the file tells: arrays made by `wp.zeros(..., dtype=...)` and the like,
+//! numbers, and values of kernel types. A launch with an argument of unknown type says nothing.
 
 use crate::check::Checker;
 use crate::check::names::member::is_warp;
@@ -27,7 +27,8 @@ pub(crate) fn parts_of(args: &[Arg]) -> Option<(&str, Vec<Expr>)> {
 }
 
 impl Checker<'_> {
-    /// The threads of a block, as the launches of the file have it that say a number; one, if they say several.
+    /// The threads of a block, as the launches of the file have it that say a number; one, if they
+    /// say several.
     pub fn stated_block_dim(&mut self) -> u32 {
         let mut stated: Option<u32> = None;
         for (scope, call) in self.launches.clone() {
@@ -107,7 +108,8 @@ impl Checker<'_> {
                 plain.then(|| items.clone())
             }
             ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
-                // Its items are names of the scope that binds it; only the current scope is searched.
+                // Its items are names of the scope that binds it; only the current scope is
+                // searched.
                 (scope, Global::Constant(value)) if scope == self.scope => self.items_of(&value, steps - 1),
                 _ => None,
             },
@@ -115,7 +117,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of a value of host code; `pattern` is what the kernel wants, and knows the rank of arrays.
+    /// The type of a value of host code; `pattern` is what the kernel wants, and knows the rank of
+    /// arrays.
     pub fn argument_type(&mut self, expr: &Expr, pattern: &Pattern, steps: u32) -> Option<Type> {
         match &expr.kind {
             ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
@@ -155,8 +158,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of an array that a function of Warp makes. None: it is none of these functions. Some(None): the type is
-    /// not known.
+    /// The type of an array that a function of Warp makes. None: it is none of these functions.
+    /// Some(None): the type is not known.
     fn made_array(&mut self, word: &str, args: &[Arg], pattern: &Pattern, steps: u32) -> Option<Option<Type>> {
         let (dtype_at, ndim) = match word {
             "zeros" | "empty" | "ones" => (1, None),

@@ -1,4 +1,5 @@
-//! What does the host code around kernels say about them: what they capture, and for which types they are launched?
+//! What does the host code around kernels say about them: what they capture, and for which types
+//! they are launched?
 
 mod launch_check;
 pub(super) mod launches;

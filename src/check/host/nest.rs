@@ -1,9 +1,10 @@
-//! Kernels inside host code: in which scopes do they stand, and what do the names they capture mean there?
+//! Kernels inside host code: in which scopes do they stand, and what do the names they capture mean
+//! there?
 //!
-//! A host function that makes kernels is a template. Each call of it in the file gives one scope, in which its parameters
-//! are the arguments as far as these are known; without a call there is one scope with unknown parameters. A loop over
-//! known values gives one scope per value. A kernel that needs an unknown name is checked as far as possible and reported
-//! as unresolved.
+//! A host function that makes kernels is a template. Each call of it in the file gives one scope,
+//! in which its parameters are the arguments as far as these are known; without a call there is one
+//! scope with unknown parameters. A loop over known values gives one scope per value. A kernel that
+//! needs an unknown name is checked as far as possible and reported as unresolved.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -65,7 +66,8 @@ impl Checker<'_> {
         result
     }
 
-    /// Runs `f` without reporting what it finds. Failures are not remembered, so that they are found again.
+    /// Runs `f` without reporting what it finds. Failures are not remembered, so that they are
+    /// found again.
     pub fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> (T, Quiet) {
         let kept = std::mem::take(self.diagnostics);
         let unknown = std::mem::take(&mut self.unknown);
@@ -285,7 +287,8 @@ impl Checker<'_> {
         Some(scope)
     }
 
-    /// What a call of a host function returns, or only one item of that, if it has one `return` and kc can know its value.
+    /// What a call of a host function returns, or only one item of that, if it has one `return` and
+    /// kc can know its value.
     pub fn returned(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Res<Operand> {
         if self.call_depth >= MAX_HOST_CALLS {
             return Err(Reported);
@@ -329,7 +332,8 @@ impl Checker<'_> {
         Some(text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect())
     }
 
-    /// Gives each kernel the name of its entry: its own; where several have that, one with what makes them differ.
+    /// Gives each kernel the name of its entry: its own; where several have that, one with what
+    /// makes them differ.
     pub fn name_kernels(&mut self) {
         let mut groups: HashMap<String, Vec<Arc<Definition>>> = HashMap::new();
         let kernels: Vec<Arc<Definition>> = self.definitions.iter().filter(|d| d.kernel).cloned().collect();
@@ -358,7 +362,8 @@ impl Checker<'_> {
             let (path, tag) = self.path_of(kernel.scope);
             let tagged = format!("{name}{tag}");
             let full = if path.is_empty() { tagged.clone() } else { format!("{path}_{tagged}") };
-            // One function's variants differ in their arguments; equal names of several functions in the function.
+            // One function's variants differ in their arguments; equal names of several functions
+            // in the function.
             let one_place = same.iter().all(|other| other.ast.span == kernel.ast.span);
             let wanted = if one_place { tagged } else { full };
             let entry = self.unique_name(&wanted);
@@ -380,7 +385,8 @@ impl Checker<'_> {
         (path.join("_"), tag)
     }
 
-    /// Reports a kernel that was checked and cannot be compiled because of names without known values.
+    /// Reports a kernel that was checked and cannot be compiled because of names without known
+    /// values.
     pub fn report_unresolved(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
         let kernel = &definition.ast.name;
         let Some(first) = unknown.first() else {
@@ -446,7 +452,8 @@ impl Checker<'_> {
 }
 
 impl Body<'_, '_> {
-    /// A call of a host function in a constant: the value it returns, where kc can know it. None: it is no such call.
+    /// A call of a host function in a constant: the value it returns, where kc can know it. None:
+    /// it is no such call.
     pub fn call_host_function(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
         self.host_callee(callee)?;
         let call = ExprKind::Call { callee: Box::new(callee.clone()), args: args.to_vec() };

@@ -1,5 +1,6 @@
-//! For which types is a generic kernel compiled? For those that the file names (`wp.overload(kernel, [types])`), those of
-//! its launches as far as reading the file tells them, and those of `--types` on the command line.
+//! For which types is a generic kernel compiled? For those that the file names
+//! (`wp.overload(kernel, [types])`), those of its launches as far as reading the file tells them,
+//! and those of `--types` on the command line.
 
 use std::sync::Arc;
 
@@ -100,8 +101,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The kernels that a definition is: one, or for a generic one those that the file and the command line ask for. What
-    /// has errors is reported and left out.
+    /// The kernels that a definition is: one, or for a generic one those that the file and the
+    /// command line ask for. What has errors is reported and left out.
     pub fn kernels(&mut self, definition: &Arc<Definition>) -> Vec<FnId> {
         let signature = self.signature(definition);
         self.unknown.clear();
@@ -158,7 +159,8 @@ impl Checker<'_> {
         result.ok()
     }
 
-    /// Reports a kernel that is not compiled for want of these names. Without any it has errors, which were reported where they are.
+    /// Reports a kernel that is not compiled for want of these names. Without any it has errors,
+    /// which were reported where they are.
     fn leave_out(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
         // No kernel goes without a word, whatever was forgotten on the way.
         if unknown.is_empty() && self.diagnostics.has_errors() {
@@ -257,7 +259,8 @@ impl Checker<'_> {
         self.concrete_type(expr, false)
     }
 
-    /// `scale_float32`: a name for one overload of a generic kernel, from the types of its generic parameters.
+    /// `scale_float32`: a name for one overload of a generic kernel, from the types of its generic
+    /// parameters.
     pub fn overload_name(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Option<String> {
         let signature = self.signature(definition).ok()?;
         let mut name = self.entry_name(definition);

@@ -1,7 +1,8 @@
 //! Which findings did the user allow in the text? `# kc: allow(W0701) reason`
 //!
-//! The comment holds for its line; alone on a line, for the line after it; on or above a function's header, for the whole
-//! function. What allows nothing is reported, so that comments do not outlive their reason.
+//! The comment holds for its line; alone on a line, for the line after it; on or above a function's
+//! header, for the whole function. What allows nothing is reported, so that comments do not outlive
+//! their reason.
 
 use std::ops::Range;
 
@@ -110,8 +111,8 @@ impl Allows {
         });
     }
 
-    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a compilation may make none; so are
-    /// those of [`brought`].
+    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a
+    /// compilation may make none; so are those of [`brought`].
     pub fn report_unused(&mut self, diagnostics: &mut Diagnostics) {
         for fault in self.faults.drain(..) {
             diagnostics.push(fault);
@@ -127,13 +128,15 @@ impl Allows {
     }
 }
 
-/// The header of a function, from the first decorator to the end of its line, and the whole function.
+/// The header of a function, from the first decorator to the end of its line, and the whole
+/// function.
 struct Header {
     lines: Range<u32>,
     function: Range<u32>,
 }
 
-/// Whether an architecture or a number of threads may bring a finding, so that a check without them does not.
+/// Whether an architecture or a number of threads may bring a finding, so that a check without them
+/// does not.
 fn brought(code: Code) -> bool {
     matches!(code, Code::W0410 | Code::W0411)
 }

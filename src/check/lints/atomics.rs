@@ -13,10 +13,12 @@ struct Update<'a> {
     by: &'a Expr,
 }
 
-/// Adds to the finding of a racy store, a [`crate::diag::Code::W0701`], what to write instead; `before` is the statement before it.
+/// Adds to the finding of a racy store, a [`crate::diag::Code::W0701`], what to write instead;
+/// `before` is the statement before it.
 ///
-/// A fix is safe only if nothing else reads the element: a number that was read before the atomic may be that of another
-/// thread, too. The usual `slot = c[0]` before `c[0] = c[0] + 1` takes what the atomic gives.
+/// A fix is safe only if nothing else reads the element: a number that was read before the atomic
+/// may be that of another thread, too. The usual `slot = c[0]` before `c[0] = c[0] + 1` takes what
+/// the atomic gives.
 pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<&Stmt>, stmt: &Stmt) -> Diagnostic {
     let StmtKind::Assign(place, value) = &stmt.kind else { return diagnostic };
     let first = before.and_then(|before| Some((before, reads_into(subject, before, place)?)));
@@ -53,7 +55,8 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
     }
 }
 
-/// Where the index is a number that was read of a counter before its update, `slot = c[0]` before `c[0] += 1`: the two as one.
+/// Where the index is a number that was read of a counter before its update, `slot = c[0]` before
+/// `c[0] += 1`: the two as one.
 fn counted(subject: &Subject, place: &Place) -> Option<String> {
     let Root::Element { index, .. } = &place.root else { return None };
     let mut locals = index.iter().filter_map(|part| match part.kind {
@@ -122,7 +125,8 @@ pub(super) fn mentions(value: &Expr, local: LocalId) -> bool {
     found
 }
 
-/// `atomic_add` by `v` for `x[0] = x[0] + v`, and the like for `-`; `read` is a variable that has the element's value.
+/// `atomic_add` by `v` for `x[0] = x[0] + v`, and the like for `-`; `read` is a variable that has
+/// the element's value.
 fn update<'a>(subject: &Subject, place: &Place, value: &'a Expr, read: Option<LocalId>) -> Option<Update<'a>> {
     let cell =
         |expr: &Expr| is_cell(subject, expr, place) || matches!(expr.kind, ExprKind::Local(id) if Some(id) == read);

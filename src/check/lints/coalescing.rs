@@ -1,5 +1,6 @@
-//! I0705: neighbouring threads touch memory far apart. On a GPU the loads of 32 threads are one transaction when they lie
-//! side by side; the last index should follow the last coordinate of `tid()`.
+//! I0705: neighbouring threads touch memory far apart. On a GPU the loads of 32 threads are one
+//! transaction when they lie side by side; the last index should follow the last coordinate of
+//! `tid()`.
 
 use super::Subject;
 use crate::analysis::uniformity::Coordinates;
@@ -17,12 +18,13 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             return;
         }
         let Some((last, before)) = index.split_last() else { return };
-        let fast = Coordinates::one(fastest) | Coordinates::LANE;
+        let fast = Coordinates::one(fastest) | Coordinates::THREAD_IN_BLOCK;
         let depends = |expr: &Expr| threads.mask(expr).meets(fast);
-        // An index that is loaded from memory could point anywhere; only the plain coordinate is certain.
+        // An index that is loaded from memory could point anywhere; only the plain coordinate is
+        // certain.
         let Some(slow) = before.iter().find(|expr| depends(expr) && is_coordinate(expr)) else { return };
-        // A constant, or the counter of a loop, picks the parts of a record; a slower coordinate means that the dimensions
-        // are swapped.
+        // A constant, or the counter of a loop, picks the parts of a record; a slower coordinate
+        // means that the dimensions are swapped.
         if depends(last) || threads.mask(last).is_empty() {
             return;
         }

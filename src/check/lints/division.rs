@@ -1,7 +1,8 @@
 //! W1201: `/` and `%` on integers do in kernels what C does, not what Python does.
 //!
-//! `/` truncates where Python gives a float. `%` has the sign of its left side where Python's has that of the right one: this
-//! is told where the left side is a difference or a negation, the usual `(i - 1) % n`.
+//! `/` truncates where Python gives a float. `%` has the sign of its left side where Python's has
+//! that of the right one: this is reported where the left side is a difference or a negation, the
+//! usual `(i - 1) % n`.
 
 use super::Subject;
 use crate::check::tree::*;
@@ -51,8 +52,9 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// Whether an integer is surely zero or more, so that `/` and `//` agree: thread indices, extents, and what adds up of such.
-/// `seen` are the variables that are looked at: what they are assigned decides, wherever they are used.
+/// Whether an integer is surely zero or more, so that `/` and `//` agree: thread indices, extents,
+/// and what adds up of such. `seen` are the variables that are looked at: what they are assigned
+/// decides, wherever they are used.
 fn never_negative(function: &Function, expr: &Expr, seen: &mut Vec<LocalId>) -> bool {
     let mut of = |expr: &Expr| never_negative(function, expr, seen);
     match &expr.kind {
@@ -74,7 +76,8 @@ fn never_negative(function: &Function, expr: &Expr, seen: &mut Vec<LocalId>) -> 
     }
 }
 
-/// What a variable is assigned, with the start and the step of its loops. None: what a function gives is among it.
+/// What a variable is assigned, with the start and the step of its loops. None: what a function
+/// gives is among it.
 fn assigned_values(function: &Function, id: LocalId) -> Option<Vec<&Expr>> {
     let (mut values, mut known) = (Vec::new(), true);
     let changes = |call: &Call| visit::by_ref_locals(call).any(|changed| changed == id);
@@ -104,7 +107,8 @@ fn assigned_values(function: &Function, id: LocalId) -> Option<Vec<&Expr>> {
 fn may_be_negative(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Binary(BinaryOp::Sub, left, right) => {
-            // `n - 1 - i` counts down from an extent; only a subtraction from a bare variable or index is the pattern.
+            // `n - 1 - i` counts down from an extent; only a subtraction from a bare variable or
+            // index is the pattern.
             matches!(left.kind, ExprKind::Local(_) | ExprKind::ThreadIndex(_)) && right.as_number().is_some()
         }
         ExprKind::Unary(UnaryOp::Neg, operand) => operand.as_number().is_none(),

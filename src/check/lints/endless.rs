@@ -1,4 +1,5 @@
-//! W1305: a loop that can't end: `while True:` without a `break` or a `return`. On a GPU it hangs the device.
+//! W1305: a loop that can't end: `while True:` without a `break` or a `return`. On a GPU it hangs
+//! the device.
 
 use super::Written;
 use crate::diag::{Code, Diagnostic};
@@ -27,7 +28,8 @@ fn is_true(condition: &Expr) -> bool {
     }
 }
 
-/// Whether a `return`, or a `break` of this loop (`own`), stands in a block. What could not be read may be one.
+/// Whether a `return`, or a `break` of this loop (`own`), is in a block. What could not be read may
+/// be one.
 fn leaves(body: &[Stmt], own: bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Break => own,

@@ -1,6 +1,7 @@
 //! W1203: a literal that is not the number it says, because it becomes a `float32`.
 //!
-//! Every decimal fraction is rounded; that is no finding. Becoming infinite or zero, or another whole number, is.
+//! Every decimal fraction is rounded; that is no finding. Becoming infinite or zero, or another
+//! whole number, is.
 
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;

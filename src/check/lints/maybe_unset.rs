@@ -1,6 +1,8 @@
-//! W0704: a variable is read where some way to the read has not assigned it. It is zero then; Python would raise.
+//! W0704: a variable is read where some way to the read has not assigned it. It is zero then;
+//! Python would raise.
 //!
-//! A read under a condition of its own is left alone: the condition may be what tells that the variable was assigned.
+//! A read under a condition of its own is left alone: the condition may be what tells that the
+//! variable was assigned.
 
 use super::Subject;
 use crate::check::tree::*;

@@ -1,7 +1,8 @@
 //! Warnings: what compiles and is probably not meant. One file per warning.
 //!
-//! A lint reads a finished function: the typed tree where meaning matters, the syntax where only the text does. It reports
-//! what it can show, and stays silent where it would have to guess; functions with errors are not looked at.
+//! A lint reads a finished function: the typed tree where meaning matters, the syntax where only
+//! the text does. It reports what it can show, and stays silent where it would have to guess;
+//! functions with errors are not looked at.
 
 mod allow;
 mod atomics;
@@ -57,8 +58,8 @@ struct Written<'a> {
     sources: &'a SourceMap,
 }
 
-/// The named variables of a kernel, each with whether its value can differ between threads. A kernel that never asks
-/// which thread it is has none that does.
+/// The named variables of a kernel, each with whether its value can differ between threads. A
+/// kernel that never asks which thread it is has none that does.
 pub(super) fn per_thread(function: &Function) -> Vec<(String, bool)> {
     if function.kernel_rank.is_none() {
         return Vec::new();
@@ -69,8 +70,8 @@ pub(super) fn per_thread(function: &Function) -> Vec<(String, bool)> {
     named.map(|(id, local)| (local.name.clone(), differs(id))).collect()
 }
 
-/// Runs every lint: on the checked `functions` of `file`, which have no errors, and on those `written` functions that have
-/// none.
+/// Runs every lint: on the checked `functions` of `file`, which have no errors, and on those
+/// `written` functions that have none.
 pub(super) fn run(
     file: FileId,
     functions: &IdVec<FnId, Function>,

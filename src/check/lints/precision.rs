@@ -1,5 +1,5 @@
-//! W1204: a comparison that is done in double precision because one side is `float64`. GPUs for graphics and games do 1
-//! such operation for 32 or 64 in single precision.
+//! W1204: a comparison that is done in double precision because one side is `float64`. GPUs for
+//! graphics and games do 1 such operation for 32 or 64 in single precision.
 
 use super::Subject;
 use crate::check::tree::*;

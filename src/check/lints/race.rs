@@ -1,8 +1,10 @@
-//! W0701: threads write one element without an atomic, and what they write differs or builds on what was there.
+//! W0701: threads write one element without an atomic, and what they write differs or builds on
+//! what was there.
 //!
-//! Certain is: the index leaves out a coordinate of the launch, nothing around the store picks one thread of it, and the
-//! value depends on that coordinate or on the element itself. A store of the same value by all threads is left alone. So is
-//! one under a condition that tells threads apart, but for `if x > o[0]: o[0] = x`.
+//! Certain is: the index leaves out a coordinate of the launch, nothing around the store picks one
+//! thread of it, and the value depends on that coordinate or on the element itself. A store of the
+//! same value by all threads is left alone. So is one under a condition that tells threads apart,
+//! except for `if x > o[0]: o[0] = x`.
 
 use super::Subject;
 use super::atomics::{call, instead, is_cell, mentions, reads_into};
@@ -52,8 +54,8 @@ fn block(subject: &Subject, threads: &Threads, body: &[Stmt], control: &mut Cont
     }
 }
 
-/// The coordinates of the launch by which threads come to one element, and those that choose the element. None: there is no
-/// array of the launch there, or no such coordinate.
+/// The coordinates of the launch by which threads come to one element, and those that choose the
+/// element. None: there is no array of the launch there, or no such coordinate.
 fn meeting(
     subject: &Subject,
     threads: &Threads,
@@ -66,7 +68,8 @@ fn meeting(
     }
     let cell = index.iter().fold(threads.mask(array), |mask, part| mask | threads.mask(part));
     let shared = threads.launch.without(cell | control);
-    // The last of several coordinates may be that of the threads of a block, which do a tile operation together.
+    // The last of several coordinates may be that of the threads of a block, which do a tile
+    // operation together.
     let last = subject.function.kernel_rank.filter(|&rank| subject.function.by_block && rank > 1);
     let alone = shared.is_empty() || last.is_some_and(|rank| shared == Coordinates::one(rank - 1));
     (!alone).then_some((shared, cell))
@@ -88,7 +91,7 @@ fn store(
     }
     let element = subject.text(place.span);
     let mut diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{element}`"));
-    let of_block = control.meets(Coordinates::LANE);
+    let of_block = control.meets(Coordinates::THREAD_IN_BLOCK);
     let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
     diagnostic = diagnostic.label(place.span, who);
     if of_block {

@@ -1,7 +1,9 @@
-//! On which thread coordinates can a variable of the source depend? Lints speak of expressions as they are written, so they look
-//! at the typed tree; the sets and the rules are those of [`uniformity`](crate::analysis::uniformity).
+//! On which thread coordinates can a variable of the source depend? Lints speak of expressions as
+//! they are written, so they look at the typed tree; the sets and the rules are those of
+//! [`uniformity`](crate::analysis::uniformity).
 //!
-//! The answer errs on the side of "depends": a value is called the same for all threads only where it surely is.
+//! The answer errs on the side of "depends": a value is called the same for all threads only where
+//! it surely is.
 
 use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
@@ -54,11 +56,12 @@ impl Threads {
     pub fn mask(&self, expr: &Expr) -> Coordinates {
         match &expr.kind {
             ExprKind::ThreadIndex(k) => Coordinates::one(*k),
-            // `lane < 0` marks what each thread does by itself, and says nothing of the thread.
-            ExprKind::Compare(CompareOp::Lt, lane, zero) if matches!((&lane.kind, &zero.kind), (ExprKind::Lane, ExprKind::Const(c)) if c.as_int() == Some(0)) => {
+            // `thread_in_block < 0` marks what each thread does by itself, and says nothing of the
+            // thread.
+            ExprKind::Compare(CompareOp::Lt, thread, zero) if matches!((&thread.kind, &zero.kind), (ExprKind::ThreadInBlock, ExprKind::Const(c)) if c.as_int() == Some(0)) => {
                 Coordinates::NONE
             }
-            ExprKind::Lane => Coordinates::LANE,
+            ExprKind::ThreadInBlock => Coordinates::THREAD_IN_BLOCK,
             ExprKind::Local(id) => self.locals[*id],
             // Old values differ by the order of the threads; memory of a thread is its own.
             ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => Coordinates::ALL,
@@ -150,8 +153,8 @@ impl Threads {
         }
     }
 
-    /// A loop's body; twice if the first time tells anything new, because what leaves it in one iteration decides about the
-    /// next.
+    /// A loop's body; twice if the first time tells anything new, because what leaves it in one
+    /// iteration decides about the next.
     fn repeat(&mut self, iterations: Coordinates, body: &[Stmt], control: &mut Control) {
         let outer = control.nested;
         control.nested |= iterations;

@@ -1,6 +1,8 @@
-//! W1301: a variable that is assigned and never read. Names that begin with `_` say that this is meant.
+//! W1301: a variable that is assigned and never read. Names that begin with `_` say that this is
+//! meant.
 //!
-//! Loop variables and parts of a tuple are left alone: they are there for their neighbours. So is the thread index.
+//! Loop variables and parts of a tuple are left alone: they are there for their neighbours. So is
+//! the thread index.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +25,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
             updated.insert(name);
         }
     });
-    // In the order of the text; a variable is told once, at its first assignment.
+    // In the order of the text; a variable is reported once, at its first assignment.
     let mut told: HashSet<&str> = HashSet::new();
     assignments(body, &mut |stmt, name, at, value, alone| {
         // A parameter may be a reference, which the caller reads.
@@ -69,7 +71,8 @@ fn is_array(written: &Written, name: &str) -> bool {
     text.contains("array") && !text.contains("ref[")
 }
 
-/// Whether a value may be another name for elements of a tile: a part of what is no array, or what a built-in makes of a tile.
+/// Whether a value may be another name for elements of a tile: a part of what is no array, or what
+/// a built-in makes of a tile.
 fn may_be_view(written: &Written, value: &Expr) -> bool {
     const VIEWS: &[&str] = &["tile_view", "tile_squeeze", "tile_reshape", "tile_transpose", "tile_broadcast"];
     match &value.kind {
@@ -86,7 +89,8 @@ fn may_be_view(written: &Written, value: &Expr) -> bool {
     }
 }
 
-/// Calls `f` with the statement, the name, its place, the value, and whether the statement is its block's only one.
+/// Calls `f` with the statement, the name, its place, the value, and whether the statement is its
+/// block's only one.
 fn assignments<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt, &'a str, Span, Option<&'a Expr>, bool)) {
     for stmt in body {
         match &stmt.kind {
@@ -133,8 +137,8 @@ fn reads<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// The names read by an assignment's target: all but plain variables. Writing a part of a variable counts as a read,
-/// because the variable may be a reference.
+/// The names read by an assignment's target: all but plain variables. Writing a part of a variable
+/// counts as a read, because the variable may be a reference.
 fn places<'a>(target: &'a Expr, f: &mut dyn FnMut(&'a str)) {
     match &target.kind {
         ExprKind::Tuple(items) => {

@@ -1,5 +1,5 @@
-//! W1307: a statement that computes a value and drops it. Calls may have effects, and are left alone; so are texts, and elements: one
-//! of a tile makes Warp keep the tile in shared memory.
+//! W1307: a statement that computes a value and drops it. Calls may have effects, and are left
+//! alone; so are texts, and elements: one of a tile makes Warp keep the tile in shared memory.
 
 use super::Written;
 use crate::diag::{Applicability, Code, Diagnostic};

@@ -8,8 +8,9 @@ use crate::syntax::ast::{self, ExprKind};
 use crate::syntax::{Change, Changed};
 
 impl Checker<'_> {
-    /// Binds a name in the current scope. At module level the last binding holds. In host functions and blocks, where
-    /// the order of events is not known, a name with several values has none that is known.
+    /// Binds a name in the current scope. At module level the last binding holds. In host functions
+    /// and blocks, where the order of events is not known, a name with several values has none that
+    /// is known.
     pub fn bind(&mut self, name: &str, global: Global) {
         use Global::{Constant, Host, Member, Module, Value};
         let certain = self.scopes[self.scope].parent.is_none() && !self.conditional;
@@ -63,7 +64,8 @@ impl Checker<'_> {
         self.scopes[self.scope].names.insert(name.to_string(), global);
     }
 
-    /// Where host code changes a name's value, or what a name of a function or file is bound to, behind the back of what is read.
+    /// Where host code changes a name's value, or what a name of a function or file is bound to,
+    /// behind the back of what is read.
     pub fn changed(&self, scope: ScopeId, name: &str, value: &ast::Expr) -> Option<Span> {
         let file = self.module_of(scope);
         if let Scope { is_class: true, name: Some(class), .. } = &self.scopes[scope] {

@@ -1,5 +1,6 @@
-//! Which errors only follow from another one? One slip should not be reported twice: what the parser lost is unknown to the
-//! checker, and brackets or blocks that lost their beginning go wrong on the next lines, too.
+//! Which errors only follow from another one? One slip should not be reported twice: what the
+//! parser lost is unknown to the checker, and brackets or blocks that lost their beginning go wrong
+//! on the next lines, too.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,7 +16,7 @@ pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics:
     syntax.sort();
     let file = sources.file(parsed.file);
     let line = |span: Span| file.line_column(span.start).line;
-    // What stands on a line that could not be read may have been a definition.
+    // What is on a line that could not be read may have been a definition.
     let mut lost: HashSet<&str> = HashSet::new();
     let is_unknown = |diagnostic: &Diagnostic| matches!(diagnostic.code, Code::E0201 | Code::E0202);
     let lines: BTreeSet<_> = syntax.iter().map(|span| line(*span)).collect();
@@ -46,7 +47,8 @@ pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics:
             }
             // Parts of something that began on the line before, or on the same one.
             Code::E0106 | Code::E0107 | Code::E0112 => near(span),
-            // The end of a bracket over several lines whose beginning is lost: those are indented for no reason.
+            // The end of a bracket over several lines whose beginning is lost: those are indented
+            // for no reason.
             Code::E0105 => {
                 let shifted = diagnostics.iter().filter(|d| d.code == Code::E0106).filter_map(Diagnostic::span);
                 near(span) || shifted.into_iter().any(|other| other < span && line(span) <= line(other) + 8)

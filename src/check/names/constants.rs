@@ -1,5 +1,5 @@
-//! What is a constant of the file? Python computes it, once, where a kernel first asks for it; what only Python can compute
-//! leaves the kernel to Python.
+//! What is a constant of the file? Python computes it, once, where a kernel first asks for it; what
+//! only Python can compute leaves the kernel to Python.
 
 use super::foreign;
 use super::scope::{Global, ScopeId};
@@ -64,14 +64,15 @@ impl Checker<'_> {
         result
     }
 
-    /// Makes a constant unknown whose value only fails, in the findings after the first `known` ones, for words of Python that
-    /// kernels do not have: the file is not wrong.
+    /// Makes a constant unknown whose value only fails, in the findings after the first `known`
+    /// ones, for words of Python that kernels do not have: the file is not wrong.
     fn leave_to_python(&mut self, known: usize, name: &str, place: Span) {
         let found = self.diagnostics.take_after(known);
         let is_host = |d: &Diagnostic| match d.code {
             // Of arrays that a kernel reads it is the kernel that has to change.
             Code::E0502 => d.message.starts_with('`'),
-            // A plain function or class is called; Python's own values meet in a way that is not followed.
+            // A plain function or class is called; Python's own values meet in a way that is not
+            // followed.
             Code::E0203 | Code::E0308 => true,
             // The name of a type is not computed.
             Code::E0304 => !d.message.starts_with("a type"),

@@ -1,4 +1,5 @@
-//! Decorators that make no kernel here: those of other libraries, those of a module that is not imported, and slips.
+//! Decorators that make no kernel here: those of other libraries, those of a module that is not
+//! imported, and slips.
 
 use super::foreign;
 use super::member::is_warp;

@@ -1,4 +1,5 @@
-//! What do the words of Numba, CUDA, Triton, Taichi, PyTorch and of Python's own modules become in a kernel?
+//! What do the words of Numba, CUDA, Triton, Taichi, PyTorch and of Python's own modules become in
+//! a kernel?
 
 use crate::library::Library;
 

@@ -100,7 +100,8 @@ impl Checker<'_> {
         Err(self.report(diagnostic))
     }
 
-    /// The help and the fix that name the built-in which is nearest to `name`, if it is near enough for `fits`.
+    /// The help and the fix that name the built-in which is nearest to `name`, if it is near enough
+    /// for `fits`.
     fn suggest_near(
         &mut self,
         diagnostic: Diagnostic,

@@ -1,8 +1,9 @@
-//! Where does an imported name come from? Other files are found by [`Home`]'s rules, read when a name of theirs is first
-//! needed, and never executed.
+//! Where does an imported name come from? Other files are found by [`Home`]'s rules, read when a
+//! name of theirs is first needed, and never executed.
 //!
-//! Each file has a scope of its own. Only what the checked file uses of another one is checked: its functions
-//! are checked where they are called, its structs and constants where they are named; its kernels are not compiled.
+//! Each file has a scope of its own. Only what the checked file uses of another one is checked: its
+//! functions are checked where they are called, its structs and constants where they are named; its
+//! kernels are not compiled.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use crate::syntax::ast::Parsed;
 /// The files that the checked one imports from.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    /// Where the file to check stands: imports are searched from there.
+    /// Where the file to check is: imports are searched from there.
     home: Home,
     /// What is taken off paths in messages: the file to check was given relative to it.
     base: PathBuf,
@@ -54,7 +55,7 @@ struct Module {
 }
 
 impl Checker<'_> {
-    /// Notes where the checked file stands.
+    /// Notes where the checked file is.
     pub fn open_main(&mut self, parsed: &Parsed) {
         let Some(system) = self.sources.system() else { return };
         let given = self.sources.path(parsed.file).to_path_buf();
@@ -85,8 +86,8 @@ impl Checker<'_> {
         self.module_of(self.scope) == MODULE
     }
 
-    /// The module that an import of the current file means, from a root: `.x` in `a.b` is `a.x`. What leads out of the
-    /// outermost package stays as it is.
+    /// The module that an import of the current file means, from a root: `.x` in `a.b` is `a.x`.
+    /// What leads out of the outermost package stays as it is.
     pub fn absolute_module(&self, written: &str) -> String {
         let module = self.modules.files.get(&self.module_of(self.scope));
         let meant = module.and_then(|module| absolute(&module.name, module.package, written));
@@ -146,7 +147,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Enters the names of an imported file. What is wrong in it is said when it is used, or when it is checked itself.
+    /// Enters the names of an imported file. What is wrong in it is said when it is used, or when
+    /// it is checked itself.
     fn collect_file(&mut self, scope: ScopeId, parsed: &Parsed) {
         let conditional = std::mem::replace(&mut self.conditional, false);
         let written = std::mem::take(&mut self.custom_written);
@@ -179,7 +181,8 @@ impl Checker<'_> {
         Some((scope, global))
     }
 
-    /// What `name` means in another file; None: there is no file of the module, or it does not have the name.
+    /// What `name` means in another file; None: there is no file of the module, or it does not have
+    /// the name.
     pub fn member_of_file(&mut self, module: &str, name: &str, span: Span) -> Option<Res<Operand>> {
         if let Some(scope) = self.module(module)
             && let Some(global) = self.scopes[scope].names.get(name)

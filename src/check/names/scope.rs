@@ -19,8 +19,8 @@ use crate::syntax::is_composite_word;
 use crate::types::{Field, StructDef, StructId, Type};
 
 crate::define_id!(
-    /// A Python scope: the module (always the first), a class, or the variables of a host function or loop for one set
-    /// of values.
+    /// A Python scope: the module (always the first), a class, or the variables of a host function
+    /// or loop for one set of values.
     ScopeId, "scope"
 );
 
@@ -47,7 +47,7 @@ pub(crate) struct Scope {
     pub(super) earlier: HashMap<String, Vec<Global>>,
     /// Of a file: what its host code changes.
     pub changes: Vec<Change>,
-    /// Of a file: names with several values, and where the last one stands.
+    /// Of a file: names with several values, and where the last one is.
     pub(super) rebound: HashMap<String, Span>,
     /// Where names are imported.
     pub(super) imported: HashMap<String, Span>,
@@ -360,7 +360,8 @@ impl Checker<'_> {
         } else if let ([base], true) = (class.bases.as_slice(), class.members.is_empty())
             && is_composite(base)
         {
-            // `class vec6(wp.types.vector(length=6, dtype=float)): pass` is another name of the type.
+            // `class vec6(wp.types.vector(length=6, dtype=float)): pass` is another name of the
+            // type.
             self.bind(&name, Global::Constant(base.clone()));
         } else if !class.bases.is_empty() {
             let values = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?)));
@@ -520,7 +521,8 @@ impl Checker<'_> {
     pub fn global(&mut self, name: &str, span: Span) -> Option<Res<Operand>> {
         let (scope, global) = self.lookup(name)?;
         let global = global.clone();
-        // What Python computes where a definition stands has the value of that time; kernels have the last one.
+        // What Python computes where a definition is has the value of that time; kernels have the
+        // last one.
         if let (Global::Constant(_) | Global::Value(_), true) = (&global, self.computing > 0)
             && let Some(&last) = self.scopes[scope].rebound.get(name)
             && last.file == span.file
@@ -637,7 +639,8 @@ impl Checker<'_> {
             match global {
                 // Other packages that have the kernel language's names come after Warp itself.
                 Global::Module(path) if path == "warp" || is_kc(path) => {
-                    // So do names that start as private ones do: a program that hands over its text adds such a name.
+                    // So do names that start as private ones do: a program that hands over its text
+                    // adds such a name.
                     modules.push((path != "warp", own != "wp", own.starts_with('_'), own))
                 }
                 Global::Member { module, name } if is_warp(module) => {

@@ -2,9 +2,9 @@
 
 use crate::diag::explain::distance;
 
-/// The candidate closest to `name`, if it is close enough to be a slip: an edit distance (insertions, deletions,
-/// replacements, swaps of neighbours; Damerau 1964) of at most a third of the length. A name of one or two letters is
-/// near to every other one, which says nothing.
+/// The candidate closest to `name`, if it is close enough to be a slip: an edit distance
+/// (insertions, deletions, replacements, swaps of neighbours; Damerau 1964) of at most a third of
+/// the length. A name of one or two letters is near to every other one, which says nothing.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let limit = name.chars().count() / 3;
     candidates

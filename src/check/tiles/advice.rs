@@ -1,4 +1,4 @@
-//! What is said where a number stands for a tile, or a tile for a number.
+//! What is said where a number represents a tile, or a tile for a number.
 
 use super::arguments::shape_text;
 use crate::check::body::Body;

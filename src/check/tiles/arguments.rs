@@ -274,9 +274,10 @@ impl Body<'_, '_> {
         Err(self.report(self.blocks_of_one(diagnostic)))
     }
 
-    /// Where values of single threads were made tiles, a dimension may stand for the threads of a block.
+    /// Where values of single threads were made tiles, a dimension may stand for the threads of a
+    /// block.
     pub(super) fn blocks_of_one(&self, diagnostic: Diagnostic) -> Diagnostic {
-        match self.by_lane {
+        match self.by_thread {
             false => diagnostic,
             true => diagnostic
                 .note(format!("the dimension of threads is {} here", self.c.block_dim))

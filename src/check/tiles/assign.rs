@@ -14,7 +14,8 @@ use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{LocalArrayType, Type};
 
 impl Body<'_, '_> {
-    /// `name = tile`: the variable gets the elements. A view is another name for elements that the program has named.
+    /// `name = tile`: the variable gets the elements. A view is another name for elements that the
+    /// program has named.
     pub fn assign_tile(&mut self, name: &str, at: Span, operand: &Operand, value: Span, span: Span) -> Res<()> {
         let Some(elements) = self.tile_elements(operand) else { return Ok(()) };
         if elements.is_view {
@@ -26,7 +27,8 @@ impl Body<'_, '_> {
             Some(Binding::Local(id)) => Some(*id),
             _ => None,
         };
-        // Of a parameter the caller keeps what it has. Without a branch around it, a name may also get another shape.
+        // Of a parameter the caller keeps what it has. Without a branch around it, a name may also
+        // get another shape.
         let own = known.filter(|&id| id.index() >= self.parameters && (self.locals[id].ty == ty || self.depth > 0));
         match (own, known) {
             (Some(_), _) => {
@@ -59,8 +61,9 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether `a, b = b, a` gives variables of one type to each other: then no element moves. Views would show others, and in a branch or
-    /// loop the threads of a block would not know whose elements of a tile they touch.
+    /// Whether `a, b = b, a` gives variables of one type to each other: then no element moves.
+    /// Views would show others, and in a branch or loop the threads of a block would not know whose
+    /// elements of a tile they touch.
     pub fn is_exchange(&self, names: &[(&str, Span)], items: &[Operand]) -> bool {
         let target = |name: &str| match self.scope.get(name) {
             Some(Binding::Local(id)) => Some(*id),
@@ -83,7 +86,8 @@ impl Body<'_, '_> {
         same && !viewed && !chosen && targets == sources
     }
 
-    /// `a, b = array, value`, with tiles or local arrays among what is assigned: all values are computed before the first name gets its own.
+    /// `a, b = array, value`, with tiles or local arrays among what is assigned: all values are
+    /// computed before the first name gets its own.
     pub fn assign_arrays(
         &mut self,
         names: &[(&str, Span)],
@@ -137,7 +141,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Whether a name that stands for it names a part of a tile or of a local array.
+    /// Whether a name that represents it names a part of a tile or of a local array.
     pub fn is_part(&self, operand: &Operand) -> bool {
         self.is_tile(operand) || self.is_view(operand)
     }
@@ -155,8 +159,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Refuses a new value for a view that was named outside of this branch or loop: the name would stand for the view on one
-    /// way, and for another tile on the other.
+    /// Refuses a new value for a view that was named outside of this branch or loop: the name would
+    /// stand for the view on one way, and for another tile on the other.
     fn same_in_all_ways(&mut self, name: &str, span: Span) -> Res<()> {
         let is_view = matches!(self.scope.get(name), Some(Binding::Alias(operand)) if self.is_tile(operand));
         if !is_view || !self.is_known_outside(name) {
@@ -219,7 +223,8 @@ impl Body<'_, '_> {
         Ok(true)
     }
 
-    /// `target op= value`, where the target is a tile or a part of one; false for every other target.
+    /// `target op= value`, where the target is a tile or a part of one; false for every other
+    /// target.
     pub fn update_tile(
         &mut self,
         target: &ast::Expr,
@@ -230,7 +235,8 @@ impl Body<'_, '_> {
         let Some(place) = self.tile_target(target)? else { return Ok(false) };
         let sum = self.tile_binary(op, place.clone(), value.clone(), (span, target.span, at))?;
         match &target.kind {
-            // As in Warp, the name then stands for another tile: a view's variable and a caller's tile stay as they are.
+            // As in Warp, the name then represents another tile: a view's variable and a caller's
+            // tile stay as they are.
             ast::ExprKind::Name(name) if !(in_place(op) && self.is_tile(value)) => {
                 self.assign_tile(name, target.span, &sum, at, span)?;
             }
@@ -330,8 +336,8 @@ impl Body<'_, '_> {
         out.splice(at..at, pending);
     }
 
-    /// Refuses tile operations, and calls that return local arrays, in an expression that runs again, or perhaps not at all: they come before
-    /// its statement.
+    /// Refuses tile operations, and calls that return local arrays, in an expression that runs
+    /// again, or perhaps not at all: they come before its statement.
     pub fn nothing_pending(&mut self, before: usize, span: Span) -> Res<()> {
         if self.pending.len() == before {
             return Ok(());

@@ -13,7 +13,8 @@ use crate::source::Span;
 use crate::types::{Element, F32, Scalar, Type};
 
 impl Body<'_, '_> {
-    /// `tile_zeros`, `tile_ones`: all scalars are `value`, or nothing is said of them (which is 0 here as well).
+    /// `tile_zeros`, `tile_ones`: all scalars are `value`, or nothing is said of them (which is 0
+    /// here as well).
     pub(super) fn tile_constant(
         &mut self,
         name: &str,

@@ -12,7 +12,8 @@ use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{BOOL, Element, I32, LocalArrayType, MAX_DIMS, Type};
 
-/// The element at an index, one expression of type `int32` for each dimension. `sure`: all of [`Elements::checks`] hold.
+/// The element at an index, one expression of type `int32` for each dimension. `sure`: all of
+/// [`Elements::checks`] hold.
 pub(in crate::check) type At = Rc<dyn Fn(&mut Body<'_, '_>, &[Expr], bool) -> Res<Expr>>;
 
 /// A tile expression.
@@ -33,7 +34,8 @@ pub struct Elements {
     pub(in crate::check) repeats: bool,
     /// The variable that was made for it, and has no name.
     pub(in crate::check) result: Option<LocalId>,
-    /// Variables of type `bool`: where they all hold, no element needs to ask whether it is inside its array.
+    /// Variables of type `bool`: where they all hold, no element needs to ask whether it is inside
+    /// its array.
     pub(in crate::check) checks: Vec<LocalId>,
 }
 
@@ -250,7 +252,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Loops over the indices of a shape, the last one innermost, around what `f` makes of one: one statement.
+    /// Loops over the indices of a shape, the last one innermost, around what `f` makes of one: one
+    /// statement.
     pub fn over(
         &mut self,
         extents: &[u32],
@@ -264,7 +267,8 @@ impl Body<'_, '_> {
         self.over_named(extents, names, span, f)
     }
 
-    /// The same with names of the indices, for people who read the code; those that have none are called as all counters are.
+    /// The same with names of the indices, for people who read the code; those that have none are
+    /// called as all counters are.
     pub fn over_named(
         &mut self,
         extents: &[u32],

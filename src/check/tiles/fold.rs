@@ -1,8 +1,9 @@
 //! In which order does one value come of many elements?
 //!
-//! Up to [`CHAINS`] elements that lie side by side, and elements along any axis but the last, are taken one after the other,
-//! upward. More elements that lie side by side are taken in as many chains: chain `n` has the elements `n`, `n + 32`, `n + 64`, ...
-//! in this order. So each lane of a vector, or thread of a warp, has one. Then chain `n` takes chain `n + 16`, and what comes of
+//! Up to [`CHAINS`] elements that lie side by side, and elements along any axis but the last, are
+//! taken one after the other, upward. More elements that lie side by side are taken in as many
+//! chains: chain `n` has the elements `n`, `n + 32`, `n + 64`, ... in this order. So each lane of a
+//! vector, or thread of a warp, has one. Then chain `n` takes chain `n + 16`, and what comes of
 //! that what came of chains `n + 8` and `n + 24`; the eight values that are left are taken upward.
 
 use std::rc::Rc;
@@ -20,8 +21,9 @@ use crate::types::I32;
 /// The threads of a warp.
 const CHAINS: u32 = 32;
 
-/// So many values are left of the chains when those are put together that lie far from each other: vectors have at least half as many lanes, and
-/// as many additions one after the other take less time than threads that wait for each other.
+/// So many values are left of the chains when those are put together that lie far from each other:
+/// vectors have at least half as many lanes, and as many additions one after the other take less
+/// time than threads that wait for each other.
 const FEW: u32 = 8;
 
 /// What becomes of the value so far and the next element.
@@ -111,7 +113,8 @@ impl Body<'_, '_> {
         if side_by_side && line.total() > CHAINS {
             return self.in_chains(tile, &rest, line, fold, span);
         }
-        // Each element is read once, but a first element twice, and what a check leaves open at both ends of a branch.
+        // Each element is read once, but a first element twice, and what a check leaves open at
+        // both ends of a branch.
         let tile = if fold.from_zero && tile.checks.is_empty() { tile } else { self.cheap(tile, span)? };
         let so_far = self.new_local(fold.name, tile.element(), span);
         let value = variable(so_far, tile.element(), span);
@@ -208,7 +211,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// Of the chains along the last axis [`FEW`] values: each takes the one half as far away as they reach, again and again.
+/// Of the chains along the last axis [`FEW`] values: each takes the one half as far away as they
+/// reach, again and again.
 fn narrowed(chains: &Elements, rest: &[u32], fold: &Fold, span: Span) -> Elements {
     fn value(
         body: &mut Body<'_, '_>,

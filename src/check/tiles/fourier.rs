@@ -1,4 +1,5 @@
-//! Fourier transforms, along the last dimension: one pass of `stdlib/fourier.py` for each factor of its length.
+//! Fourier transforms, along the last dimension: one pass of `stdlib/fourier.py` for each factor of
+//! its length.
 
 use std::rc::Rc;
 
@@ -15,12 +16,14 @@ use crate::types::{Element, Scalar, Type};
 /// The lengths of sums that have a pass of their own in the library, those first that come first.
 const PASSES: [u32; 5] = [8, 4, 2, 5, 3];
 
-/// The shared memory that a block of any GPU has, and what of it is left for other tiles of a kernel, in bytes.
+/// The shared memory that a block of any GPU has, and what of it is left for other tiles of a
+/// kernel, in bytes.
 const SHARED_BYTES: u64 = 48 << 10;
 const ELSE_BYTES: u64 = 8 << 10;
 
 impl Body<'_, '_> {
-    /// `tile_fft(t)`, `tile_ifft(t)`: each line along the last dimension becomes its transform, without a factor.
+    /// `tile_fft(t)`, `tile_ifft(t)`: each line along the last dimension becomes its transform,
+    /// without a factor.
     pub(super) fn tile_fft(&mut self, inverse: bool, given: &[Given], span: Span) -> Res<Operand> {
         let name = if inverse { "tile_ifft" } else { "tile_fft" };
         let args = self.arguments_of(name, &["inout"], 1, given, span)?;
@@ -56,7 +59,8 @@ impl Body<'_, '_> {
             tiles.push(self.unfilled(scalar, &lines, span));
         }
         if inverse {
-            // The inverse is the transform with real and imaginary parts exchanged, before and behind.
+            // The inverse is the transform with real and imaginary parts exchanged, before and
+            // behind.
             tiles.swap(0, 1);
             tiles.swap(2, 3);
         }
@@ -79,7 +83,8 @@ impl Body<'_, '_> {
         Ok(Operand::Tuple(Vec::new()))
     }
 
-    /// Calls the passes, from the first pair of tiles to the second and back in turns; gives the pair with the transform.
+    /// Calls the passes, from the first pair of tiles to the second and back in turns; gives the
+    /// pair with the transform.
     fn passes(&mut self, scalar: Scalar, [lines, n]: [u32; 2], tiles: Vec<LocalId>, span: Span) -> Res<[LocalId; 2]> {
         let (mut from, mut to) = ([tiles[0], tiles[1]], [tiles[2], tiles[3]]);
         let number = |n: u32| {
@@ -109,8 +114,8 @@ impl Body<'_, '_> {
         Ok(from)
     }
 
-    /// Cosines and sines of all turns, for sums of any length. Where they would take the last shared memory that a block on a GPU
-    /// surely has, there is no room for them.
+    /// Cosines and sines of all turns, for sums of any length. Where they would take the last
+    /// shared memory that a block on a GPU surely has, there is no room for them.
     fn turns(&mut self, scalar: Scalar, [lines, n]: [u32; 2], count: Given, span: Span) -> Res<LocalId> {
         let bytes = |numbers: u32| u64::from(numbers) * u64::from(scalar.size());
         // The tile itself, and two pairs.
@@ -131,8 +136,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// The factors of a length, in the order of their passes. Few large ones are few ways through memory; with 8 in front vectors of
-/// eight are dense from the second pass on.
+/// The factors of a length, in the order of their passes. Few large ones are few ways through
+/// memory; with 8 in front vectors of eight are dense from the second pass on.
 fn radices(n: u32) -> Vec<u32> {
     let mut left = n;
     let mut found = Vec::new();

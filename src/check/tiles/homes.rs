@@ -1,8 +1,9 @@
 //! Where do the arrays of tiles stand?
 //!
-//! A variable's array is made, all zeros, in the innermost list of statements that has all its uses, before the first one: so
-//! an iteration of a loop has arrays of its own. That may be inside a loop only if the first use sets all elements: else the
-//! elements of the iteration before count, and the array stands outside of all loops.
+//! A variable's array is made, all zeros, in the innermost list of statements that has all its
+//! uses, before the first one: so an iteration of a loop has arrays of its own. That may be inside
+//! a loop only if the first use sets all elements: else the elements of the iteration before count,
+//! and the array is outside of all loops.
 
 use std::collections::HashMap;
 
@@ -11,8 +12,8 @@ use crate::check::visit;
 use crate::ids::IdVec;
 use crate::types::{LocalArrayType, Type};
 
-/// Puts the arrays of tiles into a body. `filled`: the tile that a loop, named by its counter, or a call, named by the tile
-/// itself, sets all elements of.
+/// Puts the arrays of tiles into a body. `filled`: the tile that a loop, named by its counter, or a
+/// call, named by the tile itself, sets all elements of.
 pub fn place(
     body: &mut Vec<Stmt>,
     locals: &IdVec<LocalId, Local>,
@@ -86,7 +87,8 @@ impl Home<'_> {
         found
     }
 
-    /// Whether an expression of the statement itself names the variable, not one of a statement in it.
+    /// Whether an expression of the statement itself names the variable, not one of a statement in
+    /// it.
     fn named_directly(&self, stmt: &Stmt) -> bool {
         let mut found =
             matches!(&stmt.kind, StmtKind::Assign(Place { root: Root::Local(id), .. }, _) if *id == self.id);

@@ -164,7 +164,8 @@ impl Body<'_, '_> {
         Ok(Operand::Value(self.wrap(lets, whole)))
     }
 
-    /// What `place op= right` makes of what is there. Structs that are elements of tiles are added and subtracted.
+    /// What `place op= right` makes of what is there. Structs that are elements of tiles are added
+    /// and subtracted.
     pub fn updated_element(
         &mut self,
         place: &Place,
@@ -225,7 +226,8 @@ impl Body<'_, '_> {
         self.tile_function(Scalars::Where, &given, span)
     }
 
-    /// The function that an argument names, as one of elements; `spans`: where the arguments stand that it gets.
+    /// The function that an argument names, as one of elements; `spans`: where the arguments stand
+    /// that it gets.
     pub(super) fn function_argument(&mut self, given: Option<&Given>, spans: Vec<Span>, span: Span) -> Res<Function> {
         let Some(Given { operand: Operand::Function(name), .. }) = given else {
             let at = given.map_or(span, |given| given.span);

@@ -20,7 +20,8 @@ pub fn precision_kept(span: Span, why: &str) -> Diagnostic {
 }
 
 impl Body<'_, '_> {
-    /// `tile_matmul(a, b, out, alpha, beta)`: `out = alpha * a @ b + beta * out`; `tile_matmul(a, b, alpha)`: the product.
+    /// `tile_matmul(a, b, out, alpha, beta)`: `out = alpha * a @ b + beta * out`;
+    /// `tile_matmul(a, b, alpha)`: the product.
     pub(super) fn tile_matmul(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let third_is_tile = given.get(2).is_some_and(|g| g.name.is_none() && self.is_tile(&g.operand));
         let in_place = third_is_tile || given.iter().any(|g| g.keyword() == Some("out"));
@@ -84,7 +85,8 @@ impl Body<'_, '_> {
         Ok(Operand::Tuple(Vec::new()))
     }
 
-    /// `precision`: the word says how few bits of the factors a GPU may multiply. Whether they may be rounded to those of TensorFloat-32.
+    /// `precision`: the word says how few bits of the factors a GPU may multiply. Whether they may
+    /// be rounded to those of TensorFloat-32.
     fn precision_argument(&mut self, given: Option<&Given>, all_float32: bool, size: [u32; 3]) -> Res<bool> {
         let Some(given) = given else { return Ok(false) };
         match &given.operand {
@@ -125,8 +127,8 @@ impl Body<'_, '_> {
         self.result(id, span)
     }
 
-    /// Adds the products to the elements of a variable: for each a chain of `fma` over the inner index, upward, that begins with the element.
-    /// `tf32`: instructions may round the factors.
+    /// Adds the products to the elements of a variable: for each a chain of `fma` over the inner
+    /// index, upward, that begins with the element. `tf32`: instructions may round the factors.
     fn add_products(
         &mut self,
         sums: LocalId,

@@ -1,4 +1,5 @@
-//! Tiles from arrays and to arrays. Outside the array a load gives zero, and a store or atomic does nothing.
+//! Tiles from arrays and to arrays. Outside the array a load gives zero, and a store or atomic does
+//! nothing.
 
 use std::rc::Rc;
 
@@ -58,8 +59,8 @@ impl Region {
 }
 
 impl Body<'_, '_> {
-    /// The region of a call's `a`, `offset` and `bounds_check` for a tile of some extents, and the variable that says whether
-    /// all of the tile lies inside.
+    /// The region of a call's `a`, `offset` and `bounds_check` for a tile of some extents, and the
+    /// variable that says whether all of the tile lies inside.
     fn region(
         &mut self,
         args: &super::arguments::Arguments,
@@ -237,7 +238,8 @@ impl Body<'_, '_> {
         self.result(id, span).map(Operand::Tile)
     }
 
-    /// The paths to the parts of an element that are added to one by one: the fields of structs. False: there is none for some.
+    /// The paths to the parts of an element that are added to one by one: the fields of structs.
+    /// False: there is none for some.
     fn addable(&self, ty: Type, path: Vec<u32>, paths: &mut Vec<Vec<u32>>) -> bool {
         if let Type::Struct(id) = ty {
             let fields: Vec<Type> = self.c.structs[id].fields.iter().map(|field| field.ty).collect();

@@ -1,18 +1,21 @@
 //! What do operations on tiles mean?
 //!
-//! A tile is an array of fixed shape that belongs to a block of threads. To a kernel the block is one thing that computes: all
-//! its threads have the same values in their variables, and a tile operation is done once, by all of them together.
+//! A tile is an array of fixed shape that belongs to a block of threads. To a kernel the block is
+//! one thing that computes: all its threads have the same values in their variables, and a tile
+//! operation is done once, by all of them together.
 //!
-//! A tile expression is a function from an index to an element ([`Elements`]): `a * b + tile_load(x, ...)` computes each element
-//! from those of `a`, `b` and `x` and is kept nowhere in between. What needs an expression more than once, or elsewhere, gets it
-//! in a variable ([`Body::kept`]). Loops over the elements are made here, in the typed tree; nothing after the checker knows
-//! operations on tiles.
+//! A tile expression is a function from an index to an element ([`Elements`]):
+//! `a * b + tile_load(x, ...)` computes each element from those of `a`, `b` and `x` and is kept
+//! nowhere in between. What needs an expression more than once, or elsewhere, gets it in a variable
+//! ([`Body::kept`]). Loops over the elements are made here, in the typed tree; nothing after the
+//! checker knows operations on tiles.
 //!
-//! A variable is an array of the block, and assigning it sets the elements. Where the array stands, so that those of a loop are
-//! new in each iteration, is decided when all of the function is known ([`homes`]).
+//! A variable is an array of the block, and assigning it sets the elements. Where the array is, so
+//! that those of a loop are new in each iteration, is decided when all of the function is known
+//! ([`homes`]).
 //!
-//! A product is a chain of fused multiply-adds over the inner index, upward; scans go through the elements upward, in row-major
-//! order; `fold` says in which order sums do.
+//! A product is a chain of fused multiply-adds over the inner index, upward; scans go through the
+//! elements upward, in row-major order; `fold` says in which order sums do.
 //!
 //! | file | question |
 //! |---|---|
@@ -35,7 +38,7 @@
 //! | `warp` | what threads of a warp tell each other |
 //! | `stack` | stacks of a block |
 //! | `assign` | variables of tiles |
-//! | `advice` | what is said where a number stands for a tile, or a tile for a number |
+//! | `advice` | what is said where a number represents a tile, or a tile for a number |
 //! | `homes` | where the arrays of variables stand |
 
 mod advice;
@@ -46,7 +49,6 @@ mod elements;
 mod fold;
 mod fourier;
 mod homes;
-mod lanes;
 mod map;
 mod matmul;
 mod memory;
@@ -58,6 +60,7 @@ mod reduce;
 mod shape;
 mod solve;
 mod stack;
+mod threads;
 mod warp;
 
 use super::calls::call::Given;
@@ -84,7 +87,7 @@ impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
     pub fn tile_builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         let before = self.pending.len();
-        let together = name.starts_with("tile_") && !lanes::BY_THREAD.contains(&name);
+        let together = name.starts_with("tile_") && !threads::BY_THREAD.contains(&name);
         if together {
             self.together(true, span);
         }
@@ -146,7 +149,7 @@ impl Body<'_, '_> {
             "tile_ifft" => self.tile_fft(true, given, span),
             "tile_randi" => self.tile_random(false, given, span),
             "tile_randf" => self.tile_random(true, given, span),
-            "tile" => self.tile_of_lanes(given, span),
+            "tile" => self.tile_of_threads(given, span),
             "untile" => self.untile(given, span),
             "tile_from_thread" => self.tile_from_thread(given, span),
             "tile_scatter_add" => self.tile_scatter(true, given, span),
@@ -157,7 +160,7 @@ impl Body<'_, '_> {
             "tile_stack_clear" => self.tile_stack_clear(given, span),
             "tile_stack_count" => self.tile_stack_count(given, span),
             "tile_diag_add" => self.tile_diag_add(given, span),
-            "lane" => self.lane_number(given, span),
+            "lane" => self.thread_in_block_number(given, span),
             "sync" => self.sync(given, span),
             "shuffle" => self.shuffle(Shuffle::From, given, span),
             "shuffle_up" => self.shuffle(Shuffle::Up, given, span),

@@ -1,4 +1,5 @@
-//! Parts of views: `b[0, 1]` and `b[1:3]` where `b` is a transposed tile, or another that is no plain part of a variable.
+//! Parts of views: `b[0, 1]` and `b[1:3]` where `b` is a transposed tile, or another that is no
+//! plain part of a variable.
 
 use super::elements::{Elements, all_of, arithmetic, compare, number};
 use crate::check::body::Body;
@@ -127,7 +128,8 @@ impl Body<'_, '_> {
         Elements { at, span, ..part }
     }
 
-    /// An index that counts from the end where it is negative, in a variable; and what must hold for it to be in range.
+    /// An index that counts from the end where it is negative, in a variable; and what must hold
+    /// for it to be in range.
     fn wrapped(&mut self, index: Expr, extent: u32, checks: &mut Vec<Expr>, span: Span) -> Expr {
         if let Some(Number::Int(n)) = self.number(&index) {
             let n = if n < 0 { n + i128::from(extent) } else { n };
@@ -148,7 +150,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// The element where the index was in range; else one outside of the variable's array, so that checked runs find it.
+/// The element where the index was in range; else one outside of the variable's array, so that
+/// checked runs find it.
 fn outside_or(element: Expr, inside: Option<Expr>) -> Expr {
     let (Some(inside), Expr { kind: ExprKind::Load { array, mut index, path }, ty, span }) = (inside, element.clone())
     else {

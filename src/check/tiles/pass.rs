@@ -1,9 +1,10 @@
-//! What does a function get of a view? A copy of its elements, which go back behind the call where the function changes them.
+//! What does a function get of a view? A copy of its elements, which go back behind the call where
+//! the function changes them.
 
 use std::collections::HashSet;
 
 use super::elements::{Elements, variable};
-use super::lanes::constant_index;
+use super::threads::constant_index;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, StmtKind};
@@ -70,7 +71,8 @@ impl Body<'_, '_> {
             (0..call.args.len()).any(|n| given(&call.args[n]) && this.changes(call.callee, LocalId::new(n)))
         };
         for (n, Lent { copy, view }) in lent.iter().enumerate() {
-            // Another argument may name the same elements: then the copy is not what the function would see.
+            // Another argument may name the same elements: then the copy is not what the function
+            // would see.
             let mut twin = None;
             for (m, other) in lent.iter().enumerate() {
                 if m != n
@@ -114,8 +116,8 @@ impl Body<'_, '_> {
         Ok(result)
     }
 
-    /// Refuses a tile that is given twice to a function that changes it: the function may pass parts of both parameters on,
-    /// as copies that know nothing of each other.
+    /// Refuses a tile that is given twice to a function that changes it: the function may pass
+    /// parts of both parameters on, as copies that know nothing of each other.
     fn no_changed_twin(&mut self, call: &Call) -> Res<()> {
         let tile = |arg: &Expr| match (&arg.kind, arg.ty) {
             (ExprKind::Local(id), Type::Local(LocalArrayType { block: true, .. })) => Some(*id),

@@ -42,7 +42,8 @@ impl Body<'_, '_> {
             return Ok(vec![Stmt { kind: StmtKind::Print { format, args }, span }]);
         }
         let extent = tile.ty.extents()[level];
-        // A row ends its line, a matrix in a stack of them leaves one free; what follows stands under its first bracket.
+        // A row ends its line, a matrix in a stack of them leaves one free; what follows is under
+        // its first bracket.
         let between = match ndim - level {
             1 => " ".to_string(),
             behind => format!("{}{}", "\n".repeat(if behind == 2 { 1 } else { 2 }), " ".repeat(level + 1)),

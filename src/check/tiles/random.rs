@@ -9,7 +9,8 @@ use crate::source::Span;
 use crate::types::{Element, Scalar};
 
 impl Body<'_, '_> {
-    /// `tile_randi(shape, rng, min, max)`, `tile_randf(...)`: the elements are drawn in row-major order; `rng` stays as it is.
+    /// `tile_randi(shape, rng, min, max)`, `tile_randf(...)`: the elements are drawn in row-major
+    /// order; `rng` stays as it is.
     pub(super) fn tile_random(&mut self, floats: bool, given: &[Given], span: Span) -> Res<Operand> {
         let (name, function, scalar) = match floats {
             false => ("tile_randi", "_tile_randi", Scalar::I32),

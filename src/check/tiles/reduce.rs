@@ -54,7 +54,8 @@ impl Body<'_, '_> {
         self.folded(tile, axis, &Fold::sum(span), span).map(Operand::Tile)
     }
 
-    /// The sum of the products of the elements; of vectors and matrices the sum over their components, too.
+    /// The sum of the products of the elements; of vectors and matrices the sum over their
+    /// components, too.
     pub(super) fn tile_dot(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_dot", &["a", "b"], 2, given, span)?;
         let (a, b) = (self.tile_argument(&args, "a")?, self.tile_argument(&args, "b")?);

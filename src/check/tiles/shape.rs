@@ -15,8 +15,8 @@ use crate::syntax::ast;
 use crate::types::{I32, Scalar, Type};
 
 impl Body<'_, '_> {
-    /// `tile_view(t, offset, shape)`: with a shape the part there, without the rest of the dimensions that the offset does not
-    /// name.
+    /// `tile_view(t, offset, shape)`: with a shape the part there, without the rest of the
+    /// dimensions that the offset does not name.
     pub(super) fn tile_view(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_view", &["t", "offset", "shape"], 2, given, span)?;
         let tile = self.tile_argument(&args, "t")?;
@@ -202,7 +202,8 @@ impl Body<'_, '_> {
         Ok(Operand::Tuple(Vec::new()))
     }
 
-    /// `t[indices, :]`: the elements along an axis that a tile of indices names, as a new tile; None where no index is a tile.
+    /// `t[indices, :]`: the elements along an axis that a tile of indices names, as a new tile;
+    /// None where no index is a tile.
     pub fn tile_gather(&mut self, base: &Operand, indices: &[ast::Expr], span: Span) -> Res<Option<Operand>> {
         if !self.is_tile(base) {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! Sorting, factors and systems of equations: the loops are functions of the library, on the arrays of tiles.
+//! Sorting, factors and systems of equations: the loops are functions of the library, on the arrays
+//! of tiles.
 
 use std::rc::Rc;
 
@@ -120,7 +121,8 @@ impl Body<'_, '_> {
         tile.reindexed(&extents, span, |_, index| index.iter().rev().cloned().collect())
     }
 
-    /// The factor of a symmetric positive definite matrix, of which one triangle is read; the other one of the result is zero.
+    /// The factor of a symmetric positive definite matrix, of which one triangle is read; the other
+    /// one of the result is zero.
     pub(super) fn tile_cholesky(&mut self, in_place: bool, given: &[Given], span: Span) -> Res<Operand> {
         let name = if in_place { "tile_cholesky_inplace" } else { "tile_cholesky" };
         let args = self.arguments_of(name, &["A", "fill_mode"], 1, given, span)?;
@@ -198,7 +200,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The solution of a triangular system. It has a tile of its own: reverse code reads what each element was computed from.
+    /// The solution of a triangular system. It has a tile of its own: reverse code reads what each
+    /// element was computed from.
     fn solved(&mut self, triangle: Triangle, matrix: &Elements, right: LocalId, span: Span) -> Res<LocalId> {
         let ty = match self.locals[right].ty {
             Type::Local(ty) => ty,

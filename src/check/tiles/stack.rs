@@ -36,7 +36,7 @@ impl Body<'_, '_> {
             return self.error(Code::E0319, capacity.span, "the capacity of a stack is one number", "several");
         }
         let element = self.dtype_argument(args.get("dtype"), Element::Scalar(Scalar::F32))?;
-        self.by_lane = true;
+        self.by_thread = true;
         let (elements, place) = self.scratch(element, &extents, span);
         // Here, and not where the first of its elements is set, which some threads may not come to.
         let made = self.assign_local(elements, Expr::new(ExprKind::LocalArray, place.ty, span), span);
@@ -85,7 +85,7 @@ impl Body<'_, '_> {
     fn by_each(&mut self, condition: Expr, then: Vec<Stmt>, span: Span) {
         let condition = match self.c.block_dim {
             1 => condition,
-            _ => all_of(vec![compare(CompareOp::Ge, self.lane(span), number(0, span)), condition], span),
+            _ => all_of(vec![compare(CompareOp::Ge, self.thread_in_block(span), number(0, span)), condition], span),
         };
         let kind = StmtKind::If { condition, then, otherwise: Vec::new() };
         self.pending.push(Stmt { kind, span });

@@ -1,7 +1,8 @@
 //! What the threads of a warp tell each other, as CUDA's kernels do it. Warp has no such names.
 //!
-//! Values go through a tile with an element for each thread, so all threads of a block come together, gradients are those of tiles, and
-//! results are the same everywhere. With one thread there is nobody to ask.
+//! Values go through a tile with an element for each thread, so all threads of a block come
+//! together, gradients are those of tiles, and results are the same everywhere. With one thread
+//! there is nobody to ask.
 
 use super::elements::{Elements, all_of, arithmetic, compare, count, number, variable};
 use crate::check::body::Body;
@@ -37,26 +38,26 @@ fn select(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
 
 impl Body<'_, '_> {
     /// `lane()`: the number of the thread in its block.
-    pub(super) fn lane_number(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+    pub(super) fn thread_in_block_number(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         self.arguments_of("lane", &[], 0, given, span)?;
-        self.by_lane = true;
-        Ok(Operand::Value(self.lane(span)))
+        self.by_thread = true;
+        Ok(Operand::Value(self.thread_in_block(span)))
     }
 
     /// `sync()`: what threads did before is seen by all behind it.
     pub(in crate::check) fn sync(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         self.arguments_of("sync", &[], 0, given, span)?;
-        self.by_lane = true;
+        self.by_thread = true;
         self.meet(span);
         Ok(Operand::Tuple(Vec::new()))
     }
 
     /// The number of the first thread of the warp, and that of the thread in it.
     fn warp(&mut self, span: Span) -> (Expr, Expr) {
-        let lane = self.lane(span);
-        let inside = arithmetic(BinaryOp::And, lane.clone(), number(WARP - 1, span));
+        let thread = self.thread_in_block(span);
+        let inside = arithmetic(BinaryOp::And, thread.clone(), number(WARP - 1, span));
         let inside = self.hidden(inside);
-        let first = arithmetic(BinaryOp::Sub, lane, inside.clone());
+        let first = arithmetic(BinaryOp::Sub, thread, inside.clone());
         (self.hidden(first), inside)
     }
 
@@ -77,7 +78,7 @@ impl Body<'_, '_> {
         let (Some(value), Some(by)) = (args.get("value"), args.get(by)) else {
             return self.error(Code::E0402, span, format!("`{name}` takes a value and a number"), "this call");
         };
-        self.by_lane = true;
+        self.by_thread = true;
         let by = self.integer_argument(&by.operand, by.span)?;
         let at = value.span;
         let value = self.materialize(value.operand.clone(), at)?;
@@ -104,7 +105,7 @@ impl Body<'_, '_> {
         let in_warp = |op, n: u32| compare(op, other.clone(), number(n, span));
         let mut there = vec![in_warp(CompareOp::Ge, 0), in_warp(CompareOp::Lt, WARP)];
         there.extend(self.is_thread(&thread));
-        let source = select(all_of(there, span), thread, self.lane(span));
+        let source = select(all_of(there, span), thread, self.thread_in_block(span));
         let source = self.hidden(source);
         let found = (all.at)(self, &[source], false)?;
         Ok(Operand::Value(self.hidden(found)))
@@ -128,7 +129,7 @@ impl Body<'_, '_> {
         let Some(predicate) = args.get("predicate") else {
             return self.error(Code::E0402, span, "`ballot` takes a condition", "this call");
         };
-        self.by_lane = true;
+        self.by_thread = true;
         let holds = self.truth(predicate.operand.clone(), predicate.span)?;
         let bit = self.hidden(select(holds, mask(1, span), mask(0, span)));
         if self.c.block_dim == 1 {
@@ -160,7 +161,7 @@ impl Body<'_, '_> {
         let Some(value) = args.get("value") else {
             return self.error(Code::E0402, span, "`match` takes a value", "this call");
         };
-        self.by_lane = true;
+        self.by_thread = true;
         let at = value.span;
         let value = self.materialize(value.operand.clone(), at)?;
         let Some(scalar) = value.ty.as_scalar().filter(|scalar| !scalar.is_float()) else {
@@ -172,7 +173,7 @@ impl Body<'_, '_> {
             return Ok(Operand::Value(mask(1, span)));
         }
         let all = self.set_by_threads(value, Element::Scalar(scalar), &[], span)?;
-        let own = (all.at)(self, &[self.lane(span)], false)?;
+        let own = (all.at)(self, &[self.thread_in_block(span)], false)?;
         let own = self.hidden(own);
         let same =
             |element| Expr::new(ExprKind::Compare(CompareOp::Eq, Box::new(element), Box::new(own.clone())), BOOL, span);

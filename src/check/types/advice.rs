@@ -114,7 +114,8 @@ impl Body<'_, '_> {
         diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
     }
 
-    /// The help that makes an integer variable a float from its first assignment on, and the fix where that assigns a literal.
+    /// The help that makes an integer variable a float from its first assignment on, and the fix
+    /// where that assigns a literal.
     pub fn suggest_float_from_start(&self, diagnostic: Diagnostic, variable: LocalId) -> Diagnostic {
         let Local { name, span, .. } = &self.locals[variable];
         let text = &self.c.sources.file(span.file).text;
@@ -285,7 +286,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// The integer literal that is all of what the text after a name assigns to it, and the bytes before the literal.
+/// The integer literal that is all of what the text after a name assigns to it, and the bytes
+/// before the literal.
 fn assigned_literal(after: &str) -> Option<(usize, &str)> {
     let value = after.trim_start_matches(' ').strip_prefix('=')?.trim_start_matches(' ');
     let digits = &value[..value.len() - value.trim_start_matches(|c: char| c.is_ascii_digit()).len()];

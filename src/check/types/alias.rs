@@ -1,5 +1,5 @@
-//! Names of types that are no values: `Points = wp.array(dtype=wp.vec3)` and `FloatRef = wp.ref[float]` mean something only
-//! where a type is written.
+//! Names of types that are no values: `Points = wp.array(dtype=wp.vec3)` and
+//! `FloatRef = wp.ref[float]` mean something only where a type is written.
 
 use super::pattern::Pattern;
 use super::value::{Operand, Res, TypeWord};
@@ -17,7 +17,7 @@ struct Binding {
 }
 
 impl Checker<'_> {
-    /// What an alias of such a type stands for. None: `expr` is no such name.
+    /// What an alias of such a type represents. None: `expr` is no such name.
     pub fn type_alias(&mut self, expr: &Expr) -> Option<Res<Pattern>> {
         let Binding { scope, name, value } = self.binding(expr)?;
         if !self.within(scope, |c| c.is_array_or_reference(&value, MAX_IMPORTS)) {
@@ -33,7 +33,8 @@ impl Checker<'_> {
         for unknown in &unknown {
             self.need_unknown(unknown);
         }
-        // What is wrong in it is said once; what only Python knows, every kernel needs that uses it.
+        // What is wrong in it is said once; what only Python knows, every kernel needs that uses
+        // it.
         let wrong = unknown.is_empty() || self.diagnostics.error_count() > errors;
         let after = if pattern.is_err() && self.quiet == 0 && wrong { Global::Broken } else { Global::Constant(value) };
         self.scopes[scope].names.insert(name, after);

@@ -12,7 +12,8 @@ use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, MAX_DIMS, Type};
 
 impl Checker<'_> {
-    /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
+    /// What a parameter annotation accepts. `library` turns on the words of the library's
+    /// signatures.
     pub fn annotation(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
         if !library && let Some(alias) = self.type_alias(expr) {
             return alias;
@@ -55,7 +56,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a tile where memory of the caller's stands. `place`: a parameter of a kernel, a field.
+    /// Refuses a tile where memory of the caller's is. `place`: a parameter of a kernel, a field.
     pub fn refuse_tile(&mut self, ty: Type, span: Span, place: &str) -> Res<()> {
         if !matches!(ty, Type::Local(_)) {
             return Ok(());
@@ -239,7 +240,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `wp.tile` is a function where it is called in a kernel, and names the tiles where types stand.
+    /// `wp.tile` is a function where it is called in a kernel, and names the tiles where types
+    /// stand.
     fn is_tile_word(&self, expr: &Expr) -> bool {
         matches!(&expr.kind, ExprKind::Attribute { name, .. } if name.text == "tile")
     }

@@ -1,5 +1,6 @@
-//! Which digits does a conversion to `float64` lose? A literal keeps all of its own (`wp.float64(0.1)`), and so does a name of one. What
-//! kernels compute from literals is a `float32` before it is converted, as in Warp: `wp.float64(1.0 / 3.0)` has seven digits (W1205).
+//! Which digits does a conversion to `float64` lose? A literal keeps all of its own
+//! (`wp.float64(0.1)`), and so does a name of one. What kernels compute from literals is a
+//! `float32` before it is converted, as in Warp: `wp.float64(1.0 / 3.0)` has seven digits (W1205).
 
 use crate::check::body::python_math::in_double;
 use crate::check::body::{Binding, Body, Mode};
@@ -10,7 +11,8 @@ use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Function, StmtKind, UnaryOp};
 use crate::syntax::visit::{bound_names, each_statement, expressions, targets, walk};
 
 impl Body<'_, '_> {
-    /// Warns where a conversion to `float64`, the call at `span`, gets a constant that was computed as `float32`.
+    /// Warns where a conversion to `float64`, the call at `span`, gets a constant that was computed
+    /// as `float32`.
     pub(in crate::check) fn warn_of_digits(&mut self, at: Span, span: Span) {
         if self.mode != Mode::User || self.c.double {
             return;
@@ -47,8 +49,8 @@ impl Body<'_, '_> {
         self.c.diagnostics.push(diagnostic);
     }
 
-    /// The text of a constant expression with all digits of a `float64`, and where it goes; None where converting the value of the
-    /// expression at a place loses nothing that a kernel had.
+    /// The text of a constant expression with all digits of a `float64`, and where it goes; None
+    /// where converting the value of the expression at a place loses nothing that a kernel had.
     pub(super) fn text_with_digits(&self, at: Span) -> Option<(Span, String)> {
         let source = self.source.as_ref()?;
         let expr = expression_at(source, at)?;
@@ -121,8 +123,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The text of an expression that computes with constants, each of them as a `float64`. None: it computes nothing, or not with
-    /// constants alone.
+    /// The text of an expression that computes with constants, each of them as a `float64`. None:
+    /// it computes nothing, or not with constants alone.
     fn with_digits(&self, expr: &Expr) -> Option<String> {
         let mut leaves = Vec::new();
         if !matches!(expr.kind, ExprKind::Binary { .. } | ExprKind::Call { .. })
@@ -163,7 +165,7 @@ impl Body<'_, '_> {
         true
     }
 
-    /// A text in brackets, unless what stands around its place holds it together.
+    /// A text in brackets, unless what is around its place holds it together.
     fn bracketed(&self, at: Span, text: String) -> String {
         let whole = &self.c.sources.file(at.file).text;
         let before = whole.get(..at.start as usize).map_or("", |before| before.trim_end_matches(' '));

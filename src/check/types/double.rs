@@ -1,7 +1,8 @@
-//! What would a kernel compute in double precision? The same program with every float type of the file as float64
-//! ([`crate::check::Options::double`]): types, literals, fields, elements, casts. The library is not touched, for its float32
-//! functions have algorithms of their own: calls choose the float64 ones, and where there is none the program is refused by
-//! the ordinary error. What only a float32 can be (random numbers) is converted.
+//! What would a kernel compute in double precision? The same program with every float type of the
+//! file as float64 ([`crate::check::Options::double`]): types, literals, fields, elements, casts.
+//! The library is not touched, for its float32 functions have algorithms of their own: calls choose
+//! the float64 ones, and where there is none the program is refused by the ordinary error. What
+//! only a float32 can be (random numbers) is converted.
 //!
 //! Everything that the file's code says goes through [`Body::expr`], so this is one step after it.
 
@@ -11,7 +12,8 @@ use crate::check::tree::{Expr, ExprKind};
 use crate::types::{Scalar, Type};
 
 impl Body<'_, '_> {
-    /// The meaning of an expression of the file in double precision; itself if that is not wanted, or in library code.
+    /// The meaning of an expression of the file in double precision; itself if that is not wanted,
+    /// or in library code.
     pub(in crate::check) fn in_double(&self, operand: Operand) -> Operand {
         if !self.c.double || self.is_library() {
             return operand;
@@ -39,7 +41,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// A scalar or composite type with double floats; other types are as they are, for their parts were resolved before.
+/// A scalar or composite type with double floats; other types are as they are, for their parts were
+/// resolved before.
 fn wide(ty: Type) -> Type {
     match ty {
         Type::Scalar(s) if s.is_float() => Type::Scalar(Scalar::F64),

@@ -8,7 +8,8 @@ use crate::diag::{Applicability, Code, Diagnostic};
 use crate::syntax::ast::{Expr, ExprKind};
 
 impl Checker<'_> {
-    /// Reports an annotation of another library's, or of Python's own, with what to write instead. None: it is none of these.
+    /// Reports an annotation of another library's, or of Python's own, with what to write instead.
+    /// None: it is none of these.
     pub fn foreign_annotation(&mut self, expr: &Expr) -> Option<Reported> {
         let word = if let ExprKind::Subscript { base, .. } = &expr.kind { base } else { expr };
         if let Some((Some(path), _)) = self.annotated_path(word)
@@ -106,7 +107,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The path of a name that is no type of ours, with its last word. The path is None for a plain type, such as `float`.
+    /// The path of a name that is no type of ours, with its last word. The path is None for a plain
+    /// type, such as `float`.
     fn annotated_path(&mut self, expr: &Expr) -> Option<(Option<String>, String)> {
         let mut words = Vec::new();
         let mut at = expr;

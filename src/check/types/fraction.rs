@@ -1,4 +1,5 @@
-//! How is a number of integers written as one of floats, so that its divisions keep their fractions?
+//! How is a number of integers written as one of floats, so that its divisions keep their
+//! fractions?
 
 use super::digits::expression_at;
 use super::value::cast_name;
@@ -32,8 +33,8 @@ pub fn tight(text: &str) -> String {
     if plain { text.to_string() } else { format!("({text})") }
 }
 
-/// The expression at a place with the operands of its divisions as floats: `float(i) / 2.0` for `i / 2`. None: it divides
-/// nothing, so that converting its value loses nothing.
+/// The expression at a place with the operands of its divisions as floats: `float(i) / 2.0` for
+/// `i / 2`. None: it divides nothing, so that converting its value loses nothing.
 pub fn fraction(
     function: &Function,
     at: Span,
@@ -66,7 +67,8 @@ fn divides(expr: &Expr) -> bool {
     }
 }
 
-/// The places of the operands between which arithmetic is that of floats once they are; false where it cannot be.
+/// The places of the operands between which arithmetic is that of floats once they are; false where
+/// it cannot be.
 fn take_operands(expr: &Expr, places: &mut Vec<Span>) -> bool {
     match &expr.kind {
         _ if !divides(expr) => {

@@ -89,7 +89,8 @@ impl Pattern {
     /// Whether a value of type `ty` fits; binds the pattern's variables.
     pub fn matches(&self, ty: Type, bindings: &mut Bindings) -> bool {
         match (self, ty) {
-            // A function that takes an array takes a local array of that rank as well: it is compiled for each.
+            // A function that takes an array takes a local array of that rank as well: it is
+            // compiled for each.
             (Pattern::Exact(Type::Array(a)), Type::Local(l)) => a.element == l.element && a.ndim == l.ndim,
             (Pattern::Exact(t), _) => *t == ty,
             (Pattern::Any, _) => true,

@@ -5,12 +5,12 @@ use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Constant, Expr, ExprKind, Item, Name};
 
-/// What stands before the text that is read, to make it a line of Python.
+/// What is before the text that is read, to make it a line of Python.
 const BEFORE: &str = "_ = ";
 
 impl Checker<'_> {
-    /// The expression that a quoted annotation holds; None: it is none, or it is written in a way that hides where its parts
-    /// stand.
+    /// The expression that a quoted annotation holds; None: it is none, or it is written in a way
+    /// that hides where its parts stand.
     pub fn quoted(&self, text: &str, span: Span) -> Option<Expr> {
         let written = self.sources.text(span);
         let inner = ['"', '\''].iter().find_map(|quote| written.strip_prefix(*quote)?.strip_suffix(*quote))?;

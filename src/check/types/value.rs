@@ -1,4 +1,5 @@
-//! What an expression can denote while it is checked: a run-time value, or something known at compile time.
+//! What an expression can denote while it is checked: a run-time value, or something known at
+//! compile time.
 
 use std::rc::Rc;
 
@@ -26,7 +27,8 @@ pub enum Operand {
     Tuple(Vec<Operand>),
     /// A dict of Python, where Python computes.
     Dict(Rc<crate::check::body::python_value::Dict>),
-    /// A call with no result, with several, or with a local array: the arrays it fills are still to be added to its arguments.
+    /// A call with no result, with several, or with a local array: the arrays it fills are still to
+    /// be added to its arguments.
     Results(Call, Vec<Type>),
     /// A stack of a block of threads.
     Stack(crate::check::tiles::Stack),
@@ -243,7 +245,8 @@ impl Expr {
     }
 }
 
-/// The type that a name of the kernel language denotes: `float`, `vec3`, `mat44d`, `quatf`, `spatial_vector`.
+/// The type that a name of the kernel language denotes: `float`, `vec3`, `mat44d`, `quatf`,
+/// `spatial_vector`.
 pub fn type_of_name(name: &str) -> Option<Type> {
     match name {
         "float" => return Some(Type::Scalar(Scalar::F32)),

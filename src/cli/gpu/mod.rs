@@ -1,5 +1,5 @@
-//! `kc gpu`: a CUDA program, on a machine without a GPU. The program finds a driver that runs its PTX on the simulator (`libcuda/`), and what
-//! that found is told and counted.
+//! `kc gpu`: a CUDA program, on a machine without a GPU. The program finds a driver that runs its
+//! PTX on the simulator (`libcuda/`), and what that found is reported and counted.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,11 +15,12 @@ use crate::diag::Code;
 use crate::profile::Limits;
 use crate::run::{Result, fail};
 
-/// Runs a CUDA program without a GPU: its PTX is executed on this machine, and looked at for races, accesses outside of arrays, memory that
-/// nobody wrote, barriers that threads miss, and memory that was given back.
+/// Runs a CUDA program without a GPU: its PTX is executed on this machine, and looked at for races,
+/// accesses outside of arrays, memory that nobody wrote, barriers that threads miss, and memory
+/// that was given back.
 ///
-/// Programs by numba-cuda, Triton, cuda.core, cuda-bindings, NVRTC and the driver API run unchanged. A program whose name ends in `.py` is run by
-/// `python3`.
+/// Programs by numba-cuda, Triton, cuda.core, cuda-bindings, NVRTC and the driver API run
+/// unchanged. A program whose name ends in `.py` is run by `python3`.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Exit codes: that of the program; 1 if it ends with 0 and something was found; 2 wrong usage; 128 + N after signal N."
@@ -37,7 +38,8 @@ pub(super) struct Args {
     /// Bytes of memory of each, with K, M or G.
     #[arg(long, default_value = "8G", value_name = "BYTES")]
     memory: String,
-    /// What is looked for besides what ends a launch on a GPU too: `races`, `uninitialised`, `leaks` (memory that is never given back); `none`.
+    /// What is looked for besides what ends a launch on a GPU too: `races`, `uninitialised`,
+    /// `leaks` (memory that is never given back); `none`.
     #[arg(long, default_value = "races,uninitialised", value_name = "LIST")]
     checks: String,
     /// Blocks and warps run in an order that this number decides; without it in their order.
@@ -66,7 +68,7 @@ fn program(args: &Args) -> Result<Exit> {
         let name = command.get_program().to_string_lossy().into_owned();
         fail(Code::E1012, format!("`{name}` does not start: {error}"))
     })?;
-    // Ctrl-C is the program's business; what was found is told after it.
+    // Ctrl-C is the program's business; what was found is reported after it.
     // SAFETY: to ignore a signal takes no code of ours.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let status = child.wait().map_err(|e| cannot("wait for the program", &e))?;
@@ -111,7 +113,8 @@ fn library() -> Result<PathBuf> {
     })
 }
 
-/// What programs look for, in the folder: the driver by its names, what stands for the assembler, what Python runs first.
+/// What programs look for, in the folder: the driver by its names, what represents the assembler,
+/// what Python runs first.
 fn furnish(folder: &Path, library: &Path) -> std::io::Result<()> {
     for part in ["lib", "python", "triton"] {
         std::fs::create_dir(folder.join(part))?;
@@ -158,7 +161,7 @@ fn environment(command: &mut Command, args: &Args, folder: &Path, log: &Path) {
     for name in ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"] {
         set(name, &folder.join("ptxas"));
     }
-    // PTX that stands for machine code is not for a GPU to find.
+    // PTX that represents machine code is not for a GPU to find.
     set("TRITON_CACHE_DIR", &folder.join("triton"));
     set("KC_SIM_ARCH", &args.arch.arch);
     set("KC_SIM_DEVICES", &args.devices.to_string());

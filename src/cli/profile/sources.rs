@@ -1,4 +1,5 @@
-//! `kc profile FILE.py`: what is counted of kernels that come without a launch file, and what is known of them without any launch.
+//! `kc profile FILE.py`: what is counted of kernels that come without a launch file, and what is
+//! known of them without any launch.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +50,8 @@ impl Meant {
     }
 }
 
-/// The launches that `kc launch new` would write for the kernels; what stands in the way of others is reported.
+/// The launches that `kc launch new` would write for the kernels; what is in the way of others is
+/// reported.
 pub(super) fn launches(args: &Args, path: &Path, files: &Arc<Overlaid>) -> (Vec<Launch>, Exit) {
     let Meant { program, kernels, mut errors } = Meant::of(args, path, files);
     let mut launches = Vec::new();

@@ -1,5 +1,6 @@
-//! Shared memory that launches ask for, in a kernel whose tiles take more than a block has without being asked: all tiles are
-//! parts of it, with the names and types that they have as arrays of their own.
+//! Shared memory that launches ask for, in a kernel whose tiles take more than a block has without
+//! being asked: all tiles are parts of it, with the names and types that they have as arrays of
+//! their own.
 
 use crate::abi;
 use crate::codegen::blocks;

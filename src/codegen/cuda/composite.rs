@@ -1,5 +1,5 @@
-//! Operations on vectors, quaternions, matrices and transforms: each is a small operator or function in the prelude, made
-//! from the scalar operation, and a use of it.
+//! Operations on vectors, quaternions, matrices and transforms: each is a small operator or
+//! function in the prelude, made from the scalar operation, and a use of it.
 
 use super::helpers::Helper;
 use super::prelude::Prelude;
@@ -56,7 +56,8 @@ fn parts(ty: Type) -> Parts {
 /// What a function does to each part; it gets the operands' parts.
 type PartOp<'a> = &'a mut dyn FnMut(&[Expr], Type, &mut Prelude) -> Expr;
 
-/// The body of a function with parameters `a`, `b`, ... (`is_scalar` says which are no composites) that returns `result`.
+/// The body of a function with parameters `a`, `b`, ... (`is_scalar` says which are no composites)
+/// that returns `result`.
 fn body(result: Type, params: &[(&str, bool)], op: PartOp<'_>, structs: &StructTable, prelude: &mut Prelude) -> String {
     let name = type_name(result, structs);
     let s = result.scalar_part().unwrap_or(Scalar::F32);
@@ -269,7 +270,8 @@ pub fn declare_element(ty: Type, structs: &StructTable, prelude: &mut Prelude) {
     prelude.member(ty, format!("{name} &operator()(int i, int j) {{ return row[i][j]; }}"));
 }
 
-/// Declares `component(v, i)`: negative indices count from the end, outside the range it is 0. Returns the type of an index.
+/// Declares `component(v, i)`: negative indices count from the end, outside the range it is 0.
+/// Returns the type of an index.
 pub fn declare_component(ty: Type, index: Scalar, structs: &StructTable, prelude: &mut Prelude) {
     let (n, part, member) = checked_parts(ty);
     prelude.ty(part, structs);
@@ -305,7 +307,8 @@ fn checked_parts(ty: Type) -> (u32, Type, &'static str) {
     }
 }
 
-/// Wide enough for every value of the index's type; a uint64 past the range becomes negative and stays outside.
+/// Wide enough for every value of the index's type; a uint64 past the range becomes negative and
+/// stays outside.
 fn index_type(index: Scalar) -> &'static str {
     if matches!(index, Scalar::U32 | Scalar::I64 | Scalar::U64) { "long long" } else { "int" }
 }
@@ -314,8 +317,9 @@ fn wrap_line(n: u32) -> String {
     format!("    if (i < 0) i += {n};\n")
 }
 
-/// Declares `atomicAdd(v, i, value)`, or `atomicAdd(m, i, j, value)` for an element of a matrix: an atomic on a component
-/// chosen at run time. Negative indices count from the end, outside the range nothing changes and the old value is 0.
+/// Declares `atomicAdd(v, i, value)`, or `atomicAdd(m, i, j, value)` for an element of a matrix: an
+/// atomic on a component chosen at run time. Negative indices count from the end, outside the range
+/// nothing changes and the old value is 0.
 pub fn atomic_component(
     op: AtomicOp,
     ty: Type,
@@ -345,7 +349,8 @@ pub fn atomic_component(
     name
 }
 
-/// `atomicAdd(p, v)` for a type that CUDA has no such function for; returns the name of the function to call.
+/// `atomicAdd(p, v)` for a type that CUDA has no such function for; returns the name of the
+/// function to call.
 pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelude) -> &'static str {
     let name = match op {
         AtomicOp::Add => "atomicAdd",

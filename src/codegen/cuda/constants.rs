@@ -1,7 +1,9 @@
-//! The source's names of constants: `grid_width` reads better than 256, and a table stands once in a text, not at each use.
+//! The source's names of constants: `grid_width` reads better than 256, and a table is there once
+//! in a text, not at each use.
 //!
-//! A name is given to one value of one type. Where the same name has another one too (a kernel that is made several times, an
-//! integer that is also used as a float), or C++ could take it for something else, the number itself is written.
+//! A name is given to one value of one type. Where the same name has another one too (a kernel that
+//! is made several times, an integer that is also used as a float), or C++ could take it for
+//! something else, the number itself is written.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +17,7 @@ use crate::ids::IdSet;
 use crate::ir::{Const, ConstantId, Function, Inst, Module, Op, ValueId};
 use crate::types::{Scalar, Type};
 
-/// What a name stands for in the texts of a module.
+/// What a name represents in the texts of a module.
 #[derive(Default)]
 pub struct Constants {
     /// None: the name has several meanings.

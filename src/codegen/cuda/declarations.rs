@@ -1,13 +1,13 @@
-//! Where variables are declared: in the innermost list of statements that holds all their uses, above the first of them
-//! and with their first value if they have one there.
+//! Where variables are declared: in the innermost list of statements that holds all their uses,
+//! above the first of them and with their first value if they have one there.
 
 use smallvec::SmallVec;
 
 use super::tree::{Stmt, Var};
 use crate::ids::IdList;
 
-/// Declares every variable of `list` but those in `declared`, which are parameters. `count`: variables have numbers
-/// below it.
+/// Declares every variable of `list` but those in `declared`, which are parameters. `count`:
+/// variables have numbers below it.
 pub fn declare(list: &mut Vec<Stmt>, declared: &IdList<Var>, count: usize) {
     let mut finder = Finder { homes: vec![Home::Unused; count], path: SmallVec::new(), lists: 0 };
     declared.iter().for_each(|var| finder.bring(var));
@@ -24,8 +24,8 @@ pub fn declare(list: &mut Vec<Stmt>, declared: &IdList<Var>, count: usize) {
     insert(list, &mut places.as_slice(), &mut 0);
 }
 
-/// Where a variable is to be declared: above statement `at` of a list. Lists that are not empty count as the walk meets
-/// them.
+/// Where a variable is to be declared: above statement `at` of a list. Lists that are not empty
+/// count as the walk meets them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Insertion {
     list: u32,
@@ -39,8 +39,8 @@ enum Home {
     Unused,
     /// Parameters, and what loop heads and local arrays bring.
     Declared,
-    /// The statement of the first use, after those around it, each with its list. Shortened until the last list holds
-    /// all uses.
+    /// The statement of the first use, after those around it, each with its list. Shortened until
+    /// the last list holds all uses.
     At(SmallVec<[(u32, u32); 4]>),
 }
 
@@ -81,7 +81,8 @@ impl Finder {
         match self.homes.get_mut(var.0 as usize) {
             Some(home @ Home::Unused) => *home = Home::At(self.path.clone()),
             Some(Home::At(home)) => {
-                // The last list of the home is around the statement at hand when both have it at the same depth.
+                // The last list of the home is around the statement at hand when both have it at
+                // the same depth.
                 while home.len() > 1 && home.last().map(|p| p.0) != self.path.get(home.len() - 1).map(|p| p.0) {
                     home.pop();
                 }
@@ -101,9 +102,9 @@ fn insert(list: &mut Vec<Stmt>, places: &mut &[Insertion], lists: &mut u32) {
     let end = places.partition_point(|place| place.list == number);
     let (mut own, rest) = places.split_at(end);
     *places = rest;
-    // Those that need a statement of their own, each with the place above which it stands.
+    // Those that need a statement of their own, each with the place above which it is.
     let mut separate: Vec<(usize, Var)> = Vec::new();
-    // What stands directly above the statement at hand and is about it.
+    // What is directly above the statement at hand and is about it.
     let mut remarks = 0;
     for (at, stmt) in list.iter_mut().enumerate() {
         let end = own.partition_point(|place| place.at as usize == at);

@@ -1,4 +1,5 @@
-//! What an instruction reads and writes beyond its values: which expressions may be evaluated later than they stand.
+//! What an instruction reads and writes beyond its values: which expressions may be evaluated later
+//! than they stand.
 
 use super::survey::Summary;
 use crate::ids::IdMap;

@@ -146,7 +146,7 @@ impl Translator<'_> {
             }
             Op::ThreadIndex(n) => self.thread_index(*n).ok_or_else(|| self.fault(inst, "`tid()` in a function"))?,
             Op::BlockDim => Expr::cast("int", Expr::atom("blockDim.x")),
-            Op::Lane => Expr::cast("int", Expr::atom("threadIdx.x")),
+            Op::ThreadInBlock => Expr::cast("int", Expr::atom("threadIdx.x")),
             Op::Extent(array, dim) if let Some(n) = self.plain_array(*array) => self.plain_extent(n, *dim),
             Op::Extent(array, dim) => match self.function.ty(*array) {
                 Type::Local(local) => Expr::atom(local.shape.get(usize::from(*dim)).copied().unwrap_or(1).to_string()),
@@ -215,10 +215,11 @@ impl Translator<'_> {
         })
     }
 
-    /// A value that is converted where it stands, or compared with what is not negative: the number of a thread needs no cast.
+    /// A value that is converted where it is, or compared with what is not negative: the number of
+    /// a thread needs no cast.
     pub fn converted(&mut self, value: ValueId) -> Result<Expr, Fault> {
         Ok(match self.function.def(value).map(|inst| &inst.op) {
-            Some(Op::Lane) => Expr::atom("threadIdx.x"),
+            Some(Op::ThreadInBlock) => Expr::atom("threadIdx.x"),
             Some(Op::BlockDim) => Expr::atom("blockDim.x"),
             _ => self.value(value)?,
         })
@@ -442,7 +443,8 @@ impl Translator<'_> {
         Ok((place, self.type_after(ty, path)))
     }
 
-    /// The part of a value that a path leads to. It is assignable when the value is and every step is inside the range.
+    /// The part of a value that a path leads to. It is assignable when the value is and every step
+    /// is inside the range.
     pub fn part(&mut self, mut e: Expr, mut ty: Type, path: &[Step]) -> Result<Expr, Fault> {
         let structs = self.structs();
         let mut steps = path.iter().copied().peekable();

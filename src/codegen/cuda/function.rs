@@ -263,7 +263,7 @@ impl<'a> Translator<'a> {
             if self.shared.marked && out.len() > before {
                 out.insert(before, Stmt::At(inst.span));
             }
-            // What stands after an `if` whose branches both leave is never reached.
+            // What is after an `if` whose branches both leave is never reached.
             if out.last().is_some_and(Stmt::leaves) {
                 break;
             }
@@ -351,7 +351,8 @@ impl<'a> Translator<'a> {
             }
             Op::Print { format, args } => {
                 let mut values = vec![Expr::atom(quoted(format))];
-                // `print` asks for the words of a bool, and for those alone, with `%s`; `printf` has no such conversion.
+                // `print` asks for the words of a bool, and for those alone, with `%s`; `printf`
+                // has no such conversion.
                 let plain = format.replace("%%", "");
                 let mut conversions = plain.split('%').skip(1);
                 for &arg in args {
@@ -397,7 +398,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// An instruction that has an expression: assigned to its variable, or evaluated for its effect.
+    /// An instruction that has an expression: assigned to its variable, or evaluated for its
+    /// effect.
     fn value_statement(&mut self, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
         if inst.results.first().is_some_and(|result| self.counters.contains(result)) {
             return Ok(());
@@ -495,8 +497,8 @@ impl<'a> Translator<'a> {
             condition = self.negated(tested, condition);
             std::mem::swap(&mut then, &mut otherwise);
         }
-        // What it is otherwise can stand before the choice, unless the other side keeps what it was.
-        // Branches of the source keep their order, but for a single constant.
+        // What it is otherwise can stand before the choice, unless the other side keeps what it
+        // was. Branches of the source keep their order, except for a single constant.
         let is_reverse = self.function.phase == Phase::Backward;
         let can_stand_before = |constants: &[Stmt], rest: &[Stmt]| {
             let first = |stmt: &&Stmt| match stmt {
@@ -574,7 +576,8 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// The one value computed from the index of a loop that counts down, if that is the index less one.
+    /// The one value computed from the index of a loop that counts down, if that is the index less
+    /// one.
     fn one_less(&self, body: BlockId, index: ValueId) -> Option<ValueId> {
         let function = self.function;
         let (mut readers, mut counter) = (0, None);
@@ -665,7 +668,8 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Assigns one after the other, so that each still reads what it should; a cycle needs one more variable.
+    /// Assigns one after the other, so that each still reads what it should; a cycle needs one more
+    /// variable.
     fn assign_parallel(&mut self, mut changes: Vec<(Var, Expr)>, out: &mut Vec<Stmt>) {
         changes.retain(|(var, value)| *value != Expr::Var(*var));
         while !changes.is_empty() {

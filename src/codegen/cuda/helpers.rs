@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::ids::IdSet;
 use crate::types::Scalar;
 
-/// In the order in which they are printed: a helper stands after those it needs.
+/// In the order in which they are printed: a helper is after those it needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Helper {
     Wrap,
@@ -124,8 +124,9 @@ static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
             }
             Helper::Take => {
                 "\
-// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the store wait until the value
-// has come: behind a load of the same address that is still under way it would hold up the warps, one after the other.
+// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the
+// store wait until the value has come: behind a load of the same address that is still under way it
+// would hold up the warps, one after the other.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
     const char *bytes = (const char *)&value;
@@ -272,7 +273,8 @@ template <typename T> static __device__ T compare_and_swap(T *p, T expected, T v
     }
 }
 
-/// The struct of a 16-bit float format: CUDA's own needs a header, which NVRTC has only with an include path.
+/// The struct of a 16-bit float format: CUDA's own needs a header, which NVRTC has only with an
+/// include path.
 pub fn half_struct(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::F16 => {

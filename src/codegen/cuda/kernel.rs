@@ -38,7 +38,7 @@ impl print::Variables for Named<'_> {
 pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> Result<(String, Option<Entry>), Fault> {
     let structs = &shared.module.structs;
     let plain = shared.plain.get(&id);
-    // What stands for absent arrays of adjoints is chosen before the loop over threads.
+    // What represents absent arrays of adjoints is chosen before the loop over threads.
     let extracted = if plain.is_some() { None } else { shadow::extract(&shared.module.functions[id]) };
     let (function, shadows) = match &extracted {
         Some((function, shadows)) => (function, shadows.as_slice()),
@@ -121,7 +121,8 @@ fn doc(shared: &TextContext<'_>, function: &Function) -> String {
     doc.lines().map(|line| format!("// {}", comment_line(line)).trim_end().to_string() + "\n").collect()
 }
 
-/// The user's text as the body. Variables that it adds to, which are results, start at zero under the names that it knows.
+/// The user's text as the body. Variables that it adds to, which are results, start at zero under
+/// the names that it knows.
 fn native(out: &mut String, text: &str, function: &Function, body: &Body, named: &Named<'_>) {
     let plain: Vec<_> = function.results.iter().filter(|r| r.role == ResultRole::Return).collect();
     for (n, &param) in body.params.iter().enumerate() {
@@ -232,7 +233,7 @@ fn replace_returns(list: &mut [Stmt]) {
                 replace_returns(then);
                 replace_returns(otherwise);
             }
-            // No loop holds one: such a body stands in a function of its own.
+            // No loop holds one: such a body is in a function of its own.
             _ => {}
         }
     }
@@ -342,7 +343,8 @@ fn plain_kernel(
     out
 }
 
-/// A function's first lines up to its brace; the parameters get lines of their own when they are many.
+/// A function's first lines up to its brace; the parameters get lines of their own when they are
+/// many.
 fn signature(head: &str, params: &[String], brace_on_line: bool) -> String {
     let brace = if brace_on_line { " {\n" } else { "\n{\n" };
     let line = format!("{head}({})", params.join(", "));

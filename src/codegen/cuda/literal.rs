@@ -1,4 +1,5 @@
-//! Constants as a person writes them: every float is the shortest decimal that reads back as the same bits.
+//! Constants as a person writes them: every float is the shortest decimal that reads back as the
+//! same bits.
 
 use super::prelude::Prelude;
 use super::tree::{Expr, Infix};
@@ -6,8 +7,8 @@ use super::types::scalar_name;
 use crate::ir::Const;
 use crate::types::Scalar;
 
-/// A constant as an expression whose C++ type is the constant's own, except that integers narrower than 32 bits are
-/// `int`.
+/// A constant as an expression whose C++ type is the constant's own, except that integers narrower
+/// than 32 bits are `int`.
 pub fn literal(c: Const, prelude: &mut Prelude) -> Expr {
     match c.scalar {
         Scalar::Bool => Expr::atom(if c.bits != 0 { "true" } else { "false" }),

@@ -1,10 +1,11 @@
-//! Library functions are the larger part of most texts, and the same ones from program to program: who prints many
-//! programs need not print them again.
+//! Library functions are the larger part of most texts, and the same ones from program to program:
+//! who prints many programs need not print them again.
 //!
-//! Kept by the [fingerprint](crate::ir::fingerprint) of a function: its text, and what the text needs above it. A text depends
-//! on nothing but the fingerprint and the names of the function and of those that it calls, which are kept beside it and
-//! compared: [`super::kernel::function`] asks the module for nothing else when no type is a struct of the user's, and the
-//! [`Prelude`] for nothing at all.
+//! Kept by the [fingerprint](crate::ir::fingerprint) of a function: its text, and what the text
+//! needs above it. A text depends on nothing but the fingerprint and the names of the function and
+//! of those that it calls, which are kept beside it and compared: [`super::kernel::function`] asks
+//! the module for nothing else when no type is a struct of the user's, and the [`Prelude`] for
+//! nothing at all.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ pub struct Texts {
 
 /// A function that was printed.
 pub(super) struct Printed {
-    /// Its name in the text, and the names of the functions that it calls, in the order of the calls.
+    /// Its name in the text, and the names of the functions that it calls, in the order of the
+    /// calls.
     pub names: Vec<String>,
     pub text: String,
     /// What it needs above it.
@@ -37,7 +39,8 @@ impl Texts {
         self.printed.size()
     }
 
-    /// The text of a function of this fingerprint, if one is kept; it serves where the names are the same.
+    /// The text of a function of this fingerprint, if one is kept; it serves where the names are
+    /// the same.
     pub(super) fn get(&self, fingerprint: u128) -> Option<Arc<Printed>> {
         self.printed.get(&fingerprint)
     }

@@ -1,16 +1,19 @@
-//! IR to CUDA C++ text: one file that a person likes to read and that `nvcc` and NVRTC compile without include paths.
+//! IR to CUDA C++ text: one file that a person likes to read and that `nvcc` and NVRTC compile
+//! without include paths.
 //!
-//! Per function: [`plan`] decides which values become variables and which are written where they are used, [`vars`] leaves
-//! SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`shape`] gives loops their jumps back, [`declarations`] declares the variables, [`names`]
-//! names them, [`print`] prints. [`prelude`] collects what the functions need above them: types and helpers, each only
-//! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] has from an
-//! earlier text.
+//! Per function: [`plan`] decides which values become variables and which are written where they
+//! are used, [`vars`] leaves SSA form, [`function`] and [`expr`] build a small syntax [`tree`],
+//! [`shape`] gives loops their jumps back, [`declarations`] declares the variables, [`names`] names
+//! them, [`print`] prints. [`prelude`] collects what the functions need above them: types and
+//! helpers, each only where it is used. Before all that, [`survey`] looks who calls whom, and which
+//! library functions [`memo`] has from an earlier text.
 //!
 //! Kernels take their arguments as Warp's do, or as people write them ([`Abi`], [`plain`]).
 //!
-//! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is told
-//! not to (`--fmad=false`). Indices are not checked. A `for` whose end is within one step of the largest number of its
-//! index type may overflow, unless its step is 1 or -1.
+//! The text means what the IR means, with three stated limits. The compiler may contract
+//! `a * b + c` unless it is reported not to (`--fmad=false`). Indices are not checked. A `for`
+//! whose end is within one step of the largest number of its index type may overflow, unless its
+//! step is 1 or -1.
 
 mod block_memory;
 mod composite;
@@ -61,17 +64,20 @@ pub use types::{identifier, struct_name};
 /// How kernels take their launch and their arrays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Abi {
-    /// As Warp's do: the launch, then arrays as descriptors with extents and strides; any grid runs the whole launch.
+    /// As Warp's do: the launch, then arrays as descriptors with extents and strides; any grid runs
+    /// the whole launch.
     #[default]
     Warp,
-    /// As people write them: pointers to dense arrays, sizes, numbers; the grid has a thread for each of the launch.
+    /// As people write them: pointers to dense arrays, sizes, numbers; the grid has a thread for
+    /// each of the launch.
     Plain,
 }
 
 /// What the text says about itself, and where it can run.
 #[derive(Clone, Debug)]
 pub struct CudaOptions {
-    /// The name of the source file, for the comment at the head; no path that differs from machine to machine.
+    /// The name of the source file, for the comment at the head; no path that differs from machine
+    /// to machine.
     pub source_name: String,
     /// What the source says beside its code.
     pub remarks: Remarks,
@@ -91,8 +97,8 @@ impl Default for CudaOptions {
     }
 }
 
-/// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
-/// `known`: the texts of library functions that were printed before.
+/// Prints some kernels of a module, with the functions they call. The error names the construct
+/// that has no CUDA form. `known`: the texts of library functions that were printed before.
 pub fn emit(
     module: &Module,
     kernels: &[FuncId],
@@ -133,7 +139,8 @@ pub fn emit_marked(whole: &Module, kernels: &[FuncId], options: &CudaOptions) ->
     printer.print(kernels, options).map(|(text, _)| text)
 }
 
-/// Prints several texts of one module: what two of them share is surveyed once, and the same functions are printed once.
+/// Prints several texts of one module: what two of them share is surveyed once, and the same
+/// functions are printed once.
 pub struct Printer<'a> {
     module: &'a Module,
     survey: Survey<'a>,
@@ -239,8 +246,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A device function, whose text is printed once for all texts with these names: one with a fingerprint for all programs,
-/// another one for the texts of its module.
+/// A device function, whose text is printed once for all texts with these names: one with a
+/// fingerprint for all programs, another one for the texts of its module.
 fn device_function(
     shared: &TextContext<'_>,
     id: FuncId,
@@ -294,8 +301,8 @@ impl TextContext<'_> {
     }
 }
 
-/// Functions keep their source names, as C++ overloads them too; one that C++ could not tell from another, or from CUDA's
-/// own, gets its name in the module.
+/// Functions keep their source names, as C++ overloads them too; one that C++ could not tell from
+/// another, or from CUDA's own, gets its name in the module.
 fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTreeMap<FuncId, String> {
     let composite_ops = composite_operations(order, survey);
     let structs: BTreeSet<String> = module.structs.values().map(|s| struct_name(&s.name)).collect();
@@ -328,7 +335,8 @@ fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTr
     names
 }
 
-/// Plain kernels have the names that the source gives them (`saxpy`, `saxpy_backward`), if nothing else in the text does.
+/// Plain kernels have the names that the source gives them (`saxpy`, `saxpy_backward`), if nothing
+/// else in the text does.
 fn plain_names(
     module: &Module,
     kernels: &[FuncId],

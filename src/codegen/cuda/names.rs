@@ -1,5 +1,5 @@
-//! Names of variables: the source's where there is one, else a word for what the variable holds. Two variables share a
-//! name only where neither is visible to the other.
+//! Names of variables: the source's where there is one, else a word for what the variable holds.
+//! Two variables share a name only where neither is visible to the other.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -128,7 +128,7 @@ fn derived_name(
         Op::Exchange(..) => "threads".to_string(),
         Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i").to_string(),
         Op::BlockDim => "block_size".to_string(),
-        Op::Lane => "lane".to_string(),
+        Op::ThreadInBlock => "lane".to_string(),
         Op::View(array, _) => format!("{}_part", named(array).unwrap_or("array")),
         Op::Extent(array, _) => format!("{}_extent", named(array).unwrap_or("array")),
         Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| {
@@ -281,7 +281,8 @@ struct Namer<'a> {
     vars: &'a [VarData],
     taken: Words<'a>,
     names: Vec<Rc<str>>,
-    /// Names of the enclosing blocks, so far: the variables, in the order of their declarations, and their names.
+    /// Names of the enclosing blocks, so far: the variables, in the order of their declarations,
+    /// and their names.
     declared: Vec<(Var, u32)>,
     visible: HashSet<Rc<str>, BuildHasherDefault<IdHasher>>,
     /// For a word, the first number that may be free: those before it are visible or taken.

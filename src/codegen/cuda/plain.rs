@@ -1,12 +1,14 @@
-//! Kernels with parameters as people write them: pointers to dense arrays, the sizes that the code asks for, and numbers.
+//! Kernels with parameters as people write them: pointers to dense arrays, the sizes that the code
+//! asks for, and numbers.
 //!
 //! ```text
 //! extern "C" __global__ void saxpy(const float *__restrict__ x, float *__restrict__ y, float a, int n)
 //! ```
 //!
-//! The caller promises what descriptors could say at run time: arrays are dense and row-major, have fewer than 2^31 elements
-//! and do not overlap; all arrays of adjoints are there and have the extents of theirs. What the entry does not use of the
-//! forward kernel's parameters, a backward entry does not take.
+//! The caller promises what descriptors could say at run time: arrays are dense and row-major, have
+//! fewer than 2^31 elements and do not overlap; all arrays of adjoints are there and have the
+//! extents of theirs. What the entry does not use of the forward kernel's parameters, a backward
+//! entry does not take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +30,8 @@ use crate::types::Type;
 
 /// What a text with plain kernels says at its head.
 pub const PROMISE: &str = "\
-// Arrays are dense and row-major, do not overlap, and have fewer than 2^31 elements. The grid has a thread for each
-// of the launch: columns along x, rows along y.
+// Arrays are dense and row-major, do not overlap, and have fewer than 2^31 elements. The grid has a
+// thread for each of the launch: columns along x, rows along y.
 ";
 
 /// What the printer has to know of the kernels of a text.
@@ -65,7 +67,8 @@ pub struct Entry {
     pub kernel: FuncId,
     pub name: String,
     pub arguments: Vec<Argument>,
-    /// The dimensions of the grid: with two, blocks cover rows along y and columns along x; with one, all threads along x.
+    /// The dimensions of the grid: with two, blocks cover rows along y and columns along x; with
+    /// one, all threads along x.
     pub grid: u8,
 }
 
@@ -112,8 +115,9 @@ pub fn rank(function: &Function) -> u8 {
     if let FunctionKind::Kernel { rank } = function.kind { rank.max(1) } else { 1 }
 }
 
-/// Whether the threads of a kernel are numbered along one dimension: it or a function that it calls asks for numbers of
-/// threads, or lets threads meet, which are those of a block, neighbours by their numbers.
+/// Whether the threads of a kernel are numbered along one dimension: it or a function that it calls
+/// asks for numbers of threads, or lets threads meet, which are those of a block, neighbours by
+/// their numbers.
 fn is_linear(module: &Module, id: FuncId) -> bool {
     let mut linear = rank(&module.functions[id]) > 3;
     let (mut seen, mut next) = (BTreeSet::from([id]), vec![id]);
@@ -121,7 +125,7 @@ fn is_linear(module: &Module, id: FuncId) -> bool {
         let function = &module.functions[id];
         linear |= function.native.is_some();
         function.walk(function.entry, &mut |_, inst| match inst.op {
-            Op::ThreadNumber | Op::BlockDim | Op::Lane => linear = true,
+            Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock => linear = true,
             Op::Call(callee, _) => next.extend(seen.insert(callee).then_some(callee)),
             ref op => linear |= op.properties().synchronises,
         });
@@ -129,7 +133,8 @@ fn is_linear(module: &Module, id: FuncId) -> bool {
     linear
 }
 
-/// Whether C's library, which `nvcc` includes, has a function of this name that `extern "C"` would declare again.
+/// Whether C's library, which `nvcc` includes, has a function of this name that `extern "C"` would
+/// declare again.
 pub fn is_c_function(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -142,7 +147,8 @@ pub fn is_c_function(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// The module with kernels that need nothing but what plain parameters say, and what is known of them.
+/// The module with kernels that need nothing but what plain parameters say, and what is known of
+/// them.
 pub fn prepare(module: &Module, kernels: &[FuncId]) -> Result<(Module, Kernels), Box<Diagnostic>> {
     let mut prepared = module.clone();
     let mut known = Kernels::new();
@@ -167,7 +173,8 @@ pub fn prepare(module: &Module, kernels: &[FuncId]) -> Result<(Module, Kernels),
     Ok((prepared, known))
 }
 
-/// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be there.
+/// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be
+/// there.
 fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
     let mut function = module.functions[id].clone();
     let takes_arrays = |callee: FuncId| {
@@ -252,7 +259,8 @@ fn row(function: &Function, array: ValueId) -> Option<(ValueId, Values)> {
 }
 
 impl Translator<'_> {
-    /// Gives the coordinates of a plain kernel's threads their variables: those that the source has for them.
+    /// Gives the coordinates of a plain kernel's threads their variables: those that the source has
+    /// for them.
     pub fn name_threads(&mut self) {
         let function = self.function;
         let rank = rank(function);
@@ -296,7 +304,8 @@ impl Translator<'_> {
         scope.thread.or(scope.coordinates.first().copied()).map(Expr::Var)
     }
 
-    /// The number of the parameter that a value is, if plain parameters stand for arrays here and it is one.
+    /// The number of the parameter that a value is, if plain parameters stand for arrays here and
+    /// it is one.
     pub fn plain_array(&self, value: ValueId) -> Option<u32> {
         self.plain.as_ref()?;
         let is_array = matches!(self.function.ty(value), Type::Array(_));
@@ -323,8 +332,8 @@ impl Translator<'_> {
     }
 }
 
-/// What the entry takes: parameters that it uses (the forward one has all of the source's), each array with the extents that
-/// the code asks for, then the extents of the launch.
+/// What the entry takes: parameters that it uses (the forward one has all of the source's), each
+/// array with the extents that the code asks for, then the extents of the launch.
 pub fn arguments(function: &Function, body: &Body, scope: &Scope) -> Vec<Argument> {
     let mut used = vec![false; body.vars.len()];
     mark(&body.stmts, &mut used);

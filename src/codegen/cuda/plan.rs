@@ -1,4 +1,5 @@
-//! Decides which values become variables and which are written where they are used, as parts of larger expressions.
+//! Decides which values become variables and which are written where they are used, as parts of
+//! larger expressions.
 
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
@@ -21,7 +22,7 @@ const LONGEST: u32 = 150;
 const LONGEST_CONDITIONAL: u32 = 90;
 /// A load is written twice, where nothing writes the array, up to this length.
 const LONGEST_TWICE: u32 = 24;
-/// The first term of the sum that an adjoint is stands in its expression up to this length.
+/// The first term of the sum that an adjoint is is in its expression up to this length.
 const LONGEST_TERM: u32 = 60;
 
 pub struct Plan {
@@ -186,7 +187,7 @@ impl Planner<'_> {
         let [result] = inst.results[..] else { return };
         let mut cost = self.tree_cost(inst, operands);
         cost.reads |= effects.reads;
-        // What all threads of a warp do stands in no expression of which they may skip a part.
+        // What all threads of a warp do is in no expression of which they may skip a part.
         let together = inst.op.properties().convergent && !matches!(inst.op, Op::Call(..));
         if together || !effects.is_pure() || !self.has_expression(inst, &mut cost) {
             return;
@@ -220,8 +221,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a value is the first term of a sum that is the same adjoint: `adj_f = a + b` is read sooner than `adj_f = a; adj_f += b`.
-    /// Sums of the source's own statements stay as they were written.
+    /// Whether a value is the first term of a sum that is the same adjoint: `adj_f = a + b` is read
+    /// sooner than `adj_f = a; adj_f += b`. Sums of the source's own statements stay as they were
+    /// written.
     fn is_term(&self, value: ValueId, inst: &Inst) -> bool {
         let Uses { count: 1, user: Some(user), .. } = self.uses[value] else { return false };
         let user = &self.function.insts[user];
@@ -235,8 +237,8 @@ impl Planner<'_> {
             && name(value) == name(sum)
     }
 
-    /// What is a parameter or the thread's number where parameters are plain: in entries that kc made, a second name for it says
-    /// nothing.
+    /// What is a parameter or the thread's number where parameters are plain: in entries that kc
+    /// made, a second name for it says nothing.
     fn is_parameter(&self, op: &Op) -> bool {
         let is_own = |array: &ValueId| self.function.params().contains(array);
         self.read_only.is_some()
@@ -277,7 +279,7 @@ impl Planner<'_> {
     fn is_trivial(&self, op: &Op) -> bool {
         let is_variable = |value: &ValueId| self.plan.forms[*value] == Form::Variable;
         match op {
-            Op::BlockDim | Op::Lane => true,
+            Op::BlockDim | Op::ThreadInBlock => true,
             Op::Extent(array, _) | Op::IsSet(array) | Op::Address(array) => is_variable(array),
             Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
             // `i + 1`
@@ -289,7 +291,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the text has an expression for this instruction. For an `if` this adds the cost of its branches.
+    /// Whether the text has an expression for this instruction. For an `if` this adds the cost of
+    /// its branches.
     fn has_expression(&self, inst: &Inst, cost: &mut Cost) -> bool {
         match &inst.op {
             Op::LocalArray | Op::SharedArray | Op::Insert(..) | Op::For { .. } | Op::While { .. } => false,

@@ -1,4 +1,5 @@
-//! What stands above the kernels: only the types and helper functions that they use, in an order that compiles.
+//! What is above the kernels: only the types and helper functions that they use, in an order that
+//! compiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -93,7 +94,8 @@ pub struct Prelude {
     structs: BTreeMap<u32, StructText>,
     /// The source's constants: their declarations.
     constants: BTreeMap<ConstantId, Arc<str>>,
-    /// Operators and functions on `float16`, `bfloat16` and composites, in the order they were needed.
+    /// Operators and functions on `float16`, `bfloat16` and composites, in the order they were
+    /// needed.
     functions: Vec<Declared>,
     /// Theirs, and those of functions whose bodies are being made.
     signatures: IdSet<Arc<str>>,
@@ -117,7 +119,8 @@ impl Prelude {
         self.launch = true;
     }
 
-    /// Declares which tasks of a launch a thread takes, for kernels whose threads have tasks of their own.
+    /// Declares which tasks of a launch a thread takes, for kernels whose threads have tasks of
+    /// their own.
     pub fn turns(&mut self) {
         self.turns = true;
     }
@@ -205,7 +208,8 @@ impl Prelude {
         }
     }
 
-    /// Adds a member function to the struct of a composite type, which [`Prelude::ty`] has declared.
+    /// Adds a member function to the struct of a composite type, which [`Prelude::ty`] has
+    /// declared.
     pub fn member(&mut self, ty: Type, text: String) {
         let declared = self.composites.get_mut(&ty);
         debug_assert!(declared.is_some(), "a member of a type that is not declared: {text}");
@@ -225,8 +229,8 @@ impl Prelude {
         self.arrays.entry(rank).or_default().insert(member);
     }
 
-    /// Adds a function (or a template that starts with [`TEMPLATE`]) the first time its signature is asked for; `body` gives `{ ... }` and may ask for others, which
-    /// then stand before it.
+    /// Adds a function (or a template that starts with [`TEMPLATE`]) the first time its signature
+    /// is asked for; `body` gives `{ ... }` and may ask for others, which then stand before it.
     pub fn function(&mut self, signature: String, body: impl FnOnce(&mut Prelude) -> String) {
         if self.signatures.contains(signature.as_str()) {
             return;
@@ -251,8 +255,9 @@ impl Prelude {
         self.functions.push(Declared { signature, text: text.into() });
     }
 
-    /// Adds what another prelude declares, in its order: as if what asked it had asked this one. (A function stands after
-    /// those that its body asks for in both, so that leaving out what is there already changes no order.)
+    /// Adds what another prelude declares, in its order: as if what asked it had asked this one. (A
+    /// function is after those that its body asks for in both, so that leaving out what is there
+    /// already changes no order.)
     pub fn add(&mut self, other: &Prelude) {
         self.scalars.extend(&other.scalars);
         self.output |= other.output;

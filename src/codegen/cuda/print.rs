@@ -56,8 +56,8 @@ fn precedence(e: &Expr) -> Precedence {
     }
 }
 
-/// Operators that people mix up: an operand of the second kind inside the first gets parentheses that the language does
-/// not ask for.
+/// Operators that people mix up: an operand of the second kind inside the first gets parentheses
+/// that the language does not ask for.
 fn is_easily_misread(outer: Infix, inner: &Expr) -> bool {
     let Expr::Infix(inner, ..) = inner else { return false };
     match infix_precedence(outer) {
@@ -322,8 +322,8 @@ fn width(column: usize) -> usize {
     WIDTH.saturating_sub(column).max(40)
 }
 
-/// Appends `text` at a column; a long text is broken after the last comma or before the last operator that fits, and goes
-/// on eight columns further in. Quoted strings are not broken.
+/// Appends `text` at a column; a long text is broken after the last comma or before the last
+/// operator that fits, and goes on eight columns further in. Quoted strings are not broken.
 fn wrap(out: &mut String, column: usize, text: &str) {
     let (mut rest, mut at_column) = (text, column);
     loop {
@@ -339,8 +339,8 @@ fn wrap(out: &mut String, column: usize, text: &str) {
     }
 }
 
-/// Where to break a text that is longer than `width`: of the places that fit the one least deep in parentheses, and the
-/// last of these.
+/// Where to break a text that is longer than `width`: of the places that fit the one least deep in
+/// parentheses, and the last of these.
 fn break_point(text: &str, width: usize) -> Option<usize> {
     if text.len() <= width {
         return None;

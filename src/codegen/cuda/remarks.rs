@@ -1,7 +1,8 @@
 //! What the source says beside its code: docstrings and comments, which the text carries over.
 //!
-//! A comment belongs to the line of code that it stands on or before, and is written before the first statement that comes of that
-//! line; where the line has none (its value is part of a later statement), before the next one that is near.
+//! A comment belongs to the line of code that it is on or before, and is written before the first
+//! statement that comes of that line; where the line has none (its value is part of a later
+//! statement), before the next one that is near.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -27,7 +28,8 @@ pub struct Remarked {
 #[derive(Clone, Debug)]
 pub struct Comment {
     pub text: String,
-    /// Offsets: from the start of its line of code to the end of the last one that may still have it.
+    /// Offsets: from the start of its line of code to the end of the last one that may still have
+    /// it.
     pub near: Range<u32>,
 }
 

@@ -1,8 +1,8 @@
 //! Scalar operations as C++ expressions that mean exactly what the IR says.
 //!
-//! Signed arithmetic is printed plainly: it wraps on every GPU, as in the IR, though C++ leaves overflow undefined; host
-//! builds of the text need `-fwrapv`. Conversions of `float` to `int` and `unsigned` are plain too: the hardware
-//! instruction saturates and maps NaN to 0.
+//! Signed arithmetic is printed plainly: it wraps on every GPU, as in the IR, though C++ leaves
+//! overflow undefined; host builds of the text need `-fwrapv`. Conversions of `float` to `int` and
+//! `unsigned` are plain too: the hardware instruction saturates and maps NaN to 0.
 
 use super::helpers::Helper;
 use super::prelude::Prelude;
@@ -41,7 +41,8 @@ fn narrow(scalar: Scalar, e: Expr, prelude: &mut Prelude) -> Expr {
     Expr::cast(scalar_name(scalar), e)
 }
 
-/// The same value as an expression whose C++ type is exactly `scalar`, for overloaded calls and braces.
+/// The same value as an expression whose C++ type is exactly `scalar`, for overloaded calls and
+/// braces.
 pub fn typed(scalar: Scalar, e: Expr, prelude: &mut Prelude) -> Expr {
     let exact = match &e {
         Expr::Var(_) | Expr::Index(..) | Expr::Apply(..) | Expr::Member(..) | Expr::Method(..) => true,
@@ -123,7 +124,8 @@ fn bit_count(name: &str, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
     if s == Scalar::I32 { call } else { Expr::cast(scalar_name(s), call) }
 }
 
-/// `x + 2 - 1` as `x + 1`: a sum and a number with one number in the place of two. It overflows only where they do.
+/// `x + 2 - 1` as `x + 1`: a sum and a number with one number in the place of two. It overflows
+/// only where they do.
 fn shifted(op: Infix, sum: &Expr, number: &Expr) -> Option<Expr> {
     let signed = |op: Infix, number: &Expr| {
         let Expr::Atom(text) = number else { return None };

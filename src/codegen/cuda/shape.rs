@@ -1,10 +1,11 @@
-//! Loops and guards as a person writes them. Where the IR has one exit per region, a `break` is a flag that the loop tests and
-//! a `continue` is a branch around the rest; here they become jumps again. In reverse code, what may add zero becomes a branch too.
+//! Loops and guards as a person writes them. Where the IR has one exit per region, a `break` is a
+//! flag that the loop tests and a `continue` is a branch around the rest; here they become jumps
+//! again. In reverse code, what may add zero becomes a branch too.
 
 use super::tree::{self, Expr, Infix, Stmt, Var, spoken};
 
-/// Shapes the statements of a function. `returns_nothing`: its last branch may return instead. `is_reverse`: the sign of a zero means
-/// nothing there.
+/// Shapes the statements of a function. `returns_nothing`: its last branch may return instead.
+/// `is_reverse`: the sign of a zero means nothing there.
 pub fn run(stmts: &mut Vec<Stmt>, vars: usize, returns_nothing: bool, is_reverse: bool) {
     if is_reverse {
         branches(stmts);
@@ -81,7 +82,8 @@ fn branch(stmt: &Stmt) -> Option<Stmt> {
     Some(Stmt::If { condition, then: vec![stmt], otherwise: Vec::new() })
 }
 
-/// `if (a) { if (b) x += c; }` is `if (a && b) x += c;`. In the source's own text a person chose one of the two.
+/// `if (a) { if (b) x += c; }` is `if (a && b) x += c;`. In the source's own text a person chose
+/// one of the two.
 fn conjunctions(list: &mut [Stmt]) {
     for stmt in list {
         match stmt {
@@ -157,7 +159,8 @@ fn lists(list: &mut Vec<Stmt>, counts: &[Count]) {
     }
 }
 
-/// Makes values where they are copied: `t = max(m, x); if (x > m) at = j; m = t;` is `if (x > m) at = j; m = max(m, x);`.
+/// Makes values where they are copied: `t = max(m, x); if (x > m) at = j; m = t;` is
+/// `if (x > m) at = j; m = max(m, x);`.
 fn copies(list: &mut Vec<Stmt>, counts: &[Count]) {
     for stmt in list.iter_mut() {
         if let Stmt::If { then, otherwise, .. } = stmt {
@@ -182,8 +185,8 @@ fn copies(list: &mut Vec<Stmt>, counts: &[Count]) {
     }
 }
 
-/// Where the value that the first statement gives a variable is copied, if that is all that is done with it and nothing before that changes
-/// the value.
+/// Where the value that the first statement gives a variable is copied, if that is all that is done
+/// with it and nothing before that changes the value.
 fn copy_of(list: &[Stmt], counts: &[Count]) -> Option<usize> {
     let (Stmt::Assign { var: made, value, .. }, rest) = list.split_first()? else { return None };
     let Count { reads: 1, sets: 1 } = counts[made.0 as usize] else { return None };
@@ -215,8 +218,9 @@ fn is_pure(e: &Expr) -> bool {
     pure
 }
 
-/// `while (!leave && more)`, where nothing but this test reads `leave` and each way that sets it ends the iteration there: `break` instead.
-/// Gives the place of `leave = false` above the loop, which goes.
+/// `while (!leave && more)`, where nothing but this test reads `leave` and each way that sets it
+/// ends the iteration there: `break` instead. Gives the place of `leave = false` above the loop,
+/// which goes.
 fn break_for_flag(list: &mut [Stmt], at: usize, counts: &[Count]) -> Option<usize> {
     let (before, rest) = list.split_at_mut(at);
     let Stmt::While { condition: Some(Expr::Infix(Infix::And, flag, more)), body } = &mut rest[0] else { return None };
@@ -242,7 +246,8 @@ fn break_for_flag(list: &mut [Stmt], at: usize, counts: &[Count]) -> Option<usiz
     Some(start)
 }
 
-/// Moves counters that go on at the end in front of the statement that sets the flag, if that has no part in them.
+/// Moves counters that go on at the end in front of the statement that sets the flag, if that has
+/// no part in them.
 fn steps_first(body: &mut [Stmt], flag: Var) {
     let Some(mut setter) = body.iter().rposition(|stmt| tree::assigns(std::slice::from_ref(stmt), flag)) else {
         return;
@@ -305,8 +310,8 @@ fn break_at_end(list: &mut Vec<Stmt>, flag: Var, found: &mut u32) {
     }
 }
 
-/// `if (!(a < b)) { rest }` at the end: `if (a < b) continue;` and the rest. A condition that can be told without `!` stands as the
-/// source has it.
+/// `if (!(a < b)) { rest }` at the end: `if (a < b) continue;` and the rest. A condition that can
+/// be told without `!` is as the source has it.
 fn guard(list: &mut Vec<Stmt>, jump: &Stmt) {
     while let Some(Stmt::At(_)) = list.last() {
         list.pop();

@@ -1,5 +1,5 @@
-//! What has to be known of all functions of a text before one is printed: their order, whom they call, what their calls
-//! read and write, which operations on composites they use.
+//! What has to be known of all functions of a text before one is printed: their order, whom they
+//! call, what their calls read and write, which operations on composites they use.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,7 +48,8 @@ impl Summary {
     }
 }
 
-/// What is known of the functions of a module so far. Several texts of one module are printed over one survey.
+/// What is known of the functions of a module so far. Several texts of one module are printed over
+/// one survey.
 pub struct Survey<'a> {
     module: &'a Module,
     /// None: nothing is kept from text to text.

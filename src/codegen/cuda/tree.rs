@@ -1,4 +1,5 @@
-//! A small C++ syntax tree: what the printed text consists of, apart from declarations of types and functions.
+//! A small C++ syntax tree: what the printed text consists of, apart from declarations of types and
+//! functions.
 
 use smallvec::SmallVec;
 
@@ -84,7 +85,8 @@ impl Infix {
         }
     }
 
-    /// The comparison that holds exactly when this one does not (floats: only `==` and `!=` have one).
+    /// The comparison that holds exactly when this one does not (floats: only `==` and `!=` have
+    /// one).
     pub fn negated(self) -> Option<Infix> {
         Some(match self {
             Infix::Eq => Infix::Ne,
@@ -324,7 +326,7 @@ pub fn jumps(list: &[Stmt]) -> bool {
     list.iter().any(|stmt| match stmt {
         Stmt::Break | Stmt::Continue | Stmt::Return(_) => true,
         Stmt::If { then, otherwise, .. } => jumps(then) || jumps(otherwise),
-        // Their own jumps stay in them, but for this.
+        // Their own jumps stay in them, except for this.
         Stmt::For { body, .. } | Stmt::While { body, .. } => returns(body),
         _ => false,
     })
@@ -334,8 +336,8 @@ fn returns(list: &[Stmt]) -> bool {
     list.iter().any(|stmt| matches!(stmt, Stmt::Return(_)) || stmt.bodies().iter().any(|body| returns(body)))
 }
 
-/// A variable that both branches of an `if` set to the same constant before they do anything else with it, and where. Nothing leaves a
-/// branch before.
+/// A variable that both branches of an `if` set to the same constant before they do anything else
+/// with it, and where. Nothing leaves a branch before.
 pub fn same_start(then: &[Stmt], otherwise: &[Stmt]) -> Option<(Var, [usize; 2])> {
     fn start(list: &[Stmt], var: Var) -> Option<(usize, &String)> {
         let about = |stmt: &Stmt| {

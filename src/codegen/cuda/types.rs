@@ -96,8 +96,9 @@ pub fn has_named_components(ty: Type) -> bool {
     matches!(ty, Type::Vec(1..=4, _) | Type::Quat(_))
 }
 
-/// Appends a letter of a Python identifier in letters of ASCII: what people read aloud (`alpha`, `e` for `é`), or else its number.
-/// Two names may become one: what they are given to keeps them apart.
+/// Appends a letter of a Python identifier in letters of ASCII: what people read aloud (`alpha`,
+/// `e` for `é`), or else its number. Two names may become one: what they are given to keeps them
+/// apart.
 fn letter(text: &mut String, c: char) {
     const GREEK: [&str; 25] = [
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
@@ -145,7 +146,8 @@ pub fn identifier(name: &str) -> String {
     text
 }
 
-/// The C++ name of a user's struct: no name of a type that the text or CUDA defines, nor of a function of CUDA's, which would hide it.
+/// The C++ name of a user's struct: no name of a type that the text or CUDA defines, nor of a
+/// function of CUDA's, which would hide it.
 pub fn struct_name(name: &str) -> String {
     let mut text = identifier(name);
     while is_type_name(&text) || is_cuda_type(&text) || is_cuda_function(&text) {
@@ -154,7 +156,8 @@ pub fn struct_name(name: &str) -> String {
     text
 }
 
-/// Vectors of CUDA (`float4`, `ulonglong2`; CUDA C++ Programming Guide, "Built-in Vector Types"), and types of C headers that it includes.
+/// Vectors of CUDA (`float4`, `ulonglong2`; CUDA C++ Programming Guide, "Built-in Vector Types"),
+/// and types of C headers that it includes.
 fn is_cuda_type(name: &str) -> bool {
     const NUMBERS: [&str; 12] = [
         "char",
@@ -175,7 +178,8 @@ fn is_cuda_type(name: &str) -> bool {
     name.strip_suffix(['1', '2', '3', '4']).is_some_and(|stem| NUMBERS.contains(&stem)) || OTHERS.contains(&name)
 }
 
-/// Keywords of C and C++20, the types, variables, macros and operators that CUDA predefines, and the macros of the C headers that nvcc includes.
+/// Keywords of C and C++20, the types, variables, macros and operators that CUDA predefines, and
+/// the macros of the C headers that nvcc includes.
 pub fn is_reserved(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -206,7 +210,8 @@ pub fn is_reserved(name: &str) -> bool {
     SET.contains(name) || name.starts_with("__")
 }
 
-/// Functions that CUDA declares for plain numbers: a user's function of this name and of such parameters would clash.
+/// Functions that CUDA declares for plain numbers: a user's function of this name and of such
+/// parameters would clash.
 pub fn is_cuda_function(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[

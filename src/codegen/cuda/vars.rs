@@ -1,8 +1,9 @@
 //! Leaves SSA form: decides which values share one variable of the text.
 //!
-//! Values interfere when one is alive where the other is assigned. Values that a loop carries share a variable by
-//! construction; further values are joined where that saves a copy and they do not interfere (Chaitin, "Register
-//! allocation and spilling via graph coloring", 1982; here only the coalescing part).
+//! Values interfere when one is alive where the other is assigned. Values that a loop carries share
+//! a variable by construction; further values are joined where that saves a copy and they do not
+//! interfere (Chaitin, "Register allocation and spilling via graph coloring", 1982; here only the
+//! coalescing part).
 
 use smallvec::SmallVec;
 
@@ -66,7 +67,8 @@ impl Variables {
         graph.block(function.entry, &mut Live::new(), Context::NONE);
         graph.same_names();
         let copies = graph.wanted_copies();
-        // More than these would take a time in the square of their number; their copies stay in the text.
+        // More than these would take a time in the square of their number; their copies stay in the
+        // text.
         if !copies.is_empty() && graph.candidates.iter().filter(|wanted| **wanted).count() <= MAX_CANDIDATES {
             graph.edges = (0..values).map(|_| IdList::new()).collect();
             graph.block(function.entry, &mut Live::new(), Context::NONE);
@@ -107,15 +109,16 @@ struct Graph<'a> {
     module: &'a Module,
     function: &'a Function,
     plan: &'a Plan,
-    /// Empty in the first walk. Interference: for the representative of each class, at least one value of each class it interferes with.
+    /// Empty in the first walk. Interference: for the representative of each class, at least one
+    /// value of each class it interferes with.
     edges: Vec<IdList<ValueId>>,
     parent: Vec<ValueId>,
     /// The source name of each class.
     names: Vec<Option<&'a str>>,
     /// Pairs that would like to share a variable, the most useful first.
     copies: Vec<(u8, ValueId, ValueId)>,
-    /// The values whose class may be joined with another: of these alone it counts where they are alive. Empty in the first
-    /// walk, which looks for copies and at nothing else.
+    /// The values whose class may be joined with another: of these alone it counts where they are
+    /// alive. Empty in the first walk, which looks for copies and at nothing else.
     candidates: Vec<bool>,
 }
 
@@ -132,7 +135,8 @@ impl Graph<'_> {
 
     fn interferes(&mut self, a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.find(a), self.find(b));
-        // The parameters of a kernel keep their values from thread to thread of the loop around the body.
+        // The parameters of a kernel keep their values from thread to thread of the loop around the
+        // body.
         let is_kept = |v: ValueId| self.function.is_kernel() && self.function.params().contains(&v);
         if a != b && (is_kept(a) || is_kept(b)) {
             return true;
@@ -176,7 +180,8 @@ impl Graph<'_> {
         }
     }
 
-    /// Makes the values that a loop carries share a variable: parameters of its blocks, and results.
+    /// Makes the values that a loop carries share a variable: parameters of its blocks, and
+    /// results.
     fn join_loops(&mut self, block: BlockId) {
         let function = self.function;
         function.walk(block, &mut |_, inst| {
@@ -246,7 +251,8 @@ impl Graph<'_> {
         out.extend(all);
     }
 
-    /// `targets = sources` at once; `live` is what is alive after it, and becomes what is alive before.
+    /// `targets = sources` at once; `live` is what is alive after it, and becomes what is alive
+    /// before.
     fn parallel_copy(&mut self, targets: &[ValueId], sources: &[ValueId], live: &mut Live) {
         for (n, &target) in targets.iter().enumerate() {
             let source = sources.get(n).copied().filter(|&s| self.plan.form(s) == Form::Variable);
@@ -382,7 +388,8 @@ impl Graph<'_> {
         self.inst_leaves(inst, live);
     }
 
-    /// Some results get a first value before the other operands are read; these may not share their variable.
+    /// Some results get a first value before the other operands are read; these may not share their
+    /// variable.
     fn assigned_before_reading(&mut self, inst: &Inst) {
         match &inst.op {
             Op::Insert(base, ..) => {

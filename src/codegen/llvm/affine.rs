@@ -1,12 +1,14 @@
 //! Which indices are affine in the thread's last coordinate?
 //!
-//! The host runs the threads of a row in an inner loop over the last coordinate j. Where the index of an access is
-//! `a*j + b`, with b the same for the whole row, the j for which it is in bounds are an interval, found before the loop:
-//! inside it the loop runs without checks and can be vectorised. [`Guards`] collects these conditions while the body is
-//! lowered and then emits the interval.
+//! The host runs the threads of a row in an inner loop over the last coordinate j. Where the index
+//! of an access is `a*j + b`, with b the same for the whole row, the j for which it is in bounds
+//! are an interval, found before the loop: inside it the loop runs without checks and can be
+//! vectorised. [`Guards`] collects these conditions while the body is lowered and then emits the
+//! interval.
 //!
-//! Forms hold for 32-bit arithmetic that wraps: the exact value of a form equals the computed one modulo 2^32, and a value
-//! inside `0..extent` is less than 2^31, so once the exact value is known to be inside, both are the same.
+//! Forms hold for 32-bit arithmetic that wraps: the exact value of a form equals the computed one
+//! modulo 2^32, and a value inside `0..extent` is less than 2^31, so once the exact value is known
+//! to be inside, both are the same.
 
 use std::rc::Rc;
 
@@ -24,7 +26,8 @@ enum Leaf<'ctx> {
     Invariant { value: Val<'ctx>, signed: bool },
     /// The product of two invariants.
     Product([(Val<'ctx>, bool); 2]),
-    /// The int32 variable of a `for` whose range is the same for all threads of a row: it goes by `step` and not beyond `last`.
+    /// The int32 variable of a `for` whose range is the same for all threads of a row: it goes by
+    /// `step` and not beyond `last`.
     Variable { value: Val<'ctx>, first: Rc<Affine<'ctx>>, last: Rc<Affine<'ctx>>, step: i64 },
 }
 
@@ -36,7 +39,8 @@ pub struct Affine<'ctx> {
     constant: i64,
 }
 
-/// Bounds that keep exact values inside 64 bits: at most 4 terms of at most 2^20 * 2^32, and one product below 2^62.
+/// Bounds that keep exact values inside 64 bits: at most 4 terms of at most 2^20 * 2^32, and one
+/// product below 2^62.
 const MAX_FACTOR: i64 = 1 << 20;
 const MAX_TERMS: usize = 4;
 const MAX_CONSTANT: i64 = 1 << 33;
@@ -119,8 +123,8 @@ impl<'ctx> Affine<'ctx> {
         self.emit(ll, None)
     }
 
-    /// The value without the inner part, as i64: at the cursor for the present iteration of the loops around it (`bound` None),
-    /// or its least or greatest value over them.
+    /// The value without the inner part, as i64: at the cursor for the present iteration of the
+    /// loops around it (`bound` None), or its least or greatest value over them.
     fn emit(&self, ll: &Llvm<'ctx>, bound: Option<Bound>) -> Val<'ctx> {
         let extend =
             |value: Val<'ctx>, signed: bool| if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) };
@@ -162,7 +166,8 @@ enum Bound {
 }
 
 impl Bound {
-    /// Whether `factor` times the variable of a loop has this bound in the first turn, and not in the last one.
+    /// Whether `factor` times the variable of a loop has this bound in the first turn, and not in
+    /// the last one.
     fn is_first(self, factor: i64, step: i64) -> bool {
         (self == Bound::Least) == (factor.signum() == step.signum())
     }
@@ -252,7 +257,8 @@ impl<'ctx> ValueFacts<'ctx> {
         })
     }
 
-    /// Whether a `for` from `start` to `end` is the same for all threads of a row, so that guards hold for its variable.
+    /// Whether a `for` from `start` to `end` is the same for all threads of a row, so that guards
+    /// hold for its variable.
     pub fn is_row_range(&self, ll: &Llvm<'ctx>, start: Val<'ctx>, end: Val<'ctx>) -> bool {
         self.affine && self.exact_form(ll, start).is_some() && self.exact_form(ll, end).is_some()
     }
@@ -289,7 +295,8 @@ pub struct Guards<'ctx> {
     strides: Vec<(Val<'ctx>, u32)>,
 }
 
-/// `form + constant` is in `0..extent` for each constant of a range: the neighbours of one element, however many, are one guard.
+/// `form + constant` is in `0..extent` for each constant of a range: the neighbours of one element,
+/// however many, are one guard.
 struct Within<'ctx> {
     form: Affine<'ctx>,
     extent: Val<'ctx>,
@@ -314,8 +321,8 @@ impl<'ctx> Guards<'ctx> {
         known
     }
 
-    /// The index as i64 at the cursor (of lanes: of the first one), in bounds in the fast loop, and how far it is to that of the next
-    /// thread; None when that cannot be guarded.
+    /// The index as i64 at the cursor (of lanes: of the first one), in bounds in the fast loop, and
+    /// how far it is to that of the next thread; None when that cannot be guarded.
     pub fn require_within(
         &mut self,
         ll: &Llvm<'ctx>,
@@ -356,7 +363,8 @@ impl<'ctx> Guards<'ctx> {
         Some((first, form.inner))
     }
 
-    /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still open.
+    /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still
+    /// open.
     pub fn emit(&self, ll: &Llvm<'ctx>, block: Block<'ctx>, low: Val<'ctx>, high: Val<'ctx>) -> (Val<'ctx>, Val<'ctx>) {
         ll.position_at_end(block);
         let min = |a, b| ll.intrinsic("llvm.smin", &[ll.i64()], &[a, b]);

@@ -1,9 +1,10 @@
-//! How do atomics reach memory? With one instruction where LLVM has it for the type, by a compare-and-swap loop otherwise.
+//! How do atomics reach memory? With one instruction where LLVM has it for the type, by a
+//! compare-and-swap loop otherwise.
 //!
-//! Order is relaxed; the scope is the device. On local memory, which only its thread sees, and where one host worker runs
-//! all threads, a plain read and write do.
-//! NVIDIA's `red`/`atom.add.f32` on global memory flushes subnormals (PTX ISA, "atom"): the one place where device code
-//! differs from rule 9.
+//! Order is relaxed; the scope is the device. On local memory, which only its thread sees, and
+//! where one host worker runs all threads, a plain read and write do. NVIDIA's `red`/`atom.add.f32`
+//! on global memory flushes subnormals (PTX ISA, "atom"): the one place where device code differs
+//! from rule 9.
 
 use super::builder::{AtomicRMWBinOp, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars};
@@ -12,8 +13,8 @@ use super::warp::Same;
 use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
 use crate::types::{LocalArrayType, Scalar, Type};
 
-/// Where a module has more atomics than this that the host does by loops of compare-and-swap, the others are calls of one function: 500 of
-/// them in a row took LLVM's register allocation a second.
+/// Where a module has more atomics than this that the host does by loops of compare-and-swap, the
+/// others are calls of one function: 500 of them in a row took LLVM's register allocation a second.
 const INLINE_SWAPS: u32 = 32;
 
 /// Threads of a warp add elements of so many numbers by rows.
@@ -89,8 +90,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ops.from_bits(s, old)
     }
 
-    /// Finds the place of an atomic and applies `each` to every scalar of the part: scalar type, address, whether
-    /// nobody else sees it, position.
+    /// Finds the place of an atomic and applies `each` to every scalar of the part: scalar type,
+    /// address, whether nobody else sees it, position.
     fn update(
         &mut self,
         frame: &Frame<'a, 'ctx>,
@@ -117,7 +118,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         })
     }
 
-    /// An atomic whose old value nobody asks for, at a place that is the same for the threads of a warp.
+    /// An atomic whose old value nobody asks for, at a place that is the same for the threads of a
+    /// warp.
     fn update_of_warp(
         &mut self,
         frame: &Frame<'a, 'ctx>,
@@ -139,7 +141,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()
     }
 
-    /// How the threads of a warp add elements that nobody asks for the old values of, if they do it together.
+    /// How the threads of a warp add elements that nobody asks for the old values of, if they do it
+    /// together.
     fn rows_of_sums(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Rows> {
         let &result = inst.results.first()?;
         let adds = matches!(op, AtomicOp::Add | AtomicOp::Sub);
@@ -157,7 +160,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         operands: &Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let place = self.place(frame, access, inst.span);
-        // A composite of no components stands for "no results".
+        // A composite of no components represents "no results".
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             if let Some(s) = part.ty.scalar_part() {
@@ -243,8 +246,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Replaces the value at `pointer` by `change` of it; gives the old value. Stops without a write when the bits would
-    /// not change.
+    /// Replaces the value at `pointer` by `change` of it; gives the old value. Stops without a
+    /// write when the bits would not change.
     fn cas_loop(
         &mut self,
         s: Scalar,

@@ -1,9 +1,11 @@
-//! How do the threads of a block add to one place of the launch? Each warp adds to memory of the block, and at the end of the block
-//! one thread brings the sum to the place: 1 atomic for all threads of a block. Atomics on one address are done one after the other,
-//! 1.8 ns each on an H200, so that a sum of 80 million numbers took 4.5 ms with one for each warp.
+//! How do the threads of a block add to one place of the launch? Each warp adds to memory of the
+//! block, and at the end of the block one thread brings the sum to the place: 1 atomic for all
+//! threads of a block. Atomics on one address are done one after the other, 1.8 ns each on an H200,
+//! so that a sum of 80 million numbers took 4.5 ms with one for each warp.
 //!
-//! Only for what may wait until its thread is at its end ([`deferrable`](crate::analysis::deferrable)), and where every thread of
-//! the block comes to the end: in entries whose threads have a task each.
+//! Only for what may wait until its thread is at its end
+//! ([`deferrable`](crate::analysis::deferrable)), and where every thread of the block reaches the
+//! end: in entries whose threads have a task each.
 
 use super::builder::{AtomicRMWBinOp, Attribute, AttributeLoc, IntPredicate, Val};
 use super::lower::{Lower, Scalars};
@@ -16,7 +18,8 @@ const MOST: usize = 16;
 /// What the memory for sums is called in PTX.
 const NAME: &str = "block_sum";
 
-/// Whether blocks of a kernel add up what they bring to one place: the fewer blocks there are, the fewer atomics wait for each other.
+/// Whether blocks of a kernel add up what they bring to one place: the fewer blocks there are, the
+/// fewer atomics wait for each other.
 pub fn has_block_sums(ptx: &str) -> bool {
     ptx.contains(NAME)
 }
@@ -62,7 +65,8 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
                 ll.store(ll.const_i64(0), sum.place, 8);
             }
         });
-        // Or LLVM would copy the code around it into branches that threads of a block take differently.
+        // Or LLVM would copy the code around it into branches that threads of a block take
+        // differently.
         ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
         ll.block_barrier();
         self.block_sums = Some(sums);

@@ -1,9 +1,9 @@
-//! How is LLVM IR written? A façade over inkwell: types, constants, globals, functions and blocks here, instructions in
-//! `instructions`.
+//! How is LLVM IR written? A façade over inkwell: types, constants, globals, functions and blocks
+//! here, instructions in `instructions`.
 //!
-//! Values, types, blocks and functions are inkwell's own handles, which live as long as the context they were made in.
-//! inkwell reports a misuse of its builder as an error of each instruction; [`built`] is the one place that takes the
-//! results out of these.
+//! Values, types, blocks and functions are inkwell's own handles, which live as long as the context
+//! they were made in. inkwell reports a misuse of its builder as an error of each instruction;
+//! [`built`] is the one place that takes the results out of these.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -70,16 +70,18 @@ pub struct Llvm<'ctx> {
 
 pub(super) type Overloads<'ctx> = Vec<(SmallVec<[Ty<'ctx>; 2]>, Func<'ctx>)>;
 
-/// What inkwell built. It refuses an instruction when the cursor is in no block, when an alignment is no power of two, or
-/// when operands have types that the instruction does not take. Callers keep these rules as they keep LLVM's other typing
-/// rules: verified IR is lowered by its types, so that a refusal is a fault of kc, as a malformed module is.
+/// What inkwell built. It refuses an instruction when the cursor is in no block, when an alignment
+/// is no power of two, or when operands have types that the instruction does not take. Callers keep
+/// these rules as they keep LLVM's other typing rules: verified IR is lowered by its types, so that
+/// a refusal is a fault of kc, as a malformed module is.
 #[track_caller]
 pub(super) fn built<T, E: Debug>(result: Result<T, E>) -> T {
     result.expect("the cursor is in a block, and operands have the types that the instruction takes")
 }
 
 impl<'ctx> Llvm<'ctx> {
-    /// An empty module. Atomics are of `scope` (`""`: the whole system). Without `names`, values are numbered, which saves time.
+    /// An empty module. Atomics are of `scope` (`""`: the whole system). Without `names`, values
+    /// are numbered, which saves time.
     pub fn new(context: &'ctx Context, name: &str, scope: &str, names: bool) -> Llvm<'ctx> {
         ffi::discard_value_names(context, !names);
         Llvm {
@@ -230,8 +232,8 @@ impl<'ctx> Llvm<'ctx> {
         global
     }
 
-    /// Memory that the threads of a block share; the address is generic. The first that has a name keeps it, the others get
-    /// numbers.
+    /// Memory that the threads of a block share; the address is generic. The first that has a name
+    /// keeps it, the others get numbers.
     pub fn shared(&self, name: &str, size: u64, align: u32) -> Val<'ctx> {
         let ty = self.context.i8_type().array_type(size.max(1) as u32);
         let numbered = (2..).map(|n| format!("{name}_{n}"));
@@ -352,7 +354,8 @@ impl<'ctx> Llvm<'ctx> {
     pub fn current_block(&self) -> Block<'ctx> {
         self.builder.get_insert_block().expect("the cursor is in a block")
     }
-    /// Deletes the loads and addresses in a block that nothing uses. No handle to one may be used afterwards.
+    /// Deletes the loads and addresses in a block that nothing uses. No handle to one may be used
+    /// afterwards.
     pub fn delete_unused(&self, block: Block<'ctx>) {
         let mut next = block.get_last_instruction();
         while let Some(inst) = next {
@@ -363,7 +366,8 @@ impl<'ctx> Llvm<'ctx> {
             }
         }
     }
-    /// Deletes a block that nothing branches to. No handle to it or to its values may be used afterwards.
+    /// Deletes a block that nothing branches to. No handle to it or to its values may be used
+    /// afterwards.
     pub fn delete_block(&self, block: Block<'ctx>) {
         // SAFETY: callers made the block and drop their only handle to it here.
         built(unsafe { block.delete() });
@@ -402,7 +406,8 @@ impl<'ctx> Llvm<'ctx> {
     /// The module as text.
     pub fn print(&self) -> String {
         let bytes = self.module.print_to_string().to_bytes().to_vec();
-        // Texts of modules are long, and as good as always UTF-8: checking that takes less than looking for what is not.
+        // Texts of modules are long, and as good as always UTF-8: checking that takes less than
+        // looking for what is not.
         String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }

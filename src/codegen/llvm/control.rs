@@ -1,4 +1,5 @@
-//! How does structured control flow become basic blocks? Values that change become one phi per scalar.
+//! How does structured control flow become basic blocks? Values that change become one phi per
+//! scalar.
 
 use smallvec::SmallVec;
 
@@ -50,8 +51,8 @@ impl<'ctx> Join<'ctx> {
         self.phis.clone()
     }
 
-    /// Moves the cursor here; gives the values that were brought. A block that nothing leads to is valid and is removed
-    /// by the optimiser.
+    /// Moves the cursor here; gives the values that were brought. A block that nothing leads to is
+    /// valid and is removed by the optimiser.
     pub fn enter(self, ll: &Llvm<'ctx>) -> Scalars<'ctx> {
         ll.position_at_end(self.block);
         self.phis
@@ -65,12 +66,13 @@ impl<'ctx> Join<'ctx> {
 /// How many iterations of a small loop are done at once on the host.
 pub const HOST_UNROLLED_TURNS: u32 = 8;
 
-/// How many iterations of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
+/// How many iterations of a small loop the device does at once, and how many instructions of the IR
+/// such a loop has at most.
 const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
-/// How many iterations of a loop that sums what is in registers, or reads tiles so often in each, the device does at once: their loads are under
-/// way together anyway.
+/// How many iterations of a loop that sums what is in registers, or reads tiles so often in each,
+/// the device does at once: their loads are under way together anyway.
 const SUMMED_TURNS: u32 = 2;
 const MANY_READS: u32 = 4;
 
@@ -81,8 +83,9 @@ fn has_code_of_its_own(function: &Function, block: BlockId) -> bool {
     found
 }
 
-/// Whether a branch in a loop's body changes an element of a tile that is the same in all iterations, and no thread waits for others there: LLVM
-/// would keep the element in a register, which all threads would load before the loop.
+/// Whether a branch in a loop's body changes an element of a tile that is the same in all
+/// iterations, and no thread waits for others there: LLVM would keep the element in a register,
+/// which all threads would load before the loop.
 fn changes_one_element(function: &Function, body: BlockId) -> bool {
     let (mut changed, mut waits) = (Vec::new(), false);
     function.walk(body, &mut |_, inst| {
@@ -113,7 +116,8 @@ fn changes_one_element(function: &Function, body: BlockId) -> bool {
     changed.iter().any(|indices| !indices.iter().any(|index| varies.contains(index)))
 }
 
-/// How often a block reads memory that the threads of a block share; 0 if it reads other memory too.
+/// How often a block reads memory that the threads of a block share; 0 if it reads other memory
+/// too.
 fn reads_of_tiles(function: &Function, block: BlockId) -> u32 {
     let (mut tiles, mut others) = (0, false);
     function.walk(block, &mut |_, inst| {
@@ -227,7 +231,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let values = self.loop_(frame, [start, end, step], init, body, &[], &inst.results);
             return self.bind(frame, &inst.results, values);
         }
-        // Twice: without the checks of the indices that are the loop variable, where its whole range is in bounds.
+        // Twice: without the checks of the indices that are the loop variable, where its whole
+        // range is in bounds.
         let ll = self.ll;
         let (first, limit) = (frame.scalar(start), frame.scalar(end));
         let below = extents.iter().map(|extent| ll.icmp(IntPredicate::SLE, limit, *extent));
@@ -244,8 +249,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.bind(frame, &inst.results, values);
     }
 
-    /// The extents that the variable of an innermost `for` is an index below, by steps of 1, where that is worth a loop of
-    /// its own; none where a check before the row does it, or where checks are rare anyway.
+    /// The extents that the variable of an innermost `for` is an index below, by steps of 1, where
+    /// that is worth a loop of its own; none where a check before the row does it, or where checks
+    /// are rare anyway.
     fn extents_of_turns(
         &self,
         frame: &Frame<'a, 'ctx>,
@@ -376,7 +382,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             } else if let Some(turns) = turns {
                 ll.unroll(latch, turns);
             } else if self.target.is_gpu() && frame.function.by_block && has_loop(frame.function, body) {
-                // A triangle of loops written out in full has as many as the cube of its side, and barriers among them.
+                // A triangle of loops written out in full has as many as the cube of its side, and
+                // barriers among them.
                 ll.keep_rolled(latch);
             }
         } else {
@@ -385,10 +392,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         exit.enter(ll)
     }
 
-    /// How many iterations of a loop are better done at once: on the device, where its body is small and only reads, so that the loads of several
-    /// iterations are under way together. `open`: it is not known how many there are. `dealt`: the threads of a block share the loop, so that
-    /// it is not known by how much the counter grows. A loop of which so much is said stays one: ptxas would do more of its iterations at once, for
-    /// more registers.
+    /// How many iterations of a loop are better done at once: on the device, where its body is
+    /// small and only reads, so that the loads of several iterations are under way together.
+    /// `open`: it is not known how many there are. `dealt`: the threads of a block share the loop,
+    /// so that it is not known by how much the counter grows. A loop of which so much is said stays
+    /// one: ptxas would do more of its iterations at once, for more registers.
     fn turns_at_once(&self, function: &Function, body: BlockId, open: bool, dealt: bool) -> Option<u32> {
         if !self.target.is_gpu() {
             return None;
@@ -406,8 +414,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ((open || reads > 0) && small()).then_some(turns)
     }
 
-    /// The number of instructions of a block with those of its callees; None where it does more than compute and read, or
-    /// holds a loop.
+    /// The number of instructions of a block with those of its callees; None where it does more
+    /// than compute and read, or holds a loop.
     fn reading_size(&self, function: &Function, block: BlockId) -> Option<u32> {
         let mut size = Some(0u32);
         function.walk(block, &mut |_, inst| {
@@ -495,8 +503,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.bind(frame, &inst.results, values);
     }
 
-    /// In a checked run, loops that may not end by themselves also end once an error is recorded: the data that should
-    /// have ended them may be missing.
+    /// In a checked run, loops that may not end by themselves also end once an error is recorded:
+    /// the data that should have ended them may be missing.
     pub fn unless_failed(&mut self, more: Val<'ctx>) -> Val<'ctx> {
         if !self.target.is_checked() {
             return more;

@@ -1,6 +1,6 @@
-//! Which place of the source does each line of PTX come from? LLVM carries such places through its passes as debug
-//! locations. A location has a line, and ours counts bytes of the source. The directives and sections that LLVM writes
-//! about them become marks ([`crate::source::lined`]).
+//! Which place of the source does each line of PTX come from? LLVM carries such places through its
+//! passes as debug locations. A location has a line, and ours counts bytes of the source. The
+//! directives and sections that LLVM writes about them become marks ([`crate::source::lined`]).
 
 use std::cell::Cell;
 
@@ -20,7 +20,8 @@ pub struct DebugLocations<'a, 'ctx> {
     file: DIFile<'ctx>,
     /// The function that is written.
     scope: Cell<Option<DISubprogram<'ctx>>>,
-    /// The source file whose places count: what is written for another one belongs to the place before it.
+    /// The source file whose places count: what is written for another one belongs to the place
+    /// before it.
     source: FileId,
 }
 

@@ -1,5 +1,5 @@
-//! How do prints, asserts and reports of bad indices leave the kernel? On the host through the run's
-//! [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`.
+//! How do prints, asserts and reports of bad indices leave the kernel? On the host through the
+//! run's [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`.
 
 use std::mem::offset_of;
 
@@ -25,7 +25,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         })
     }
 
-    /// An internal function of this name that is called, never inlined. The body is made once for a module, with the cursor at its start.
+    /// An internal function of this name that is called, never inlined. The body is made once for a
+    /// module, with the cursor at its start.
     pub fn function_once(
         &mut self,
         name: &str,
@@ -54,7 +55,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.ll.offset_by(status, offset as u64)
     }
 
-    /// Claims the status for an error of `kind`, then writes what `fields` gives, if it was the first.
+    /// Claims the status for an error of `kind`, then writes what `fields` gives, if it was the
+    /// first.
     fn claim(&mut self, function: Func<'ctx>, kind: u32, fields: &[(usize, Val<'ctx>, u32)]) {
         let ll = self.ll;
         let status = ll.param(function, 0);
@@ -71,7 +73,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.ret(None);
     }
 
-    /// Records an access outside its array. `index` is i64, the others i32. `site`: its number, or, for the simulator, the array's name.
+    /// Records an access outside its array. `index` is i64, the others i32. `site`: its number, or,
+    /// for the simulator, the array's name.
     pub fn report_out_of_bounds(&mut self, site: Val<'ctx>, dim: Val<'ctx>, index: Val<'ctx>, extent: Val<'ctx>) {
         let ll = self.ll;
         if self.target.is_gpu() {
@@ -169,7 +172,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         });
     }
 
-    /// Does something where a test holds, in checked runs: for these lanes, where there are several.
+    /// Does something where a test holds, in checked runs: for these lanes, where there are
+    /// several.
     fn noted(&mut self, holds: Val<'ctx>, note: impl FnOnce(&mut Self, Option<Val<'ctx>>)) {
         if !self.target.reports_checks() {
             return;

@@ -1,45 +1,54 @@
 //! How much work may LLVM put into a module?
 //!
-//! Several of its passes take a time that grows with the square of a function: scalar evolution, which loop passes throw away and make again
-//! for each loop; the scheduler, which compares all accesses of a block; registers. For what people write that is nothing. These
-//! budgets keep a function of thousands of lines from taking minutes. Times are those of LLVM 22 on one core of a Zen 5.
+//! Several of its passes take a time that grows with the square of a function: scalar evolution,
+//! which loop passes throw away and make again for each loop; the scheduler, which compares all
+//! accesses of a block; registers. For what people write that is nothing. These budgets keep a
+//! function of thousands of lines from taking minutes. Times are those of LLVM 22 on one core of a
+//! Zen 5.
 
 use super::Opt;
 
 /// With more instructions than this in one function, the costly passes take seconds.
 const COSTLY_INSTRUCTIONS: usize = 12_000;
 
-/// Likewise of blocks: loop passes took 16 s for 500 loops one after another (3,500 blocks), and take 0.8 s for as many as this.
+/// Likewise of blocks: loop passes took 16 s for 500 loops one after another (3,500 blocks), and
+/// take 0.8 s for as many as this.
 const COSTLY_BLOCKS: usize = 800;
 
-/// Likewise of the instructions of one block, in which those passes find little that the others leave: 3,000 took half a second.
+/// Likewise of the instructions of one block, in which those passes find little that the others
+/// leave: 3,000 took half a second.
 const COSTLY_BLOCK: usize = 3_000;
 
-/// With more instructions than this in one function, device code for [`Opt::Full`] is made like the lean one: the search for
-/// common parts of addresses (straight-line strength reduction) takes time in the square of their number, seconds from here on.
+/// With more instructions than this in one function, device code for [`Opt::Full`] is made like the
+/// lean one: the search for common parts of addresses (straight-line strength reduction) takes time
+/// in the square of their number, seconds from here on.
 const DEVICE_INSTRUCTIONS: usize = 8_000;
 
 /// Likewise of blocks: 300 loops one after another (2,100 blocks) took 6 s, and take 0.5 s.
 const DEVICE_BLOCKS: usize = 800;
 
-/// Likewise of the instructions of one block: the sum of 1,000 elements (6,000) took 2.2 s, and takes 0.2 s; 500 dependent statements (3,500)
-/// took 3 times as long as 250.
+/// Likewise of the instructions of one block: the sum of 1,000 elements (6,000) took 2.2 s, and
+/// takes 0.2 s; 500 dependent statements (3,500) took 3 times as long as 250.
 const DEVICE_BLOCK: usize = 2_000;
 
-/// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the product of two 12 x 12 matrices with its
-/// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
+/// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the
+/// product of two 12 x 12 matrices with its gradient (9,000 in one block) took. The code of level
+/// [`Opt::Lean`] was as fast.
 const SCHEDULED: usize = 1_500;
 
-/// With a block of more instructions than this, the passes that compare all accesses of a loop take long: the sum of 2,500
-/// elements (17,500 instructions) took 5 s, that of 1,000 took 0.6 s of 1.9, and found nothing to do.
+/// With a block of more instructions than this, the passes that compare all accesses of a loop take
+/// long: the sum of 2,500 elements (17,500 instructions) took 5 s, that of 1,000 took 0.6 s of 1.9,
+/// and found nothing to do.
 const ACCESSES_BLOCK: usize = 2_000;
 
-/// With a block of more instructions than this, scalars are not put into vectors: 80 numbers that a loop carries, each made of its
-/// neighbour (480 instructions), took 7.4 s. Where that pays, lanes have done it.
+/// With a block of more instructions than this, scalars are not put into vectors: 80 numbers that a
+/// loop carries, each made of its neighbour (480 instructions), took 7.4 s. Where that pays, lanes
+/// have done it.
 const VECTORISED_BLOCK: usize = 300;
 
-/// With more than this in one function, or in one block, code is made without looking at it as a whole. It runs 1.4 to 4 times as long; with
-/// registers and strengths of loops the code of 500 loops took 5 to 13 s, and takes 0.1 to 0.3 s.
+/// With more than this in one function, or in one block, code is made without looking at it as a
+/// whole. It runs 1.4 to 4 times as long; with registers and strengths of loops the code of 500
+/// loops took 5 to 13 s, and takes 0.1 to 0.3 s.
 const CODE_INSTRUCTIONS: usize = 24_000;
 const CODE_BLOCKS: usize = 1_200;
 const CODE_BLOCK: usize = 12_000;

@@ -1,4 +1,5 @@
-//! Some faults make LLVM end the process at once, without a result that could be returned. Who hears of it?
+//! Some faults make LLVM end the process at once, without a result that could be returned. Who
+//! hears of it?
 
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
@@ -7,8 +8,8 @@ use inkwell::support::error_handling::install_fatal_error_handler;
 
 static HANDLER: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Calls `handler` with LLVM's reason before LLVM ends the process; the handler may end it itself. Only the first handler
-/// counts.
+/// Calls `handler` with LLVM's reason before LLVM ends the process; the handler may end it itself.
+/// Only the first handler counts.
 pub fn on_fatal_error(handler: fn(&str)) {
     if HANDLER.set(handler).is_ok() {
         // SAFETY: the function stays alive for the whole process, and HANDLER was set before.

@@ -1,5 +1,6 @@
-//! What of LLVM has no wrapper in inkwell? The one file that calls LLVM's C interface itself: each function says what is
-//! missing, and takes and gives inkwell's handles, so that no raw pointer leaves the file.
+//! What of LLVM has no wrapper in inkwell? The one file that calls LLVM's C interface itself: each
+//! function says what is missing, and takes and gives inkwell's handles, so that no raw pointer
+//! leaves the file.
 
 use std::ffi::{CStr, CString};
 use std::ptr;
@@ -48,7 +49,8 @@ impl SyncScope {
 
     /// Of an atomic instruction.
     pub fn set(self, atomic: InstructionValue<'_>) {
-        // SAFETY: the handle is alive. LLVM casts to the kinds of instruction that have a scope: it is one of them.
+        // SAFETY: the handle is alive. LLVM casts to the kinds of instruction that have a scope: it
+        // is one of them.
         unsafe { LLVMSetAtomicSyncScopeID(checked_atomic(atomic).as_value_ref(), self.0) }
     }
 }
@@ -62,7 +64,8 @@ fn checked_atomic(inst: InstructionValue<'_>) -> InstructionValue<'_> {
 /// inkwell sets the alignment of loads and stores only.
 pub fn set_atomic_alignment(atomic: InstructionValue<'_>, align: u32) {
     assert!(align.is_power_of_two(), "alignments are powers of two");
-    // SAFETY: the handle is alive, of a kind of instruction that has an alignment, and the alignment is one.
+    // SAFETY: the handle is alive, of a kind of instruction that has an alignment, and the
+    // alignment is one.
     unsafe { LLVMSetAlignment(checked_atomic(atomic).as_value_ref(), align) }
 }
 
@@ -77,7 +80,8 @@ pub fn atomic_rmw<'ctx>(
 ) -> Val<'ctx> {
     assert!(builder.get_insert_block().is_some(), "the cursor is in a block");
     let (pointer, operand) = (pointer.as_value_ref(), value.as_value_ref());
-    // SAFETY: the handles are alive and of one context, the cursor is in a block, and the result has the operand's type.
+    // SAFETY: the handles are alive and of one context, the cursor is in a block, and the result
+    // has the operand's type.
     let old = unsafe {
         let order = LLVMAtomicOrderingMonotonic;
         Val::new(LLVMBuildAtomicRMWSyncScope(builder.as_mut_ptr(), op.into(), pointer, operand, order, scope.0))
@@ -87,8 +91,8 @@ pub fn atomic_rmw<'ctx>(
     old
 }
 
-/// `pointer + index * size_of(element)`, within one object each, where one of the two is a vector. inkwell's takes and gives
-/// single addresses only.
+/// `pointer + index * size_of(element)`, within one object each, where one of the two is a vector.
+/// inkwell's takes and gives single addresses only.
 pub fn addresses_in_bounds<'ctx>(
     builder: &Builder<'ctx>,
     element: Ty<'ctx>,
@@ -98,12 +102,13 @@ pub fn addresses_in_bounds<'ctx>(
     assert!(builder.get_insert_block().is_some(), "the cursor is in a block");
     let mut index = index.as_value_ref();
     let (element, pointer) = (element.as_type_ref(), pointer.as_value_ref());
-    // SAFETY: the handles are alive and of one context, the cursor is in a block, and one index is passed as announced.
+    // SAFETY: the handles are alive and of one context, the cursor is in a block, and one index is
+    // passed as announced.
     unsafe { Val::new(LLVMBuildInBoundsGEP2(builder.as_mut_ptr(), element, pointer, &mut index, 1, c"".as_ptr())) }
 }
 
-/// The name of a loop with one property: a node that names itself first, which makes it unlike all others. inkwell's nodes
-/// cannot refer to themselves.
+/// The name of a loop with one property: a node that names itself first, which makes it unlike all
+/// others. inkwell's nodes cannot refer to themselves.
 pub fn loop_id<'ctx>(context: &'ctx Context, property: MetadataValue<'ctx>) -> MetadataValue<'ctx> {
     let node = context.metadata_node(&[property.into(), property.into()]);
     // SAFETY: the node is alive and has an operand 0.
@@ -111,14 +116,16 @@ pub fn loop_id<'ctx>(context: &'ctx Context, property: MetadataValue<'ctx>) -> M
     node
 }
 
-/// LLVM's LLJIT: links objects into this process. inkwell has the older MCJIT only, which compiles whole modules itself.
+/// LLVM's LLJIT: links objects into this process. inkwell has the older MCJIT only, which compiles
+/// whole modules itself.
 pub struct Jit {
     raw: LLVMOrcLLJITRef,
 }
 
 // SAFETY: an engine has no ties to a thread.
 unsafe impl Send for Jit {}
-// SAFETY: LLVM's engines may be used by several threads at once: their sessions lock what they share.
+// SAFETY: LLVM's engines may be used by several threads at once: their sessions lock what they
+// share.
 unsafe impl Sync for Jit {}
 
 /// The code of some objects, which can be removed again.
@@ -133,7 +140,8 @@ unsafe impl Send for JitCode {}
 unsafe impl Sync for JitCode {}
 
 impl Jit {
-    /// An engine in which code finds the functions of this process (the C library). The host's target must be registered.
+    /// An engine in which code finds the functions of this process (the C library). The host's
+    /// target must be registered.
     pub fn new() -> Result<Jit, String> {
         let mut raw = ptr::null_mut();
         // SAFETY: the out parameter is local; the engine takes over the builder.
@@ -161,7 +169,8 @@ impl Jit {
         // SAFETY: the engine is alive.
         let tracker = unsafe { LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(self.raw)) };
         let code = JitCode { tracker, engine: self.raw };
-        // SAFETY: engine and tracker are alive; the engine takes over the buffer, which owns its bytes.
+        // SAFETY: engine and tracker are alive; the engine takes over the buffer, which owns its
+        // bytes.
         match check(unsafe { LLVMOrcLLJITAddObjectFileWithRT(self.raw, tracker, buffer(object)) }) {
             Ok(()) => Ok(code),
             Err(message) => self.remove(code).and(Err(message)),
@@ -171,7 +180,8 @@ impl Jit {
     /// Unlinks code of this engine, which nobody runs any more.
     pub fn remove(&self, code: JitCode) -> Result<(), String> {
         assert!(ptr::eq(code.engine, self.raw), "the code is of this engine");
-        // SAFETY: the tracker is of this engine, which is alive; it is released once, as it is moved in.
+        // SAFETY: the tracker is of this engine, which is alive; it is released once, as it is
+        // moved in.
         unsafe {
             let removed = check(LLVMOrcResourceTrackerRemove(code.tracker));
             LLVMOrcReleaseResourceTracker(code.tracker);

@@ -1,5 +1,5 @@
-//! How does a value of the IR become LLVM scalars? Composites, structs and array descriptors are flattened into a list of
-//! leaves; no aggregate ever is an LLVM value.
+//! How does a value of the IR become LLVM scalars? Composites, structs and array descriptors are
+//! flattened into a list of leaves; no aggregate ever is an LLVM value.
 
 use crate::abi::descriptor;
 use crate::types::{Layout, Scalar, StructTable, Type};
@@ -78,7 +78,8 @@ pub fn leaf_count(ty: Type, structs: &StructTable) -> usize {
     }
 }
 
-/// The position of the first leaf of step `index` (see [`Type::step`]) in a flattened value of type `ty`.
+/// The position of the first leaf of step `index` (see [`Type::step`]) in a flattened value of type
+/// `ty`.
 pub fn leaf_start(ty: Type, index: u32, structs: &StructTable) -> usize {
     match ty {
         Type::Struct(id) => structs[id].fields.iter().take(index as usize).map(|f| leaf_count(f.ty, structs)).sum(),

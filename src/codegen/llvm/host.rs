@@ -1,23 +1,24 @@
 //! How do the threads of a launch reach a kernel's body on the host?
 //!
-//! The entry runs the threads `begin..end` row by row: the last coordinate is the inner loop. Of each row, the part in
-//! which all indices that are affine in that coordinate are known to be in bounds, and the arrays are dense in their last
-//! dimension (see `affine`), runs in a loop without those checks that LLVM can vectorise; the rest runs in a function of its own
-//! that checks everything and takes any strides.
+//! The entry runs the threads `begin..end` row by row: the last coordinate is the inner loop. Of
+//! each row, the part in which all indices that are affine in that coordinate are known to be in
+//! bounds, and the arrays are dense in their last dimension (see `affine`), runs in a loop without
+//! those checks that LLVM can vectorise; the rest runs in a function of its own that checks
+//! everything and takes any strides.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
 use super::affine::Guards;
-use super::ahead::{self, Ahead};
 use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
-use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::prefetch::{self, Ahead};
+use super::simd::{self, Plan, SimdLanes};
 use super::versions::Versions;
 use super::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
@@ -35,14 +36,15 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
 
-/// A kernel larger than this has no lanes in the entry for parts of a launch, if it has atomics, to save compile time: there is another
-/// entry for whole launches.
+/// A kernel larger than this has no lanes in the entry for parts of a launch, if it has atomics, to
+/// save compile time: there is another entry for whole launches.
 const SHARED_LANES_LIMIT: usize = 800;
 
 /// A kernel larger than this has one loop for arrays of any size, to save compile time.
 const TWO_LOOPS_LIMIT: u64 = 800;
 
-/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
+/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in
+/// an iteration.
 const UNROLL_LIMIT: u64 = 24;
 
 /// Passes of a time that grows no faster than the function.
@@ -67,24 +69,27 @@ pub(super) struct Compiled<'ctx> {
     /// Makes code of it.
     pub machine: Lease,
     pub sites: Sites,
-    /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
+    /// Objects of library functions that it calls and that were not there before: each defines
+    /// [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
 }
 
-/// The name of a library function that code of other modules calls: those of one fingerprint are one function.
+/// The name of a library function that code of other modules calls: those of one fingerprint are
+/// one function.
 fn symbol(fingerprint: u128) -> String {
     format!("kc_library_{fingerprint:032x}")
 }
 
-/// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C library
-/// (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
+/// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C
+/// library (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
 pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<Vec<u8>, CodegenError> {
     let context = Context::create();
     let compiled = compile(&context, module, kernels, options, false, None)?;
     compiled.machine.emit(&compiled.ll, false)
 }
 
-/// `library`: library functions are called rather than inlined, and those of these fingerprints are there.
+/// `library`: library functions are called rather than inlined, and those of these fingerprints are
+/// there.
 pub(super) fn compile<'ctx>(
     context: &'ctx Context,
     module: &Module,
@@ -156,14 +161,14 @@ pub(super) fn compile<'ctx>(
 }
 
 /// What runs several threads at once, of each kernel that gains by it on the processor.
-fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu) -> Vec<Option<LaneBody>> {
+fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu) -> Vec<Option<SimdBody>> {
     let mut body = |kernel| {
         let (mut function, plan, count) = match opt {
-            Opt::Full => lanes::prepare(module, kernel, cpu).ok()?,
+            Opt::Full => simd::prepare(module, kernel, cpu).ok()?,
             Opt::Lean | Opt::None => return None,
         };
         function.name += "_lanes";
-        Some(LaneBody { function: module.to_mut().functions.push(function), plan, count, vectors: 1 })
+        Some(SimdBody { function: module.to_mut().functions.push(function), plan, count, vectors: 1 })
     };
     kernels.iter().map(|&kernel| body(kernel)).collect()
 }
@@ -193,7 +198,7 @@ fn optimise(machine: &Machine, ll: &Llvm, opt: Opt) -> Result<(), CodegenError> 
 struct Entries<'o, 'ctx> {
     kernels: &'o [FuncId],
     /// Of each kernel, if it has one.
-    bodies: Vec<Option<LaneBody>>,
+    bodies: Vec<Option<SimdBody>>,
     options: &'o HostOptions,
     /// Library functions that are called, and whether by code that is alone.
     called: Vec<((FuncId, Func<'ctx>, u128), bool)>,
@@ -204,7 +209,8 @@ struct Entries<'o, 'ctx> {
 }
 
 impl<'ctx> Entries<'_, 'ctx> {
-    /// Whether a kernel needs an entry for who is alone with its arrays, or for who is not. One without atomics has one entry for both.
+    /// Whether a kernel needs an entry for who is alone with its arrays, or for who is not. One
+    /// without atomics has one entry for both.
     fn wants(&self, module: &Module, kernel: FuncId, alone: bool) -> bool {
         match self.options.atomics {
             Atomics::Plain => alone,
@@ -220,7 +226,8 @@ impl<'ctx> Entries<'_, 'ctx> {
             }
             let divided = self.options.atomics == Atomics::Called && has_atomics(state.ir, kernel);
             let lanes = body.clone().filter(|body| !divided || alone || body.plan.insts <= SHARED_LANES_LIMIT);
-            // What is left over of a large kernel's lanes runs by the code for parts, again to save compile time.
+            // What is left over of a large kernel's lanes runs by the code for parts, again to save
+            // compile time.
             let known = lanes.as_ref().filter(|body| body.plan.insts > SHARED_LANES_LIMIT);
             let known = known.and_then(|_| self.rows.get(&kernel).copied());
             let (rows, made) = KernelEntry::define(state, kernel, lanes, known, self.options.opt == Opt::Full);
@@ -279,7 +286,7 @@ struct KernelEntry {
 
 /// The body that runs several threads at once.
 #[derive(Clone)]
-struct LaneBody {
+struct SimdBody {
     function: FuncId,
     plan: Plan,
     count: u32,
@@ -287,11 +294,11 @@ struct LaneBody {
     vectors: u32,
 }
 
-impl LaneBody {
+impl SimdBody {
     /// The same for several vectors at a time.
-    fn wide(&self) -> Option<LaneBody> {
+    fn wide(&self) -> Option<SimdBody> {
         let vectors = self.plan.vectors;
-        (vectors > 1).then(|| LaneBody { count: self.count * vectors, vectors, ..self.clone() })
+        (vectors > 1).then(|| SimdBody { count: self.count * vectors, vectors, ..self.clone() })
     }
 }
 
@@ -299,7 +306,7 @@ impl KernelEntry {
     fn define<'ctx>(
         state: &mut ModuleState<'_, 'ctx>,
         kernel: FuncId,
-        body: Option<LaneBody>,
+        body: Option<SimdBody>,
         rows: Option<Func<'ctx>>,
         twice: bool,
     ) -> (Func<'ctx>, Func<'ctx>) {
@@ -325,8 +332,9 @@ impl KernelEntry {
         scalars
     }
 
-    /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates c0.. and last coordinate
-    /// low..high, the first of which has the linear index `linear`. Checks everything, takes any strides.
+    /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates
+    /// c0.. and last coordinate low..high, the first of which has the linear index `linear`. Checks
+    /// everything, takes any strides.
     fn define_rows<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> Func<'ctx> {
         let ll = state.ll;
         let name = format!("{}_rows", state.ir.functions[self.kernel].name);
@@ -388,7 +396,7 @@ impl KernelEntry {
         &self,
         state: &mut ModuleState<'_, 'ctx>,
         rows: Func<'ctx>,
-        body: Option<LaneBody>,
+        body: Option<SimdBody>,
     ) -> Func<'ctx> {
         let ll = state.ll;
         let kernel = &state.ir.functions[self.kernel];
@@ -422,16 +430,16 @@ impl KernelEntry {
         self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
         ll.position_at_end(once);
         let ends = [args, begin, end, status];
-        let looked_up = if self.bears_two_loops(state) { ahead::looked_up(kernel) } else { Vec::new() };
+        let looked_up = if self.bears_two_loops(state) { prefetch::looked_up(kernel) } else { Vec::new() };
         if !looked_up.is_empty() {
             let (far, near) = (ll.block(made, "far"), ll.block(made, "near"));
             let descriptors = looked_up.iter().map(|&parameter| self.offsets[parameter]);
-            ll.cond_br(ahead::is_far(ll, args, descriptors), far, near);
+            ll.cond_br(prefetch::is_far(ll, args, descriptors), far, near);
             ll.position_at_end(far);
             self.by_rows(state, made, start, rows, ends, done, &shape, body.clone(), true);
             ll.position_at_end(near);
         }
-        if let Some(wide) = body.as_ref().and_then(LaneBody::wide) {
+        if let Some(wide) = body.as_ref().and_then(SimdBody::wide) {
             let (long, short) = (ll.block(made, "long"), ll.block(made, "short"));
             let least = ll.const_i64(wide.plan.long_row(wide.count).into());
             ll.cond_br(ll.icmp(IntPredicate::UGE, shape[self.rank - 1], least), long, short);
@@ -483,13 +491,13 @@ impl KernelEntry {
         [args, begin, end, status]: [Val<'ctx>; 4],
         done: Block<'ctx>,
         shape: &[Val<'ctx>],
-        lane_body: Option<LaneBody>,
+        simd_body: Option<SimdBody>,
         far: bool,
     ) {
         let ll = state.ll;
         let i64 = ll.i64();
         let last = self.rank - 1;
-        let has_fast_loop = lane_body.is_some() || self.wants_fast_loop(state);
+        let has_fast_loop = simd_body.is_some() || self.wants_fast_loop(state);
         let zero = ll.const_i64(0);
         let zero32 = ll.const_i32(0);
         let thread = Thread { coordinates: [zero32; 4], block_dim: ll.const_i32(1), linear: zero, status };
@@ -529,9 +537,9 @@ impl KernelEntry {
             let row_end = ll.current_block();
             ll.position_at_end(head);
             let j = ll.phi(i64);
-            // Lanes are threads side by side.
-            let width = lane_body.as_ref().map_or(1, |body| body.count);
-            let has_tail = lane_body.as_ref().is_some_and(|body| body.plan.insts <= TAIL_LIMIT);
+            // SimdLanes are threads side by side.
+            let width = simd_body.as_ref().map_or(1, |body| body.count);
+            let has_tail = simd_body.as_ref().is_some_and(|body| body.plan.insts <= TAIL_LIMIT);
             let inner = ll.trunc(j, ll.i32());
             let inner = if width == 1 { inner } else { ll.add(inner, ll.sequence(ll.i32(), width)) };
             lower.thread.coordinates[last] = inner;
@@ -539,11 +547,11 @@ impl KernelEntry {
             self.follow(&mut lower, &arguments, inner, j);
             lower.row = Some((row_number, inner));
             lower.facts.set_invariant(row_number, true);
-            let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
-            let copies = lane_body.is_some() && lower.target.is_alone();
-            lower.copies = copies.then(|| lanes::Copies::new(start));
+            let kernel = simd_body.as_ref().map_or(self.kernel, |body| body.function);
+            let copies = simd_body.is_some() && lower.target.is_alone();
+            lower.copies = copies.then(|| simd::Copies::new(start));
             lower.lanes =
-                lane_body.map(|LaneBody { count, vectors, plan, .. }| Lanes { count, vectors, mask: None, plan });
+                simd_body.map(|SimdBody { count, vectors, plan, .. }| SimdLanes { count, vectors, mask: None, plan });
 
             // The threads that are left at the end of a row fill some lanes.
             let tail = has_tail.then(|| {
@@ -558,7 +566,7 @@ impl KernelEntry {
                 (part, some, limit, end)
             });
             ll.position_at_end(body);
-            let end_of_row = ahead::end_of_row(ll, start);
+            let end_of_row = prefetch::end_of_row(ll, start);
             lower.ahead = far.then(|| Ahead::new(ll, end_of_row, j, width));
             lower.kernel(kernel, arguments);
             let next = ll.add_nsw(j, ll.const_i64(width.into()));
@@ -568,7 +576,8 @@ impl KernelEntry {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
             }
 
-            // All guards are known now: find the part of the row for the loop, and run what is before and after it.
+            // All guards are known now: find the part of the row for the loop, and run what is
+            // before and after it.
             let guards = lower.guards.take();
             let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
@@ -643,14 +652,14 @@ impl KernelEntry {
         straight && state.weight(self.kernel) <= UNROLL_LIMIT
     }
 
-    /// A second loop, for arrays beyond the caches, pays where threads are so long that few of them are under way at once, and the kernel
-    /// is not too large to be compiled twice.
+    /// A second loop, for arrays beyond the caches, pays where threads are so long that few of them
+    /// are under way at once, and the kernel is not too large to be compiled twice.
     fn bears_two_loops(&self, state: &mut ModuleState) -> bool {
         self.wants_fast_loop(state) && !self.is_short(state) && state.weight(self.kernel) <= TWO_LOOPS_LIMIT
     }
 
-    /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays
-    /// nowhere where little time is spent on the code.
+    /// A loop without checks pays where the kernel touches memory, and is not too large to be
+    /// compiled twice. It pays nowhere where little time is spent on the code.
     fn wants_fast_loop(&self, state: &mut ModuleState) -> bool {
         let function = &state.ir.functions[self.kernel];
         if !self.twice {

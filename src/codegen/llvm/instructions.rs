@@ -1,4 +1,5 @@
-//! How are LLVM's instructions written? Arithmetic, calls, memory and control, at the cursor of an [`Llvm`].
+//! How are LLVM's instructions written? Arithmetic, calls, memory and control, at the cursor of an
+//! [`Llvm`].
 
 use inkwell::types::FunctionType;
 use inkwell::values::{
@@ -218,10 +219,11 @@ impl<'ctx> Llvm<'ctx> {
     pub fn call_pointer_void(&self, pointer: Val<'ctx>, params: &[Ty<'ctx>], args: &[Val<'ctx>]) {
         self.call_pointer_site(pointer.into_pointer_value(), self.function_ty(None, params, false), args);
     }
-    /// The 64-bit product of two signed i32, as PTX's one instruction for it. LLVM finds that instruction only while both
-    /// extensions stand beside the multiplication, and its loop passes move them away.
+    /// The 64-bit product of two signed i32, as PTX's one instruction for it. LLVM finds that
+    /// instruction only while both extensions stand beside the multiplication, and its loop passes
+    /// move them away.
     pub fn ptx_mul_wide(&self, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
-        // A constant stands in the instruction itself.
+        // A constant is in the instruction itself.
         let constraints = if self.as_int(b).is_some() { "=l,r,n" } else { "=l,r,r" };
         self.ptx("mul.wide.s32 $0, $1, $2;", constraints, self.i64(), &[a, b])
     }
@@ -229,7 +231,8 @@ impl<'ctx> Llvm<'ctx> {
     pub fn ptx_opaque(&self, a: Val<'ctx>) -> Val<'ctx> {
         self.ptx("mov.b64 $0, $1;", "=l,l", self.i64(), &[a])
     }
-    /// An instruction of PTX without side effects, its operands as LLVM's constraints of inline assembly name them.
+    /// An instruction of PTX without side effects, its operands as LLVM's constraints of inline
+    /// assembly name them.
     fn ptx(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {
         let params: SmallVec<[Ty; 2]> = args.iter().map(|a| self.ty(*a)).collect();
         let ty = self.function_ty(Some(to), &params, false);
@@ -243,8 +246,8 @@ impl<'ctx> Llvm<'ctx> {
         }
         result(call)
     }
-    /// An instruction of x86 that gives numbers in several registers, as a struct. It stays where it is, since it may not be one on
-    /// the processor otherwise.
+    /// An instruction of x86 that gives numbers in several registers, as a struct. It stays where
+    /// it is, since it may not be one on the processor otherwise.
     pub fn x86(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {
         let params: SmallVec<[Ty; 2]> = args.iter().map(|a| self.ty(*a)).collect();
         let ty = self.function_ty(Some(to), &params, false);
@@ -283,18 +286,21 @@ impl<'ctx> Llvm<'ctx> {
     /// `pointer + bytes`, which may lie outside of the object: nothing is read or written there.
     pub fn outside(&self, pointer: Val<'ctx>, bytes: Val<'ctx>) -> Val<'ctx> {
         let (pointer, bytes) = (pointer.into_pointer_value(), bytes.into_int_value());
-        // SAFETY: one index into the pointee type `i8` is what the instruction takes; an address alone is no access.
+        // SAFETY: one index into the pointee type `i8` is what the instruction takes; an address
+        // alone is no access.
         built(unsafe { self.builder.build_gep(self.i8(), pointer, &[bytes], UNNAMED) }).into()
     }
     pub fn offset_by(&self, pointer: Val<'ctx>, bytes: u64) -> Val<'ctx> {
         self.offset(pointer, self.const_i64(bytes as i64))
     }
-    /// `pointer + index * size_of(element)`, within one object; a vector of indices gives one of addresses.
+    /// `pointer + index * size_of(element)`, within one object; a vector of indices gives one of
+    /// addresses.
     pub fn element(&self, pointer: Val<'ctx>, element: Ty<'ctx>, index: Val<'ctx>) -> Val<'ctx> {
         match (pointer, index) {
             (Val::PointerValue(pointer), Val::IntValue(index)) => {
-                // SAFETY: one index into the pointee type is what the instruction takes. That the address lies within
-                // the object is for the program that is compiled: indices are checked, or assumed, in bounds there.
+                // SAFETY: one index into the pointee type is what the instruction takes. That the
+                // address lies within the object is for the program that is compiled: indices are
+                // checked, or assumed, in bounds there.
                 built(unsafe { self.builder.build_in_bounds_gep(element, pointer, &[index], UNNAMED) }).into()
             }
             _ => ffi::addresses_in_bounds(&self.builder, element, pointer, index),
@@ -349,8 +355,8 @@ impl<'ctx> Llvm<'ctx> {
     pub fn br(&self, to: Block<'ctx>) {
         built(self.builder.build_unconditional_branch(to));
     }
-    /// Asks that the loop which the branch at the end of `latch` closes do `count` iterations at once. Only loop passes after
-    /// this look at it.
+    /// Asks that the loop which the branch at the end of `latch` closes do `count` iterations at
+    /// once. Only loop passes after this look at it.
     pub fn unroll(&self, latch: Block<'ctx>, count: u32) {
         self.set_loop_property(latch, "llvm.loop.unroll.count", Some(count));
     }
@@ -362,7 +368,8 @@ impl<'ctx> Llvm<'ctx> {
     pub fn keep_inside(&self, latch: Block<'ctx>) {
         self.set_loop_property(latch, "llvm.licm.disable", None);
     }
-    /// Says that the loop which the branch at the end of `latch` closes ends, so that it goes away if it does nothing.
+    /// Says that the loop which the branch at the end of `latch` closes ends, so that it goes away
+    /// if it does nothing.
     pub fn ends(&self, latch: Block<'ctx>) {
         self.set_loop_property(latch, "llvm.loop.mustprogress", None);
     }

@@ -1,4 +1,5 @@
-//! How is host code run in this process? The kernels are compiled to an object in memory, which LLVM's LLJIT links.
+//! How is host code run in this process? The kernels are compiled to an object in memory, which
+//! LLVM's LLJIT links.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
@@ -24,9 +25,9 @@ pub struct HostModule {
 
 /// An engine that links one module at a time, and library functions that stay for the next ones.
 ///
-/// A library function is compiled where [`Opt::None`] asks for code quickly: `log` is the same in every program. It is known
-/// by its fingerprint, which has all that its code depends on beside the machine and the options, of which there is one
-/// choice (see [`shares`]).
+/// A library function is compiled where [`Opt::None`] asks for code quickly: `log` is the same in
+/// every program. It is known by its fingerprint, which has all that its code depends on beside the
+/// machine and the options, of which there is one choice (see [`shares`]).
 struct Engine {
     jit: Jit,
     /// The fingerprints of the library functions that are there.
@@ -104,7 +105,8 @@ impl HostModule {
         HostModule::compile_to_keep(module, kernels, options).map(|(code, _)| code)
     }
 
-    /// The same, with the object, of which [`HostModule::link`] makes the same code. None: it needs more than itself.
+    /// The same, with the object, of which [`HostModule::link`] makes the same code. None: it needs
+    /// more than itself.
     pub fn compile_to_keep(
         module: &Module,
         kernels: &[FuncId],
@@ -121,7 +123,8 @@ impl HostModule {
         Ok((code, is_whole.then_some(object)))
     }
 
-    /// Links an object that [`HostModule::compile_to_keep`] gave for the same module, kernels and options, on this processor.
+    /// Links an object that [`HostModule::compile_to_keep`] gave for the same module, kernels and
+    /// options, on this processor.
     pub fn link(
         module: &Module,
         kernels: &[FuncId],
@@ -137,12 +140,13 @@ impl HostModule {
         if address == 0 {
             return Err(CodegenError::internal(format!("no code for {name:?}")));
         }
-        // SAFETY: it is the address of an entry, which the compiler gave this type, and no null pointer.
+        // SAFETY: it is the address of an entry, which the compiler gave this type, and no null
+        // pointer.
         Ok(unsafe { std::mem::transmute::<*const c_void, HostEntry>(address as *const c_void) })
     }
 
-    /// The entry of a kernel that was compiled; calling it is unsafe: arguments must fit the kernel, and this module must
-    /// outlive the call.
+    /// The entry of a kernel that was compiled; calling it is unsafe: arguments must fit the
+    /// kernel, and this module must outlive the call.
     pub fn entry(&self, kernel: FuncId) -> Option<HostEntry> {
         self.entries.iter().find(|(id, _)| *id == kernel).map(|(_, entry)| *entry)
     }

@@ -1,6 +1,7 @@
-//! How do the PTX texts of several modules become one? Each has a head (version, target, address size) and items: globals,
-//! prototypes, functions and entries. An item of a name that is there already is the same item: names of functions are
-//! unique in kc's module, those of globals tell their content.
+//! How do the PTX texts of several modules become one? Each has a head (version, target, address
+//! size) and items: globals, prototypes, functions and entries. An item of a name that is there
+//! already is the same item: names of functions are unique in kc's module, those of globals tell
+//! their content.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -63,7 +64,8 @@ fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
     })
 }
 
-/// Where the first item of a text ends: after its `}` or `;` at the start or end of a line outside of braces.
+/// Where the first item of a text ends: after its `}` or `;` at the start or end of a line outside
+/// of braces.
 fn end_of_item(text: &str) -> Option<usize> {
     let (mut at, mut begun, mut braces) = (0, false, false);
     for line in text.split_inclusive('\n') {

@@ -1,13 +1,14 @@
-//! How do LLVM modules become one, as texts? Each has a head, items (globals, prototypes, functions), groups of attributes
-//! (`attributes #0 = ...`) and metadata (`!0 = ...`). Groups and metadata are numbered in each module from 0: where modules
-//! come together, those of all but the first get new numbers.
+//! How do LLVM modules become one, as texts? Each has a head, items (globals, prototypes,
+//! functions), groups of attributes (`attributes #0 = ...`) and metadata (`!0 = ...`). Groups and
+//! metadata are numbered in each module from 0: where modules come together, those of all but the
+//! first get new numbers.
 //!
 //! LLVM Language Reference, "Attribute Groups" and "Metadata".
 
 use std::collections::HashSet;
 
-/// The module `whole` with all that `parts` define: functions that it calls. A prototype of what another one defines is
-/// left out.
+/// The module `whole` with all that `parts` define: functions that it calls. A prototype of what
+/// another one defines is left out.
 pub(super) fn join_ir<'a>(whole: String, parts: impl Iterator<Item = &'a str>) -> String {
     let parts: Vec<Parts> = parts.map(Parts::of).collect();
     if parts.is_empty() {
@@ -53,7 +54,7 @@ pub(super) fn join_ir<'a>(whole: String, parts: impl Iterator<Item = &'a str>) -
     text
 }
 
-/// Where a group stands in a list, at whose end it is put if it is new.
+/// Where a group is in a list, at whose end it is put if it is new.
 fn number_of<'a>(group: &'a str, groups: &mut Vec<&'a str>) -> usize {
     groups.iter().position(|known| *known == group).unwrap_or_else(|| {
         groups.push(group);
@@ -79,7 +80,7 @@ impl<'a> Item<'a> {
 struct Parts<'a> {
     head: &'a str,
     items: Vec<Item<'a>>,
-    /// What stands after `attributes #N = `, in the order of the numbers; so with the metadata.
+    /// What is after `attributes #N = `, in the order of the numbers; so with the metadata.
     groups: Vec<&'a str>,
     metadata: Vec<&'a str>,
     size: usize,
@@ -119,7 +120,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What stands after `= ` in a line that begins with `sign` and a number.
+/// What is after `= ` in a line that begins with `sign` and a number.
 fn numbered<'a>(line: &'a str, sign: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(sign)?.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.strip_prefix(" = ")

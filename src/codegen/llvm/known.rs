@@ -1,5 +1,5 @@
-//! What do the analyses say of the instances of functions that are lowered? A kernel is lowered more than once, and a callee
-//! where it is called, with what is known of its arguments there.
+//! What do the analyses say of the instances of functions that are lowered? A kernel is lowered
+//! more than once, and a callee where it is called, with what is known of its arguments there.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -45,7 +45,8 @@ pub struct KnownTable {
 }
 
 impl KnownTable {
-    /// Of a call with these arguments; without any: of a kernel's own instance, or of a function called from anywhere.
+    /// Of a call with these arguments; without any: of a kernel's own instance, or of a function
+    /// called from anywhere.
     pub fn of_call(&mut self, module: &Module, id: FuncId, arguments: &[Argument]) -> Rc<Known> {
         let wanted = self.wanted(module, id);
         if !wanted.ranges && !wanted.uniformity {

@@ -1,8 +1,10 @@
-//! Which library functions does lean code call instead of holding them, where do their texts come from, and which one does hardware do?
+//! Which library functions does lean code call instead of holding them, where do their texts come
+//! from, and which one does hardware do?
 //!
-//! `log` is the same in every program that uses it. Code that is to be made quickly ([`super::Opt::Lean`]) calls the larger
-//! of the functions that compute and do nothing else. Each is compiled once, for all programs of a compiler, and its text
-//! is put beside theirs. Host code that runs once ([`super::Opt::None`]) calls them too, and `jit` keeps their objects.
+//! `log` is the same in every program that uses it. Code that is to be made quickly
+//! ([`super::Opt::Lean`]) calls the larger of the functions that compute and do nothing else. Each
+//! is compiled once, for all programs of a compiler, and its text is put beside theirs. Host code
+//! that runs once ([`super::Opt::None`]) calls them too, and `jit` keeps their objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +19,8 @@ use crate::ir::{FuncId, Function, Module, Op};
 use crate::memo::Memo;
 use crate::types::Type;
 
-/// Functions of at least this size, in IR instructions with all that they call, are called: a call takes about ten
-/// instructions of PTX.
+/// Functions of at least this size, in IR instructions with all that they call, are called: a call
+/// takes about ten instructions of PTX.
 const CALL_FROM: u64 = 24;
 
 /// The most numbers that such a function takes.
@@ -56,7 +58,8 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
     /// Whether a function, of so many instructions, is called where it is used.
     fn wants(&mut self, module: &Module, id: FuncId, weight: u64, contract: bool) -> bool {
         let function = &module.functions[id];
-        // Where the rules for rounding are others, as in the library's own helpers, the text would be another.
+        // Where the rules for rounding are others, as in the library's own helpers, the text would
+        // be another.
         weight >= CALL_FROM
             && function.library
             && contract == self.contract
@@ -90,7 +93,8 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
     }
 }
 
-/// Whether an operation depends on its operands alone, and does nothing but give its results or lead the way.
+/// Whether an operation depends on its operands alone, and does nothing but give its results or
+/// lead the way.
 fn computes(op: &Op) -> bool {
     let own = op.properties();
     (own.is_value() || own.control) && own.depends_on == DependsOn::Nothing
@@ -121,7 +125,8 @@ impl<'ctx> ModuleState<'_, 'ctx> {
         Some(made)
     }
 
-    /// A function of the flattened arguments: the result if there is one number, otherwise a struct of them.
+    /// A function of the flattened arguments: the result if there is one number, otherwise a struct
+    /// of them.
     fn declare_plain(&self, id: FuncId) -> Func<'ctx> {
         let (ll, function) = (self.ll, &self.ir.functions[id]);
         let flat =
@@ -219,8 +224,9 @@ impl Parts {
 }
 
 impl<'ctx> Lower<'_, '_, 'ctx> {
-    /// What the library's multiplication by a power of two gives, where the target has an instruction for it. (Its result is the same: of the
-    /// library's two multiplications only the second one rounds.)
+    /// What the library's multiplication by a power of two gives, where the target has an
+    /// instruction for it. (Its result is the same: of the library's two multiplications only the
+    /// second one rounds.)
     pub fn scaled(&self, callee: FuncId, args: &[Scalars<'ctx>]) -> Option<Val<'ctx>> {
         let function = &self.ir.functions[callee];
         let is_scale = function.library && matches!(&*function.source_name, "_scale_f32" | "_scale_f64");

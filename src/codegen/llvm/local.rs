@@ -31,7 +31,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Target::Host { .. } => self.ll.alloca(self.entry, size, align),
             Target::Nvptx { .. } => {
                 let (ll, function) = (self.ll, frame.function);
-                // A load that LLVM moves out of a branch would meet what other threads write there: it moves none where threads are checked.
+                // A load that LLVM moves out of a branch would meet what other threads write there:
+                // it moves none where threads are checked.
                 ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("sanitize_thread"));
                 if let Some(&at) = self.asked_places.as_ref().and_then(|places| places.get(&array)) {
                     return smallvec![ll.offset_by(ll.asked_shared(align), at)];
@@ -51,8 +52,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Room for a local array of a GPU's thread, set to zero in stores of 8 and 16 bytes. Of one `memset` of 128 bytes or
-    /// more, LLVM's back end makes a loop over bytes.
+    /// Room for a local array of a GPU's thread, set to zero in stores of 8 and 16 bytes. Of one
+    /// `memset` of 128 bytes or more, LLVM's back end makes a loop over bytes.
     fn zeroed_on_device(&mut self, size: u64, align: u32) -> Val<'ctx> {
         const STEP: u64 = 64;
         const MOST_STEPS: u64 = 16;

@@ -1,9 +1,10 @@
-//! How does a function body of the IR become LLVM instructions, whatever the target? This file holds the state and the
-//! dispatch over operations; `ops`, `memory`, `atomics` and `control` hold the parts.
+//! How does a function body of the IR become LLVM instructions, whatever the target? This file
+//! holds the state and the dispatch over operations; `ops`, `memory`, `atomics` and `control` hold
+//! the parts.
 //!
-//! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
-//! Only when that would make a kernel very large are big callees emitted as functions of their own; lean code calls the
-//! library's ([`super::library`]).
+//! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about
+//! indices flow into callees. Only when that would make a kernel very large are big callees emitted
+//! as functions of their own; lean code calls the library's ([`super::library`]).
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,16 +12,16 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::affine::{Guards, ValueFacts};
-use super::ahead::Ahead;
 use super::block_sums::BlockSums;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
 use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
-use super::lanes::{Copies, Lanes};
 use super::library::Library;
 use super::ops::{Floats, Ops};
+use super::prefetch::Ahead;
+use super::simd::{Copies, SimdLanes};
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdMap, IdSet};
@@ -36,7 +37,7 @@ pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;
 pub enum Target {
     /// `alone`: see [`super::HostOptions`].
     Host { checked: bool, alone: bool },
-    /// `checked`: it is for the simulator, which is told of what checked host code reports.
+    /// `checked`: it is for the simulator, which is reported of what checked host code reports.
     Nvptx { checked: bool },
 }
 
@@ -54,7 +55,7 @@ impl Target {
         matches!(self, Target::Host { alone: true, .. })
     }
 
-    /// Whether somebody is told of what [`Check`] finds.
+    /// Whether somebody is reported of what [`Check`] finds.
     pub fn reports_checks(self) -> bool {
         matches!(self, Target::Host { checked: true, .. } | Target::Nvptx { checked: true })
     }
@@ -77,7 +78,8 @@ pub struct Thread<'ctx> {
     pub status: Val<'ctx>,
 }
 
-/// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees instead.
+/// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees
+/// instead.
 const INLINE_TOTAL: u64 = 20_000;
 /// Callees of at least this size are then called.
 const CALL_FROM: u64 = 200;
@@ -91,14 +93,15 @@ pub struct ModuleState<'a, 'ctx> {
     pub sites: Sites,
     /// Values keep the names of their source variables.
     names: bool,
-    /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
+    /// Device functions that are called rather than inlined, and those of them that wait for their
+    /// bodies.
     called: HashMap<FuncId, Func<'ctx>>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
     known: KnownTable,
     /// The library functions that are called, where such are.
     pub library: Option<Library<'a, 'ctx>>,
-    /// What stands for absent arrays of adjoints.
+    /// What represents absent arrays of adjoints.
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
     pub locations: Option<DebugLocations<'a, 'ctx>>,
@@ -186,8 +189,8 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         types
     }
 
-    /// The LLVM function of a device function that is called: hidden parameters for the thread, then the flattened
-    /// arguments; a struct of flattened results.
+    /// The LLVM function of a device function that is called: hidden parameters for the thread,
+    /// then the flattened arguments; a struct of flattened results.
     fn declare_called(&mut self, id: FuncId) -> Func<'ctx> {
         if let Some(&function) = self.called.get(&id) {
             return function;
@@ -265,22 +268,25 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub unrolled: bool,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val<'ctx>>,
-    /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the launch), and the last
-    /// coordinate, in a loop over a row.
+    /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the
+    /// launch), and the last coordinate, in a loop over a row.
     pub row: Option<(Val<'ctx>, Val<'ctx>)>,
     /// Several threads at once.
-    pub lanes: Option<Lanes<'ctx>>,
+    pub lanes: Option<SimdLanes<'ctx>>,
     /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
     pub copies: Option<Copies<'ctx>>,
     /// What is known of later threads, in a loop over a row.
     pub ahead: Option<Ahead<'ctx>>,
-    /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
+    /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power
+    /// of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
-    /// Where arrays of the block begin in the shared memory that launches ask for, in a kernel that takes it.
+    /// Where arrays of the block begin in the shared memory that launches ask for, in a kernel that
+    /// takes it.
     pub asked_places: Option<IdMap<ValueId, u64>>,
-    /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets them.
+    /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets
+    /// them.
     pub block_sums: Option<BlockSums<'ctx>>,
     call_large: bool,
 }
@@ -292,7 +298,7 @@ pub struct Frame<'a, 'ctx> {
     pub known: Rc<Known>,
     /// The instruction that is being lowered: bounds are asked for there.
     pub at: InstId,
-    /// The block that it stands in.
+    /// The block that it is in.
     pub block: BlockId,
     values: Vec<Scalars<'ctx>>,
     pub loops: Vec<LoopContext<'ctx>>,
@@ -330,7 +336,7 @@ impl<'ctx> Frame<'_, 'ctx> {
 
 /// How control leaves a block.
 pub enum End<'ctx> {
-    /// By `yield`, with these flattened values; the cursor stands where they are known.
+    /// By `yield`, with these flattened values; the cursor is where they are known.
     Yield(Scalars<'ctx>),
     /// By `return` at the outermost level of a function.
     Return(Scalars<'ctx>),
@@ -339,7 +345,8 @@ pub enum End<'ctx> {
 }
 
 impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
-    /// `inside_callee`: the function is itself a large callee, so large callees of it are called too.
+    /// `inside_callee`: the function is itself a large callee, so large callees of it are called
+    /// too.
     pub fn new(
         state: &'s mut ModuleState<'a, 'ctx>,
         llvm_function: Func<'ctx>,
@@ -408,7 +415,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         for (&param, scalars) in function.params().iter().zip(args) {
             frame.set(param, scalars);
         }
-        // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and each fma on purpose.
+        // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and
+        // each fma on purpose.
         let contract = self.ll.contract.get();
         self.ll.contract.set(contract && !(function.library && function.source_name.starts_with('_')));
         let end = self.block(&mut frame, function.entry, true);
@@ -435,7 +443,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             .collect()
     }
 
-    /// Lowers the instructions of a block at the cursor. `outermost`: it is a function's entry block.
+    /// Lowers the instructions of a block at the cursor. `outermost`: it is a function's entry
+    /// block.
     pub fn block(&mut self, frame: &mut Frame<'a, 'ctx>, block: BlockId, outermost: bool) -> End<'ctx> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
@@ -479,7 +488,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 _ => self.inst(frame, inst),
             }
         }
-        // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both ways is not reached.
+        // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both
+        // ways is not reached.
         End::Left
     }
 
@@ -551,7 +561,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 smallvec![number]
             }
             Op::BlockDim => smallvec![self.thread.block_dim],
-            Op::Lane => smallvec![self.lane()],
+            Op::ThreadInBlock => smallvec![self.lane()],
             Op::Extent(array, dim) => {
                 smallvec![self.array(frame, *array).extents[usize::from(*dim)]]
             }

@@ -16,9 +16,10 @@ use super::processor::{self, Costs, Isa, Processor};
 use super::{CodegenError, Cpu, Opt};
 use crate::memo::lock;
 
-/// The passes of [`Opt::Lean`], which make code small enough to be read. With `instcombine`, `licm` and `gvn` too, PTX takes half as
-/// long again, and ptxas, which does all that itself, makes no better code of it: over 100 generated programs 5 % more
-/// registers and 2 % fewer instructions (CUDA 13.0, sm_80).
+/// The passes of [`Opt::Lean`], which make code small enough to be read. With `instcombine`, `licm`
+/// and `gvn` too, PTX takes half as long again, and ptxas, which does all that itself, makes no
+/// better code of it: over 100 generated programs 5 % more registers and 2 % fewer instructions
+/// (CUDA 13.0, sm_80).
 pub(super) const LEAN: &str = "function(sroa,early-cse,simplifycfg)";
 
 /// The system that objects for a processor are for: this one's, as far as it has such processors.
@@ -43,8 +44,8 @@ type Key = (String, String, String, OptimizationLevel);
 // SAFETY: a machine has no ties to a thread, and who has a [`Lease`] is the only one to use it.
 unsafe impl Send for Machine {}
 
-/// Machines that nobody uses at the moment: making one, and what it finds out for its first module, takes a good part of the
-/// time that a small kernel does.
+/// Machines that nobody uses at the moment: making one, and what it finds out for its first module,
+/// takes a good part of the time that a small kernel does.
 static IDLE: Mutex<Vec<Machine>> = Mutex::new(Vec::new());
 
 /// More than these are not kept.
@@ -118,8 +119,9 @@ pub struct Arch {
 }
 
 impl Arch {
-    /// From the PTX ISA manual, "Release notes": the version that brought each target; of sm_75, that with its `mma.sync` of 16 x 8 x 8
-    /// halves. All are at most 9.0. Shared memory is from the CUDA C++ Programming Guide, "Compute Capabilities".
+    /// From the PTX ISA manual, "Release notes": the version that brought each target; of sm_75,
+    /// that with its `mma.sync` of 16 x 8 x 8 halves. All are at most 9.0. Shared memory is from
+    /// the CUDA C++ Programming Guide, "Compute Capabilities".
     pub const ALL: &'static [Arch] = &[
         Arch { name: "sm_75", number: 75, ptx: 65, shared: 64 << 10 },
         Arch { name: "sm_80", number: 80, ptx: 70, shared: 163 << 10 },
@@ -169,7 +171,8 @@ impl Machine {
     pub fn host(cpu: Cpu, opt: Opt) -> Result<Lease, CodegenError> {
         static INIT: Once = Once::new();
         INIT.call_once(|| {
-            // The entries that choose among versions of a kernel ask the processor what it has by instructions of their own.
+            // The entries that choose among versions of a kernel ask the processor what it has by
+            // instructions of their own.
             Target::initialize_x86(&InitializationConfig { asm_parser: true, ..PARTS });
             Target::initialize_aarch64(&PARTS);
         });
@@ -215,7 +218,8 @@ impl Machine {
         Floats { half, scale }
     }
 
-    /// Whether this machine is known to run code for a processor: for its own, and for the levels of x86-64 that it has.
+    /// Whether this machine is known to run code for a processor: for its own, and for the levels
+    /// of x86-64 that it has.
     pub fn host_runs(cpu: Cpu) -> bool {
         const V2: &[&str] = &["+cx16", "+popcnt", "+sse4.2", "+ssse3"];
         const V3: &[&str] = &["+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe"];
@@ -289,7 +293,8 @@ impl Machine {
         if passes.is_empty() {
             return Ok(());
         }
-        // LLVM ends the process when one run of this pass leaves something to do, unless told not to look.
+        // LLVM ends the process when one run of this pass leaves something to do, unless told not
+        // to look.
         let passes = passes.replace("instcombine", "instcombine<no-verify-fixpoint>");
         let result = ll.module.run_passes(&passes, &self.raw, PassBuilderOptions::create());
         result.map_err(|message| CodegenError::llvm(message.to_string()))

@@ -33,7 +33,8 @@ pub struct DimCheck<'ctx> {
     pub index: Val<'ctx>,
     /// i32.
     pub extent: Val<'ctx>,
-    /// Where a negative index counts from the end: whether it is in bounds as written, and the index then (i64).
+    /// Where a negative index counts from the end: whether it is in bounds as written, and the
+    /// index then (i64).
     direct: Option<(Val<'ctx>, Val<'ctx>)>,
 }
 
@@ -60,13 +61,16 @@ pub struct Place<'ctx> {
     site: Option<Val<'ctx>>,
     pub is_local: bool,
     pub element: Type,
-    /// What the element's address is a multiple of, in bytes, beyond what its scalars need; 1: nothing is known.
+    /// What the element's address is a multiple of, in bytes, beyond what its scalars need; 1:
+    /// nothing is known.
     align: u32,
-    /// How many bytes (i64) further the element is that a later thread names, if its address is to be asked for.
+    /// How many bytes (i64) further the element is that a later thread names, if its address is to
+    /// be asked for.
     later: Option<Val<'ctx>>,
 }
 
-/// A part of an element: its address, its type, and whether a run-time component index names it at all.
+/// A part of an element: its address, its type, and whether a run-time component index names it at
+/// all.
 pub struct Part<'ctx> {
     pub pointer: Val<'ctx>,
     pub ty: Type,
@@ -78,7 +82,8 @@ pub struct Part<'ctx> {
 /// The widest access to memory, in bytes.
 pub(super) const MAX_ALIGN: u32 = 16;
 
-/// Threads of a warp store elements of so many numbers by rows: caches bring those of three together.
+/// Threads of a warp store elements of so many numbers by rows: caches bring those of three
+/// together.
 const LEAST_STORED: u32 = 5;
 
 /// The greatest power of two that divides both, where `align` is one.
@@ -126,7 +131,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.ll.icmp(IntPredicate::NE, address, self.ll.const_i64(0))
     }
 
-    /// The array behind the descriptor's adjoint pointer: without one, nothing is inside its extents.
+    /// The array behind the descriptor's adjoint pointer: without one, nothing is inside its
+    /// extents.
     pub fn gradient(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Scalars<'ctx> {
         let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
         let gradient = self.gradient_of(frame.get(array), ty);
@@ -148,7 +154,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         made
     }
 
-    /// Gives the absent arrays of adjoints among a kernel's arguments what stands for them.
+    /// Gives the absent arrays of adjoints among a kernel's arguments what represents them.
     pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars<'ctx>]) {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);
         let structs = &self.ir.structs;
@@ -221,7 +227,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped), step: None },
         };
         let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
-        // The simulator knows how far arrays go, but nothing of what stands beside a tile or a local array.
+        // The simulator knows how far arrays go, but nothing of what is beside a tile or a local
+        // array.
         let is_checked = self.target.is_checked() || is_local && self.target.reports_checks();
         if !is_checked || ll.as_int(wrapped).is_some_and(in_range) {
             return (wide, None);
@@ -234,8 +241,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
     }
 
-    /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Where it does several
-    /// iterations at once, it turns the products into sums, which is better still.
+    /// Whether the product of an index and a stride is one instruction that LLVM does not look
+    /// into. Where it does several iterations at once, it turns the products into sums, which is
+    /// better still.
     fn multiplies_by_hand(&self, index: Index<'ctx>) -> bool {
         self.target.is_gpu() && !self.unrolled && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
@@ -249,7 +257,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.
+    /// Looks up the element that `index` names. The address itself is computed by [`Self::part`],
+    /// behind the checks.
     pub fn place(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> Place<'ctx> {
         let ll = self.ll;
         let parts = self.array(frame, access.array);
@@ -265,7 +274,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             align: if self.aligned.contains(&parts.data) { common(MAX_ALIGN, size) } else { 1 },
             later: None,
         };
-        // Loops over elements that a thread has in registers become straight code, in which LLVM finds what addresses have in common.
+        // Loops over elements that a thread has in registers become straight code, in which LLVM
+        // finds what addresses have in common.
         let is_tile = matches!(frame.ty(access.array), Type::Local(array) if array.block);
         for (dim, &i) in access.indices.iter().enumerate() {
             let stride = parts.strides[dim];
@@ -331,8 +341,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         Part { pointer, ty, align, exists }
     }
 
-    /// Runs `access` if the place's checks hold; otherwise reports the first that does not and gives zeros of `results`.
-    /// The place that `access` gets is the one to use.
+    /// Runs `access` if the place's checks hold; otherwise reports the first that does not and
+    /// gives zeros of `results`. The place that `access` gets is the one to use.
     pub fn checked(
         &mut self,
         place: &Place<'ctx>,
@@ -347,7 +357,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         };
         let (good, bad) = (ll.block(self.llvm_function, "inside"), ll.block(self.llvm_function, "outside"));
         let mut join = Join::new(ll, self.llvm_function, "accessed", &types);
-        // Indices are rarely negative: what such a one means is only found out where it does not do as it is.
+        // Indices are rarely negative: what such a one means is only found out where it does not do
+        // as it is.
         let mut indices: SmallVec<[(usize, Val); 2]> = smallvec![];
         if place.checks.iter().any(|c| c.direct.is_some())
             && let Some(direct) = all(&|c| c.direct.map_or(c.within, |direct| direct.0))
@@ -504,7 +515,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return self.store_lanes(frame, access, value, span);
         }
         let place = self.place(frame, access, span);
-        // A composite of no components stands for "no results".
+        // A composite of no components represents "no results".
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             lower.when(part.exists, |lower| {
@@ -528,9 +539,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Where a GPU's thread sets to zero what it has just read, as gradients do with what they use up: whether it is something else than
-    /// zero. A store that goes out while the load of the same address is still under way makes both wait for the memory's answer, one
-    /// warp after the other (1.82 ms instead of 0.59 for 80 million numbers on an H200); asked like this, it goes out afterwards.
+    /// Where a GPU's thread sets to zero what it has just read, as gradients do with what they use
+    /// up: whether it is something else than zero. A store that goes out while the load of the same
+    /// address is still under way makes both wait for the memory's answer, one warp after the other
+    /// (1.82 ms instead of 0.59 for 80 million numbers on an H200); asked like this, it goes out
+    /// afterwards.
     fn is_to_be_cleared(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, value: ValueId) -> Option<Val<'ctx>> {
         let function = frame.function;
         let zero = |v| {

@@ -26,7 +26,6 @@
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
-mod ahead;
 mod atomics;
 mod block_sums;
 mod builder;
@@ -43,7 +42,6 @@ mod jit;
 mod join;
 mod join_ir;
 mod known;
-mod lanes;
 mod library;
 mod local;
 mod lower;
@@ -52,11 +50,13 @@ mod memory;
 mod nvptx;
 mod ops;
 mod param_names;
+mod prefetch;
 mod print_format;
 mod processor;
 mod report;
 mod results;
 mod rows;
+mod simd;
 mod tensor;
 mod vector;
 mod versions;
@@ -85,12 +85,14 @@ use crate::types::{Layout, Type};
 /// How much time is spent on the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opt {
-    /// None, for code that runs once on the host, where it calls the larger library functions too; on the device the same as
-    /// [`Opt::Lean`].
+    /// None, for code that runs once on the host, where it calls the larger library functions too;
+    /// on the device the same as [`Opt::Lean`].
     None,
-    /// Little: for bulk work. Device code calls the larger library functions, which are compiled once for many programs.
+    /// Little: for bulk work. Device code calls the larger library functions, which are compiled
+    /// once for many programs.
     Lean,
-    /// As much as pays: kernels of many thousand instructions get little, as the time grows with their square.
+    /// As much as pays: kernels of many thousand instructions get little, as the time grows with
+    /// their square.
     Full,
 }
 
@@ -99,9 +101,10 @@ pub enum Opt {
 pub enum ArrayLayout {
     /// By the strides in their descriptors.
     Strided,
-    /// As dense row-major arrays; the strides in the descriptors are not read. The first element, and that of the gradient,
-    /// lies at a multiple of its size, or of the greatest power of two (at most 16) that divides its size: so do arrays as
-    /// allocators give them, and slices of such.
+    /// As dense row-major arrays; the strides in the descriptors are not read. The first element,
+    /// and that of the gradient, lies at a multiple of its size, or of the greatest power of two
+    /// (at most 16) that divides its size: so do arrays as allocators give them, and slices of
+    /// such.
     Contiguous,
 }
 
@@ -110,8 +113,9 @@ pub enum ArrayLayout {
 pub enum Grid {
     /// With any: a thread runs further tasks where the launch has more than the grid.
     Any,
-    /// With those that cover the launch: a thread for each task, and fewer than 2^31 tasks and 2^32 threads. The loop over
-    /// what one grid leaves, and 64-bit arithmetic on the threads' numbers, are saved.
+    /// With those that cover the launch: a thread for each task, and fewer than 2^31 tasks and 2^32
+    /// threads. The loop over what one grid leaves, and 64-bit arithmetic on the threads' numbers,
+    /// are saved.
     Covering,
 }
 
@@ -143,8 +147,8 @@ pub enum Cpu {
     Native,
     /// Another one, or any processor of a level.
     Named(&'static Processor),
-    /// Any from x86-64-v2 on: objects hold a version of each entry for each of [`Cpu::VERSIONS`], and take the best that the processor
-    /// which runs them has.
+    /// Any from x86-64-v2 on: objects hold a version of each entry for each of [`Cpu::VERSIONS`],
+    /// and take the best that the processor which runs them has.
     Auto,
 }
 
@@ -201,12 +205,14 @@ pub struct HostOptions {
 /// How do host entries update memory atomically?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Atomics {
-    /// By plain reads and writes: one worker runs the whole launch, and nobody else touches its arrays meanwhile.
+    /// By plain reads and writes: one worker runs the whole launch, and nobody else touches its
+    /// arrays meanwhile.
     Plain,
     /// So that workers may share the arrays.
     Shared,
-    /// As the entry is called: plain for a whole launch at once, shared for a part of one. Beside the entry of a kernel that has some
-    /// is one that is plain for parts too ([`abi::alone_entry`](crate::abi::alone_entry)).
+    /// As the entry is called: plain for a whole launch at once, shared for a part of one. Beside
+    /// the entry of a kernel that has some is one that is plain for parts too
+    /// ([`abi::alone_entry`](crate::abi::alone_entry)).
     Called,
 }
 
@@ -292,8 +298,8 @@ fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {
     Err(CodegenError { code: Code::E0802, message, span: first })
 }
 
-/// The bytes of all local arrays in a function and in its calls, and where the first one stands. Every call counts, because
-/// calls are inlined.
+/// The bytes of all local arrays in a function and in its calls, and where the first one is. Every
+/// call counts, because calls are inlined.
 fn local_bytes(
     module: &ir::Module,
     id: FuncId,

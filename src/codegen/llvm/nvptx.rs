@@ -1,6 +1,6 @@
-//! How do the threads of a launch reach a kernel's body on an NVIDIA GPU? Each runs the tasks `first, first + stride, ...`
-//! below the launch's size (a grid-stride loop), so that any grid does for any launch; or, where the grid is known to cover
-//! the launch, task `first` alone.
+//! How do the threads of a launch reach a kernel's body on an NVIDIA GPU? Each runs the tasks
+//! `first, first + stride, ...` below the launch's size (a grid-stride loop), so that any grid does
+//! for any launch; or, where the grid is known to cover the launch, task `first` alone.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,8 +46,9 @@ pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: 
     Ok(blocks::Memory::of(&shared.functions[kernel], &shared.structs).asked as u32)
 }
 
-/// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs about 2 ms of its own: as
-/// much as half a lean kernel. What is in which module must not depend on the machine, as the text does.
+/// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs
+/// about 2 ms of its own: as much as half a lean kernel. What is in which module must not depend on
+/// the machine, as the text does.
 fn kernels_in_module(opt: Opt) -> usize {
     match opt {
         Opt::Full => 4,
@@ -55,8 +56,8 @@ fn kernels_in_module(opt: Opt) -> usize {
     }
 }
 
-/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`. `known`: the texts of library functions that were compiled
-/// before.
+/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`. `known`: the texts of library
+/// functions that were compiled before.
 pub fn emit_ptx(
     module: &Module,
     kernels: &[FuncId],
@@ -66,7 +67,8 @@ pub fn emit_ptx(
     emit(module, kernels, options, known, Places::None)
 }
 
-/// The same with the directives that tell places (`.loc`): a line of theirs is an offset in bytes into the file `source`, and one.
+/// The same with the directives that tell places (`.loc`): a line of theirs is an offset in bytes
+/// into the file `source`, and one.
 pub fn emit_ptx_located(
     module: &Module,
     kernels: &[FuncId],
@@ -77,7 +79,8 @@ pub fn emit_ptx_located(
     emit(module, kernels, options, known, Places::Located(source))
 }
 
-/// The same, with a mark around each instruction that comes from the file `source` ([`crate::source::lined`]).
+/// The same, with a mark around each instruction that comes from the file `source`
+/// ([`crate::source::lined`]).
 pub fn emit_ptx_marked(
     module: &Module,
     kernels: &[FuncId],
@@ -117,7 +120,8 @@ fn emit(
     let ready = Ready::of(module, kernels, options, known)?;
     let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, places)?.ptx(places);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
-    // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
+    // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks
+    // are.
     let texts: Vec<Result<String, CodegenError>> = match rayon::current_thread_index() {
         Some(_) => parts.par_iter().map(part).collect(),
         None => parts.iter().map(part).collect(),
@@ -258,7 +262,8 @@ impl Ready<'_> {
             self.state(&ll, options, names).library_function(id);
             machine.optimise(&ll, LEAN)?;
             let ir = names.then(|| ll.print());
-            // Callers in other modules see the alignments that the ABI gives to results, not those of internal functions.
+            // Callers in other modules see the alignments that the ABI gives to results, not those
+            // of internal functions.
             let ptx = text(&ll, machine)?.replace(".visible .func", ".func");
             Ok(Part { ir, ptx })
         })
@@ -320,8 +325,9 @@ fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenErr
     Ok(())
 }
 
-/// Removes what depends on what else the process compiled (LLVM numbers calls by a counter of the process), the marks
-/// around single instructions, and comments about visibility, which a directive says.
+/// Removes what depends on what else the process compiled (LLVM numbers calls by a counter of the
+/// process), the marks around single instructions, and comments about visibility, which a directive
+/// says.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     for line in text.lines() {
@@ -505,7 +511,8 @@ impl<'ctx> Tasks<'ctx> {
         ll.cond_br(ll.icmp(IntPredicate::ULT, task, size), task_block, done);
 
         ll.position_at_end(task_block);
-        // LLVM would keep further numbers that grow with this one in registers of their own, all through the body.
+        // LLVM would keep further numbers that grow with this one in registers of their own, all
+        // through the body.
         let task_here = ll.ptx_opaque(task);
         self.locate(lower, task_here, &inner_extents);
         body(lower);

@@ -1,11 +1,13 @@
-//! What does each scalar operation compute? The arithmetic rules of the IR (7 to 11) in LLVM instructions, the same on
-//! every target and bit for bit.
+//! What does each scalar operation compute? The arithmetic rules of the IR (7 to 11) in LLVM
+//! instructions, the same on every target and bit for bit.
 //!
-//! `bool` is an `i1`. A `float16` or `bfloat16` value is carried as the `float` of the same value: the operation is done
-//! in a wider format and its result rounded once. For `+ - * / sqrt` the 24 bits of `float` are wide enough that rounding
-//! twice gives the same as rounding once (Figueroa, "When is double rounding innocuous?", 1995: p >= 2q + 2). Where that
-//! does not hold (`fma`, conversions from wider types), the first rounding is *to odd*, which keeps the information that a
-//! second rounding needs (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+//! `bool` is an `i1`. A `float16` or `bfloat16` value is carried as the `float` of the same value:
+//! the operation is done in a wider format and its result rounded once. For `+ - * / sqrt` the 24
+//! bits of `float` are wide enough that rounding twice gives the same as rounding once (Figueroa,
+//! "When is double rounding innocuous?", 1995: p >= 2q + 2). Where that does not hold (`fma`,
+//! conversions from wider types), the first rounding is *to odd*, which keeps the information that
+//! a second rounding needs (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums",
+//! 2008).
 
 use super::builder::{FloatPredicate, IntPredicate, Llvm, Ty, Val};
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
@@ -110,7 +112,8 @@ impl<'ctx> Ops<'_, 'ctx> {
                 let sign = ll.and(ll.lshr(bits, c(16)), c(0x8000));
                 let magnitude = ll.and(bits, c(0x7fff_ffff));
                 let normal = ll.lshr(ll.sub(magnitude, c(112 << 23)), c(13));
-                // 0.5 has the spacing of float16's subnormals, so that the sum holds the count of them in its low bits.
+                // 0.5 has the spacing of float16's subnormals, so that the sum holds the count of
+                // them in its low bits.
                 let sum = ll.raw_fadd(ll.bitcast(magnitude, ll.f32()), ll.const_f32(0.5));
                 let subnormal = ll.sub(ll.bitcast(sum, ll.i32()), c(0.5f32.to_bits()));
                 let special = ll.or(c(0x7c00), ll.lshr(ll.and(magnitude, c(0x7f_ffff)), c(13)));
@@ -195,7 +198,8 @@ impl<'ctx> Ops<'_, 'ctx> {
         ll.and(ll.add(bits, bump), ll.const_i32(-1 << count))
     }
 
-    /// A `double` as the `float` below or above it whose last bit is 1, or as itself where that is exact.
+    /// A `double` as the `float` below or above it whose last bit is 1, or as itself where that is
+    /// exact.
     fn f64_to_f32_odd(&self, value: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let nearest = ll.fptrunc(value, ll.f32());
@@ -225,9 +229,9 @@ impl<'ctx> Ops<'_, 'ctx> {
 
     /// The smaller or the larger of two floats: the other one where one is NaN, and -0 below 0.
     ///
-    /// The host's scalars compare, for two reasons. LLVM 22's scalar code for AVX-512 gives the NaN of an operand of `minimumnum` or
-    /// `maximumnum` where it knows that the other operand is none: `min(float(n), x)`, `min(max(x, 0.5), x)`. And loops of these
-    /// it does not make vectors of.
+    /// The host's scalars compare, for two reasons. LLVM 22's scalar code for AVX-512 gives the NaN
+    /// of an operand of `minimumnum` or `maximumnum` where it knows that the other operand is none:
+    /// `min(float(n), x)`, `min(max(x, 0.5), x)`. And loops of these it does not make vectors of.
     fn extremum(&self, max: bool, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         if !self.is_host || ll.lanes(a).is_some() || ll.lanes(b).is_some() {
@@ -282,7 +286,8 @@ impl<'ctx> Ops<'_, 'ctx> {
                 if !signed {
                     return quotient;
                 }
-                // One less where the division is inexact and the signs differ. x / 0 has remainder x but stays 0.
+                // One less where the division is inexact and the signs differ. x / 0 has remainder
+                // x but stays 0.
                 let zero = self.int(s, 0);
                 let inexact = ll.icmp(IntPredicate::NE, remainder, zero);
                 let differ = ll.icmp(IntPredicate::SLT, ll.xor(a, b), zero);
@@ -342,7 +347,8 @@ impl<'ctx> Ops<'_, 'ctx> {
         let ll = self.ll;
         let width = self.int(s, i64::from(s.bits()));
         let within = ll.icmp(IntPredicate::ULT, count, width);
-        // PTX counts in 32 bits, and LLVM leaves the comparison to the instruction, which sees the low half of a count of 64.
+        // PTX counts in 32 bits, and LLVM leaves the comparison to the instruction, which sees the
+        // low half of a count of 64.
         let halved = !self.is_host && s.bits() == 64;
         let count = if halved { ll.intrinsic("llvm.umin", &[ll.ty(a)], &[count, width]) } else { count };
         ll.select(within, shift(ll, a, count), self.int(s, 0))
@@ -354,7 +360,8 @@ impl<'ctx> Ops<'_, 'ctx> {
         if !is_narrow(s) {
             return self.float_intrinsic("llvm.fma", &[a, b, c]);
         }
-        // The product is exact in double. The error of the sum (Knuth's TwoSum) tells which way it was rounded.
+        // The product is exact in double. The error of the sum (Knuth's TwoSum) tells which way it
+        // was rounded.
         let wide = |v| ll.fpext(v, ll.f64());
         let (p, c) = (ll.raw_fmul(wide(a), wide(b)), wide(c));
         let sum = ll.raw_fadd(p, c);
@@ -428,8 +435,8 @@ impl<'ctx> Ops<'_, 'ctx> {
                 }
             }
             (true, false) if ll.lanes(a).is_some() && to == Scalar::I32 => self.lanes_to_i32(from, a),
-            // The instruction (`cvt.rzi`) saturates and takes NaN for 0, which LLVM does not count on. From 64 bits or to 64 bits
-            // a NaN gives another number.
+            // The instruction (`cvt.rzi`) saturates and takes NaN for 0, which LLVM does not count
+            // on. From 64 bits or to 64 bits a NaN gives another number.
             (true, false) if !self.is_host && ll.ty(a) == ll.f32() && matches!(to, Scalar::I32 | Scalar::U32) => {
                 let name = if to == Scalar::I32 { "llvm.nvvm.f2i.rz" } else { "llvm.nvvm.f2ui.rz" };
                 ll.intrinsic(name, &[], &[a])
@@ -477,7 +484,8 @@ impl<'ctx> Ops<'_, 'ctx> {
             // Exact in double.
             ..=32 => self.f64_to_narrow(to, convert(a, ll.f64())),
             _ => {
-                // Where double could not hold the integer, the low 11 bits are folded into one that says "inexact".
+                // Where double could not hold the integer, the low 11 bits are folded into one that
+                // says "inexact".
                 let magnitude = if signed { ll.intrinsic("llvm.abs", &[ll.i64()], &[a, ll.bool(false)]) } else { a };
                 let low = ll.and(magnitude, ll.const_i64(0x7ff));
                 let sticky = ll.zext(ll.icmp(IntPredicate::NE, low, ll.const_i64(0)), ll.i64());

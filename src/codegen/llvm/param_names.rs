@@ -1,5 +1,6 @@
-//! The parameters of entries in PTX are called as in the source (`x_param`) and not by their numbers, as LLVM calls them
-//! (`saxpy_cuda_kernel_forward_param_1`). The word at the end keeps them apart from PTX's own: a parameter may be called `add`.
+//! The parameters of entries in PTX are called as in the source (`x_param`) and not by their
+//! numbers, as LLVM calls them (`saxpy_cuda_kernel_forward_param_1`). The word at the end keeps
+//! them apart from PTX's own: a parameter may be called `add`.
 
 use std::collections::HashMap;
 

@@ -1,13 +1,14 @@
-//! What does a C format string ask for? Rewrites it so that every conversion reads exactly what is passed: integers as 64
-//! bits, floats as double, whatever types the arguments have. The text that comes out is that of the interpreter's
-//! `format`.
+//! What does a C format string ask for? Rewrites it so that every conversion reads exactly what is
+//! passed: integers as 64 bits, floats as double, whatever types the arguments have. The text that
+//! comes out is that of the interpreter's `format`.
 
 use crate::types::Scalar;
 
 /// What a conversion reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A 64-bit integer. What is narrower than 64 bits counts as `int`, for conversions without sign as `unsigned int`.
+    /// A 64-bit integer. What is narrower than 64 bits counts as `int`, for conversions without
+    /// sign as `unsigned int`.
     Signed,
     Unsigned,
     /// A byte, as `int`.
@@ -26,8 +27,8 @@ pub struct Wanted {
     pub kind: Kind,
 }
 
-/// The rewritten format and what it reads, in order. A conversion without an argument shows as nothing, an unknown one as
-/// it is written.
+/// The rewritten format and what it reads, in order. A conversion without an argument shows as
+/// nothing, an unknown one as it is written.
 pub fn normalise(format: &str, args: &[Scalar]) -> (String, Vec<Wanted>) {
     let mut text = String::with_capacity(format.len() + 8);
     let mut wanted: Vec<Wanted> = Vec::new();

@@ -1,9 +1,10 @@
 //! Which processors is host code made for, and what do accesses of lanes cost there?
 //!
-//! Names are LLVM's (`llc -march=x86-64 -mcpu=help`). The levels are those of the x86-64 psABI, "Micro-architecture levels".
+//! Names are LLVM's (`llc -march=x86-64 -mcpu=help`). The levels are those of the x86-64 psABI,
+//! "Micro-architecture levels".
 //!
-//! `cargo bench --bench processor` measures a row on the machine that it runs on and prints it in the form that it has here. Where the rows
-//! of this file are from:
+//! `cargo bench --bench processor` measures a row on the machine that it runs on and prints it in
+//! the form that it has here. Where the rows of this file are from:
 //!
 //! | row | source |
 //! |---|---|
@@ -15,17 +16,20 @@
 //! | `NEON` | no gathers, no masks: as many accesses and insertions as lanes, and as many branches |
 //! | the levels | between those that have them |
 
-/// What memory and divisions cost the lanes of a vector, with the masks and the checks of indices around them: in simple instructions (quarters of a
-/// cycle) for each lane, where an access of one thread counts one. The model is right where it takes the faster form.
+/// What memory and divisions cost the lanes of a vector, with the masks and the checks of indices
+/// around them: in simple instructions (quarters of a cycle) for each lane, where an access of one
+/// thread counts one. The model is right where it takes the faster form.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
     /// To read elements anywhere: a gather, or as many loads and insertions.
     pub gathered: f64,
     /// To write elements anywhere: a scatter, or as many extractions and stores.
     pub scattered: f64,
-    /// Elements side by side of so many components that they are gathered: each lane has cache lines of its own, but in order.
+    /// Elements side by side of so many components that they are gathered: each lane has cache
+    /// lines of its own, but in order.
     pub wide: f64,
-    /// Masks make accesses side by side slower: an unaligned masked load is taken apart, or a masked store is microcode or branches.
+    /// Masks make accesses side by side slower: an unaligned masked load is taken apart, or a
+    /// masked store is microcode or branches.
     pub masks: bool,
     /// A division of all lanes, in divisions of one thread.
     pub division: f64,
@@ -38,7 +42,8 @@ const NEON: Costs = Costs { gathered: 2.0, scattered: 2.0, wide: 2.0, masks: tru
 
 const HASWELL: Costs = Costs { gathered: 4.0, scattered: 2.5, wide: 4.0, masks: false, division: 2.0 };
 
-/// With the microcode against CVE-2022-40982 gathers take longer, from here to Ice Lake and its relatives.
+/// With the microcode against CVE-2022-40982 gathers take longer, from here to Ice Lake and its
+/// relatives.
 const SKYLAKE: Costs = Costs { gathered: 2.5, scattered: 2.5, wide: 2.5, masks: false, division: 1.7 };
 
 const SKYLAKE_512: Costs = Costs { gathered: 2.5, scattered: 4.0, wide: 2.5, masks: false, division: 3.3 };
@@ -55,16 +60,19 @@ const ZEN_2: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 6.0, masks: tr
 
 const ZEN_3: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 4.0, masks: true, division: 1.1 };
 
-/// By the bench masks cost nothing; a Jacobi step takes 0.90 ms under them and 0.86 without. As lanes and thread by thread: the density of fluid particles
-/// 6.3 and 3.8, springs 12 and 6, which gathers of Intel's cost would have as lanes.
+/// By the bench masks cost nothing; a Jacobi step takes 0.90 ms under them and 0.86 without. As
+/// lanes and thread by thread: the density of fluid particles 6.3 and 3.8, springs 12 and 6, which
+/// gathers of Intel's cost would have as lanes.
 const ZEN_4: Costs = Costs { gathered: 4.5, scattered: 6.1, wide: 4.5, masks: true, division: 2.2 };
 
-/// Milliseconds thread by thread and as lanes: the density of fluid particles 3.0 and 5.5, springs 4.2 and 20, the gradient of
-/// the product of 4 x 4 matrices 0.17 and 0.80 and that of inverse and product of 3 x 3 matrices 3.6 and 4.6, these themselves 8.0 and 3.0,
-/// the gradient of the density 20 and 9. A Jacobi step under masks 1.5, without 0.95.
+/// Milliseconds thread by thread and as lanes: the density of fluid particles 3.0 and 5.5, springs
+/// 4.2 and 20, the gradient of the product of 4 x 4 matrices 0.17 and 0.80 and that of inverse and
+/// product of 3 x 3 matrices 3.6 and 4.6, these themselves 8.0 and 3.0, the gradient of the density
+/// 20 and 9. A Jacobi step under masks 1.5, without 0.95.
 const ZEN_5: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 2.2 };
 
-/// Any processor with AVX2, and any with AVX-512: gathers that pay on none of AMD's would be a loss of a factor there, and those of Intel's would gain less.
+/// Any processor with AVX2, and any with AVX-512: gathers that pay on none of AMD's would be a loss
+/// of a factor there, and those of Intel's would gain less.
 const LEVEL_3: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 1.7 };
 const LEVEL_4: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 3.3 };
 
@@ -145,7 +153,8 @@ impl Processor {
     }
 }
 
-/// What accesses cost on a processor of this name for LLVM, listed or not, with vectors of so many bits.
+/// What accesses cost on a processor of this name for LLVM, listed or not, with vectors of so many
+/// bits.
 pub fn costs(name: &str, vector_bits: u32) -> Costs {
     if let Some(listed) = ALL.iter().find(|processor| processor.isa == Isa::OWN && processor.llvm == name) {
         return listed.costs;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::lanes::{self, Plan, Reach};
 use super::machine::Machine;
+use super::simd::{self, Plan, Reach};
 use super::{Cpu, HostOptions, Opt};
 use crate::analysis::alias::{Root, root};
 use crate::codegen::privatization::{self, NamedApart};
@@ -12,7 +12,8 @@ use crate::ir::{FuncId, Function, Module, Op, ValueId};
 use crate::passes::block_threads::{self, Tensor};
 use crate::types::Type;
 
-/// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how workers share a launch.
+/// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how
+/// workers share a launch.
 ///
 /// ```text
 /// kernel scale forward
@@ -36,7 +37,7 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
                 let _ = writeln!(text, "  {}:", processor.name);
             }
             let bits = Machine::host_vector_bits(cpu);
-            match lanes::prepare(&extracted, kernel, cpu) {
+            match simd::prepare(&extracted, kernel, cpu) {
                 _ if options.opt != Opt::Full => {
                     text.push_str("  lanes: none, because little time is spent on the code\n");
                 }
@@ -106,7 +107,8 @@ fn accesses(function: &Function, plan: &Plan, text: &mut String) {
     }
 }
 
-/// The source name of an array, of the one that it is a view of, or of the parameter that it is a field of.
+/// The source name of an array, of the one that it is a view of, or of the parameter that it is a
+/// field of.
 fn name(function: &Function, array: ValueId) -> String {
     let own = |value: ValueId| function.values[value].name.clone();
     let of_root = || match root(function, array) {

@@ -1,15 +1,20 @@
-//! Which thread of a warp brings which number to memory? Where each thread has an element of several numbers, and their elements lie one
-//! behind the other, stores of the first number of all, then of the second one, and so on, reach all of that memory each time, some bytes in
-//! each 32 (8 million stores of 3 x 3 matrices took an H200 0.53 ms, by rows 0.20, and as many atomic additions 0.87 and 0.28). So the threads
-//! swap numbers first: each gets every 32nd of the warp's, and stores go along a row of 32.
+//! Which thread of a warp brings which number to memory? Where each thread has an element of
+//! several numbers, and their elements lie one behind the other, stores of the first number of all,
+//! then of the second one, and so on, reach all of that memory each time, some bytes in each 32 (8
+//! million stores of 3 x 3 matrices took an H200 0.53 ms, by rows 0.20, and as many atomic
+//! additions 0.87 and 0.28). So the threads swap numbers first: each gets every 32nd of the warp's,
+//! and stores go along a row of 32.
 //!
-//! With `n` numbers in an element, thread `s` has the numbers `n s + c` of the warp, and thread `r` brings `32 j + r` to memory. In turn `t` of
-//! the exchange all give their number `c = t`: for odd `n` it goes to another thread each, `r = n s + t` modulo 32, whose row `j` follows from
-//! `32 j + r = t` modulo `n`. With the turns in the order `t = 32 u` modulo `n` a thread gets its rows in their order, but for where it begins:
-//! they are turned around by selections of powers of two (Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition",
+//! With `n` numbers in an element, thread `s` has the numbers `n s + c` of the warp, and thread `r`
+//! brings `32 j + r` to memory. In turn `t` of the exchange all give their number `c = t`: for odd
+//! `n` it goes to another thread each, `r = n s + t` modulo 32, whose row `j` follows from
+//! `32 j + r = t` modulo `n`. With the turns in the order `t = 32 u` modulo `n` a thread gets its
+//! rows in their order, except for where it begins: they are turned around by selections of powers
+//! of two (Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition",
 //! PPoPP 2014, have such exchanges for any number of threads). An even `n` is made of pairs.
 //!
-//! Whether the threads of a warp are all there, and their elements one behind the other, they ask each other; else each stores its own.
+//! Whether the threads of a warp are all there, and their elements one behind the other, they ask
+//! each other; else each stores its own.
 
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars};
@@ -51,8 +56,8 @@ impl Rows {
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
-    /// How the threads of a warp bring elements of `ty` to memory together, if they are likely to have one behind the other: the last index is
-    /// the thread's own.
+    /// How the threads of a warp bring elements of `ty` to memory together, if they are likely to
+    /// have one behind the other: the last index is the thread's own.
     pub(super) fn rows(&self, frame: &Frame<'a, 'ctx>, access: &Access, ty: Type, least: u32) -> Option<Rows> {
         let function = frame.function;
         let own = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
@@ -78,7 +83,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         mut each: impl FnMut(&mut Self, Val<'ctx>, Val<'ctx>),
     ) {
         let ll = self.ll;
-        // Or LLVM would copy the code around it into branches that threads of a warp take differently.
+        // Or LLVM would copy the code around it into branches that threads of a warp take
+        // differently.
         ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
         let Rows { scalar, units, per_unit } = rows;
         let (size, unit) = (scalar.size(), scalar.size() * per_unit);

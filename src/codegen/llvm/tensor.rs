@@ -1,8 +1,10 @@
-//! How do the warps of a block multiply matrices? By `mma.sync` on fragments, which `ldmatrix` reads from shared memory where elements have
-//! 16 bits. Warp `w` of `W` has the patches `w`, `w + W`, ... of the result; a block without a whole warp adds element by element.
+//! How do the warps of a block multiply matrices? By `mma.sync` on fragments, which `ldmatrix`
+//! reads from shared memory where elements have 16 bits. Warp `w` of `W` has the patches `w`,
+//! `w + W`, ... of the result; a block without a whole warp adds element by element.
 //!
-//! Fragments lie in registers as the PTX ISA manual draws them ("Matrix fragments for mma.m16n8k16" and the like): thread `4 g + t`
-//! of a warp has rows `g` and `g + 8` of the first factor, column `g` of the second, and columns `2 t` and `2 t + 1` of the result.
+//! Fragments lie in registers as the PTX ISA manual draws them ("Matrix fragments for mma.m16n8k16"
+//! and the like): thread `4 g + t` of a warp has rows `g` and `g + 8` of the first factor, column
+//! `g` of the second, and columns `2 t` and `2 t + 1` of the result.
 
 use smallvec::smallvec;
 
@@ -28,7 +30,7 @@ struct Matrix<'ctx> {
     turned: bool,
 }
 
-/// Where the running thread stands in its block.
+/// Where the running thread is in its block.
 #[derive(Clone, Copy)]
 struct Place<'ctx> {
     /// Its number in the block, and the threads of the block.
@@ -64,7 +66,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             return given;
         }
-        // Or LLVM would move the instructions, which all threads of a warp come to, under other conditions.
+        // Or LLVM would move the instructions, which all threads of a warp come to, under other
+        // conditions.
         ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
         let [rows, columns] = product.patches();
         let patches = ll.const_i32((rows * columns) as i32);
@@ -94,7 +97,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// The patches from `first` on that the thread's warp has, from memory to memory; or elements, where there is no warp.
+    /// The patches from `first` on that the thread's warp has, from memory to memory; or elements,
+    /// where there is no warp.
     fn in_memory(
         &mut self,
         product: &Product,
@@ -181,8 +185,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         phis
     }
 
-    /// Copies a part of an array into a tile (rule 23 of the IR): 16 bytes at once, by instructions that nobody waits for before the next
-    /// barrier, where the rows of the array lie so; else element by element.
+    /// Copies a part of an array into a tile (rule 23 of the IR): 16 bytes at once, by instructions
+    /// that nobody waits for before the next barrier, where the rows of the array lie so; else
+    /// element by element.
     pub fn copy(&mut self, frame: &Frame<'a, 'ctx>, [rows, columns]: [u32; 2], operands: &[ValueId]) {
         let (ll, tile) = (self.ll, self.matrix(frame, operands[0], false));
         let parts = self.array(frame, operands[1]);
@@ -461,8 +466,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.and(shifted, ll.const_i32(8))
     }
 
-    /// `ldmatrix`: each thread names 16 bytes, a row of 8 halves as the tile has it, that begin in the block `start` (row, column
-    /// of the matrix). `trans`: threads get columns of what lies in memory.
+    /// `ldmatrix`: each thread names 16 bytes, a row of 8 halves as the tile has it, that begin in
+    /// the block `start` (row, column of the matrix). `trans`: threads get columns of what lies in
+    /// memory.
     fn load_matrix(
         &self,
         matrix: Matrix<'ctx>,
@@ -490,8 +496,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Numbers as TensorFloat-32: rounded, or for two products, first of the bits that the first 11 leave, then of those. A half float stands for itself in
-    /// both; an infinite one not in the first, where it may meet a zero.
+    /// Numbers as TensorFloat-32: rounded, or for two products, first of the bits that the first 11
+    /// leave, then of those. A half float represents itself in both; an infinite one not in the
+    /// first, where it may meet a zero.
     fn rounded(&self, unit: Unit, matrix: Matrix<'ctx>, at: &[[Val<'ctx>; 2]]) -> Vec<Scalars<'ctx>> {
         let ll = self.ll;
         let bits = |value| ll.bitcast(value, ll.i32());

@@ -1,10 +1,11 @@
-//! How does one object run on several processors? It holds a version of each entry for each of [`Cpu::VERSIONS`]; the entry that callers
-//! see goes to the one that fits.
+//! How does one object run on several processors? It holds a version of each entry for each of
+//! [`Cpu::VERSIONS`]; the entry that callers see goes to the one that fits.
 //!
-//! Which fits is asked of the processor by `cpuid` and `xgetbv` when an entry is first called, and kept in `kc_cpu_level`. Threads that
-//! ask at once find the same. The number and `kc_cpu_use`, by which a program can ask for less, are weak symbols, so that all
-//! objects of a program share them; there are neither constructors nor indirect functions, so that objects work in programs and libraries of
-//! any kind.
+//! Which fits is asked of the processor by `cpuid` and `xgetbv` when an entry is first called, and
+//! kept in `kc_cpu_level`. Threads that ask at once find the same. The number and `kc_cpu_use`, by
+//! which a program can ask for less, are weak symbols, so that all objects of a program share them;
+//! there are neither constructors nor indirect functions, so that objects work in programs and
+//! libraries of any kind.
 
 use super::builder::{AtomicRMWBinOp, Attribute, AttributeLoc, Func, IntPredicate, Llvm, Val};
 use super::processor::Processor;
@@ -12,8 +13,8 @@ use super::processor::Processor;
 /// The level in use, of x86-64: 2 to 4; 0 while nobody has asked.
 const LEVEL: &str = "kc_cpu_level";
 
-/// `unsigned kc_cpu_use(unsigned level)`: from now on entries run as this level has them, if the processor does, or else as the best that it
-/// has; 0: the best. Gives the level.
+/// `unsigned kc_cpu_use(unsigned level)`: from now on entries run as this level has them, if the
+/// processor does, or else as the best that it has; 0: the best. Gives the level.
 const USE: &str = "kc_cpu_use";
 
 /// What decides for which processor LLVM makes a function.
@@ -24,7 +25,8 @@ const LEAST: i32 = 2;
 
 /// What each level needs beyond the one before it.
 ///
-/// Bits of the registers that `cpuid` gives, Intel's manual, volume 2, "CPUID": leaf 1, ECX: FMA, MOVBE, OSXSAVE, AVX, F16C.
+/// Bits of the registers that `cpuid` gives, Intel's manual, volume 2, "CPUID": leaf 1, ECX: FMA,
+/// MOVBE, OSXSAVE, AVX, F16C.
 const LEAF_1: i32 = 1 << 12 | 1 << 22 | OSXSAVE | 1 << 28 | 1 << 29;
 const OSXSAVE: i32 = 1 << 27;
 /// Leaf 7, EBX: BMI1, AVX2, BMI2.
@@ -57,7 +59,8 @@ impl<'ctx> Versions<'ctx> {
             }
             ll.set_internal(function);
             ll.add_attribute(function, AttributeLoc::Function, Attribute::Text(TARGET, processor.llvm));
-            // The next version has its own of every function, also of those that are known by their names.
+            // The next version has its own of every function, also of those that are known by their
+            // names.
             ll.rename(function, &format!("{name}.{}", processor.name));
         }
     }

@@ -1,14 +1,18 @@
-//! How do the threads of a warp tell each other values, and add to one place? Where all of them mean the same address, a whole
-//! warp sums its operands through shuffles and one thread brings the sum to memory: 1 atomic instead of 32 that wait for
-//! each other. For floats only: the assembler does this for integers itself (`REDUX`).
+//! How do the threads of a warp tell each other values, and add to one place? Where all of them
+//! mean the same address, a whole warp sums its operands through shuffles and one thread brings the
+//! sum to memory: 1 atomic instead of 32 that wait for each other. For floats only: the assembler
+//! does this for integers itself (`REDUX`).
 //!
-//! - Which threads run together here is asked for when it happens (`activemask`): a warp of which some threads have left, or
-//!   went another way, adds thread by thread. Between the question and the last shuffle nothing branches, so the threads
-//!   named in the mask all take part ("Using CUDA Warp-Level Primitives", NVIDIA, 2018: opportunistic programming).
-//! - "The same" is proved where [`Uniformity`](crate::analysis::uniformity::Uniformity) shows that there is one address for the whole
-//!   launch. An address that depends on no coordinate, but on the variable of a loop or on memory, is most likely the same; threads
-//!   of a warp may meet in different iterations, so they ask each other.
-//! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
+//! - Which threads run together here is asked for when it happens (`activemask`): a warp of which
+//!   some threads have left, or went another way, adds thread by thread. Between the question and
+//!   the last shuffle nothing branches, so the threads named in the mask all take part ("Using CUDA
+//!   Warp-Level Primitives", NVIDIA, 2018: opportunistic programming).
+//! - "The same" is proved where [`Uniformity`](crate::analysis::uniformity::Uniformity) shows that
+//!   there is one address for the whole launch. An address that depends on no coordinate, but on
+//!   the variable of a loop or on memory, is most likely the same; threads of a warp may meet in
+//!   different iterations, so they ask each other.
+//! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them
+//!   will do.
 
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::control::Join;
@@ -21,8 +25,8 @@ use crate::types::{Scalar, Type};
 /// Sums of more scalars than this take more shuffles than they save.
 const MAX_SCALARS: usize = 16;
 const ALL_LANES: i32 = -1;
-/// The lane that is the bound of a shuffle within the whole warp: of `up` the first, of all others the last (PTX ISA, "shfl.sync": no
-/// segments).
+/// The lane that is the bound of a shuffle within the whole warp: of `up` the first, of all others
+/// the last (PTX ISA, "shfl.sync": no segments).
 const FIRST_LANE: i32 = 0;
 const LAST_LANE: i32 = 31;
 
@@ -36,7 +40,8 @@ pub enum Same {
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
-    /// When the threads of a warp mean one place with an atomic whose old value nobody asks for, so that they do it together.
+    /// When the threads of a warp mean one place with an atomic whose old value nobody asks for, so
+    /// that they do it together.
     pub fn same_in_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Same> {
         let &result = inst.results.first()?;
         let mut depends = Dependence::NONE;
@@ -58,13 +63,15 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             if frame.function.has(|inst| matches!(inst.op, Op::Copy(..))) {
                 ll.effect_intrinsic("llvm.nvvm.cp.async.wait.all", &[]);
             }
-            // Or LLVM would copy the code around it into branches that threads of a block take differently.
+            // Or LLVM would copy the code around it into branches that threads of a block take
+            // differently.
             ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
             ll.block_barrier();
         }
     }
 
-    /// The atomic `op` at each of `places` with an operand each: (address, operand). The addresses are so far apart in all threads.
+    /// The atomic `op` at each of `places` with an operand each: (address, operand). The addresses
+    /// are so far apart in all threads.
     pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, same: Same, places: &[(Val<'ctx>, Val<'ctx>)]) {
         let ll = self.ll;
         if places.len() > MAX_SCALARS {
@@ -136,7 +143,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 _ => frame.flat(&operands[..1]),
             };
         }
-        // Or LLVM would copy the code around it into branches that threads of a warp take differently.
+        // Or LLVM would copy the code around it into branches that threads of a warp take
+        // differently.
         ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
         let members = match exchange.part() {
             Some((0, part)) => ll.const_i32(part as i32),

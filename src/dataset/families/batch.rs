@@ -1,5 +1,6 @@
-//! How does an algorithm of one system become one of many? People who simulate thousands of worlds give their arrays one more
-//! dimension and their launches one more index; what all worlds share stays as it is.
+//! How does an algorithm of one system become one of many? People who simulate thousands of worlds
+//! give their arrays one more dimension and their launches one more index; what all worlds share
+//! stays as it is.
 
 use super::code;
 use super::library::{Kind, Role, Size};
@@ -16,8 +17,8 @@ const NAMES: [(&str, &str, &str); 6] = [
     ("batch_size", "batch", "samples"),
 ];
 
-/// Makes all kernels of a draft work on many systems. Nothing happens where an array is used in another way than by its
-/// elements, or where names would meet.
+/// Makes all kernels of a draft work on many systems. Nothing happens where an array is used in
+/// another way than by its elements, or where names would meet.
 pub fn batch(draft: &mut Draft, random: &mut Random) {
     let (count, index, things) = *random.pick(&NAMES);
     let taken = |name: &str| {
@@ -96,8 +97,8 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
     draft.about = format!("{} {shared}", draft.about).trim().to_string();
 }
 
-/// The line with one more index in front of those of an array; in the place of the 0 where the array had one element. None: the
-/// array is used in another way.
+/// The line with one more index in front of those of an array; in the place of the 0 where the
+/// array had one element. None: the array is used in another way.
 fn indexed(line: &str, array: &str, index: &str, is_single: bool) -> Option<String> {
     let mut out = line.to_string();
     for place in code::places(line, array).into_iter().rev() {

@@ -1,5 +1,5 @@
-//! How are lines of Python changed without changing what they mean? By their words and brackets: enough for the plain
-//! statements of kernels.
+//! How are lines of Python changed without changing what they mean? By their words and brackets:
+//! enough for the plain statements of kernels.
 
 use std::ops::Range;
 
@@ -7,12 +7,14 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Where a line's comment begins; its length if it has none. Texts in quotes hold no `#` in the library.
+/// Where a line's comment begins; its length if it has none. Texts in quotes hold no `#` in the
+/// library.
 pub fn code_end(line: &str) -> usize {
     line.find('#').unwrap_or(line.len())
 }
 
-/// The places of a name in a line's code: no attribute, no part of a longer one, no name of an argument.
+/// The places of a name in a line's code: no attribute, no part of a longer one, no name of an
+/// argument.
 pub fn places(line: &str, name: &str) -> Vec<Range<usize>> {
     let code = &line[..code_end(line)];
     let bytes = code.as_bytes();
@@ -106,7 +108,8 @@ pub fn is_compound(text: &str) -> bool {
     }) || text.starts_with('-')
 }
 
-/// Whether an expression has a sum, a comparison or worse outside of brackets: what a product cannot hold.
+/// Whether an expression has a sum, a comparison or worse outside of brackets: what a product
+/// cannot hold.
 pub fn is_sum(text: &str) -> bool {
     let mut depth = 0;
     let bytes = text.trim().as_bytes();
@@ -156,8 +159,8 @@ pub fn negated(condition: &str) -> String {
     }
 }
 
-/// The line with the indices `[a, b]` of an array as one index into rows that lie one after the other. None: the array is
-/// used in another way.
+/// The line with the indices `[a, b]` of an array as one index into rows that lie one after the
+/// other. None: the array is used in another way.
 pub fn flattened(line: &str, array: &str, extents: &[String]) -> Option<String> {
     let mut out = line.to_string();
     for place in places(line, array).into_iter().rev() {

@@ -1,5 +1,6 @@
-//! Which types and spellings does a program use? Double precision, flags as booleans, tuples of indices as vectors, constants through
-//! `wp.static`, helpers for any type: the same algorithm in the words of people with other needs.
+//! Which types and spellings does a program use? Double precision, flags as booleans, tuples of
+//! indices as vectors, constants through `wp.static`, helpers for any type: the same algorithm in
+//! the words of people with other needs.
 
 use std::ops::Range;
 
@@ -24,7 +25,7 @@ const WIDE: [(&str, &str); 9] = [
 /// Words of functions that give or take single precision alone.
 const SINGLE: [&str; 6] = ["wp.rand", "noise(", "wp.sample_", "wp.tile_", "spatial", "dtype="];
 
-/// The type of single precision that a type stands for in double precision; itself for others.
+/// The type of single precision that a type represents in double precision; itself for others.
 pub fn narrow(ty: &str) -> &str {
     WIDE.iter().find(|(_, wide)| *wide == ty).map_or(ty, |(plain, _)| plain)
 }
@@ -72,7 +73,8 @@ fn flags(draft: &mut Draft, random: &mut Random) {
     }
 }
 
-/// The line with the tests `flag[i] == 1` and the like in the words of a type. None: the flag is used in another way.
+/// The line with the tests `flag[i] == 1` and the like in the words of a type. None: the flag is
+/// used in another way.
 fn flagged(line: &str, name: &str, ty: &str) -> Option<String> {
     let mut out = line.to_string();
     for place in code::places(line, name).into_iter().rev() {

@@ -1,11 +1,13 @@
-//! When is a small kernel a part of another one? Where the same thread has what it needs, people save a launch.
+//! When is a small kernel a part of another one? Where the same thread has what it needs, people
+//! save a launch.
 
 use super::code;
 use super::library::{Function, Kind};
 use super::program::writes;
 
-/// A kernel's lines with those of a small one behind them, on the array that both know. None: a thread would need what another one
-/// makes, some threads are gone before the end, or names would meet.
+/// A kernel's lines with those of a small one behind them, on the array that both know. None: a
+/// thread would need what another one makes, some threads are gone before the end, or names would
+/// meet.
 pub fn fused(
     main: (&Function, &[String], &[String]),
     small: (&[String], &[String]),

@@ -1,4 +1,5 @@
-//! How is a program launched and checked from Python? The references, and `main`: data, launches in order, comparison.
+//! How is a program launched and checked from Python? The references, and `main`: data, launches in
+//! order, comparison.
 
 use super::library::{Kind, Role};
 use super::program::{Built, Draft, Run};
@@ -333,7 +334,8 @@ fn content(role: &Role, name: &str) -> Vec<String> {
     }
 }
 
-/// The references as kernels of one thread: the words of numpy and `math` as those of the kernel language.
+/// The references as kernels of one thread: the words of numpy and `math` as those of the kernel
+/// language.
 pub fn as_kernels(draft: &Draft) -> String {
     const WORDS: [(&str, &str); 8] = [
         ("math.", "wp."),

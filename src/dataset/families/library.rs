@@ -1,4 +1,5 @@
-//! Which algorithms are there? The entries of the files in `algorithms/`, as they are written there:
+//! Which algorithms are there? The entries of the files in `algorithms/`, as they are written
+//! there:
 //!
 //! ```text
 //! # === heat_explicit            begins an entry: the name of the family
@@ -18,8 +19,8 @@
 //! def reference():               the same in plain Python: `np.` and `math.` and loops
 //! ```
 //!
-//! Parameters are not written down: a kernel or a reference has those arrays and numbers that it names. What can be said in
-//! a kernel's body besides Python is told in [`vary`](super::vary).
+//! Parameters are not written down: a kernel or a reference has those arrays and numbers that it
+//! names. What can be said in a kernel's body besides Python is reported in [`vary`](super::vary).
 
 use std::sync::OnceLock;
 
@@ -41,7 +42,8 @@ pub struct Family {
     pub split: &'static str,
     pub sizes: Vec<Size>,
     pub roles: Vec<Role>,
-    /// Kernels in the order of their launches, with the names of parameters that get another array or number.
+    /// Kernels in the order of their launches, with the names of parameters that get another array
+    /// or number.
     pub run: Vec<(&'static str, Vec<(&'static str, &'static str)>)>,
     pub functions: Vec<Function>,
 }
@@ -240,7 +242,7 @@ impl Role {
         self.dims.is_some()
     }
 
-    /// The word of what an array holds, and what stands in brackets behind it.
+    /// The word of what an array holds, and what is in brackets behind it.
     pub fn content(&self) -> (&str, Vec<&str>) {
         let text = self.content.strip_suffix(" unordered").unwrap_or(&self.content);
         let (word, rest) = text.split_once('(').unwrap_or((text, ""));
@@ -274,8 +276,8 @@ impl Role {
     }
 }
 
-/// An extent that is written as a number, a size, `size + 1`, `3 * size`, or a product of sizes, which becomes a symbol of
-/// its own.
+/// An extent that is written as a number, a size, `size + 1`, `3 * size`, or a product of sizes,
+/// which becomes a symbol of its own.
 pub fn extent(text: &str, symbols: &mut Vec<Symbol>, sizes: &[Size]) -> Extent {
     let text = text.trim();
     if let Ok(number) = text.parse() {

@@ -1,5 +1,6 @@
-//! Which programs do people write? A library of algorithms, and how one of them becomes a program: kernels that share
-//! arrays, a host program that launches and checks them, and the words for the task.
+//! Which programs do people write? A library of algorithms, and how one of them becomes a program:
+//! kernels that share arrays, a host program that launches and checks them, and the words for the
+//! task.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -15,7 +16,8 @@
 //! | [`host`] | how is it launched and checked from Python? |
 //!
 //! The algorithms are the `.py` files in `algorithms/`: Python with marks where people differ. Text
-//! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new algorithm is one entry.
+//! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new
+//! algorithm is one entry.
 
 mod batch;
 mod code;

@@ -1,5 +1,5 @@
-//! How does a program look? Imports, constants, structs, functions and kernels with annotations, docstrings and comments,
-//! broken into lines as the usual formatters break them.
+//! How does a program look? Imports, constants, structs, functions and kernels with annotations,
+//! docstrings and comments, broken into lines as the usual formatters break them.
 
 use super::library::Kind;
 use super::program::{Built, Draft};
@@ -369,7 +369,8 @@ pub fn broken(line: &str) -> Vec<String> {
     vec![line.to_string()]
 }
 
-/// A part of what stands in brackets, on several lines if it is too long: what is in its last brackets, or its factors.
+/// A part of what is in brackets, on several lines if it is too long: what is in its last brackets,
+/// or its factors.
 fn broken_term(line: &str) -> Vec<String> {
     if line.len() <= WIDTH {
         return vec![line.to_string()];

@@ -1,5 +1,5 @@
-//! What becomes of an algorithm and what goes with it? A draft: the functions of the algorithm and of its companions after all
-//! choices, with the parameters that they turned out to have.
+//! What becomes of an algorithm and what goes with it? A draft: the functions of the algorithm and
+//! of its companions after all choices, with the parameters that they turned out to have.
 
 use std::collections::{HashMap, HashSet};
 
@@ -152,8 +152,8 @@ impl Parts {
             || self.functions.iter().any(|(_, body, _)| body.iter().any(|line| code::mentions(line, name)))
     }
 
-    /// Adds the kernels of a companion, on an array that fits. Gives what they do; None: there is no such array, or names
-    /// would meet.
+    /// Adds the kernels of a companion, on an array that fits. Gives what they do; None: there is
+    /// no such array, or names would meet.
     fn attach(&mut self, companion: &'static Family, random: &mut Random) -> Option<String> {
         let data = companion.roles.iter().find(|role| role.content.starts_with("attach"))?;
         let first = data.content.ends_with("zeros");
@@ -249,8 +249,9 @@ impl Parts {
         Some(meaning)
     }
 
-    /// Puts the lines of a companion's kernel behind those of the one that is launched last, where the same thread has what they
-    /// need. The kernel then says of both what they do, in its name and its docstring.
+    /// Puts the lines of a companion's kernel behind those of the one that is launched last, where
+    /// the same thread has what they need. The kernel then says of both what they do, in its name
+    /// and its docstring.
     fn fuse(&mut self, meaning: &str, functions: &[Part], array: &str, random: &mut Random) -> bool {
         const LONGEST_NAME: usize = 44;
         let mut kernels = functions.iter().filter(|(function, ..)| function.kind == Kind::Kernel);
@@ -281,7 +282,7 @@ impl Parts {
         true
     }
 
-    /// Threads may find their element in a list, in which each element stands once.
+    /// Threads may find their element in a list, in which each element is there once.
     fn list_active(&mut self, random: &mut Random) {
         const NAMES: [(&str, &str); 5] = [
             ("active_ids", "elements to work on, each once"),
@@ -299,7 +300,8 @@ impl Parts {
         for (function, lines, dims) in &mut self.functions {
             let is_line = function.kind == Kind::Kernel && *dims == [extent.clone()];
             let Some(at) = lines.iter().position(|line| line.trim_end().ends_with(" = wp.tid()")) else { continue };
-            // A neighbour of an element is found by its number: only what each thread does for itself may be reordered.
+            // A neighbour of an element is found by its number: only what each thread does for
+            // itself may be reordered.
             if !is_line || !random.chance(85) {
                 continue;
             }
@@ -431,7 +433,7 @@ impl Parts {
     }
 }
 
-/// The function; a reference with the name of the first kernel that it stands for.
+/// The function; a reference with the name of the first kernel that it represents.
 fn owner(family: &Family, function: &Function) -> Function {
     let name = match function.kind {
         Kind::Reference => family.run.first().map_or(&*function.name, |(kernel, _)| kernel),

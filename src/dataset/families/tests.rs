@@ -36,8 +36,9 @@ fn entries_say_what_they_are() {
     assert!(families().len() >= 80 && find("axpy").is_some() && find("axpi").is_none());
 }
 
-/// Every algorithm passes all checks: its kernels, its gradients where there are some, and its reference; and the numbers that a row
-/// shows are such that every output changes. `KC_FAMILY` names those that are looked at alone.
+/// Every algorithm passes all checks: its kernels, its gradients where there are some, and its
+/// reference; and the numbers that a row shows are such that every output changes. `KC_FAMILY`
+/// names those that are looked at alone.
 #[test]
 fn every_family_computes_what_its_reference_does() {
     let compiler = Compiler::new();

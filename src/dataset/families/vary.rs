@@ -1,6 +1,7 @@
-//! How do two people write the same algorithm? What stands in the library for a choice, and what one person makes of it.
+//! How do two people write the same algorithm? What is in the library for a choice, and what one
+//! person makes of it.
 //!
-//! | in a body | what it stands for |
+//! | in a body | what it represents |
 //! |---|---|
 //! | `{{a \|\| b}}`, `{{name: a \|\| b}}` | one of these; choices of one name go together |
 //! | `#? name`, `#\|`, `#.` around lines | the same for lines; without `#\|`: these lines or none. `_` is no name |
@@ -79,7 +80,8 @@ impl Choices<'_> {
         out
     }
 
-    /// Lines up to the end of a block of alternatives; those that were not chosen are read and left out.
+    /// Lines up to the end of a block of alternatives; those that were not chosen are read and left
+    /// out.
     fn blocks<'t>(
         &mut self,
         lines: &mut std::iter::Peekable<impl Iterator<Item = &'t str> + Clone>,

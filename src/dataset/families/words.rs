@@ -157,8 +157,9 @@ pub fn sentence_end(text: &str) -> String {
     if text.ends_with(['.', '!', '?']) { text.to_string() } else { format!("{text}.") }
 }
 
-/// The task of a companion, with what its array is: in the place of `the values` if that is a plain plural, `the filter
-/// coefficients`, and in brackets behind it if it is anything else, which a sentence need not bear.
+/// The task of a companion, with what its array is: in the place of `the values` if that is a plain
+/// plural, `the filter coefficients`, and in brackets behind it if it is anything else, which a
+/// sentence need not bear.
 pub fn about(task: &str, array: &str) -> String {
     let plain = array.split(['[', ',', ';']).next().unwrap_or_default().trim();
     let is_named = plain.starts_with(|c: char| c.is_ascii_alphabetic()) && !plain.contains(':');

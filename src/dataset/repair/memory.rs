@@ -1,4 +1,5 @@
-//! Faults that show when threads meet memory: indices outside arrays, and threads that write one element.
+//! Faults that show when threads meet memory: indices outside arrays, and threads that write one
+//! element.
 
 use super::sites::{Faults, Sites, builtin, is_atom, range};
 use crate::syntax::ast::{BinaryOp, CompareOp, Expr, ExprKind, StmtKind};

@@ -1,5 +1,5 @@
-//! What do broken kernels look like, what does kc say of them, and how are they mended? Programs of the set with one fault
-//! put in, as people make them.
+//! What do broken kernels look like, what does kc say of them, and how are they mended? Programs of
+//! the set with one fault put in, as people make them.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | [`semantic`], [`memory`], [`gradient`] | which show when the program runs? |
 //! | [`trial`] | does a fault show, and how? |
 //!
-//! A row exists only where the fault shows: the faulty text gives the diagnostics, or fails at the launch, that the row holds.
-//! The right program is that of a verified row.
+//! A row exists only where the fault shows: the faulty text gives the diagnostics, or fails at the
+//! launch, that the row holds. The right program is that of a verified row.
 
 mod gradient;
 mod memory;
@@ -71,7 +71,8 @@ impl Class {
         }
     }
 
-    /// How often the class is tried first, so that all come out about equally often: not every program has room for each.
+    /// How often the class is tried first, so that all come out about equally often: not every
+    /// program has room for each.
     fn weight(self) -> u32 {
         match self {
             Class::Type => 8,

@@ -86,7 +86,7 @@ impl<'a> Sites<'a> {
         self.text.get(range(span)).unwrap_or_default()
     }
 
-    /// Where `needle` first stands between two offsets.
+    /// Where `needle` first is between two offsets.
     pub fn find(&self, from: u32, to: u32, needle: &str) -> Option<Range<usize>> {
         let start = from as usize;
         let at = start + self.text.get(start..to as usize)?.find(needle)?;

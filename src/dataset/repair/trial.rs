@@ -1,4 +1,5 @@
-//! Does a fault show, and how? Faulty programs are checked, run beside the right one, and differentiated.
+//! Does a fault show, and how? Faulty programs are checked, run beside the right one, and
+//! differentiated.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::gradients::gradcheck;
 use crate::run::launch::{Argument, ArgumentKind, Direction, Literal, Number};
-use crate::run::{devices, told};
+use crate::run::{devices, run_errors};
 use crate::source::SourceMap;
 use crate::types::Scalar;
 
@@ -103,7 +104,7 @@ impl Trial<'_> {
                     let bounds = wrong_case.bounds().ok()?;
                     let trap = devices::interp::from_interp(&wrong.program.module, trap);
                     let rank = rank(&wrong.program.module.functions[wrong.first().forward]);
-                    let error = told::describe_trap(&trap, &bounds, size.threads.len().max(rank));
+                    let error = run_errors::describe_trap(&trap, &bounds, size.threads.len().max(rank));
                     let failure = said(&error);
                     finding = Some(error);
                     failure

@@ -59,7 +59,7 @@ categories! {
 }
 
 impl Category {
-    /// What its kernels compute with, the likelier the more often it stands here.
+    /// What its kernels compute with, the likelier the more often it is here.
     pub fn kinds(self) -> &'static [Kind] {
         use Kind::*;
         match self {

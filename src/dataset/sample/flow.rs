@@ -1,10 +1,12 @@
-//! How does control flow wrap around statements? Branches and loops whose bodies compute something that is used.
+//! How does control flow wrap around statements? Branches and loops whose bodies compute something
+//! that is used.
 
 use super::tree::{Kind, Stmt};
 use super::vocabulary::locals;
 use super::writer::Writer;
 
-/// Statements that reach exactly this control-flow depth and use about this many lines. What they compute is in scope.
+/// Statements that reach exactly this control-flow depth and use about this many lines. What they
+/// compute is in scope.
 pub fn nest(writer: &mut Writer, depth: u32, lines: usize) -> Vec<Stmt> {
     match writer.random.weighted(&[30, 30, 12, 10, 10, 8]) {
         0 => branch(writer, depth, lines),

@@ -1,14 +1,16 @@
 //! Which expressions are there of each kind? Templates with typed holes.
 //!
-//! `{f}` is a float, `{p}` a float of at least 0.02, `{u}` one in [0, 1], `{s}` one in [-1, 1], `{i}` an int, `{b}` a
-//! condition, `{v3}` a vec3, `{n3}` a unit vec3, `{m3}` a mat33, `{q}` a unit quaternion, `{t}` a transform, `{w}` a spatial
-//! vector; `{c}` is a literal near 1, `{e}` a small one, `{k}` a small integer. The number is the weight.
+//! `{f}` is a float, `{p}` a float of at least 0.02, `{u}` one in [0, 1], `{s}` one in [-1, 1],
+//! `{i}` an int, `{b}` a condition, `{v3}` a vec3, `{n3}` a unit vec3, `{m3}` a mat33, `{q}` a unit
+//! quaternion, `{t}` a transform, `{w}` a spatial vector; `{c}` is a literal near 1, `{e}` a small
+//! one, `{k}` a small integer. The number is the weight.
 
 use super::tree::Kind;
 
 pub type Formula = (u32, &'static str);
 
-/// The formulas of a kind. Those of [`Kind::Unit`] and [`Kind::Signed`] stay in their ranges whatever their holes hold.
+/// The formulas of a kind. Those of [`Kind::Unit`] and [`Kind::Signed`] stay in their ranges
+/// whatever their holes hold.
 pub fn of(kind: Kind) -> &'static [Formula] {
     match kind {
         Kind::Float => FLOAT,

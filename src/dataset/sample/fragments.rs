@@ -1,7 +1,9 @@
-//! Which pieces of code does a person write for a domain? Several lines with typed holes, as in [`super::formulas`].
+//! Which pieces of code does a person write for a domain? Several lines with typed holes, as in
+//! [`super::formulas`].
 //!
-//! A fragment has a header of its locals: `name:kind=candidate|candidate`, a `*` before those that the code after it may use.
-//! `$name` is the local; those with a kind may also fill holes of the lines below.
+//! A fragment has a header of its locals: `name:kind=candidate|candidate`, a `*` before those that
+//! the code after it may use. `$name` is the local; those with a kind may also fill holes of the
+//! lines below.
 
 /// Domain, control-flow depth, locals, lines.
 pub type Fragment = (&'static str, u32, &'static str, &'static str);

@@ -1,4 +1,5 @@
-//! What does a kernel read? Parameters, how their elements are reached, and what a launch puts in them.
+//! What does a kernel read? Parameters, how their elements are reached, and what a launch puts in
+//! them.
 
 use super::tree::{Content, Extent, Given, Kind, Param, Stmt};
 use super::vocabulary::{inputs, scalars};
@@ -73,7 +74,8 @@ pub fn value(writer: &mut Writer, kind: Kind) -> Given {
     }
 }
 
-/// An array whose elements are of a kind: adds what is needed to the parameters, and statements that load from it.
+/// An array whose elements are of a kind: adds what is needed to the parameters, and statements
+/// that load from it.
 pub fn array(
     writer: &mut Writer,
     grid: &Grid,

@@ -1,4 +1,5 @@
-//! What programs are there? A generator of kernels as a person might write them, each from (seed, index) alone.
+//! What programs are there? A generator of kernels as a person might write them, each from (seed,
+//! index) alone.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | [`inputs`], [`outputs`] | what does a kernel read and write? |
 //! | [`parts`] | which functions and structs come with a kernel? |
 //!
-//! A kernel is a mixture: fragments that are typical of its domain, sentences of the expression grammar, and control flow
-//! around both. Every value that a statement computes is used by a later one; the stores at the end use what is left.
+//! A kernel is a mixture: fragments that are typical of its domain, sentences of the expression
+//! grammar, and control flow around both. Every value that a statement computes is used by a later
+//! one; the stores at the end use what is left.
 
 pub mod category;
 mod flow;

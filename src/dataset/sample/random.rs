@@ -1,5 +1,5 @@
-//! Where do a sample's random choices come from? From a generator keyed by (seed, index) alone, so that any sample can
-//! be made again without the others.
+//! Where do a sample's random choices come from? From a generator keyed by (seed, index) alone, so
+//! that any sample can be made again without the others.
 
 use crate::run::args::random::{SplitMix, mix};
 

@@ -1,6 +1,8 @@
-//! What is a generated program? Structs, functions, one kernel, and how it is launched; printed as Python.
+//! What is a generated program? Structs, functions, one kernel, and how it is launched; printed as
+//! Python.
 //!
-//! Expressions are texts with their precedence: they are typed when they are made and never looked into again.
+//! Expressions are texts with their precedence: they are typed when they are made and never looked
+//! into again.
 
 use std::fmt::Write;
 
@@ -8,7 +10,8 @@ use crate::dataset::launch::block;
 pub use crate::dataset::plan::{Content, Extent, Given, Param};
 use crate::dataset::plan::{Plan, Step, Symbol};
 
-/// The kinds of value that the generator tells apart. Floats carry the range that makes functions of them safe.
+/// The kinds of value that the generator tells apart. Floats carry the range that makes functions
+/// of them safe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A float of moderate size.

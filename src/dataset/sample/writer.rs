@@ -1,4 +1,5 @@
-//! How do templates become code? Holes are filled with what is in scope, values that nobody used yet first.
+//! How do templates become code? Holes are filled with what is in scope, values that nobody used
+//! yet first.
 
 use std::collections::HashSet;
 
@@ -76,7 +77,8 @@ impl Writer<'_> {
             return call;
         }
         let formulas = formulas::of(kind);
-        // Formulas over kinds that are not there drag in constructors of constants: look for a fitting one first.
+        // Formulas over kinds that are not there drag in constructors of constants: look for a
+        // fitting one first.
         for _ in 0..6 {
             let weights: u32 = formulas.iter().map(|f| f.0).sum();
             let mut at = self.random.below(weights as usize) as u32;
@@ -210,7 +212,8 @@ impl Writer<'_> {
         Expr { text, binding, kind }
     }
 
-    /// Fills the holes of a text, with brackets where the neighbours of a hole bind tighter than its expression.
+    /// Fills the holes of a text, with brackets where the neighbours of a hole bind tighter than
+    /// its expression.
     fn fill_text(&mut self, template: &str, depth: u32) -> String {
         let mut out = String::with_capacity(template.len() + 32);
         let mut filled: Vec<String> = Vec::new();

@@ -1,4 +1,5 @@
-//! How is the journal kept? One line per finished shard, which ends with the SHA-256 of what stands before it.
+//! How is the journal kept? One line per finished shard, which ends with the SHA-256 of what is
+//! before it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::json;
 
 use super::{Shard, sha256};
 
-/// What stands between a line and its sum.
+/// What is between a line and its sum.
 const SUM: &str = ",\"sha256\":\"";
 
 /// The line of a shard.
@@ -22,7 +23,8 @@ pub fn line(shard: &Shard) -> String {
 pub struct Journal {
     /// By number.
     pub shards: BTreeMap<u64, Shard>,
-    /// What is wrong with it. A last line that was cut off by a kill is not: its shard is made again.
+    /// What is wrong with it. A last line that was cut off by a kill is not: its shard is made
+    /// again.
     pub faults: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! How do rows lie on disk? Shards that are written whole, a journal of those that are, and what describes the set.
+//! How do rows lie on disk? Shards that are written whole, a journal of those that are, and what
+//! describes the set.
 //!
 //! ```text
 //! options.json   what makes the set: written first
@@ -74,8 +75,9 @@ pub struct Store {
     pub shards: BTreeMap<u64, Shard>,
     /// What is wrong with the journal.
     journal_faults: Vec<String>,
-    /// What is measured of the shards that this process made, so that they need not be read: of their programs in the
-    /// order of their files, of shards that are measured ([`Options::is_measured`]).
+    /// What is measured of the shards that this process made, so that they need not be read: of
+    /// their programs in the order of their files, of shards that are measured
+    /// ([`Options::is_measured`]).
     made: BTreeMap<u64, Kernels>,
 }
 
@@ -274,8 +276,8 @@ impl Store {
         out
     }
 
-    /// What is measured of the programs of the first rows, [`MEASURED`] at most. Files that are read for it are checked
-    /// against the journal.
+    /// What is measured of the programs of the first rows, [`MEASURED`] at most. Files that are
+    /// read for it are checked against the journal.
     pub fn kernels(&self) -> Result<Kernels> {
         let mut out = Kernels::default();
         for (number, shard) in &self.shards {
@@ -358,7 +360,8 @@ impl Store {
         }
     }
 
-    /// The rows of a file that is not what was written, as far as they can be read: lines are, tables are not.
+    /// The rows of a file that is not what was written, as far as they can be read: lines are,
+    /// tables are not.
     pub fn damaged_rows(&self, entry: &Entry) -> Vec<Value> {
         let path = self.folder.join(&entry.path);
         let is_lines = entry.path.ends_with(LINES);

@@ -101,9 +101,10 @@ impl Table {
     }
 }
 
-/// The file with the order of each column as Parquet has had it since 2017. For floats the writer names one that came later, IEEE 754's, and
-/// readers from before (polars 1) take that for a damaged file; the orders differ for NaN and signed zeros alone. They are the
-/// last field of the footer: for each column a union whose only field is an empty struct, three bytes.
+/// The file with the order of each column as Parquet has had it since 2017. For floats the writer
+/// names one that came later, IEEE 754's, and readers from before (polars 1) take that for a
+/// damaged file; the orders differ for NaN and signed zeros alone. They are the last field of the
+/// footer: for each column a union whose only field is an empty struct, three bytes.
 fn plain_orders(mut file: Vec<u8>, columns: usize) -> Result<Vec<u8>, ParquetError> {
     const TYPE_DEFINED: [u8; 3] = [0x1c, 0, 0];
     const IEEE_754: [u8; 3] = [0x2c, 0, 0];

@@ -1,4 +1,5 @@
-//! What makes a set whole? What describes it is written last, and all its files agree with its options and its journal.
+//! What makes a set whole? What describes it is written last, and all its files agree with its
+//! options and its journal.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! How does a shard come to disk? Row group by row group into memory, where it is compressed, then file by file.
+//! How does a shard come to disk? Row group by row group into memory, where it is compressed, then
+//! file by file.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -108,7 +109,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the files, then the journal's line. The files are encoded and written beside each other.
+    /// Writes the files, then the journal's line. The files are encoded and written beside each
+    /// other.
     pub fn finish(self, store: &mut Store, tally: Tally) -> Result<()> {
         let Writer { number, splits, counts } = self;
         let done = splits.into_par_iter().map(|split| split.finish(store, number)).collect::<Result<Vec<_>>>()?;
@@ -157,7 +159,8 @@ impl Split {
     }
 }
 
-/// By way of `text`: the encoder takes long pieces in a fraction of the time that single words need.
+/// By way of `text`: the encoder takes long pieces in a fraction of the time that single words
+/// need.
 fn write_lines(rows: &[Row], text: &mut Vec<u8>, out: &mut impl Write) -> std::io::Result<()> {
     text.clear();
     for row in rows {

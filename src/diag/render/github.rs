@@ -1,4 +1,5 @@
-//! Workflow commands of GitHub Actions: one line per finding, shown beside the changed line of a pull request.
+//! Workflow commands of GitHub Actions: one line per finding, shown beside the changed line of a
+//! pull request.
 
 use super::clamp;
 use crate::diag::{Diagnostic, Level};

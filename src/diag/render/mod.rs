@@ -1,6 +1,7 @@
 //! Diagnostics as text, one file per format: what does the user see?
 //!
-//! Rendering never fails and never panics: spans are clamped to their file and to whole characters first.
+//! Rendering never fails and never panics: spans are clamped to their file and to whole characters
+//! first.
 
 mod github;
 mod json;
@@ -69,7 +70,8 @@ pub fn sarif_log(results: &str) -> String {
     sarif::log(results)
 }
 
-/// A list of diagnostics, cut after `max_errors` errors (0: not cut); one line then says how many were left out.
+/// A list of diagnostics, cut after `max_errors` errors (0: not cut); one line then says how many
+/// were left out.
 pub fn render_all(
     diagnostics: &[Diagnostic],
     sources: &SourceMap,

@@ -1,4 +1,5 @@
-//! SARIF 2.1.0 (OASIS), the exchange format of static analysis tools: a log with one run, a rule for each code used.
+//! SARIF 2.1.0 (OASIS), the exchange format of static analysis tools: a log with one run, a rule
+//! for each code used.
 
 use serde_json::{Value, json};
 

@@ -145,8 +145,8 @@ fn draw(diagnostic: &Diagnostic, files: &mut Files<'_>, style: Style) -> Option<
     let mut bytes = Vec::new();
     report.finish().write(files, &mut bytes).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    // ariadne's own headline goes, ours has the code and the slug; so do the line that closes the box, and spaces that
-    // nobody sees.
+    // ariadne's own headline goes, ours has the code and the slug; so do the line that closes the
+    // box, and spaces that nobody sees.
     let mut lines: Vec<&str> = text.lines().skip(1).map(str::trim_end).collect();
     lines.pop_if(|line| line.contains('╯'));
     Some(lines.join("\n") + "\n")
@@ -172,8 +172,8 @@ fn is_too_long(id: FileId, range: &Range<usize>, sources: &SourceMap) -> bool {
     to - from > LONGEST_LINE
 }
 
-/// The same text with the same byte offsets, but with nothing in it that moves a terminal's cursor or that ariadne
-/// would take for a line end.
+/// The same text with the same byte offsets, but with nothing in it that moves a terminal's cursor
+/// or that ariadne would take for a line end.
 fn drawable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

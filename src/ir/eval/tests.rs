@@ -154,7 +154,8 @@ fn casts() {
     assert_eq!(cast(int(U8, 200), I8), int(I8, -56));
     assert_eq!(cast(int(I32, 256), Bool), Const::bool(true));
     assert_eq!(cast(Const::bool(true), F16), float(F16, 1.0));
-    // One rounding: 2^24 + 1 + a little lies above the middle of two `float32` numbers only because of the little.
+    // One rounding: 2^24 + 1 + a little lies above the middle of two `float32` numbers only because
+    // of the little.
     let value = (1i128 << 54) + (1 << 30) + 1;
     assert_eq!(cast(int(I64, value), F32).as_float(), Some((1u64 << 54) as f64 + (1u64 << 31) as f64));
     // The same for `bfloat16`, where `f64` would lose the little.
@@ -187,8 +188,8 @@ impl Random {
     }
 }
 
-/// The number nearest to `value * 2^-UNIT` by search among the format's finite positive numbers: an oracle that does
-/// exact integer arithmetic only.
+/// The number nearest to `value * 2^-UNIT` by search among the format's finite positive numbers: an
+/// oracle that does exact integer arithmetic only.
 fn nearest(scalar: Scalar, numbers: &[i128], value: i128) -> Const {
     let magnitude = value.abs();
     let above = numbers.partition_point(|&n| n < magnitude).min(numbers.len() - 1);
@@ -284,7 +285,8 @@ fn narrow_division_and_root_agree_with_exact_comparison() {
         let quotient = binary(BinaryOp::Div, a, b).unwrap();
         if quotient.bits > 0 && quotient.bits < 0x7bff {
             let near = |delta: u64, other: u64| Const::new(F16, quotient.bits + delta - other).as_float().unwrap();
-            // q is right when a / b lies between the middles to its neighbours; middles times b are exact.
+            // q is right when a / b lies between the middles to its neighbours; middles times b are
+            // exact.
             let (low, high) = ((near(0, 1) + near(0, 0)) / 2.0, (near(1, 0) + near(0, 0)) / 2.0);
             assert!(low * y <= x && x <= high * y, "{x} / {y}");
             if low * y == x || x == high * y {

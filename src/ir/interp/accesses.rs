@@ -1,7 +1,9 @@
-//! Which threads come to each element, and does their order show? Finds two accesses whose order decides what a launch leaves.
+//! Which threads come to each element, and does their order show? Finds two accesses whose order
+//! decides what a launch leaves.
 //!
-//! Each scalar in memory has a short list of the accesses that matter to later ones. Threads of the interpreter run one after
-//! the other, but what is found holds for any order, since it is a pair of accesses of two threads:
+//! Each scalar in memory has a short list of the accesses that matter to later ones. Threads of the
+//! interpreter run one after the other, but what is found holds for any order, since it is a pair
+//! of accesses of two threads:
 //!
 //! | earlier, later | the order shows |
 //! |---|---|
@@ -74,7 +76,8 @@ pub struct Visit {
     pub thread: u64,
     pub span: Span,
     pub kind: AccessKind,
-    /// A read after which its thread changed the content: whoever writes now would have shown it another one.
+    /// A read after which its thread changed the content: whoever writes now would have shown it
+    /// another one.
     outdated: bool,
 }
 
@@ -133,7 +136,8 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Watches these address ranges (begin and end), but for the accesses at the places `ignored`.
+    /// Watches these address ranges (begin and end), except for the accesses at the places
+    /// `ignored`.
     pub fn new(mut watched: Vec<(u64, u64)>, ignored: IdSet<Span>) -> Accesses {
         watched.sort_unstable();
         Accesses { watched, ignored, ..Accesses::default() }

@@ -1,5 +1,6 @@
-//! The compact form of a function: every value is a range of slots in the function's frame, one `u64` per scalar (as the
-//! bits of a constant). An array takes the seven words of its descriptor, a local array its address.
+//! The compact form of a function: every value is a range of slots in the function's frame, one
+//! `u64` per scalar (as the bits of a constant). An array takes the seven words of its descriptor,
+//! a local array its address.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub struct Program {
     pub(super) span: Span,
 }
 
-/// A kernel parameter: where it stands in the argument struct and in the frame.
+/// A kernel parameter: where it is in the argument struct and in the frame.
 pub(super) struct Parameter {
     pub offset: u32,
     pub slot: u32,
@@ -64,7 +65,8 @@ pub(super) struct Moves {
     pub overlap: bool,
 }
 
-/// An integer operand that counts something: `u64` values above the range of `i64` are as good as infinite.
+/// An integer operand that counts something: `u64` values above the range of `i64` are as good as
+/// infinite.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count {
     pub slot: u32,
@@ -112,7 +114,8 @@ pub(super) enum ViewDim {
     Range { start: u32, stop: u32, step: u32 },
 }
 
-/// One instruction. `to` is the first slot of the result; other numbers are slots unless they say otherwise.
+/// One instruction. `to` is the first slot of the result; other numbers are slots unless they say
+/// otherwise.
 #[derive(Debug)]
 pub(super) enum Code {
     Set {
@@ -226,8 +229,8 @@ pub(super) enum Code {
         dims: Box<[ViewDim]>,
         span: Span,
     },
-    /// `offset` and `bytes` in the function's local memory.
-    /// A part of an array goes into a tile: rows and columns, the slots of the first indices, and those of the indices of an element,
+    /// `offset` and `bytes` in the function's local memory. A part of an array goes into a tile:
+    /// rows and columns, the slots of the first indices, and those of the indices of an element,
     /// which the two places have: in the tile, then in the array.
     Copy {
         size: [u32; 2],

@@ -61,7 +61,8 @@ impl Program {
     }
 }
 
-/// Slots and local bytes of a function and the deepest chain of calls below it. A verified module has no recursion.
+/// Slots and local bytes of a function and the deepest chain of calls below it. A verified module
+/// has no recursion.
 fn depth(
     at: usize,
     functions: &[FunctionCode],
@@ -353,7 +354,7 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::ThreadIndex(n) => Code::ThreadIndex { to, n: *n },
             Op::ThreadNumber => Code::ThreadNumber { to },
             Op::BlockDim => Code::Set { to, bits: 1 },
-            Op::Lane => Code::Set { to, bits: 0 },
+            Op::ThreadInBlock => Code::Set { to, bits: 0 },
             Op::Extent(array, dim) => match function.ty(*array) {
                 Type::Local(local) => {
                     let extent = i128::from(local.shape[usize::from(*dim).min(MAX_DIMS - 1)]);

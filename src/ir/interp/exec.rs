@@ -1,4 +1,5 @@
-//! Runs the compact form. Recursion follows the nesting of blocks and calls, never the iterations of a loop.
+//! Runs the compact form. Recursion follows the nesting of blocks and calls, never the iterations
+//! of a loop.
 
 use std::ffi::c_void;
 
@@ -182,8 +183,8 @@ impl<'p> Machine<'p, '_, '_> {
         });
     }
 
-    /// The address of an element part; None if it is outside: a failed check of an index is recorded, a run-time step
-    /// into a value that leads nowhere is no error.
+    /// The address of an element part; None if it is outside: a failed check of an index is
+    /// recorded, a run-time step into a value that leads nowhere is no error.
     #[inline]
     fn address(&mut self, frame: &[u64], place: &ElementRef) -> Option<u64> {
         let mut address = frame[place.array as usize];
@@ -406,7 +407,8 @@ impl<'p> Machine<'p, '_, '_> {
                     if let Some((accesses, thread)) = self.watching(from) {
                         accesses.read(source, thread, from.span);
                     }
-                    // SAFETY: `address` checked the indices against the extents; the caller vouches for the array.
+                    // SAFETY: `address` checked the indices against the extents; the caller vouches
+                    // for the array.
                     unsafe { memory::write(target, scalar, memory::read(source, scalar)) };
                 }
             }
@@ -431,7 +433,8 @@ impl<'p> Machine<'p, '_, '_> {
                         .for_each(|leaf| accesses.0.read(base + u64::from(leaf.offset), accesses.1, place.span));
                 }
                 for (n, leaf) in place.leaves.iter().enumerate() {
-                    // SAFETY: `address` checked the indices against the extents; the caller vouches for the array.
+                    // SAFETY: `address` checked the indices against the extents; the caller vouches
+                    // for the array.
                     frame[*to as usize + n] =
                         address.map_or(0, |base| unsafe { memory::read(base + u64::from(leaf.offset), leaf.scalar) });
                 }
@@ -531,7 +534,8 @@ impl<'p> Machine<'p, '_, '_> {
         place.local.is_none().then_some((accesses, self.thread))
     }
 
-    /// Replaces each scalar at a place by `f` of it; the old values go to `to` on, and are `used` or not.
+    /// Replaces each scalar at a place by `f` of it; the old values go to `to` on, and are `used`
+    /// or not.
     fn update(
         &mut self,
         frame: &mut [u64],
@@ -546,7 +550,8 @@ impl<'p> Machine<'p, '_, '_> {
             let old = match address {
                 Some(base) => {
                     let at = base + u64::from(leaf.offset);
-                    // SAFETY: as for loads; threads run one after the other, so this is indivisible.
+                    // SAFETY: as for loads; threads run one after the other, so this is
+                    // indivisible.
                     unsafe {
                         let old = Const::new(leaf.scalar, memory::read(at, leaf.scalar));
                         let new = f(frame, n, old);

@@ -1,5 +1,5 @@
-//! What does C's `printf` print for these scalars? Formats as C does on the host, but a conversion never reads a wrong
-//! type: the arguments know theirs.
+//! What does C's `printf` print for these scalars? Formats as C does on the host, but a conversion
+//! never reads a wrong type: the arguments know theirs.
 
 use crate::ir::Const;
 use crate::ir::eval;
@@ -20,9 +20,9 @@ struct Conversion {
 /// The longest width or precision that is honoured.
 const MAX_WIDTH: usize = 4096;
 
-/// Formats with C's rules for `d i u x X o c f F e E g G s %`. Length letters are ignored. An argument is converted to
-/// the kind of number that its conversion shows; `%s` shows any scalar. A missing argument shows as nothing; an
-/// unknown conversion shows as it is written.
+/// Formats with C's rules for `d i u x X o c f F e E g G s %`. Length letters are ignored. An
+/// argument is converted to the kind of number that its conversion shows; `%s` shows any scalar. A
+/// missing argument shows as nothing; an unknown conversion shows as it is written.
 pub fn format(format: &str, args: &[Const]) -> String {
     let mut text = String::new();
     let mut args = args.iter().copied();
@@ -51,7 +51,8 @@ pub fn format(format: &str, args: &[Const]) -> String {
     text
 }
 
-/// Reads a conversion after its `%`: flags, width, precision, length, letter. Gives it and its length in bytes.
+/// Reads a conversion after its `%`: flags, width, precision, length, letter. Gives it and its
+/// length in bytes.
 fn conversion(text: &str, args: &mut impl Iterator<Item = Const>) -> Option<(Conversion, usize)> {
     let mut c = Conversion {
         minus: false,

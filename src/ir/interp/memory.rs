@@ -1,8 +1,8 @@
-//! How does the interpreter touch memory? The only unsafe code of the interpreter: reads and writes of single scalars at
-//! addresses that bounds checks have passed.
+//! How does the interpreter touch memory? The only unsafe code of the interpreter: reads and writes
+//! of single scalars at addresses that bounds checks have passed.
 //!
-//! Addresses are plain integers, as in array descriptors; the memory behind them belongs to the caller of
-//! [`super::run_kernel`] (who promised that it is valid) or to [`LocalMemory`].
+//! Addresses are plain integers, as in array descriptors; the memory behind them belongs to the
+//! caller of [`super::run_kernel`] (who promised that it is valid) or to [`LocalMemory`].
 
 use crate::ir::eval;
 use crate::types::Scalar;

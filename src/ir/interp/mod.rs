@@ -1,9 +1,11 @@
-//! What does a kernel compute, by the book? The reference interpreter: it executes the semantics rules of [`crate::ir`]
-//! on real memory, threads in order, with every index checked. It is the oracle for all back ends.
+//! What does a kernel compute, by the book? The reference interpreter: it executes the semantics
+//! rules of [`crate::ir`] on real memory, threads in order, with every index checked. It is the
+//! oracle for all back ends.
 //!
-//! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by [`compile`]) in which every
-//! value is a range of 64-bit slots, one per scalar; [`exec`] runs it, [`ops`] has what it computes. Only [`memory`] is unsafe code, and what reads
-//! tiles with it ([`product`]).
+//! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by
+//! [`compile`]) in which every value is a range of 64-bit slots, one per scalar; [`exec`] runs it,
+//! [`ops`] has what it computes. Only [`memory`] is unsafe code, and what reads tiles with it
+//! ([`product`]).
 
 mod accesses;
 mod code;
@@ -27,7 +29,8 @@ pub use code::Program;
 pub enum TrapKind {
     /// An index outside the extent, or access to memory that is not there.
     OutOfBounds,
-    /// An index of a component that is not there: `extent` is their number, `message` what has them.
+    /// An index of a component that is not there: `extent` is their number, `message` what has
+    /// them.
     Component,
     /// A failed `assert`.
     Assert,
@@ -43,7 +46,8 @@ pub struct Trap {
     pub span: Span,
     /// Linear index of the thread.
     pub thread: u64,
-    /// Out of bounds: the dimension, the index as written, the extent. An access to a null array has extent 0.
+    /// Out of bounds: the dimension, the index as written, the extent. An access to a null array
+    /// has extent 0.
     pub dim: u32,
     pub index: i64,
     pub extent: i64,
@@ -62,7 +66,8 @@ pub struct Note {
     pub why: String,
 }
 
-/// What a run may use and what comes of it. Reuse it to run several ranges of threads: the first trap stays.
+/// What a run may use and what comes of it. Reuse it to run several ranges of threads: the first
+/// trap stays.
 pub struct Outcome<'a> {
     pub trap: Option<Trap>,
     /// The first of a run.
@@ -71,12 +76,13 @@ pub struct Outcome<'a> {
     pub visited: Option<Span>,
     /// Receives every printed text.
     pub print: Box<dyn FnMut(&str) + 'a>,
-    /// Instructions left to run, constants aside; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
+    /// Instructions left to run, constants aside; None: no limit. 0 after the run: it stopped for
+    /// that, even if `trap` tells of an earlier error.
     pub steps: Option<u64>,
     /// Watches which thread comes where.
     pub accesses: Option<Accesses>,
-    /// Counts the operations on floats of every block that is entered: one for each scalar result, two for a fused multiply
-    /// and add. None: not counted.
+    /// Counts the operations on floats of every block that is entered: one for each scalar result,
+    /// two for a fused multiply and add. None: not counted.
     pub operations: Option<u64>,
 }
 
@@ -95,12 +101,13 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Runs the threads `begin..end` (linear index, clipped to the launch) of a kernel. The module is verified.
+/// Runs the threads `begin..end` (linear index, clipped to the launch) of a kernel. The module is
+/// verified.
 ///
 /// # Safety
-/// As for a compiled host entry ([`crate::abi::HostEntry`]): `args` points to the kernel's argument struct, the
-/// arrays in it are null or describe memory that is valid for reads and writes, and no other thread uses that memory
-/// at the same time.
+/// As for a compiled host entry ([`crate::abi::HostEntry`]): `args` points to the kernel's argument
+/// struct, the arrays in it are null or describe memory that is valid for reads and writes, and no
+/// other thread uses that memory at the same time.
 pub unsafe fn run_kernel(
     module: &Module,
     kernel: FuncId,

@@ -1,5 +1,5 @@
-//! Which function computes an operation on slots? What [`eval`] says of each operation and type, with both known: a run
-//! need not ask again at every instruction.
+//! Which function computes an operation on slots? What [`eval`] says of each operation and type,
+//! with both known: a run need not ask again at every instruction.
 
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp, eval};
 use crate::types::Scalar;
@@ -9,7 +9,7 @@ pub(super) type Unary = fn(u64) -> u64;
 pub(super) type Binary = fn(u64, u64) -> u64;
 pub(super) type Ternary = fn(u64, u64, u64) -> u64;
 
-/// `$body` for whichever variant `$of` is, which `$name` stands for as a constant.
+/// `$body` for whichever variant `$of` is, which `$name` represents as a constant.
 macro_rules! each {
     (Scalar, $of:expr, $name:ident => $body:expr) => {
         each!($of, $name => $body, Scalar: Bool I8 I16 I32 I64 U8 U16 U32 U64 F16 BF16 F32 F64)

@@ -10,7 +10,8 @@ pub(super) struct Multiply {
     product: Product,
     /// Of the result and the factors.
     tiles: [Tile; 3],
-    /// From what is given in registers to what is given back: first slots and their number. Such a block has nothing there.
+    /// From what is given in registers to what is given back: first slots and their number. Such a
+    /// block has nothing there.
     pub kept: Option<[u32; 3]>,
 }
 
@@ -49,7 +50,8 @@ impl Multiply {
         let sums = unit.sums();
         let [c, a, b] = self.tiles.map(|tile| (tile, frame[tile.slot as usize]));
         let read = |(tile, base): (Tile, u64), row: u32, column: u32| {
-            // SAFETY: verified IR: indices are below the tile's extents; the caller vouches for the address.
+            // SAFETY: verified IR: indices are below the tile's extents; the caller vouches for the
+            // address.
             let bits = unsafe { memory::read(tile.at(base, row, column), tile.scalar) };
             ops::cast(tile.scalar, sums)(bits)
         };

@@ -32,8 +32,9 @@ fn run<A>(text: &str, dims: &[u32], args: &A, steps: Option<u64>) -> (Option<Tra
     (trap, printed)
 }
 
-/// Runs a kernel of `%in` and `%out`, both one-dimensional `int32` arrays, with one thread per output element. The text
-/// starts with constants that are handy: `%m1`, `%c0` to `%c5`, the thread `%i` and the extent `%n` of `%in`.
+/// Runs a kernel of `%in` and `%out`, both one-dimensional `int32` arrays, with one thread per
+/// output element. The text starts with constants that are handy: `%m1`, `%c0` to `%c5`, the thread
+/// `%i` and the extent `%n` of `%in`.
 fn ints(body: &str, input: &[i32], out: usize) -> (Vec<i32>, Option<Trap>) {
     ints_with("", body, input, out)
 }
@@ -53,7 +54,8 @@ fn ints_with(functions: &str, body: &str, input: &[i32], out: usize) -> (Vec<i32
 
 #[test]
 fn loops_break_continue_and_nest() {
-    // For each thread: the sum over k < n of in[k] while k != 4, skipping those equal to i, doubled by an inner loop.
+    // For each thread: the sum over k < n of in[k] while k != 4, skipping those equal to i, doubled
+    // by an inner loop.
     let body = "
         %sum: int32 = for %k: int32 = %c0 to %n step %c1 carry %s: int32 = %c0 {
           %stop: bool = eq %k, %c4

@@ -71,7 +71,8 @@ impl<'t> Parser<'t> {
             self.calls.push(PendingCall { caller: FuncId(self.module.functions.len() as u32), inst, callee, line });
             Ok(inst)
         } else {
-            // The ones with blocks apart from `op`, whose large stack frame would be on every level of nesting.
+            // The ones with blocks apart from `op`, whose large stack frame would be on every level
+            // of nesting.
             let op = match word {
                 "if" => self.if_op()?,
                 "for" => self.for_op()?,
@@ -118,7 +119,7 @@ impl<'t> Parser<'t> {
             "thread_index" => Op::ThreadIndex(self.number()?),
             "thread_number" => Op::ThreadNumber,
             "block_dim" => Op::BlockDim,
-            "lane" => Op::Lane,
+            "thread_in_block" => Op::ThreadInBlock,
             "extent" => {
                 let array = self.value()?;
                 self.mark(',')?;

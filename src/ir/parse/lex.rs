@@ -1,4 +1,5 @@
-//! Tokens of IR text. `//` starts a comment; `#` a note, which belongs to the instruction on the next line.
+//! Tokens of IR text. `//` starts a comment; `#` a note, which belongs to the instruction on the
+//! next line.
 
 use super::{ParseError, Parsed};
 

@@ -50,7 +50,7 @@ func @grad_f(%x: float32, %adj_ret: float32) -> (float32) adjoint_of @f {
   return %adj_ret
 }
 
-kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int64)) rank 1 source "all" by_block lanes 32 counted backward assumes_disjoint (@helper_i 0, @all 0) tape (2 log 4 "x[i] before \"it\"", 3 state "iterations", 4 needed "") {
+kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int64)) rank 1 source "all" by_block block_threads 32 counted backward assumes_disjoint (@helper_i 0, @all 0) tape (2 log 4 "x[i] before \"it\"", 3 state "iterations", 4 needed "") {
   return
 }
 
@@ -129,7 +129,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     check degenerate %0, %n, "equal values"
     return
   }
-  %lane: int32 = lane
+  %thread: int32 = thread_in_block
   %36: tile(float32, 4) = shared_array
   barrier
   %37: tile(float32, 16, 8) = shared_array
@@ -218,8 +218,8 @@ fn damaged_text_never_panics() {
     assert!(parse(&deep).is_err_and(|e| e.message.contains("too deep")));
 }
 
-/// Every entry of the examples and of 100 made programs comes back from its text as it was, but for what the text leaves
-/// out: places, and what only people read.
+/// Every entry of the examples and of 100 made programs comes back from its text as it was, except
+/// for what the text leaves out: places, and what only people read.
 #[test]
 fn programs_round_trip() {
     let examples = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap().flatten();
@@ -241,7 +241,8 @@ fn programs_round_trip() {
     assert!(rules > 100 && tapes > 0 && assumed > 0 && notes > 0, "{rules} {tapes} {assumed} {notes}");
 }
 
-/// Stores that nothing proves to be made to different elements, in a kernel and in a function that it calls.
+/// Stores that nothing proves to be made to different elements, in a kernel and in a function that
+/// it calls.
 const SCATTER: &str = "import warp as wp
 
 @wp.func
@@ -273,7 +274,7 @@ fn assert_same(a: &Module, b: &Module) {
             native,
             library,
             by_block,
-            lanes,
+            block_threads,
             phase,
             derivative,
             tape,
@@ -290,7 +291,7 @@ fn assert_same(a: &Module, b: &Module) {
         let typed = |results: &[ResultInfo]| results.iter().map(|r| (r.ty, r.role)).collect::<Vec<_>>();
         assert_eq!(typed(results), typed(&g.results), "{name}");
         assert_eq!((cuda_name, native, library, phase), (&g.cuda_name, &g.native, &g.library, &g.phase), "{name}");
-        assert_eq!((*by_block, *lanes), (g.by_block, g.lanes), "{name}");
+        assert_eq!((*by_block, *block_threads), (g.by_block, g.block_threads), "{name}");
         assert_eq!((derivative, tape), (&g.derivative, &g.tape), "{name}");
         assert_eq!(places(a, f), places(b, g), "{name}");
         let mut same = Same { f, g, values: Default::default(), notes: 0 };

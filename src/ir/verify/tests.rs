@@ -90,8 +90,8 @@ fn structural_faults() {
     }
 }
 
-/// Messages for a kernel with this body; `%i`, `%f`, `%b`, `%v`, `%a`, `%l` are an int32, a float32, a bool, a vec3f, an
-/// `array2d(dtype=Pair)` and a local array.
+/// Messages for a kernel with this body; `%i`, `%f`, `%b`, `%v`, `%a`, `%l` are an int32, a
+/// float32, a bool, a vec3f, an `array2d(dtype=Pair)` and a local array.
 fn errors_of(body: &str) -> Vec<String> {
     let text = format!(
         "struct Pair {{\nx: float32\ny: vec2i\n}}

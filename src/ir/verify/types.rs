@@ -172,7 +172,7 @@ impl Typing<'_> {
                 check(self.function.is_kernel(), "only kernels know the number of the thread")?;
                 one(I32)
             }
-            Op::BlockDim | Op::Lane => one(I32),
+            Op::BlockDim | Op::ThreadInBlock => one(I32),
             Op::Extent(a, dim) => {
                 let (_, ndim) = self.array(*a)?;
                 check(*dim < ndim, "the array has fewer dimensions")?;

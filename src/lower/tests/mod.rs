@@ -65,7 +65,7 @@ impl Fun {
                 kernel_rank: None,
                 library: false,
                 by_block: false,
-                by_lane: false,
+                by_thread: false,
                 cuda_name: None,
                 native: None,
                 locals,
@@ -160,7 +160,8 @@ fn launch(functions: Vec<Function>, data: &mut [i32]) -> String {
     shown
 }
 
-/// The values of the last function, which takes two int32 and gives one, for each pair of arguments; and the IR.
+/// The values of the last function, which takes two int32 and gives one, for each pair of
+/// arguments; and the IR.
 fn run(mut functions: Vec<Function>, inputs: &[[i32; 2]]) -> (String, Vec<i32>) {
     let mut k = Fun::new("k", &[("io", ints(1))], &[]);
     k.function.kernel_rank = Some(1);
@@ -363,7 +364,8 @@ fn the_place_of_a_reference_is_evaluated_once() {
 
 #[test]
 fn a_loop_over_components_is_unrolled() {
-    // v = vec3(1, 2, 3); for i in range(3): v[i] = v[i] + v[-1]; then io[i] = v[i], and a step outside stays dynamic.
+    // v = vec3(1, 2, 3); for i in range(3): v[i] = v[i] + v[-1]; then io[i] = v[i], and a step
+    // outside stays dynamic.
     let vec3 = Type::Vec(3, Scalar::I32);
     let function = kernel(|k| {
         let (v, i) = (k.var("v", vec3), k.var("i", I32));
@@ -386,7 +388,8 @@ fn a_loop_over_components_is_unrolled() {
     assert!(!shown.contains(" for "), "{shown}");
 }
 
-/// Unrolling stops at 16 iterations, and where all copies of a body would be too many: the inner loops stay then.
+/// Unrolling stops at 16 iterations, and where all copies of a body would be too many: the inner
+/// loops stay then.
 #[test]
 fn long_and_deep_loops_over_components_stay() {
     let loops = |iterations: i128, depth: u32| {
@@ -444,7 +447,8 @@ func @f(%a: int32, %b: int32) -> (int32) {
 
 #[test]
 fn many_branches_and_variables_take_linear_time() {
-    // if a < 0: x0 = a, elif a < 1: x1 = a, ... 1,000 deep, each with a variable of its own, and their sum.
+    // if a < 0: x0 = a, elif a < 1: x1 = a, ... 1,000 deep, each with a variable of its own, and
+    // their sum.
     let build = || {
         let mut f = Fun::new("f", &[("a", I32), ("b", I32)], &[I32]);
         let variables: Vec<LocalId> = (0..1000).map(|n| f.var(&format!("x{n}"), I32)).collect();

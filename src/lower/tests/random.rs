@@ -1,4 +1,5 @@
-//! Random programs of nested control flow, lowered and interpreted, against a direct evaluation of the tree.
+//! Random programs of nested control flow, lowered and interpreted, against a direct evaluation of
+//! the tree.
 
 use super::*;
 use crate::ids::Id;

@@ -1,37 +1,42 @@
 //! How does one thread do the work of a block fast?
 //!
-//! On the host a kernel with tiles ([`Function::by_block`]) runs as it is written: one thread goes through the elements. What is
-//! best for that differs from what the threads of a GPU's block want, who have an element each:
+//! On the host a kernel with tiles ([`Function::by_block`]) runs as it is written: one thread goes
+//! through the elements. What is best for that differs from what the threads of a GPU's block want,
+//! who have an element each:
 //!
-//! - Tiles that are set whole are not cleared before ([`fill`](super::block_threads::fill)).
+//! - Tiles that are set whole are not cleared before
+//!   ([`zero_fill`](super::block_threads::zero_fill)).
 //! - Elements that were only copied from an array are read there ([`unloaded`]).
-//! - Chains that lie side by side, such as sums of columns, are computed together, row by row: so the innermost loop goes
-//!   over elements that lie side by side, and vectors do it ([`rows`]).
-//! - So is what goes to many elements, such as the adjoint of a sum ([`spread`]).
+//! - Chains that lie side by side, such as sums of columns, are computed together, row by row: so
+//!   the innermost loop goes over elements that lie side by side, and vectors do it ([`rows`]).
+//! - So is what goes to many elements, such as the adjoint of a sum ([`expansion`]).
 //! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
 //! - Small loops over triangles are written out ([`triangles`]).
-//! - Products of matrices do several rows, and several steps of the inner index, for each element that they read ([`jam`]).
+//! - Products of matrices do several rows, and several steps of the inner index, for each element
+//!   that they read ([`unroll_and_jam`]).
 //!
-//! Each element is computed as before, in the same order: results stay the same, bit for bit. What adds up in reverse code has an
-//! order of its own before ([`reverse_sums`](super::reverse_sums)), in every form of a kernel.
+//! Each element is computed as before, in the same order: results stay the same, bit for bit. What
+//! adds up in reverse code has an order of its own before ([`reverse_sums`](super::reverse_sums)),
+//! in every form of a kernel.
 
-mod jam;
+mod expansion;
 mod reversed;
 mod rows;
-mod spread;
 mod triangles;
 mod unloaded;
+mod unroll_and_jam;
 
 use std::borrow::Cow;
 
-use super::block_threads::{Tensor, fill, has_tiles, plan, products};
+use super::block_threads::{Tensor, has_tiles, plan, products, zero_fill};
 use super::loops::counter;
 use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, FuncId, Function, InstId, Module, Op, ValueId};
 
-/// The module with those kernels that work on tiles as code of one thread that has no others beside it.
+/// The module with those kernels that work on tiles as code of one thread that has no others beside
+/// it.
 pub fn alone<'m>(module: &'m Module, kernels: &[FuncId]) -> Cow<'m, Module> {
     let wanted: Vec<FuncId> = kernels.iter().copied().filter(|&id| module.functions[id].by_block).collect();
     if wanted.is_empty() {
@@ -59,9 +64,9 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     set_whole(&mut function, effects);
     reversed::run(&mut function);
     unloaded::run(&mut function, effects);
-    jam::run(&mut function, effects);
+    unroll_and_jam::run(&mut function, effects);
     rows::run(&mut function, effects);
-    spread::run(&mut function, effects);
+    expansion::run(&mut function, effects);
     pipelines::clean(&mut function, &module.structs, effects);
     Some(function)
 }
@@ -69,9 +74,9 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
 /// Leaves out the zeros of tiles that are set whole before anything reads them.
 fn set_whole(function: &mut Function, effects: &EffectTable) {
     let plans = plan::plan(function, effects, Tensor::NONE);
-    let fills: IdMap<InstId, fill::Fill> = fill::fills(function, effects, &plans);
+    let fills: IdMap<InstId, zero_fill::Fill> = zero_fill::fills(function, effects, &plans);
     let whole: IdSet<InstId> =
-        fills.into_iter().filter(|(_, fill)| *fill == fill::Fill::Whole).map(|(id, _)| id).collect();
+        fills.into_iter().filter(|(_, fill)| *fill == zero_fill::Fill::Whole).map(|(id, _)| id).collect();
     for id in whole {
         function.insts[id].op = Op::SharedArray;
     }
@@ -93,7 +98,8 @@ fn dependent(function: &Function, block: BlockId, on: ValueId) -> IdSet<ValueId>
             let depends = |v: ValueId, found: &IdSet<ValueId>| v == on || found.contains(&v);
             let mut any = false;
             inst.op.for_each_operand(|v| any |= depends(v, &found));
-            // A counter depends on the bounds alone; what else comes of a block may depend on anything inside.
+            // A counter depends on the bounds alone; what else comes of a block may depend on
+            // anything inside.
             let counts = usize::from(matches!(inst.op, Op::For { .. }));
             let bounds = match inst.op {
                 Op::For { start, end, step, .. } => [start, end, step].into_iter().any(|v| depends(v, &found)),

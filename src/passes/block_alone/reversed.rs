@@ -1,7 +1,9 @@
 //! How are the adjoints of the factors of a product computed fast?
 //!
-//! Reversed, a product adds to the adjoints of both factors in one nest of loops, in which each term of the one waits for the term before.
-//! Here each has a nest of its own, whose innermost loop goes over elements that lie side by side, as [`jam`](super::jam) wants them:
+//! Reversed, a product adds to the adjoints of both factors in one nest of loops, in which each
+//! term of the one waits for the term before. Here each has a nest of its own, whose innermost loop
+//! goes over elements that lie side by side, as [`unroll_and_jam`](super::unroll_and_jam) wants
+//! them:
 //!
 //! ```text
 //! for l: for i: for j: adj_b[l, j] += adj_c[i, j] * a[i, l]
@@ -23,7 +25,8 @@ use crate::types::{Element, LocalArrayType, Scalar, Type};
 /// Rows of fewer elements are no vectors: they are not worth a turned copy.
 const LEAST: u32 = 8;
 
-/// What the sums and turned copies of all products may add to the stack, on which the tiles of a kernel are: as much as those may have.
+/// What the sums and turned copies of all products may add to the stack, on which the tiles of a
+/// kernel are: as much as those may have.
 const MOST_BYTES: u64 = 256 << 10;
 
 /// Parts reversed products into one for each factor.

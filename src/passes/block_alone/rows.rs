@@ -8,8 +8,8 @@
 //!     chains[n] = sum                          for n in range(32): chains[n] = sums[n]
 //! ```
 //!
-//! That is done where neighbouring chains read neighbouring elements: then the innermost loop is one for vectors, which keep short
-//! rows of sums in registers.
+//! That is done where neighbouring chains read neighbouring elements: then the innermost loop is
+//! one for vectors, which keep short rows of sums in registers.
 
 use super::{counts_all, dependent};
 use crate::analysis::effects::EffectTable;
@@ -23,7 +23,8 @@ use crate::passes::loops::trips;
 use crate::passes::rebuild::Rebuild;
 use crate::types::{Element, I32, LocalArrayType, Type};
 
-/// Fewer chains are no vector; more have their sums in memory that takes longer to reach than it saves.
+/// Fewer chains are no vector; more have their sums in memory that takes longer to reach than it
+/// saves.
 const CHAINS: std::ops::RangeInclusive<u64> = 8..=4096;
 
 /// A loop over chains.
@@ -74,7 +75,8 @@ fn chains(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Cha
     if elements.is_empty() || ![start, end, step].into_iter().all(outside) {
         return None;
     }
-    // What the chains read nothing of this writes, and what is set afterwards is set in the order that it had.
+    // What the chains read nothing of this writes, and what is set afterwards is set in the order
+    // that it had.
     let of = |insts: &[InstId]| -> Vec<Touch> {
         insts.iter().flat_map(|&id| touches_with_blocks(function, effects, id)).collect()
     };
@@ -197,7 +199,8 @@ impl Pass {
         });
     }
 
-    /// A loop over the chains around what `body` makes, which may use all that stands before the loop over the rows.
+    /// A loop over the chains around what `body` makes, which may use all that is before the loop
+    /// over the rows.
     fn each(&mut self, id: InstId, chains: &Chains, body: impl FnOnce(&mut Self, ValueId, &mut Copier<'static>)) {
         let Op::For { start, end, step, .. } = self.rebuild.b.function.insts[id].op else { return };
         let block = self.rebuild.b.new_block(&[I32]);

@@ -5,7 +5,8 @@ use crate::ir::parse::parse;
 use crate::ir::print::print;
 use crate::ir::verify::verify;
 
-/// The text of a kernel's form for one thread. `body` has arrays `%x` and `%y` and tiles `%t` of 64 and `%u` of 32 numbers.
+/// The text of a kernel's form for one thread. `body` has arrays `%x` and `%y` and tiles `%t` of 64
+/// and `%u` of 32 numbers.
 fn form(body: &str) -> String {
     let head = "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {\n\
                 %0: int32 = const 0\n%1: int32 = const 1\n%2: int32 = const 2\n%32: int32 = const 32\n%64: int32 = const 64\n\
@@ -83,7 +84,8 @@ fn products_that_read_what_they_set_stay() {
     }
 }
 
-/// A tile of 64 numbers that is copied from `%x` where all is inside, then `more`, then sums of it from `first` on.
+/// A tile of 64 numbers that is copied from `%x` where all is inside, then `more`, then sums of it
+/// from `first` on.
 fn copied(more: &str, first: u32) -> String {
     let text = format!(
         "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {{\n\
@@ -108,12 +110,14 @@ fn what_is_copied_from_an_array_is_read_there() {
     let loads = |text: &str| ["load %x[", "load %t["].map(|load| text.matches(load).count());
     // Twice where all is inside, and twice where not.
     assert_eq!(loads(&copied("", 32)), [2, 2], "{}", copied("", 32));
-    // An element outside of the tile, and an array that is written in between, which may be the same one.
+    // An element outside of the tile, and an array that is written in between, which may be the
+    // same one.
     assert_eq!(loads(&copied("", 33)), [1, 2]);
     assert_eq!(loads(&copied("store %y[%0], %zero\n", 32)), [1, 2]);
 }
 
-/// What adds to the adjoints of both factors of a product of matrices of `n` rows and columns; `more` is added to each term.
+/// What adds to the adjoints of both factors of a product of matrices of `n` rows and columns;
+/// `more` is added to each term.
 fn reversed(n: u32, more: &str) -> String {
     let tile = |name: &str| {
         format!(
@@ -147,7 +151,8 @@ fn reversed_products_have_a_nest_for_each_factor() {
     assert!(!text.contains("carry"), "{text}");
     // Four rows and four terms at once, as in any product.
     assert!(text.matches("mul ").count() >= 32, "{text}");
-    // Not small ones, none that do something else, and none whose sums would take more of the stack than tiles may.
+    // Not small ones, none that do something else, and none whose sums would take more of the stack
+    // than tiles may.
     assert!(reversed(200, "").contains("carry"));
     assert!(reversed(4, "").contains("carry"));
     assert!(reversed(16, "store %y[%2], %g\n").contains("carry"));
@@ -165,7 +170,8 @@ fn what_goes_to_many_elements_goes_to_neighbours_first() {
     let text = form(&spread(SIDE_BY_SIDE, "store %t[%at], %d\n"));
     assert_eq!(text.matches("for ").count(), 4, "{text}");
     for other in [
-        // Elements that lie apart, or are of several iterations, or are what was read, or may count from the end.
+        // Elements that lie apart, or are of several iterations, or are what was read, or may count
+        // from the end.
         spread(
             "%below: int32 = sub %row, %1\n%first: int32 = mul %below, %32\n%at: int32 = add %first, %n\n",
             "store %t[%at], %d\n",
@@ -192,7 +198,8 @@ fn sums_of_rows(rows: u32, range: &str) -> String {
 
 #[test]
 fn small_triangles_are_written_out() {
-    // 0 + 1 + .. + 4 terms, of which those of the first row and the zeros that sums begin with are none.
+    // 0 + 1 + .. + 4 terms, of which those of the first row and the zeros that sums begin with are
+    // none.
     let text = sums_of_rows(5, "%0 to %r");
     assert!(!text.contains("carry"), "{text}");
     assert_eq!(text.matches(": float32 = load %u[").count(), 10 + 1, "{text}");

@@ -1,5 +1,6 @@
-//! Small loops over triangles, as those of a factor of a matrix, are written out: one thread has nothing from loops whose inner ones have
-//! few iterations, each another number of them, and an element with a fixed place can be a register.
+//! Small loops over triangles, as those of a factor of a matrix, are written out: one thread has
+//! nothing from loops whose inner ones have few iterations, each another number of them, and an
+//! element with a fixed place can be a register.
 
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
@@ -8,8 +9,9 @@ use crate::passes::copy::Copier;
 use crate::passes::rebuild::Rebuild;
 use crate::passes::unroll::leaves;
 
-/// The most instructions that a nest becomes: about 1,500 of a factor of 12 x 12 elements. Written out, factors of 4 x 4 elements take 0.44
-/// of the time that loops take, and of 12 x 12 0.64; of 16 x 16 they take longer (Intel Xeon, family 6, model 167).
+/// The most instructions that a nest becomes: about 1,500 of a factor of 12 x 12 elements. Written
+/// out, factors of 4 x 4 elements take 0.44 of the time that loops take, and of 12 x 12 0.64; of 16
+/// x 16 they take longer (Intel Xeon, family 6, model 167).
 const MOST_INSTRUCTIONS: usize = 2000;
 
 /// Writes out what is small enough; says whether there was anything. A cleaning must follow.
@@ -26,7 +28,8 @@ pub(super) fn run(function: &mut Function) -> bool {
     true
 }
 
-/// The outermost loops that are small and hold others which begin or end where their own counter is.
+/// The outermost loops that are small and hold others which begin or end where their own counter
+/// is.
 fn choose(function: &Function, block: BlockId, chosen: &mut IdSet<InstId>) {
     for &id in &function.blocks[block].insts {
         let op = &function.insts[id].op;
@@ -91,8 +94,8 @@ fn counters(function: &Function, op: &Op, known: &IdMap<ValueId, i128>) -> Optio
         .then(|| (0..count).map(|n| start + n * step).collect())
 }
 
-/// Takes from `room` the instructions that a loop becomes, written out with all that have known bounds in it. None: it has no
-/// known bounds itself, or there is not enough room.
+/// Takes from `room` the instructions that a loop becomes, written out with all that have known
+/// bounds in it. None: it has no known bounds itself, or there is not enough room.
 fn count(function: &Function, op: &Op, known: &mut IdMap<ValueId, i128>, room: &mut usize) -> Option<()> {
     let Op::For { body, .. } = *op else { return None };
     let counter = function.blocks[body].params[0];

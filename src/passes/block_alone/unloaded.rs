@@ -7,7 +7,8 @@
 //! for n in range(64): s[n % 8] += t[n]    =>   else: for n in range(64): s[n % 8] += t[n]
 //! ```
 //!
-//! That is done where nothing is written to arrays before the last element is read, and each index is known to be one of the tile.
+//! That is done where nothing is written to arrays before the last element is read, and each index
+//! is known to be one of the tile.
 
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
@@ -27,7 +28,7 @@ const TILES: usize = 16;
 
 /// A tile whose elements need not be kept.
 struct Tile {
-    /// Where the branch stands that fills it, and its condition.
+    /// Where the branch is that fills it, and its condition.
     block: BlockId,
     inside: ValueId,
     /// The block that copies an array, and the loop over elements in it: variable and body.

@@ -184,7 +184,8 @@ impl Sum {
         }
     }
 
-    /// The rest of a sum that has `variable` once, up or down, and otherwise nothing that is `inside`.
+    /// The rest of a sum that has `variable` once, up or down, and otherwise nothing that is
+    /// `inside`.
     fn beside(mut self, variable: ValueId, inside: &IdSet<ValueId>) -> Option<(i128, Sum)> {
         let times = self.terms.remove(&variable).filter(|times| times.abs() == 1)?;
         self.terms.keys().all(|term| !inside.contains(term)).then_some((times, self))
@@ -211,11 +212,11 @@ impl Region<'_> {
         !matches!(memory, Memory::Block(array) | Memory::Thread(array) if self.inside.contains(array))
     }
 
-    /// Whether iterations that differ in a loop's variable touch nothing that one of them writes, whatever the variables of
-    /// the loops around and inside are.
+    /// Whether iterations that differ in a loop's variable touch nothing that one of them writes,
+    /// whatever the variables of the loops around and inside are.
     ///
-    /// Two arrays of the caller's count as different memory: where a launch gives one array twice, its kernel is compiled with
-    /// one array ([`same_arrays`](crate::passes::same_arrays)).
+    /// Two arrays of the caller's count as different memory: where a launch gives one array twice,
+    /// its kernel is compiled with one array ([`same_arrays`](crate::passes::same_arrays)).
     pub fn is_independent(&self, variable: ValueId) -> bool {
         self.touches.iter().filter(|touch| touch.kind != Kind::Read && self.is_outside(&touch.memory)).all(|write| {
             self.touches.iter().all(|other| {
@@ -252,7 +253,8 @@ impl Region<'_> {
         (a == value || b == value).then_some(sum).filter(|sum| sum.terms.keys().all(|term| !self.inside.contains(term)))
     }
 
-    /// Whether both are the variable over a number by which it has no remainder, or always the same.
+    /// Whether both are the variable over a number by which it has no remainder, or always the
+    /// same.
     fn is_quotient(&self, [a, b]: [&Touch; 2], [i, j]: [ValueId; 2], variable: ValueId) -> bool {
         let op = |v: ValueId| self.function.def(v).map(|inst| &inst.op);
         let int = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
@@ -348,7 +350,8 @@ impl Region<'_> {
         self.guards_of(touch).iter().filter(|guard| guard.holds).map(|guard| guard.condition)
     }
 
-    /// Whether an array is the same in all iterations: made outside, or a part of such a one that outside says which it is.
+    /// Whether an array is the same in all iterations: made outside, or a part of such a one that
+    /// outside says which it is.
     fn is_one_array(&self, array: ValueId) -> bool {
         let outside = |v: ValueId| !self.inside.contains(&v) || self.function.as_const(v).is_some();
         if outside(array) {
@@ -368,7 +371,8 @@ impl Region<'_> {
         beside(i).is_some_and(|sum| beside(j).as_ref() == Some(&sum))
     }
 
-    /// Whether both are the variable and a number, and these numbers differ by more than the variable does.
+    /// Whether both are the variable and a number, and these numbers differ by more than the
+    /// variable does.
     fn is_far_from(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
         let beside = |v| Sum::of(self.function, v).beside(variable, &self.inside);
         let (Some((times, first)), Some((other, second))) = (beside(i), beside(j)) else { return false };
@@ -378,9 +382,11 @@ impl Region<'_> {
             && (first.constant - second.constant).unsigned_abs() >= u128::from(*trips)
     }
 
-    /// Whether the variable is a digit of both: of their terms, the larger ones count in steps that the variable with all smaller ones, the same in both,
-    /// does not reach, and the smaller ones together do not reach its own step. Of `32 * row + 8 * k + n`, with 4 of `k` and 8 of `n`, all are digits; the constants may
-    /// differ, as a part of the steps (`.. + 32 * 5`) or of what is smaller (`.. + 5`, if `n` has 3 values only).
+    /// Whether the variable is a digit of both: of their terms, the larger ones count in steps that
+    /// the variable with all smaller ones, the same in both, does not reach, and the smaller ones
+    /// together do not reach its own step. Of `32 * row + 8 * k + n`, with 4 of `k` and 8 of `n`,
+    /// all are digits; the constants may differ, as a part of the steps (`.. + 32 * 5`) or of what
+    /// is smaller (`.. + 5`, if `n` has 3 values only).
     fn is_digit(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
         let (sum, other) = (Sum::of(self.function, i), Sum::of(self.function, j));
         let (Some(&times), Some(&Count { trips, .. })) = (sum.terms.get(&variable), self.counts.get(&variable)) else {

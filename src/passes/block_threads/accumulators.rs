@@ -1,8 +1,9 @@
-//! Which products stay in registers through a loop? Those that add to a tile which nothing else in the loop touches: each warp takes its
-//! patch of the tile before the loop, and puts it back behind it.
+//! Which products stay in registers through a loop? Those that add to a tile which nothing else in
+//! the loop touches: each warp takes its patch of the tile before the loop, and puts it back behind
+//! it.
 
 use super::accesses::{Memory, all_touches, defined_in};
-use super::deal::Share;
+use super::distribute::Share;
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;

@@ -1,13 +1,14 @@
-//! Where must the threads of a block wait for each other? Between two accesses to one array by different threads, one of which
-//! writes.
+//! Where must the threads of a block wait for each other? Between two accesses to one array by
+//! different threads, one of which writes.
 //!
-//! A walk over what all threads do together, with the accesses since the last barrier on any way. Iterations of loops come
-//! after each other, and so do the blocks that a GPU's block of threads does one after the other: tiles are in the same memory.
+//! A walk over what all threads do together, with the accesses since the last barrier on any way.
+//! Iterations of loops come after each other, and so do the blocks that a GPU's block of threads
+//! does one after the other: tiles are in the same memory.
 
 use std::collections::BTreeSet;
 
 use super::accesses::{Kind, Memory, Touch, all_touches, defined_in, touches};
-use super::deal::{Owner, Share};
+use super::distribute::{Owner, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
@@ -97,7 +98,8 @@ impl Access {
 /// The accesses since the last barrier.
 type State = BTreeSet<Access>;
 
-/// The accesses as they are known once values have been computed again: who has an element that was dealt out from such a value on, nobody knows.
+/// The accesses as they are known once values have been computed again: who has an element that was
+/// dealt out from such a value on, nobody knows.
 fn anew(state: State, computed: impl Fn(ValueId) -> bool) -> State {
     let forget = |access: Access| match &access.by {
         By::Owner(Owner { start: Some(start), .. }) if computed(*start) => Access { by: By::Any, ..access },
@@ -118,15 +120,15 @@ struct Search<'a> {
     function: &'a Function,
     effects: &'a EffectTable,
     shares: &'a IdMap<InstId, Share>,
-    /// The instructions that a barrier stands before.
+    /// The instructions that a barrier is before.
     found: BTreeSet<InstId>,
     known: IdMap<InstId, Vec<Access>>,
     /// The number of branches and loops around.
     depth: u32,
 }
 
-/// Inside more branches and loops than this, barriers stand where they are first needed: to look for a better place takes several
-/// walks through each.
+/// Inside more branches and loops than this, barriers stand where they are first needed: to look
+/// for a better place takes several walks through each.
 const MAX_DEPTH: u32 = 6;
 
 impl Search<'_> {
@@ -147,8 +149,8 @@ impl Search<'_> {
         state
     }
 
-    /// A branch or loop that all threads go through. What has to be waited for because of earlier accesses is waited for in
-    /// front of it, and not in each branch or iteration.
+    /// A branch or loop that all threads go through. What has to be waited for because of earlier
+    /// accesses is waited for in front of it, and not in each branch or iteration.
     fn control(&mut self, id: InstId, op: &Op, mut before: State, jumps: &mut Jumps) -> State {
         if self.found.contains(&id) {
             before.clear();
@@ -235,7 +237,7 @@ impl Search<'_> {
         state
     }
 
-    /// The accesses of an instruction, or of all that stands in one that threads share.
+    /// The accesses of an instruction, or of all that is in one that threads share.
     fn accesses(&self, id: InstId) -> Vec<Access> {
         let function = self.function;
         let mut all = Vec::new();

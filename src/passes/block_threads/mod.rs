@@ -1,16 +1,19 @@
 //! How do the threads of a block share what a kernel with tiles computes once for each block?
 //!
-//! Such a kernel ([`Function::by_block`]) says what one block does, as code of one thread. On the host that is how it runs. Here it
-//! becomes code of each thread of a block:
+//! Such a kernel ([`Function::by_block`]) says what one block does, as code of one thread. On the
+//! host that is how it runs. Here it becomes code of each thread of a block:
 //!
-//! - Values are computed by every thread: they are the same for all, and so is the way through the code.
-//! - Loops over elements are dealt out ([`plan`]), and tiles are in memory of the block ([`Op::SharedArray`]).
-//! - Other effects, and loops that only have effects, are those of thread 0; what an atomic gives, it tells the others.
+//! - Values are computed by every thread: they are the same for all, and so is the way through the
+//!   code.
+//! - Loops over elements are dealt out ([`plan`]), and tiles are in memory of the block
+//!   ([`Op::SharedArray`]).
+//! - Other effects, and loops that only have effects, are those of thread 0; what an atomic gives,
+//!   it tells the others.
 //! - Barriers stand between accesses of different threads ([`barriers`]).
 //!
-//! No sum changes its order: results are those of the host, bit for bit, however many threads a block has. Only atomics on
-//! floats may come in another order, as those of different blocks do, and products of matrices by the hardware's instructions
-//! ([`TensorCores`]) sum as these do.
+//! No sum changes its order: results are those of the host, bit for bit, however many threads a
+//! block has. Only atomics on floats may come in another order, as those of different blocks do,
+//! and products of matrices by the hardware's instructions ([`TensorCores`]) sum as these do.
 //!
 //! | file | question |
 //! |---|---|
@@ -38,25 +41,25 @@
 
 pub(super) mod accesses;
 mod accumulators;
-mod ahead;
 mod barriers;
 mod chunks;
-mod deal;
-pub(super) mod fill;
+mod copy_coalescing;
+mod distribute;
 pub(super) mod footprint;
-mod join;
-mod needed;
-mod own;
+mod in_place;
+mod liveness;
+mod loop_fusion;
 pub(super) mod plan;
+mod prefetch;
 pub(super) mod products;
 mod registers;
 mod rows;
-mod same;
-mod slots;
+mod shared_memory;
 mod tensor;
-mod triangle;
+mod thread_tiles;
 mod updates;
 mod warps;
+pub(super) mod zero_fill;
 
 use std::borrow::Cow;
 
@@ -77,10 +80,12 @@ pub use chunks::{goes_around_registers, registers_by};
 pub(in crate::passes) use rows::total;
 pub use tensor::{Tensor, TensorCores};
 
-/// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
+/// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute
+/// Capabilities").
 pub const MOST_BYTES: u64 = 48 << 10;
 
-/// What a block can ask for on each architecture since `sm_80` (the same place says 99 KB for the least of them).
+/// What a block can ask for on each architecture since `sm_80` (the same place says 99 KB for the
+/// least of them).
 const MORE_BYTES: u64 = 96 << 10;
 
 /// Why a kernel with tiles has no form for the threads of a block.
@@ -120,7 +125,8 @@ pub struct Multiplied {
 }
 
 impl Multiplied {
-    /// What a person reads: `32 x 32 x 16, float16 by float16: tensor cores of sm_90, as f16, in patches of 16 x 16`.
+    /// What a person reads:
+    /// `32 x 32 x 16, float16 by float16: tensor cores of sm_90, as f16, in patches of 16 x 16`.
     pub fn words(&self, tensor: Tensor) -> String {
         let ([rows, columns, inner], [a, b]) = (self.size, self.factors);
         let how = match &self.by {
@@ -142,15 +148,16 @@ pub fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<Multipli
     whole(module, kernel, &effects(module)).map_or_else(|_| Vec::new(), |function| multiplied(&function, tensor))
 }
 
-/// The products of kernels that are computed in `float32` though the program allows less, and why, but for those whose sizes have no
-/// instruction: of these the checker knows.
+/// The products of kernels that are computed in `float32` though the program allows less, and why,
+/// except for those whose sizes have no instruction: of these the checker knows.
 pub fn precision_kept(module: &Module, kernels: &[FuncId], tensor: Tensor) -> Vec<(Span, String)> {
     let any = || module.functions.values().any(|function| function.has(asks_for_tf32));
     if tensor.cores == TensorCores::Off || !any() {
         return Vec::new();
     }
     let effects = effects(module);
-    // Of a gradient that is as it is: its products have other sizes, and what it logs stands among them.
+    // Of a gradient that is as it is: its products have other sizes, and what it logs is among
+    // them.
     let forward = kernels.iter().filter(|&&kernel| module.functions[kernel].phase == Phase::Forward);
     let whole = forward.filter_map(|&kernel| whole(module, kernel, &effects).ok());
     whole.flat_map(|function| precision_kept_in(&function, tensor)).collect()
@@ -196,24 +203,24 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
         None => plan::plan(&function, effects, tensor),
     };
     updates::make(&mut function, &plans);
-    let mut shared = deal::deal(&mut function, effects, &plans);
+    let mut shared = distribute::deal(&mut function, effects, &plans);
     products::forget_tf32(&mut function);
     if function.has(|inst| matches!(inst.op, Op::Product(..))) {
         accumulators::keep(&mut function, effects, &shared.shares);
-        ahead::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);
+        prefetch::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);
         rows::lengthen(&mut function, &module.structs, MOST_BYTES);
     }
     if let Some(threads) = threads {
-        own::keep(&mut function, effects, &shared.shares, threads);
+        thread_tiles::keep(&mut function, effects, &shared.shares, threads);
     }
-    same::find(&mut function, effects, &shared.shares);
+    copy_coalescing::find(&mut function, effects, &shared.shares);
     registers::keep(&mut function, effects, &shared.shares);
-    join::join(&mut function, effects, &mut shared.shares);
+    loop_fusion::join(&mut function, effects, &mut shared.shares);
     if threads.is_none() {
         chunks::keep(&mut function, effects, &mut shared.shares);
     }
-    triangle::take(&mut function, effects, &shared.shares);
-    slots::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
+    in_place::take(&mut function, effects, &shared.shares);
+    shared_memory::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
     if threads.is_none() {
         chunks::share(&mut function, &mut shared.shares);
     }
@@ -221,7 +228,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     rows::spread(&mut function, &module.structs, &shared.shares, if more { MORE_BYTES } else { MOST_BYTES });
     barriers::place(&mut function, effects, &shared.shares);
     if let Some(threads) = threads {
-        own::straighten(&mut function, &shared.shares, threads);
+        thread_tiles::straighten(&mut function, &shared.shares, threads);
         pipelines::small_tiles(&mut function, &module.structs, effects, &|_| IdSet::default());
     }
     fold_known(&mut function);
@@ -233,10 +240,13 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) ->
     Ok(function)
 }
 
-/// How many threads a block has where they have values of their own: exactly these, so each has one iteration of a loop over them. Other
-/// kernels do with any number.
+/// How many threads a block has where they have values of their own: exactly these, so each has one
+/// iteration of a loop over them. Other kernels do with any number.
 pub fn own_threads(function: &Function) -> Option<u32> {
-    function.lanes.map(|lanes| lanes.threads).filter(|&threads| function.by_block && threads > 1)
+    function
+        .block_threads
+        .map(|block_threads| block_threads.threads)
+        .filter(|&threads| function.by_block && threads > 1)
 }
 
 /// The kernel with the functions that matter in it, its products parted: what is shared out.
@@ -283,8 +293,8 @@ fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function,
     Ok(function)
 }
 
-/// Computes what is certain of an index of a tile, once it comes of the number of its element: `index >= 0`, and quotient and rest of a
-/// number by a larger one.
+/// Computes what is certain of an index of a tile, once it comes of the number of its element:
+/// `index >= 0`, and quotient and rest of a number by a larger one.
 fn fold_known(function: &mut Function) {
     let ranges = Ranges::of(function);
     let int = |value: ValueId| function.as_const(value).and_then(|c| c.as_int());

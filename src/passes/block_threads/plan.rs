@@ -1,13 +1,16 @@
 //! Which loops do the threads of a block share, and what does one of them do alone?
 //!
-//! A loop without carried values whose iterations touch different elements is *dealt out*: thread `t` of a block of `B` does the
-//! iterations `t, t + B, ...`. Of loops one in another that are all like this, with known bounds, the indices together are dealt
-//! out, in row-major order; loops between them that are not, such as that over the inner index of a product, go inside: each
+//! A loop without carried values whose iterations touch different elements is *dealt out*: thread
+//! `t` of a block of `B` does the iterations `t, t + B, ...`. Of loops one in another that are all
+//! like this, with known bounds, the indices together are dealt out, in row-major order; loops
+//! between them that are not, such as that over the inner index of a product, go inside: each
 //! thread has elements of its own, and goes through the inner index for each.
 //!
-//! Products of matrices are done by warps together, where the hardware has an instruction for them ([`products`]).
+//! Products of matrices are done by warps together, where the hardware has an instruction for them
+//! ([`products`]).
 //!
-//! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
+//! What only sets elements one after the other, such as a sort, is done by one thread. All else,
+//! every thread does.
 
 use super::accesses::{Count, Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
 use super::products::{self, Copied, Found};
@@ -18,8 +21,8 @@ use crate::analysis::guards::guards;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Op, Unit, ValueId};
+use crate::passes::loop_reversal::{OneMore, one_more};
 use crate::passes::loops::trips;
-use crate::passes::turn::{OneMore, one_more};
 use crate::types::I32;
 
 /// What becomes of a loop or branch.
@@ -49,7 +52,8 @@ pub(in crate::passes) struct Level {
     pub inst: InstId,
     pub body: BlockId,
     pub variable: ValueId,
-    /// Its least index and the number of its iterations, if it counts between constants, up or down by 1.
+    /// Its least index and the number of its iterations, if it counts between constants, up or down
+    /// by 1.
     pub known: Option<(i128, u64)>,
     /// The bounds that it has if it goes up, where it goes down by 1.
     pub up: Option<[OneMore; 2]>,
@@ -151,7 +155,8 @@ impl Planner<'_> {
         self.plans.extend(found.into_iter().map(|(id, copied)| (id, Plan::Copy(copied))));
     }
 
-    /// A product; where what comes next adds it to another tile and nothing else reads it, it is added there at once.
+    /// A product; where what comes next adds it to another tile and nothing else reads it, it is
+    /// added there at once.
     fn product(&mut self, id: InstId, mut found: Found, unit: Unit, (before, rest): (&[InstId], &[InstId])) {
         let function = self.function;
         let is_value = |id: &&InstId| matches!(function.insts[**id].op, Op::Const(_) | Op::Zero);
@@ -177,7 +182,8 @@ impl Planner<'_> {
         self.function.walk(block, &mut |id, _| _ = self.plans.remove(&id));
     }
 
-    /// Whether a loop or branch does nothing but set elements: nothing that is computed in it is used behind it.
+    /// Whether a loop or branch does nothing but set elements: nothing that is computed in it is
+    /// used behind it.
     fn is_for_one(&self, inst: &Inst) -> bool {
         let function = self.function;
         if inst.results.iter().any(|&result| self.uses[result] > 0) {
@@ -295,7 +301,8 @@ impl Planner<'_> {
     }
 }
 
-/// Whether something in a loop or branch leaves it, or returns. `own`: `break` and `continue` of the loop itself do not count.
+/// Whether something in a loop or branch leaves it, or returns. `own`: `break` and `continue` of
+/// the loop itself do not count.
 pub(in crate::passes) fn leaves(function: &Function, inst: &Inst, own: bool) -> bool {
     fn search(function: &Function, block: BlockId, in_loop: bool) -> bool {
         function.blocks[block].insts.iter().any(|&id| {

@@ -1,8 +1,9 @@
 //! Which loops are products of matrices, and how do the two products of a reversed one part?
 //!
-//! What is looked for is what the checker and differentiation make: three loops one in another over whole matrices, that add
-//! the products of two tiles' elements to a third tile's. Reversed, such loops add to the adjoints of both factors, each of which another
-//! loop would have to share out; [`part`] makes a nest for each, in which every element is added up in the order that it was.
+//! What is looked for is what the checker and differentiation make: three loops one in another over
+//! whole matrices, that add the products of two tiles' elements to a third tile's. Reversed, such
+//! loops add to the adjoints of both factors, each of which another loop would have to share out;
+//! [`part`] makes a nest for each, in which every element is added up in the order that it was.
 
 use super::accesses::defined_in;
 use super::plan as dealt;
@@ -76,12 +77,13 @@ struct Term {
     fused: bool,
 }
 
-/// Three loops one in another that do nothing but read and write elements of tiles, multiply and add.
+/// Three loops one in another that do nothing but read and write elements of tiles, multiply and
+/// add.
 struct Nest<'a> {
     function: &'a Function,
     loops: [Counted; 3],
     innermost: InstId,
-    /// In the order of the text: the block, and what stands in it.
+    /// In the order of the text: the block, and what is in it.
     stores: Vec<(BlockId, InstId)>,
     loads: Vec<(BlockId, InstId)>,
 }
@@ -131,7 +133,8 @@ impl<'a> Nest<'a> {
         Some(nest)
     }
 
-    /// What an access names, if it is an element of a matrix that two of the variables are the indices of.
+    /// What an access names, if it is an element of a matrix that two of the variables are the
+    /// indices of.
     fn place(&self, access: &Access) -> Option<Place> {
         let Type::Local(ty) = self.function.ty(access.array) else { return None };
         let Element::Scalar(scalar) = ty.element else { return None };
@@ -266,7 +269,8 @@ pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
     };
     let [first, second] = [nest.factor(factors[0])?, nest.factor(factors[1])?];
     let inner = (0..3).find(|level| !c.at.contains(level))?;
-    // Which factor has the rows: one has the rows and the inner index, the other one that and the columns.
+    // Which factor has the rows: one has the rows and the inner index, the other one that and the
+    // columns.
     let has = |place: &Place, level: usize| place.at.contains(&level);
     let (a, b) = if has(&first, c.at[0]) { (first, second) } else { (second, first) };
     let fits = has(&a, c.at[0]) && has(&a, inner) && has(&b, c.at[1]) && has(&b, inner);
@@ -297,7 +301,8 @@ pub(in crate::passes) struct Copied {
     pub first: [Option<ValueId>; 2],
 }
 
-/// The part that loops which are dealt out copy, if that is all that they do: `tile[i, j] = array[row + i, column + j]`, which the array has.
+/// The part that loops which are dealt out copy, if that is all that they do:
+/// `tile[i, j] = array[row + i, column + j]`, which the array has.
 pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -> Option<Copied> {
     let [outer, inner] = &nest.loops[..] else { return None };
     let (mut load, mut store) = (None, None);
@@ -385,7 +390,8 @@ pub(super) fn sum_of_tiles(function: &Function, id: InstId) -> Option<[ValueId; 
     (exact && a != b && (a == set.array || b == set.array)).then_some([set.array, other])
 }
 
-/// A product in reverse: the adjoint of the result, and what the factors that have adjoints get of it.
+/// A product in reverse: the adjoint of the result, and what the factors that have adjoints get of
+/// it.
 pub(in crate::passes) struct Reverse {
     pub loops: [Counted; 3],
     pub result: Place,
@@ -474,7 +480,8 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
         second = Some(Share { adjoint: place, other: factor, fused: term.fused });
     }
     let (taken, result) = result?;
-    // First the element is read, then it is zero, then that is read and what was read first added, which leaves it as it was.
+    // First the element is read, then it is zero, then that is read and what was read first added,
+    // which leaves it as it was.
     if let Some((zero, of)) = zeroed {
         let &[(back, added)] = &backs[..] else { return None };
         let reads = nest
@@ -501,7 +508,8 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
     Some(Reverse { loops: nest.loops, result, sums, first, second })
 }
 
-/// Forgets which factors may be rounded: products that are computed by instructions are known, and to all else it says nothing.
+/// Forgets which factors may be rounded: products that are computed by instructions are known, and
+/// to all else it says nothing.
 pub(in crate::passes) fn forget_tf32(function: &mut Function) {
     let of = |function: &Function, value: ValueId| match function.def(value).map(|inst| &inst.op) {
         Some(&Op::Unary(UnaryOp::Tf32, of)) => Some(of),

@@ -1,8 +1,9 @@
-//! Which elements stay in registers while a thread goes through a loop? Those of a tile of which the loop touches this one alone:
-//! it is read before the loop and set behind it, as the sum of a product is.
+//! Which elements stay in registers while a thread goes through a loop? Those of a tile of which
+//! the loop touches this one alone: it is read before the loop and set behind it, as the sum of a
+//! product is.
 
 use super::accesses::{Kind, Memory, all_touches, defined_in};
-use super::deal::Share;
+use super::distribute::Share;
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
@@ -49,7 +50,8 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &IdMa
     keeper.rebuild.finish(function);
 }
 
-/// The elements that the body of a loop sets, each the only one of its tile that it touches, and always the same.
+/// The elements that the body of a loop sets, each the only one of its tile that it touches, and
+/// always the same.
 fn elements(function: &Function, effects: &EffectTable, body: BlockId) -> Vec<Element> {
     let inside = defined_in(function, body);
     let own: IdSet<InstId> = function.blocks[body].insts.iter().copied().collect();

@@ -1,9 +1,10 @@
-//! How long are the rows of tiles? The threads of a warp that multiply a matrix read eight rows of it at once, 16 bytes of each, and threads
-//! that sum a row each do the same. They get them at once where these lie in different banks of shared memory, which an odd number of 16 bytes
-//! in a row sees to.
+//! How long are the rows of tiles? The threads of a warp that multiply a matrix read eight rows of
+//! it at once, 16 bytes of each, and threads that sum a row each do the same. They get them at once
+//! where these lie in different banks of shared memory, which an odd number of 16 bytes in a row
+//! sees to.
 
 use super::accesses::Sum;
-use super::deal::Share;
+use super::distribute::Share;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Function, InstId, Op, ValueId};
@@ -24,7 +25,8 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
     lengthen_all(function, structs, factors, most, |size| BANKS / size);
 }
 
-/// The same for tiles in whose columns the threads of a block go downward, each thread in a row of its own, or in a few.
+/// The same for tiles in whose columns the threads of a block go downward, each thread in a row of
+/// its own, or in a few.
 pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &IdMap<InstId, Share>, most: u64) {
     let (mut read, mut read_in_parts) = (Vec::new(), Vec::new());
     for (&id, share) in shares {
@@ -59,8 +61,8 @@ pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &Id
     lengthen_all(function, structs, read, most, |size| BANKS / size);
 }
 
-/// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles fit into so many bytes: by so many elements
-/// of a size.
+/// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles
+/// fit into so many bytes: by so many elements of a size.
 fn lengthen_all(
     function: &mut Function,
     structs: &StructTable,
@@ -112,7 +114,8 @@ pub(in crate::passes) fn total(function: &Function, structs: &StructTable) -> u6
         .sum()
 }
 
-/// The arrays in which an index may count from the end, or that something else than an access knows: their rows stay.
+/// The arrays in which an index may count from the end, or that something else than an access
+/// knows: their rows stay.
 fn rigid(function: &Function, arrays: &IdSet<ValueId>) -> IdSet<ValueId> {
     let ranges = Ranges::of(function);
     let mut rigid = IdSet::default();

@@ -1,4 +1,5 @@
-//! Which products do the instructions for matrices of an architecture compute ("tensor cores"), and if none does, why?
+//! Which products do the instructions for matrices of an architecture compute ("tensor cores"), and
+//! if none does, why?
 
 use crate::ir::Unit;
 use crate::types::Scalar;
@@ -60,7 +61,8 @@ impl Tensor {
         })
     }
 
-    /// What multiplies elements of these types, to be added up in `sums`; or why nothing does. `tf32`: `float32` may be rounded.
+    /// What multiplies elements of these types, to be added up in `sums`; or why nothing does.
+    /// `tf32`: `float32` may be rounded.
     pub(super) fn unit(self, [a, b]: [Scalar; 2], sums: Scalar, size: [u32; 3], tf32: bool) -> Result<Unit, String> {
         if self.cores == TensorCores::Off {
             return Err("tensor cores are off".into());

@@ -5,7 +5,8 @@ use crate::ir::parse::parse;
 use crate::ir::print::print;
 use crate::ir::verify::verify;
 
-/// The text of a kernel's form for the threads of a block. `body` has arrays `%x` and `%y` and tiles `%t` and `%u` of 8 numbers.
+/// The text of a kernel's form for the threads of a block. `body` has arrays `%x` and `%y` and
+/// tiles `%t` and `%u` of 8 numbers.
 fn form(body: &str) -> String {
     form_of(8, body)
 }
@@ -44,7 +45,7 @@ fn loops_over_elements_are_dealt_out() {
     let text = form(&format!(
         "{LOAD}for %j: int32 = %0 to %8 step %1 {{\n%w: float32 = load %t[%j]\n%s: float32 = add %w, %w\nstore %y[%j], %s\n}}\n"
     ));
-    assert_eq!((text.matches("= lane").count(), text.matches("for ").count()), (1, 2), "{text}");
+    assert_eq!((text.matches("= thread_in_block").count(), text.matches("for ").count()), (1, 2), "{text}");
     assert!(text.contains("shared_array") && !text.contains("local_array"), "{text}");
     // Each thread reads what it has set; that arrays may overlap takes a barrier.
     assert_eq!(barriers(&text), 1, "{text}");
@@ -72,7 +73,8 @@ fn elements_have_other_threads_where_a_loop_begins_elsewhere() {
     let same = barriers(&form(&sweep("", "%0")));
     let later = barriers(&form(&sweep("", "%n")));
     assert_eq!((same, later), (0, 2), "one in front of the loop, one in it");
-    // A value that does not change in the loop says the same each time, but tiles of the block's next task may be others.
+    // A value that does not change in the loop says the same each time, but tiles of the block's
+    // next task may be others.
     let value = "%e: int32 = extent %x, 0\n";
     let text = form(&sweep(value, "%e"));
     let inside = text.split("for %n").nth(1).map_or(0, barriers);
@@ -81,7 +83,8 @@ fn elements_have_other_threads_where_a_loop_begins_elsewhere() {
 
 #[test]
 fn views_are_of_the_memory_that_they_are_of() {
-    // `p = z[0]; p[j] = ...; ... = z[j, 0]`: what thread `j` reads is of the thread that has it only where it is `z[0, j]`.
+    // `p = z[0]; p[j] = ...; ... = z[j, 0]`: what thread `j` reads is of the thread that has it
+    // only where it is `z[0, j]`.
     let count = |from: &str| {
         barriers(&made(&format!(
             "kernel @k(%z: array2d(dtype=float32)) rank 1 by_block {{\n%0: int32 = const 0\n%1: int32 = const 1\n%8: int32 = const 8\n\
@@ -104,10 +107,12 @@ fn what_depends_on_the_element_before_is_for_one_thread() {
     assert!(barriers(&text) >= 1, "{text}");
 }
 
-/// As in a pass of a Fourier transform, each iteration sets four elements, whose numbers have the counters as digits.
+/// As in a pass of a Fourier transform, each iteration sets four elements, whose numbers have the
+/// counters as digits.
 #[test]
 fn digits_of_an_index_are_dealt_out() {
-    // `u[q + row * p + n * column] = t[..]` for `n` from 0 to 2, and another element `last` behind the first, for so many `q`.
+    // `u[q + row * p + n * column] = t[..]` for `n` from 0 to 2, and another element `last` behind
+    // the first, for so many `q`.
     let text = |row: u32, column: u32, last: u32, counts: u32| {
         form_of(
             64,
@@ -125,7 +130,8 @@ fn digits_of_an_index_are_dealt_out() {
     let shared = |text: &str| text.contains(" = rem ");
     let pass = text(16, 4, 12, 4);
     assert!(shared(&pass), "{pass}");
-    // Elements of a neighbour; of the iterations behind; rows, and counters, that reach into the next ones.
+    // Elements of a neighbour; of the iterations behind; rows, and counters, that reach into the
+    // next ones.
     for other in [text(16, 3, 12, 4), text(16, 4, 16, 4), text(15, 4, 12, 4), text(16, 4, 12, 5)] {
         assert!(!shared(&other), "{other}");
     }
@@ -135,7 +141,8 @@ fn digits_of_an_index_are_dealt_out() {
     }
 }
 
-/// As the adjoint of the greatest of each column, each iteration updates an element of a row that it finds, or of the first.
+/// As the adjoint of the greatest of each column, each iteration updates an element of a row that
+/// it finds, or of the first.
 #[test]
 fn columns_of_rows_that_are_found_are_dealt_out() {
     let text = |row: u32, other: &str| {
@@ -176,7 +183,8 @@ fn a_kernel_without_tiles_stays() {
     assert!(matches!(shared(&module, &[FuncId(0)], Tensor::NONE), Ok(Cow::Borrowed(_))));
 }
 
-/// A product of 16 x 8 x 8 elements with a line of its innermost loop as another one says, by tensor cores of `sm_90`.
+/// A product of 16 x 8 x 8 elements with a line of its innermost loop as another one says, by
+/// tensor cores of `sm_90`.
 fn product(from: &str, to: &str) -> String {
     let body = "%v: float16 = load %a[%i, %l]\n%f: float32 = cast %v\n%w: float16 = load %b[%l, %j]\n%g: float32 = cast %w\n\
                 %s: float32 = load %c[%i, %j]\n%t: float32 = fma %f, %g, %s\nstore %c[%i, %j], %t\n";
@@ -283,7 +291,8 @@ fn what_a_loop_adds_up_is_in_registers() {
     let kept = made(text);
     assert_eq!((tiles(&kept), kept.matches("= local_array").count()), (0, 1), "{kept}");
     for (from, to) in [
-        // Elements of others, few of them, something that is stored twice, or read where it is stored.
+        // Elements of others, few of them, something that is stored twice, or read where it is
+        // stored.
         ("load %c[%k, %l]", "load %c[%l, %k]"),
         ("store %c[%i, %j], %t", "store %c[%i, %j], %t\nstore %y[%i, %j], %t"),
         ("load %x[%n, %j]", "load %y[%n, %j]"),
@@ -338,7 +347,8 @@ fn a_loop_around_elements_goes_inside() {
                %s: float32 = load %t[%j]\n%a: float32 = add %s, %v\nstore %t[%j], %a\n}\n}\n";
     let text = form(&format!("{sum}{TURNED}").replace("%u[", "%t["));
     assert_eq!((text.matches("carry").count(), text.matches("for ").count()), (1, 3), "{text}");
-    // Not where one iteration reads what another thread has set in the one before, or is behind all others.
+    // Not where one iteration reads what another thread has set in the one before, or is behind all
+    // others.
     for (from, to) in [("load %t[%j]", "load %t[%q]"), ("store %t[%j]", "store %t[%q]")] {
         let text = form(&format!("{}{TURNED}", sum.replacen(from, to, 1)).replace("%u[", "%t["));
         assert_eq!(text.matches("carry").count(), 0, "{to}: {text}");
@@ -351,7 +361,8 @@ fn a_copy_that_stays_the_same_is_not_made() {
     let read = "%first: float32 = load %t[%0]\nstore %y[%0], %first\n";
     let other = "for %o: int32 = %0 to %8 step %1 {\n%b: float32 = load %x[%0]\nstore %t[%o], %b\n}\n";
     assert_eq!(tiles(&form_of(512, &format!("{LOAD}{copy}{TURNED}{read}"))), 1);
-    // Not where one of the two is set before the copy is read for the last time, or the copy is of other elements.
+    // Not where one of the two is set before the copy is read for the last time, or the copy is of
+    // other elements.
     let twice = format!("{LOAD}{copy}{other}{TURNED}{read}");
     assert_eq!(tiles(&form_of(512, &twice)), 2, "{}", form_of(512, &twice));
     let more = copy.replace("store %u[%j], %w", "%k: int32 = sub %7, %j\nstore %u[%k], %w");
@@ -402,7 +413,8 @@ fn parts_are_copied_an_iteration_ahead() {
     // Before the loop, and for the second and the first set of tiles in it.
     assert_eq!(copies(&text), 3);
     for (from, to) in [
-        // What is copied may have been stored in the iteration before, a tile is read behind the loop, or the loop makes larger steps.
+        // What is copied may have been stored in the iteration before, a tile is read behind the
+        // loop, or the loop makes larger steps.
         ("%m\n}\n}\n}\n}\n", "%m\n}\n}\n}\nstore %y[%n], %o\n}\n"),
         ("store %y[%0], %z", "%q: float16 = load %t[%1, %1]\n%r: float32 = cast %q\nstore %y[%0], %r"),
         ("for %n: int32 = %0 to %e step %1", "for %n: int32 = %0 to %e step %8"),
@@ -436,7 +448,8 @@ fn a_factor_is_in_the_place_of_its_matrix() {
     let kept = made(text);
     assert_eq!(tiles(&kept), 1, "{kept}");
     for (from, to) in [
-        // The matrix is read elsewhere, or later; elements of the factor are read before they are set, or not set.
+        // The matrix is read elsewhere, or later; elements of the factor are read before they are
+        // set, or not set.
         ("%s: float32 = load %a[%j, %j]", "%s: float32 = load %a[%0, %j]"),
         ("%z: float32 = load %f[%w, %u]", "%z: float32 = load %a[%w, %u]"),
         ("%n: int32 = add %j, %1", "%n: int32 = add %j, %0"),

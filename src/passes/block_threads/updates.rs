@@ -1,7 +1,7 @@
 //! Which updates of elements may threads make at the same time, as atomic operations?
 //!
-//! `t[i] += 1` of integers, where several threads may have one `i`, as in a histogram: the sum is the same in any order. That of
-//! floats is not, so there one thread makes the updates of all.
+//! `t[i] += 1` of integers, where several threads may have one `i`, as in a histogram: the sum is
+//! the same in any order. That of floats is not, so there one thread makes the updates of all.
 
 use super::accesses::{Kind, Memory, Touch, memory};
 use super::plan::{Nest, Plan};
@@ -97,8 +97,8 @@ fn update(
     Some(Update { load, store, op, value })
 }
 
-/// The tiles of which threads change elements of their own choice, or integers together: they stay in memory of the block, however
-/// few elements they have.
+/// The tiles of which threads change elements of their own choice, or integers together: they stay
+/// in memory of the block, however few elements they have.
 pub(super) fn of_threads(function: &Function, effects: &EffectTable, threads: u32) -> IdSet<ValueId> {
     let uses = crate::analysis::uses(function);
     let mut found = IdSet::default();

@@ -1,14 +1,17 @@
 //! What do the threads of a warp tell each other without memory?
 //!
-//! Where a block's threads have values of their own, the code goes through them in loops, and what one tells the others is in a tile with an
-//! element for each ([`lanes`](crate::passes::lanes)). Where a loop over all threads reads an element of a thread that is surely of
-//! the same warp, it can ask that thread: the element is then read by the thread that has it, and the value passed on
-//! ([`Op::Exchange`]). So are the elements of a warp that are looked at one after the other for which of them something holds, and
-//! sums into elements of the warp, as adjoints of shuffles are: each thread takes what is meant for it, in the order of the
-//! threads, so sums have the same bits.
+//! Where a block's threads have values of their own, the code goes through them in loops, and what
+//! one tells the others is in a tile with an element for each
+//! ([`thread_loops`](crate::passes::thread_loops)). Where a loop over all threads reads an element
+//! of a thread that is surely of the same warp, it can ask that thread: the element is then read by
+//! the thread that has it, and the value passed on ([`Op::Exchange`]). So are the elements of a
+//! warp that are looked at one after the other for which of them something holds, and sums into
+//! elements of the warp, as adjoints of shuffles are: each thread takes what is meant for it, in
+//! the order of the threads, so sums have the same bits.
 //!
-//! This asks that all threads of the warp are there, in the same iteration: the loop is dealt out, one iteration for each thread of
-//! the block, and what is asked stands in no branch. Where the loop is for one thread, it stays as it was.
+//! This asks that all threads of the warp are there, in the same iteration: the loop is dealt out,
+//! one iteration for each thread of the block, and what is asked is in no branch. Where the loop is
+//! for one thread, it stays as it was.
 //!
 //! | file | question |
 //! |---|---|
@@ -43,7 +46,7 @@ enum Told {
 }
 
 /// A loop over the threads of the block.
-struct Lanes {
+struct ThreadLoop {
     inst: InstId,
     body: BlockId,
     variable: ValueId,
@@ -81,26 +84,26 @@ pub(super) fn ask(
 
 /// Returns the loops in which something is asked.
 fn rewrite(function: &mut Function, effects: &EffectTable, threads: u32, left: &IdSet<InstId>) -> Vec<InstId> {
-    let all = lane_loops(function, threads);
+    let all = thread_loops(function, threads);
     let (ranges, uses) = (Ranges::of(function), crate::analysis::uses(function));
     let mut found: IdMap<InstId, (Told, ValueId, bool)> = IdMap::default();
     let mut loops = Vec::new();
-    for lanes in all.iter().filter(|lanes| !left.contains(&lanes.inst)) {
-        let places = Places::new(function, &ranges, lanes, threads, &all);
+    for around in all.iter().filter(|around| !left.contains(&around.inst)) {
+        let places = Places::new(function, &ranges, around, threads, &all);
         let before = found.len();
-        for (id, told) in told(function, effects, &places, lanes, &uses) {
-            found.insert(id, (told, lanes.variable, lanes.down));
+        for (id, told) in told(function, effects, &places, around, &uses) {
+            found.insert(id, (told, around.variable, around.down));
         }
         if found.len() > before {
-            loops.push(lanes.inst);
+            loops.push(around.inst);
         }
     }
-    replace_each(function, found, |b, id, (told, lane, down)| emit(b, id, told, Asking { lane, threads, down }));
+    replace_each(function, found, |b, id, (told, thread, down)| emit(b, id, told, Asking { thread, threads, down }));
     loops
 }
 
 /// The loops over all threads that carry nothing.
-fn lane_loops(function: &Function, threads: u32) -> Vec<Lanes> {
+fn thread_loops(function: &Function, threads: u32) -> Vec<ThreadLoop> {
     let mut found = Vec::new();
     let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
     function.walk(function.entry, &mut |id, inst| {
@@ -112,7 +115,7 @@ fn lane_loops(function: &Function, threads: u32) -> Vec<Lanes> {
         };
         let whole = init.is_empty() && trips(function, start, end, step) == Some(threads.into());
         if let Some(&variable) = function.blocks[body].params.first().filter(|&&v| whole && function.ty(v) == I32) {
-            found.push(Lanes { inst: id, body, variable, down });
+            found.push(ThreadLoop { inst: id, body, variable, down });
         }
     });
     found
@@ -123,14 +126,14 @@ fn told(
     function: &Function,
     effects: &EffectTable,
     places: &Places<'_>,
-    lanes: &Lanes,
+    around: &ThreadLoop,
     uses: &IdVec<ValueId, u32>,
 ) -> Vec<(InstId, Told)> {
-    let touched = all_touches(function, effects, lanes.body);
+    let touched = all_touches(function, effects, around.body);
     let of = |array: ValueId| touched.iter().filter(move |t| t.memory == Memory::Block(array));
     let is_read_only = |array: ValueId| of(array).all(|touch| touch.kind == Kind::Read);
     let mut found = Vec::new();
-    for &id in &function.blocks[lanes.body].insts {
+    for &id in &function.blocks[around.body].insts {
         match &function.insts[id].op {
             Op::Load(access) if is_read_only(access.array) => {
                 if let Some(source) = source(function, places, id, access) {
@@ -153,7 +156,7 @@ fn told(
                 let old = if added == *b { *a } else { *b };
                 let used_once = uses[old] == 1 && uses[*value] == 1;
                 let here = |v: ValueId| {
-                    function.blocks[lanes.body].insts.iter().any(|&id| function.insts[id].results.contains(&v))
+                    function.blocks[around.body].insts.iter().any(|&id| function.insts[id].results.contains(&v))
                 };
                 if !alone || !used_once || !here(old) {
                     continue;
@@ -163,7 +166,7 @@ fn told(
                 }
             }
             Op::For { .. } => {
-                if let Some((array, ask)) = votes(function, effects, places, lanes, id)
+                if let Some((array, ask)) = votes(function, effects, places, around, id)
                     && is_read_only(array)
                 {
                     found.push((id, Told::Votes { array, ask }));
@@ -175,12 +178,13 @@ fn told(
     found
 }
 
-/// Whom a thread asks for an element of a tile that has one for each thread. None: it has it itself, or that is not known.
+/// Whom a thread asks for an element of a tile that has one for each thread. None: it has it
+/// itself, or that is not known.
 fn source(function: &Function, places: &Places<'_>, at: InstId, access: &Access) -> Option<Source> {
     let fits = is_of_threads(function, access.array, places.threads);
     let fixed = access.path.iter().all(|step| matches!(step, Step::At(_)));
     let &[index] = &access.indices[..] else { return None };
-    (fits && fixed && index != places.lane).then(|| places.source(at, index)).flatten()
+    (fits && fixed && index != places.thread).then(|| places.source(at, index)).flatten()
 }
 
 /// Whether an array is a tile with an element for each thread.
@@ -189,12 +193,13 @@ fn is_of_threads(function: &Function, array: ValueId, threads: u32) -> bool {
     made && matches!(function.ty(array), Type::Local(ty) if ty.block && ty.ndim == 1 && ty.shape[0] == threads)
 }
 
-/// Whether a loop looks at the elements of the warp one after the other and sets the bits of those for which something holds.
+/// Whether a loop looks at the elements of the warp one after the other and sets the bits of those
+/// for which something holds.
 fn votes(
     function: &Function,
     effects: &EffectTable,
     places: &Places<'_>,
-    lanes: &Lanes,
+    around: &ThreadLoop,
     id: InstId,
 ) -> Option<(ValueId, Ask)> {
     let Op::For { start, end, step, ref init, body } = function.insts[id].op else { return None };
@@ -250,8 +255,8 @@ fn votes(
         _ => there.is_none() && places.threads.is_multiple_of(Exchange::WARP),
     };
     let own = |v: ValueId| {
-        let here = function.blocks[lanes.body].insts.iter().any(|&id| function.insts[id].results.contains(&v));
-        here && matches!(op(v), Some(Op::Load(own)) if own.array == access.array && own.path.is_empty() && own.indices[..] == [lanes.variable])
+        let here = function.blocks[around.body].insts.iter().any(|&id| function.insts[id].results.contains(&v));
+        here && matches!(op(v), Some(Op::Load(own)) if own.array == access.array && own.path.is_empty() && own.indices[..] == [around.variable])
     };
     let ask = match compare {
         CompareOp::Ne if int(with) == Some(0) => Ask::Ballot,
@@ -261,10 +266,10 @@ fn votes(
     is_there.then_some((access.array, ask))
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Clone, Copy)]
 struct Asking {
-    lane: ValueId,
+    thread: ValueId,
     threads: u32,
     /// The threads come from the last to the first.
     down: bool,
@@ -283,7 +288,7 @@ fn emit(b: &mut Builder, id: InstId, told: Told, asking: Asking) {
         Told::Load { access, source } => {
             let result = b.function.insts[id].results[0];
             let ty = b.ty(result);
-            let own = Access { indices: Values::from_slice(&[asking.lane]), ..access };
+            let own = Access { indices: Values::from_slice(&[asking.thread]), ..access };
             let value = b.one(Op::Load(own), ty);
             let by = source.named(b);
             // In the place of the load, with its result.
@@ -293,7 +298,7 @@ fn emit(b: &mut Builder, id: InstId, told: Told, asking: Asking) {
         }
         Told::Votes { array, ask } => {
             let Type::Local(ty) = b.ty(array) else { return b.append(id) };
-            let own = Access::element(array, &[asking.lane]);
+            let own = Access::element(array, &[asking.thread]);
             let mut value = b.one(Op::Load(own), ty.element.into());
             if ask == Ask::Ballot {
                 let zero = b.zero(ty.element.into());
@@ -306,7 +311,7 @@ fn emit(b: &mut Builder, id: InstId, told: Told, asking: Asking) {
             b.append(id);
         }
         Told::Add { access, value, source } => {
-            let own = Access { indices: Values::from_slice(&[asking.lane]), ..access };
+            let own = Access { indices: Values::from_slice(&[asking.thread]), ..access };
             let Type::Local(ty) = b.ty(own.array) else { return b.append(id) };
             let old = b.one(Op::Load(own.clone()), ty.element.into());
             let sum = add(b, old, value, source, asking);
@@ -317,9 +322,9 @@ fn emit(b: &mut Builder, id: InstId, told: Told, asking: Asking) {
 
 /// What threads have for this one, added in their order.
 fn add(b: &mut Builder, old: ValueId, value: ValueId, source: Source, asking: Asking) -> ValueId {
-    let Asking { lane, threads, down } = asking;
+    let Asking { thread, threads, down } = asking;
     let mask = b.int(Scalar::I32, (Exchange::WARP - 1).into());
-    let own = b.binary(BinaryOp::And, lane, mask);
+    let own = b.binary(BinaryOp::And, thread, mask);
     let when = |b: &mut Builder, condition: ValueId, sum: ValueId, value: ValueId| {
         let more = b.binary(BinaryOp::Add, sum, value);
         b.select(condition, more, sum)
@@ -360,7 +365,7 @@ fn add(b: &mut Builder, old: ValueId, value: ValueId, source: Source, asking: As
     let (mut from, mut there) = (n, None);
     if let Some((first, part)) = exchange.part() {
         let first = b.int(Scalar::I32, first.into());
-        let is_last = b.compare(CompareOp::Ge, lane, first);
+        let is_last = b.compare(CompareOp::Ge, thread, first);
         let rest = b.int(Scalar::I32, part.count_ones().into());
         let members = b.select(is_last, rest, size);
         let is_there = b.compare(CompareOp::Lt, n, members);

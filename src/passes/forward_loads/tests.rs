@@ -24,7 +24,8 @@ fn loads(module: &Module) -> usize {
     count
 }
 
-/// A random program that often reads what it writes, at indices inside the array: -4 to 4, so that some name one element.
+/// A random program that often reads what it writes, at indices inside the array: -4 to 4, so that
+/// some name one element.
 fn reading_what_it_writes(text: &str) -> String {
     let mut out = String::new();
     let mut at = 0;
@@ -97,7 +98,7 @@ fn left(body: &str) -> usize {
     .replace(",\n         %w", ", %w");
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify(&module), Ok(()), "{text}");
-    // One stands in @reads.
+    // One is in @reads.
     loads(&forwarded(&module)) - 1
 }
 

@@ -27,7 +27,8 @@ fn calls(module: &Module) -> usize {
 fn random_callees_behave_the_same() {
     let mut compared = 0;
     for seed in 0..300 {
-        // A random kernel's body as a function that a loop calls. It returns early, loops, prints and stores.
+        // A random kernel's body as a function that a loop calls. It returns early, loops, prints
+        // and stores.
         let text = Generator::program(seed * 15_485_863 + 11);
         let callee = text
             .replace("kernel @k(%in: array(dtype=int32), %out: array(dtype=int32), %f: float32) rank 1 {", "")

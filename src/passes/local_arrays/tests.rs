@@ -1,5 +1,5 @@
 use super::super::tests::{Generator, behaviour};
-use super::super::{simplify, single_exit};
+use super::super::{loop_exits, simplify};
 use super::{Kept, run};
 use crate::ir::parse::parse;
 use crate::ir::print::print;
@@ -17,7 +17,8 @@ fn promoted(module: &Module) -> (Module, Vec<Kept>) {
     (module, kept)
 }
 
-/// Local arrays of every form: type, index of loads, index of stores, with `I` for the index of the program.
+/// Local arrays of every form: type, index of loads, index of stores, with `I` for the index of the
+/// program.
 const FORMS: [(&str, &str, &str); 8] = [
     ("local(int32, 5)", "[I]", "[I]"),
     ("local(int32, 3, 2)", "[I, %n]", "[%n, I]"),
@@ -29,7 +30,8 @@ const FORMS: [(&str, &str, &str); 8] = [
     ("local(S, 3)", "[%n].b[I]", "[I].c.a"),
 ];
 
-/// A random program in which a local array stands for the one that is read and for half of the one that is written.
+/// A random program in which a local array represents the one that is read and for half of the one
+/// that is written.
 fn with_local(text: &str, form: (&str, &str, &str)) -> String {
     let (ty, load, store) = form;
     let mut out = "struct T {\n  a: int32\n}\n\nstruct S {\n  a: int32\n  b: vec2i\n  c: T\n}\n\n".to_string();
@@ -67,7 +69,7 @@ fn random_programs_behave_the_same() {
         assert_eq!(verify(&module), Ok(()), "{text}");
         if seed % 2 == 0 {
             for id in module.functions.ids() {
-                single_exit::run(&mut module.functions[id]);
+                loop_exits::run(&mut module.functions[id]);
             }
         }
         let (mut after, kept) = promoted(&module);

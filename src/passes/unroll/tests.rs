@@ -1,4 +1,4 @@
-use super::super::single_exit;
+use super::super::loop_exits;
 use super::super::tests::{Generator, behaviour};
 use super::{Counted, run};
 use crate::ir::parse::parse;
@@ -35,7 +35,7 @@ fn random_programs_behave_the_same() {
     for seed in 0..1000 {
         let mut module = parse(&constant_bounds(&Generator::program(seed * 32_452_843 + 5))).expect("a module");
         for id in module.functions.ids() {
-            single_exit::run(&mut module.functions[id]);
+            loop_exits::run(&mut module.functions[id]);
         }
         let (after, any) = unrolled(&module, &|_, counted| counted.iterations * (counted.size as u64) < 500);
         if !any {

@@ -70,8 +70,8 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    /// Where the gradient of an array comes from. A gradient run has one for every array of floats: zero where none is
-    /// given.
+    /// Where the gradient of an array comes from. A gradient run has one for every array of floats:
+    /// zero where none is given.
     fn gradient(&mut self, given: &ArrayArgument, data: &Stored, ty: ArrayType) -> Option<Stored> {
         let whole = self.launch.direction == Direction::Gradient;
         let zeros = Source::Fill(Fill::Value(Literal::One(Number::Int(0))));
@@ -101,7 +101,8 @@ impl<'a> Binder<'a> {
         self.archive(&path).map_or(true, |npz| npz.names().iter().any(|n| n == key || n.starts_with(&leaf)))
     }
 
-    /// Reads the leaves of an array from its file; none for other sources. Fixes the shape where it is not given.
+    /// Reads the leaves of an array from its file; none for other sources. Fixes the shape where it
+    /// is not given.
     fn read(
         &mut self,
         at: &str,

@@ -25,8 +25,8 @@ pub fn has_numbers(header: &Header) -> bool {
     scalar_of(header).is_some()
 }
 
-/// The numbers as another type: floats are rounded once, integers keep their value or are refused. The error completes
-/// "FILE ...".
+/// The numbers as another type: floats are rounded once, integers keep their value or are refused.
+/// The error completes "FILE ...".
 pub fn convert(array: Array, scalar: Scalar) -> Result<Array, String> {
     map(array, scalar, |number| {
         let bits = literal::bits(number, scalar).map_err(|why| format!("has a value that does not fit: {why}"))?;

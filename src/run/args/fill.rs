@@ -1,4 +1,4 @@
-//! What stands in an array that comes from no file?
+//! What is in an array that comes from no file?
 
 use super::elements::Leaf;
 use super::{literal, random};

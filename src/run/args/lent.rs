@@ -15,20 +15,22 @@ pub struct Lent {
     pub ty: ArrayType,
     /// Of its descriptor in the argument struct.
     pub offset: u32,
-    /// As it stands there.
+    /// As it is there.
     pub descriptor: ArrayDescriptor,
-    /// Bytes of its memory, and of that of its gradient where it has one, from the first element on.
+    /// Bytes of its memory, and of that of its gradient where it has one, from the first element
+    /// on.
     pub bytes: usize,
     /// More of them before it, where strides are negative.
     pub below: usize,
 }
 
 impl Arguments {
-    /// The arguments of an argument struct of `kernel`. Arrays of floats without a gradient get one of zeros.
+    /// The arguments of an argument struct of `kernel`. Arrays of floats without a gradient get one
+    /// of zeros.
     ///
     /// # Safety
-    /// The descriptors name so many bytes of memory each, which stay as long as the arguments live, and which nobody else
-    /// uses while a kernel runs on them.
+    /// The descriptors name so many bytes of memory each, which stay as long as the arguments live,
+    /// and which nobody else uses while a kernel runs on them.
     pub unsafe fn lent(
         kernel: &Function,
         block: &[u8],

@@ -1,4 +1,5 @@
-//! How does a number become the bits of a scalar? Strictly for integers, with one rounding for floats.
+//! How does a number become the bits of a scalar? Strictly for integers, with one rounding for
+//! floats.
 
 use crate::ir::{Const, eval};
 use crate::run::launch::Number;

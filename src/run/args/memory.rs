@@ -1,4 +1,5 @@
-//! Where do the arrays of a launch live? In zeroed, aligned buffers, within the memory that this machine has.
+//! Where do the arrays of a launch live? In zeroed, aligned buffers, within the memory that this
+//! machine has.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
@@ -10,8 +11,9 @@ use crate::run::{Result, fail};
 /// Wide enough for every vector load of the host and a cache line.
 const ALIGN: usize = 64;
 
-/// What the system can map as one page. Larger buffers start at a multiple of it, and such pages are asked for: an array
-/// that is read at random places then needs far fewer entries of the processor's address tables.
+/// What the system can map as one page. Larger buffers start at a multiple of it, and such pages
+/// are asked for: an array that is read at random places then needs far fewer entries of the
+/// processor's address tables.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// A zeroed block of memory that does not move.
@@ -39,8 +41,8 @@ struct Pages {
 // SAFETY: pages are memory, which has no ties to a thread.
 unsafe impl Send for Pages {}
 
-/// Pages of buffers that are gone. A launch on several cores takes copies of arrays each time, and new pages cost more than
-/// the zeros that old ones are filled with.
+/// Pages of buffers that are gone. A launch on several cores takes copies of arrays each time, and
+/// new pages cost more than the zeros that old ones are filled with.
 static IDLE: Mutex<Vec<Pages>> = Mutex::new(Vec::new());
 
 /// No more bytes than this are kept.
@@ -92,11 +94,13 @@ impl Drop for Pages {
 
 // SAFETY: a buffer owns its memory as a `Vec<u8>` does, or has it lent for itself.
 unsafe impl Send for Buffer {}
-// SAFETY: shared references only read; kernels that write get the address from an exclusive one (`address`).
+// SAFETY: shared references only read; kernels that write get the address from an exclusive one
+// (`address`).
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// `what` names the owner in messages. Large buffers are not touched, so an unused part costs nothing.
+    /// `what` names the owner in messages. Large buffers are not touched, so an unused part costs
+    /// nothing.
     pub fn zeroed(len: u64, what: &str) -> Result<Buffer> {
         let too_large = || fail(Code::E1006, format!("{what} needs {len} bytes, more than this machine has free"));
         let len = usize::try_from(len).map_err(|_| too_large())?;
@@ -112,8 +116,9 @@ impl Buffer {
     /// Memory that belongs to someone else. Without bytes it may be anywhere.
     ///
     /// # Safety
-    /// So many bytes at the address are initialised, stay where they are as long as the buffer lives, and are used by nobody
-    /// else while references to them are held; they are only written if the owner lent them for that.
+    /// So many bytes at the address are initialised, stay where they are as long as the buffer
+    /// lives, and are used by nobody else while references to them are held; they are only written
+    /// if the owner lent them for that.
     pub unsafe fn lent(address: u64, len: usize) -> Buffer {
         let start = NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize));
         let (start, len) = start.map_or((NonNull::dangling(), 0), |start| (start, len));
@@ -135,7 +140,8 @@ impl Buffer {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` initialised bytes are owned, and no kernel runs while a reference to them is held.
+        // SAFETY: `len` initialised bytes are owned, and no kernel runs while a reference to them
+        // is held.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
@@ -165,15 +171,16 @@ impl Drop for Buffer {
     }
 }
 
-/// Whether so many bytes are at most this part of what is available. Only about what is not small the system is asked, which
-/// takes as long as a small launch.
+/// Whether so many bytes are at most this part of what is available. Only about what is not small
+/// the system is asked, which takes as long as a small launch.
 pub fn allows(bytes: u64, part: u64) -> bool {
     const SMALL: u64 = 16 << 20;
     bytes <= SMALL || bytes <= available() / part
 }
 
-/// Bytes that arrays may take: what the system says is free, or 64 GiB where it does not say. Allocation itself does
-/// not fail on Linux until the memory is written, when it is too late for a message.
+/// Bytes that arrays may take: what the system says is free, or 64 GiB where it does not say.
+/// Allocation itself does not fail on Linux until the memory is written, when it is too late for a
+/// message.
 pub fn available() -> u64 {
     let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -1,4 +1,5 @@
-//! What does the kernel receive? A launch's arguments, checked against the kernel's parameters and laid out in memory.
+//! What does the kernel receive? A launch's arguments, checked against the kernel's parameters and
+//! laid out in memory.
 
 mod arrays;
 mod convert;
@@ -97,7 +98,8 @@ pub struct Snapshot {
 }
 
 impl Arguments {
-    /// Reads, checks and places the arguments of `launch` for `kernel`. `origin` names the launch in messages.
+    /// Reads, checks and places the arguments of `launch` for `kernel`. `origin` names the launch
+    /// in messages.
     pub fn bind(launch: &Launch, origin: &str, kernel: &Function, structs: &StructTable) -> Result<Arguments> {
         let params: Vec<(String, Type)> = kernel
             .params()
@@ -150,7 +152,8 @@ impl Arguments {
         Snapshot { buffers, block: self.block.bytes().to_vec() }
     }
 
-    /// Puts back what a snapshot of these arguments holds. What has not changed is not written, so that it stays in the caches.
+    /// Puts back what a snapshot of these arguments holds. What has not changed is not written, so
+    /// that it stays in the caches.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let buffers = self.buffers.iter_mut().zip(&snapshot.buffers);
         for (buffer, bytes) in buffers.chain([(&mut self.block, &snapshot.block)]) {
@@ -167,8 +170,9 @@ impl Arguments {
         self.buffers[n].bytes_mut().copy_from_slice(&snapshot.buffers[n]);
     }
 
-    /// The argument struct of another entry of the kernel, which takes the same parameters first, then their adjoints if it
-    /// is the backward one, then `further` arrays by the numbers of their parameters. Adjoints are null but those that are external, for the others come with their
+    /// The argument struct of another entry of the kernel, which takes the same parameters first,
+    /// then their adjoints if it is the backward one, then `further` arrays by the numbers of their
+    /// parameters. Adjoints are null but those that are external, for the others come with their
     /// arrays.
     pub fn block_for(&self, entry: &Function, structs: &StructTable, further: &[(u32, Described)]) -> Result<Buffer> {
         let given = entry.params().len() - further.len();
@@ -176,7 +180,8 @@ impl Arguments {
         self.block_with(entry, structs, own, |grad| grad.external && entry.phase == Phase::Backward, further)
     }
 
-    /// The argument struct of the forward-mode kernel: the gradients hold the tangents, those of arrays and of parameters.
+    /// The argument struct of the forward-mode kernel: the gradients hold the tangents, those of
+    /// arrays and of parameters.
     pub fn block_of_tangents(&self, entry: &Function, structs: &StructTable) -> Result<Buffer> {
         let own = entry.params().len() / 2;
         let mut block = self.block_with(entry, structs, own, |_| true, &[])?;
@@ -190,8 +195,9 @@ impl Arguments {
         Ok(block)
     }
 
-    /// The argument struct of the forward mode of `entry`: its parameters as [`Self::block_for`] lays them out, then their
-    /// tangents: for each array the one of `tangents`, with its gradient; values have tangent zero.
+    /// The argument struct of the forward mode of `entry`: its parameters as [`Self::block_for`]
+    /// lays them out, then their tangents: for each array the one of `tangents`, with its gradient;
+    /// values have tangent zero.
     pub fn block_of_both(
         &self,
         tangents: &Arguments,
@@ -224,7 +230,8 @@ impl Arguments {
         Ok(block)
     }
 
-    /// `own` parameters of the kernel, then as many that take those gradients which `second` picks, then `further` arrays.
+    /// `own` parameters of the kernel, then as many that take those gradients which `second` picks,
+    /// then `further` arrays.
     fn block_with(
         &self,
         entry: &Function,
@@ -424,7 +431,8 @@ impl<'a> Binder<'a> {
         fail(code, format!("{}: {message}", self.origin))
     }
 
-    /// The arguments in the order of `params`. `path` is the struct they belong to, empty at the top.
+    /// The arguments in the order of `params`. `path` is the struct they belong to, empty at the
+    /// top.
     fn matching(
         &self,
         path: &str,

@@ -12,7 +12,8 @@ pub struct FloatParameter {
     /// `s`, or `p.k` inside a struct argument.
     pub key: String,
     pub place: FloatArgument,
-    /// Of each of its scalars: the sum over all threads. None: not computed. (For forward mode: the tangents.)
+    /// Of each of its scalars: the sum over all threads. None: not computed. (For forward mode: the
+    /// tangents.)
     pub gradient: Option<Vec<f64>>,
 }
 

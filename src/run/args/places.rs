@@ -1,5 +1,5 @@
-//! Where does each argument lie? What a launch says about its kernel's parameters, which arrays are one, and whose element an
-//! address is.
+//! Where does each argument lie? What a launch says about its kernel's parameters, which arrays are
+//! one, and whose element an address is.
 
 use super::{Arguments, BoundArray, BufferOffset};
 use crate::abi::{LaunchBounds, argument_layout};
@@ -58,8 +58,9 @@ impl Arguments {
         facts
     }
 
-    /// The pairs of parameters that are one array. With `gradient` wanted, fails where two such have gradients of their own, or
-    /// differ in what a store does to them: whose a gradient is would be open.
+    /// The pairs of parameters that are one array. With `gradient` wanted, fails where two such
+    /// have gradients of their own, or differ in what a store does to them: whose a gradient is
+    /// would be open.
     pub fn same_arrays(&self, kernel: &Function, structs: &StructTable, gradient: bool) -> Result<Vec<(Root, Root)>> {
         let roots: Vec<Place> = places(kernel, structs);
         let root = |array: &BoundArray| roots.iter().find(|p| p.offset == array.offset).map(|p| p.root.clone());
@@ -89,8 +90,8 @@ impl Arguments {
         Ok(pairs)
     }
 
-    /// The arrays that one of these parameters is, and those whose elements may overlap among themselves if they are one of
-    /// `written`. `roots`: None for all.
+    /// The arrays that one of these parameters is, and those whose elements may overlap among
+    /// themselves if they are one of `written`. `roots`: None for all.
     pub fn arrays_of<'a>(
         &'a self,
         kernel: &Function,

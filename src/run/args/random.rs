@@ -1,5 +1,5 @@
-//! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-//! generators, 2014).
+//! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea, Flood: Fast splittable
+//! pseudorandom number generators, 2014).
 
 /// What the state moves by: 2^64 over the golden ratio.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

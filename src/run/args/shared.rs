@@ -1,4 +1,5 @@
-//! Arrays that several launches share: they are bound once, and lent to the arguments of one launch at a time.
+//! Arrays that several launches share: they are bound once, and lent to the arguments of one launch
+//! at a time.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,7 +25,8 @@ pub struct Shared {
 pub type Saved = Vec<(usize, Vec<u8>)>;
 
 impl Shared {
-    /// Reads or makes the arrays. `launch` says where the entries of its archive are; `structs` are those of the types.
+    /// Reads or makes the arrays. `launch` says where the entries of its archive are; `structs` are
+    /// those of the types.
     pub fn new(
         launch: &Launch,
         origin: &str,
@@ -58,8 +60,9 @@ impl Shared {
         Ok(Shared { elements: arrays.iter().map(element).collect(), arguments: binder.out })
     }
 
-    /// Runs `f` with the arguments of a launch, in which the arrays that `given` names by parameter and fields are the shared ones
-    /// of these numbers. `values` are the arguments for everything else, with null arrays.
+    /// Runs `f` with the arguments of a launch, in which the arrays that `given` names by parameter
+    /// and fields are the shared ones of these numbers. `values` are the arguments for everything
+    /// else, with null arrays.
     pub fn lend<T>(
         &mut self,
         mut values: Arguments,
@@ -111,7 +114,8 @@ impl Shared {
         Ok(result)
     }
 
-    /// Whether an array can be passed where this type is expected. The types of two compilations are compared by what is in them.
+    /// Whether an array can be passed where this type is expected. The types of two compilations
+    /// are compared by what is in them.
     fn fits(&self, number: usize, ty: ArrayType, structs: &StructTable) -> bool {
         let (own, leaves_of) = (&self.elements[number], leaves(ty.element.into(), structs));
         let array = &self.arguments.arrays[number];
@@ -156,8 +160,9 @@ impl Shared {
         self.arguments.arrays.len()
     }
 
-    /// As the arguments of one launch, for those who show and write results. Names change places: the array that is called
-    /// `names[k].0` has the contents of number `names[k].1` and the gradient of number `names[k].2`.
+    /// As the arguments of one launch, for those who show and write results. Names change places:
+    /// the array that is called `names[k].0` has the contents of number `names[k].1` and the
+    /// gradient of number `names[k].2`.
     pub fn into_arguments(mut self, names: &[(String, usize, usize)]) -> Arguments {
         let old = std::mem::take(&mut self.arguments.arrays);
         let array = |(name, own, first): &(String, usize, usize)| {

@@ -1,5 +1,5 @@
-//! How do the arguments of a launch get to a device that has memory of its own? Arrays are copied, and the descriptors in the
-//! arguments point to the copies.
+//! How do the arguments of a launch get to a device that has memory of its own? Arrays are copied,
+//! and the descriptors in the arguments point to the copies.
 
 use std::ffi::c_void;
 
@@ -61,8 +61,8 @@ fn translate(ty: Type, offset: u32, block: &mut [u8], structs: &StructTable, pie
     Ok(())
 }
 
-/// The launch without the dimensions that a thread has no coordinate for, and how often it is repeated in their place: device
-/// code knows its own dimensions only ([`LaunchBounds`]).
+/// The launch without the dimensions that a thread has no coordinate for, and how often it is
+/// repeated in their place: device code knows its own dimensions only ([`LaunchBounds`]).
 pub fn within_rank(bounds: &LaunchBounds, rank: usize) -> (LaunchBounds, u64) {
     let mut own = *bounds;
     let beyond = own.shape.iter_mut().skip(rank);
@@ -81,7 +81,8 @@ pub fn bytes(words: &mut [u64]) -> &mut [u8] {
 /// Where a place of the host's memory lies on the device.
 fn device_address(pieces: &[Piece], place: u64) -> Option<u64> {
     let inside = |&&(host, len, _): &&Piece| place.checked_sub(host).is_some_and(|at| at < len);
-    // The end of a piece counts, for an empty array may lie there; but if another one begins there, that has the place.
+    // The end of a piece counts, for an empty array may lie there; but if another one begins there,
+    // that has the place.
     let ends = |&&(host, len, _): &&Piece| place.checked_sub(host) == Some(len);
     let found = pieces.iter().find(inside).or_else(|| pieces.iter().find(ends));
     found.map(|(host, _, device)| device + (place - host))

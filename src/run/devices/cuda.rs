@@ -68,7 +68,8 @@ impl Resident {
     /// Puts a launch behind what a stream does already, and does not wait for it.
     ///
     /// # Safety
-    /// `args` is the struct of arguments of this kernel. Its arrays, and the stream, stay until the launch is over.
+    /// `args` is the struct of arguments of this kernel. Its arrays, and the stream, stay until the
+    /// launch is over.
     pub unsafe fn launch(&self, stream: u64, bounds: &LaunchBounds, args: *const c_void, block: u32) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.kernel.launch_behind(stream, bounds, args, block) }

@@ -1,4 +1,5 @@
-//! Which code does a launch need? Small launches with atomics get code of their own, which one worker runs without them.
+//! Which code does a launch need? Small launches with atomics get code of their own, which one
+//! worker runs without them.
 
 use std::sync::OnceLock;
 

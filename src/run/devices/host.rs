@@ -97,8 +97,8 @@ enum Sharing {
     Alone,
     /// As they like.
     Free,
-    /// In parts, each with copies of those of these arrays that it adds to, if the launch has no more dimensions than the kernel's `rank`. The argument
-    /// struct has `args` bytes.
+    /// In parts, each with copies of those of these arrays that it adds to, if the launch has no
+    /// more dimensions than the kernel's `rank`. The argument struct has `args` bytes.
     Copies { arrays: Vec<ArrayArgument>, rank: usize, args: usize },
 }
 
@@ -127,19 +127,21 @@ struct WorkerContext<'a> {
     status: *mut HostStatus,
 }
 
-// SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own business (rule 15 of
-// the IR).
+// SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own
+// business (rule 15 of the IR).
 unsafe impl Sync for WorkerContext<'_> {}
 
 impl WorkerContext<'_> {
     /// Runs the threads `begin..end`.
     fn run(&self, begin: u64, end: u64) {
-        // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the launch.
+        // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the
+        // launch.
         unsafe { (self.entry)(self.bounds, self.args, begin, end, self.status) }
     }
 }
 
-/// Runs compiled code: in order on this thread if it must be alone or the launch is small, else in pieces on all cores.
+/// Runs compiled code: in order on this thread if it must be alone or the launch is small, else in
+/// pieces on all cores.
 ///
 /// # Safety
 /// As for [`Executable::run`].
@@ -176,7 +178,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             }
         }
     }
-    // Who asks for the end knows that the launch is not complete.
+    // The caller for the end knows that the launch is not complete.
     let step = smallest.clamp(1, MOST_UNASKED);
     let watch = if size > step { Watch::begin() } else { None };
     let watch = watch.map(|watch| (std::thread::current().id(), Mutex::new(watch)));
@@ -189,7 +191,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
                 let next = end.min(at + step);
                 own.run(at, next);
                 at = next;
-                // Others must not wait for an answer, nor ask in the name of the thread that launched.
+                // Others must not wait for an answer, nor ask in the name of the thread that
+                // launched.
                 if std::thread::current().id() == *launching
                     && watch.lock().unwrap_or_else(PoisonError::into_inner).says_stop()
                 {
@@ -213,7 +216,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             let (begin, end) = cut.map_or_else(|| (n * piece, ((n + 1) * piece).min(size)), |cut| cut.piece(n));
             run(&WorkerContext { args: own, ..*shared }, begin, end);
         };
-        // Pieces are found by their number: a launch may have far more threads than a list could hold.
+        // Pieces are found by their number: a launch may have far more threads than a list could
+        // hold.
         pool::for_each(workers, cut.map_or(size.div_ceil(piece), |cut| cut.count()), &run_piece);
         if let Some(cut) = cut {
             if cut.head > 0 {
@@ -243,8 +247,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
 
 /// Takes a printed text; `user` is a [`Printed`].
 unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
-    // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print; the text is the
-    // kernel's buffer.
+    // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print;
+    // the text is the kernel's buffer.
     unsafe { (*user.cast::<Printed>()).push(std::slice::from_raw_parts(text, len as usize)) }
 }
 

@@ -40,7 +40,7 @@ pub use entry::Entry;
 
 pub use crate::ir::interp::Note;
 
-/// Every device, in the order in which they are told of. The first one is the default.
+/// Every device, in the order in which they are reported of. The first one is the default.
 pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda, &sim::Sim];
 
 /// Something that kernels run on.
@@ -69,7 +69,8 @@ pub trait Device: Send + Sync {
         true
     }
 
-    /// Does what a kernel prints come back in the [`Report`]? Else it goes to standard output, past kc.
+    /// Does what a kernel prints come back in the [`Report`]? Else it goes to standard output, past
+    /// kc.
     fn reports_prints(&self) -> bool {
         true
     }
@@ -168,8 +169,9 @@ pub trait Executable: Send + Sync {
     /// Runs a launch; `module` is the one that it was made of.
     ///
     /// # Safety
-    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
-    /// else writes meanwhile, and nobody else reads if the kernel writes it. All of it lies in `job.memory` or `job.constant`.
+    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe
+    /// valid memory that nobody else writes meanwhile, and nobody else reads if the kernel writes
+    /// it. All of it lies in `job.memory` or `job.constant`.
     unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report>;
 }
 
@@ -214,8 +216,9 @@ impl Job<'_> {
         Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[] }
     }
 
-    /// The threads of a block on a GPU. A kernel without tiles does the same in blocks of any size, and where a launch says nothing of
-    /// them it has 1, which would leave 31 threads of each warp idle.
+    /// The threads of a block on a GPU. A kernel without tiles does the same in blocks of any size,
+    /// and where a launch says nothing of them it has 1, which would leave 31 threads of each warp
+    /// idle.
     pub fn usual_blocks(block_dim: u32, by_block: bool) -> u32 {
         if block_dim == 1 && !by_block { Self::BLOCK_DIM } else { block_dim }
     }
@@ -245,7 +248,8 @@ pub struct Report {
     pub trap: Option<Trap>,
     /// The first gradient that is near-degenerate.
     pub note: Option<Note>,
-    /// A place where the gradient of a library function would have been near-degenerate for an adjoint that is not 0.
+    /// A place where the gradient of a library function would have been near-degenerate for an
+    /// adjoint that is not 0.
     pub visited: Option<Span>,
     /// Of the kernel alone, where the device tells.
     pub seconds: Option<f64>,
@@ -267,7 +271,8 @@ pub struct Trap {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrapKind {
-    /// `array` is the array's name in the source, where it has one; `index` is as written, before the extent is added.
+    /// `array` is the array's name in the source, where it has one; `index` is as written, before
+    /// the extent is added.
     OutOfBounds {
         array: Option<String>,
         dim: u32,
@@ -285,7 +290,8 @@ pub enum TrapKind {
     },
 }
 
-/// The note for a gradient that passes a place where a convention decides, or where digits are lost.
+/// The note for a gradient that passes a place where a convention decides, or where digits are
+/// lost.
 pub fn near_degenerate(thread: &str, why: &str) -> String {
     format!("a gradient is near-degenerate in {thread}: {why}")
 }

@@ -1,9 +1,10 @@
-//! Which code is on the disk already? Objects that kc made for the host are kept for other processes, where the program that kc
-//! is a part of wants that.
+//! Which code is on the disk already? Objects that kc made for the host are kept for other
+//! processes, where the program that kc is a part of wants that.
 //!
-//! An object is found by the SHA-256 of all that it was made from: the kernel's module after all passes (so whatever the kernel
-//! depends on: sources, captured values, types), options, processor, LLVM, and the file that kc itself was loaded from. A file
-//! that is not whole, or not for this key, counts as none.
+//! An object is found by the SHA-256 of all that it was made from: the kernel's module after all
+//! passes (so whatever the kernel depends on: sources, captured values, types), options, processor,
+//! LLVM, and the file that kc itself was loaded from. A file that is not whole, or not for this
+//! key, counts as none.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::fs;
@@ -38,7 +39,8 @@ static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
 static READ: AtomicU64 = AtomicU64::new(0);
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Objects are kept in this folder, which is made when it is first needed. Only the first call counts.
+/// Objects are kept in this folder, which is made when it is first needed. Only the first call
+/// counts.
 pub fn keep_in(folder: &Path) {
     FOLDER.get_or_init(|| Some(folder.to_path_buf()));
 }

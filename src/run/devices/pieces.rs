@@ -3,21 +3,23 @@
 use super::pool;
 use crate::abi::LaunchBounds;
 
-/// Threads per piece of a launch: enough pieces to keep `workers` busy, whole rows where that is possible, and never fewer
-/// than `smallest`.
+/// Threads per piece of a launch: enough pieces to keep `workers` busy, whole rows where that is
+/// possible, and never fewer than `smallest`.
 pub fn chunk(bounds: &LaunchBounds, workers: usize, smallest: u64) -> u64 {
     let piece = (bounds.size / (workers.max(1) as u64 * 8)).max(smallest);
     whole_rows(bounds, piece, |piece, row| piece / row * row)
 }
 
-/// Threads per worker where each has its own part of a launch, in whole rows where that is possible.
+/// Threads per worker where each has its own part of a launch, in whole rows where that is
+/// possible.
 pub fn part(bounds: &LaunchBounds, workers: usize) -> u64 {
     let piece = bounds.size.div_ceil(workers.max(1) as u64).max(1);
     whole_rows(bounds, piece, |piece, row| piece.div_ceil(row) * row)
 }
 
-/// A launch in pieces that run side by side, each of whole rows (threads with one first coordinate), without the last `gap` threads of each
-/// but the last; what is left out runs after them.
+/// A launch in pieces that run side by side, each of whole rows (threads with one first
+/// coordinate), without the last `gap` threads of each but the last; what is left out runs after
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
     pub piece: u64,
@@ -32,7 +34,8 @@ pub struct Cut {
 const PIECES_TO_GAPS: u64 = 8;
 
 impl Cut {
-    /// About so many pieces, and no more, between which rows of so many lie. None where there is only one.
+    /// About so many pieces, and no more, between which rows of so many lie. None where there is
+    /// only one.
     pub fn new(bounds: &LaunchBounds, pieces: u64, smallest: u64, gap: u32, head: u32) -> Option<Cut> {
         let rows = u64::from(bounds.shape[0]);
         let row = bounds.size.checked_div(rows).filter(|&row| row > 0)?;

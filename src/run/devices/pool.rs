@@ -1,8 +1,9 @@
-//! Who runs the pieces of a launch on the host? The thread that launches, and helpers that the process keeps.
+//! Who runs the pieces of a launch on the host? The thread that launches, and helpers that the
+//! process keeps.
 //!
-//! The launching thread begins at once, and helpers join while pieces are left. A launch that is over before another core
-//! woke up therefore waits for nobody; a pool that takes the whole work over, as rayon's does, costs two changes of thread
-//! for each launch.
+//! The launching thread begins at once, and helpers join while pieces are left. A launch that is
+//! over before another core woke up therefore waits for nobody; a pool that takes the whole work
+//! over, as rayon's does, costs two changes of thread for each launch.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -76,16 +77,16 @@ pub fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Calls `run` with each number below `count`, on this thread and up to `workers - 1` others, and returns when all calls
-/// have. Several threads may do so at once; they share the helpers.
+/// Calls `run` with each number below `count`, on this thread and up to `workers - 1` others, and
+/// returns when all calls have. Several threads may do so at once; they share the helpers.
 pub fn for_each(workers: usize, count: u64, run: &(dyn Fn(u64) + Sync)) {
     let helpers = workers.min(usize::try_from(count).unwrap_or(usize::MAX)).saturating_sub(1);
     let job = Job { run, count, next: AtomicU64::new(0), inside: AtomicUsize::new(0), panic: Mutex::new(None) };
     if helpers == 0 {
         return job.work();
     }
-    // SAFETY: the pool forgets the job in `leave`, which returns when no helper is inside any more; nothing between here and
-    // there unwinds.
+    // SAFETY: the pool forgets the job in `leave`, which returns when no helper is inside any more;
+    // nothing between here and there unwinds.
     let shared = unsafe { std::mem::transmute::<&Job<'_>, &'static Job<'static>>(&job) };
     let pool = pool();
     pool.post(shared, helpers);

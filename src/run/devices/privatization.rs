@@ -1,5 +1,6 @@
-//! How do workers add to one array without atomics? In arrays in which rows of the launch are [`Apart`] they keep to rows that are. Of others
-//! all but the first have a copy of their own, which starts at zero; at the end the copies are added to the array, in the order of the workers.
+//! How do workers add to one array without atomics? In arrays in which rows of the launch are
+//! [`Apart`] they keep to rows that are. Of others all but the first have a copy of their own,
+//! which starts at zero; at the end the copies are added to the array, in the order of the workers.
 
 use std::ffi::c_void;
 
@@ -39,7 +40,8 @@ struct Memory {
 
 impl Copies {
     /// Makes copies for `workers`; None if they would cost more than they save, the arrays are of
-    /// no common form, or one that is updated shares memory with another. `smallest`: the fewest threads of a piece.
+    /// no common form, or one that is updated shares memory with another. `smallest`: the fewest
+    /// threads of a piece.
     ///
     /// # Safety
     /// `args` points to an argument struct of `size` bytes in which these arrays stand.
@@ -137,7 +139,7 @@ impl Copies {
     }
 }
 
-/// The descriptor of the array, or of the gradient that stands for it; None if there is neither.
+/// The descriptor of the array, or of the gradient that represents it; None if there is neither.
 fn find(args: &[u8], like: &ArrayArgument) -> Option<ArrayDescriptor> {
     let own = read(args, like.offset)?;
     if own.data != 0 {
@@ -160,7 +162,8 @@ fn write(to: &mut [u8], descriptor: &ArrayDescriptor) {
     to.copy_from_slice(bytes);
 }
 
-/// How far rows of the launch, of which there are so many, must lie apart to share the array, and how many at the start are apart from none.
+/// How far rows of the launch, of which there are so many, must lie apart to share the array, and
+/// how many at the start are apart from none.
 ///
 /// # Safety
 /// The arrays are those of a launch that may begin.
@@ -198,8 +201,8 @@ fn shape(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Vec<u32> {
     descriptor.shape.iter().take(like.ndim.into()).map(|&n| n.max(0) as u32).collect()
 }
 
-/// The bytes from the first element to the end of the last; None where strides run backwards, or where an array that is added to has large
-/// gaps, or elements that share memory.
+/// The bytes from the first element to the end of the last; None where strides run backwards, or
+/// where an array that is added to has large gaps, or elements that share memory.
 fn span(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Option<u64> {
     let (mut last, mut elements) = (0u64, 1u64);
     let mut steps: Vec<(u64, u64)> = Vec::new();
@@ -224,7 +227,8 @@ fn span(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Option<u64> {
     (compact && separate || like.role != Role::Sum).then_some(bytes)
 }
 
-/// Adds a copy to its array, scalar by scalar. Zeros are left out: they change nothing, not even the sign of a zero.
+/// Adds a copy to its array, scalar by scalar. Zeros are left out: they change nothing, not even
+/// the sign of a zero.
 ///
 /// # Safety
 /// As for [`Copies::merge`]; `T` is the scalar of the elements.

@@ -1,5 +1,5 @@
-//! How would a GPU run a kernel, and what does it do wrong? Its PTX is executed on this machine, warp by warp ([`crate::sim`]),
-//! on copies of the launch's memory.
+//! How would a GPU run a kernel, and what does it do wrong? Its PTX is executed on this machine,
+//! warp by warp ([`crate::sim`]), on copies of the launch's memory.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -93,7 +93,8 @@ pub struct Kernel {
     asked_shared: u32,
     /// What its instructions are counted of.
     text: Option<sim::Text>,
-    /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to be.
+    /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to
+    /// be.
     shift: u64,
 }
 
@@ -151,7 +152,8 @@ impl Kernel {
         kernels.iter().map(load).collect()
     }
 
-    /// What is known of the kernel without a launch: its entry, its text, the bytes of shared memory of a block.
+    /// What is known of the kernel without a launch: its entry, its text, the bytes of shared
+    /// memory of a block.
     pub fn outline(&self) -> (&str, Option<&sim::Text>, u32) {
         (&self.code.entry, self.text.as_ref(), self.code.shared_bytes + self.asked_shared)
     }
@@ -180,7 +182,8 @@ impl Kernel {
         let block = copies::bytes(&mut words);
         let params = self.parameters(&bounds, block)?;
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
-        // What is counted stands for a GPU. Faults are found where each thread is a block of its own too.
+        // What is counted represents a GPU. Faults are found where each thread is a block of its
+        // own too.
         let block_dim = match self.trial.counts {
             true => Job::usual_blocks(job.block_dim, self.by_block),
             false => job.block_dim,
@@ -243,8 +246,8 @@ impl Kernel {
     }
 }
 
-/// Runs a launch as often as the trial asks for, and `repeats` times each; the memory that the first one left, if nothing stopped
-/// it.
+/// Runs a launch as often as the trial asks for, and `repeats` times each; the memory that the
+/// first one left, if nothing stopped it.
 fn tried(
     shown: &Shown,
     form: &Form,

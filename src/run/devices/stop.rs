@@ -1,12 +1,13 @@
-//! May a launch go on? A program that kc is a part of can be asked while one runs: Python is, about Ctrl-C.
+//! May a launch go on? A program that kc is a part of can be asked while one runs: Python is, about
+//! Ctrl-C.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 static ASK: OnceLock<fn() -> bool> = OnceLock::new();
 
-/// Has `ask` called from time to time on threads that launch; it says whether the launch is to end: then threads of it have not
-/// run, and whoever asked knows. Only the first `ask` counts.
+/// Has `ask` called from time to time on threads that launch; it says whether the launch is to end:
+/// then threads of it have not run, and whoever asked knows. Only the first `ask` counts.
 pub fn ask_during_launches(ask: fn() -> bool) {
     ASK.get_or_init(|| ask);
 }

@@ -1,7 +1,9 @@
-//! How are arrays read from and written to the `.npy` format (NumPy Enhancement Proposal 1 and its versions 2 and 3)?
+//! How are arrays read from and written to the `.npy` format (NumPy Enhancement Proposal 1 and its
+//! versions 2 and 3)?
 //!
-//! Nothing in a header is believed: a read takes no more memory than the bytes that are really there, plus a small
-//! constant. Every error is the second half of a message whose first half names the file.
+//! Nothing in a header is believed: a read takes no more memory than the bytes that are really
+//! there, plus a small constant. Every error is the second half of a message whose first half names
+//! the file.
 
 use std::io::{Read, Write};
 
@@ -25,7 +27,7 @@ pub enum Kind {
     Raw,
 }
 
-/// What stands before the data.
+/// What is before the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     pub kind: Kind,

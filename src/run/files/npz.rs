@@ -1,4 +1,5 @@
-//! How are `.npz` archives (zip files of `.npy` arrays) and single `.npy` files opened, read, and written whole?
+//! How are `.npz` archives (zip files of `.npy` arrays) and single `.npy` files opened, read, and
+//! written whole?
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, Write};

@@ -1,4 +1,5 @@
-//! What is left of a launch on disk? `ID.npz` with every array, `ID.json` with the status, `NAME.npy` on demand.
+//! What is left of a launch on disk? `ID.npz` with every array, `ID.json` with the status,
+//! `NAME.npy` on demand.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -20,8 +21,8 @@ struct Entry {
     bytes: Vec<u8>,
 }
 
-/// Calls `f` for every array of the launch, one entry per leaf field, gradients after their array, and then for the
-/// gradient of every parameter. Arrays that share memory under one name come once.
+/// Calls `f` for every array of the launch, one entry per leaf field, gradients after their array,
+/// and then for the gradient of every parameter. Arrays that share memory under one name come once.
 fn entries(
     arguments: &Arguments,
     structs: &StructTable,
@@ -133,7 +134,8 @@ pub struct Status<'a> {
     /// Those that the source allows.
     #[serde(skip_serializing_if = "is_none")]
     pub findings_allowed: usize,
-    /// The threads whose accesses were compared; null where there was no need, or the run was not checked.
+    /// The threads whose accesses were compared; null where there was no need, or the run was not
+    /// checked.
     pub threads_looked_at: Option<u64>,
     /// Of so many.
     pub threads_to_look_at: Option<u64>,
@@ -150,7 +152,8 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// The gradients of the parameters of a launch as JSON: numbers, lists, and lists of the rows of a matrix.
+/// The gradients of the parameters of a launch as JSON: numbers, lists, and lists of the rows of a
+/// matrix.
 pub fn parameter_gradients(arguments: &Arguments) -> serde_json::Map<String, serde_json::Value> {
     let of = |parameter: &FloatParameter| {
         let numbers: Vec<serde_json::Value> = parameter.gradient.as_ref()?.iter().map(|&x| number(x)).collect();

@@ -19,9 +19,10 @@ pub fn is_picture(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"))
 }
 
-/// Reads a picture as an array of its samples: of shape (height, width) if it is grey, else with one more dimension for its
-/// channels (2: grey and alpha, 3: colours, 4: colours and alpha); `list`: all rows in one dimension. Samples have 8 or 16
-/// bits; colours of a palette are looked up. `check` sees the header before the samples are read.
+/// Reads a picture as an array of its samples: of shape (height, width) if it is grey, else with
+/// one more dimension for its channels (2: grey and alpha, 3: colours, 4: colours and alpha);
+/// `list`: all rows in one dimension. Samples have 8 or 16 bits; colours of a palette are looked
+/// up. `check` sees the header before the samples are read.
 pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) -> Result<Array> {
     let bad = |why: String| fail(Code::E1007, format!("{} {why}", path.display()));
     let broken = |error: png::DecodingError| bad(format!("is not a readable PNG picture: {error}"));
@@ -57,10 +58,10 @@ pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) 
     Ok(Array { header, bytes })
 }
 
-/// Writes an array as a picture, row 0 at the top. Two-dimensional arrays of scalars become grey (bytes as they are, else
-/// 0..1, or the array's own range where it exceeds that), of `vec3` and `vec4` colours (0..1, or bytes), and so do
-/// three-dimensional ones with three or four scalars a pixel. `size` gives a one-dimensional array of pixels its width and
-/// height.
+/// Writes an array as a picture, row 0 at the top. Two-dimensional arrays of scalars become grey
+/// (bytes as they are, else 0..1, or the array's own range where it exceeds that), of `vec3` and
+/// `vec4` colours (0..1, or bytes), and so do three-dimensional ones with three or four scalars a
+/// pixel. `size` gives a one-dimensional array of pixels its width and height.
 pub fn write(
     arguments: &Arguments,
     name: &str,

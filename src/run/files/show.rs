@@ -12,8 +12,8 @@ const COLUMNS: usize = 8;
 /// Rows that `--print NAME` shows.
 pub const ROWS: usize = 10;
 
-/// A table of the first `rows` rows. A row is an element of a one-dimensional array, else a line along the last
-/// dimension.
+/// A table of the first `rows` rows. A row is an element of a one-dimensional array, else a line
+/// along the last dimension.
 pub fn table(arguments: &Arguments, key: &str, named: Named, structs: &StructTable, rows: usize) -> String {
     let array = named.array;
     let shape: Vec<String> = array.shape.iter().map(u32::to_string).collect();

@@ -1,7 +1,9 @@
-//! How does a result get into its file? Whole or not at all: under another name beside it first, which then becomes the file's.
+//! How does a result get into its file? Whole or not at all: under another name beside it first,
+//! which then becomes the file's.
 //!
-//! What a link leads to is written, not the link, and a file that is there keeps its rights and its owner. What is no
-//! regular file, such as a pipe or a device, has no other name: it is written straight into.
+//! What a link leads to is written, not the link, and a file that is there keeps its rights and its
+//! owner. What is no regular file, such as a pipe or a device, has no other name: it is written
+//! straight into.
 
 use std::fs::{File, Metadata, OpenOptions, metadata, read_link};
 use std::io::{Error, ErrorKind, Result, Seek, copy};
@@ -32,7 +34,8 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> 
         if nameless::name(&file, &place).is_ok() {
             return Ok(());
         }
-        // Another file has the name. From here to the end of the line below the new one has one of its own.
+        // Another file has the name. From here to the end of the line below the new one has one of
+        // its own.
         let own = folder.join(format!(".kc-{}-{:x}", std::process::id(), nameless::number()));
         nameless::name(&file, &own)?;
         return std::fs::rename(&own, &place).inspect_err(|_| drop(std::fs::remove_file(&own)));
@@ -101,7 +104,8 @@ fn write_into(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Resul
     Ok(())
 }
 
-/// The file that is to be made where a link leads to one that is not there; `path` itself if it is no link.
+/// The file that is to be made where a link leads to one that is not there; `path` itself if it is
+/// no link.
 fn end_of_links(path: &Path) -> Result<PathBuf> {
     let mut place = path.to_path_buf();
     for _ in 0..MOST_LINKS {

@@ -1,5 +1,5 @@
-//! What is a launch in double precision? The same numbers for the same kernel with float64 in place of every float type:
-//! what `driver::Request::double` compiles.
+//! What is a launch in double precision? The same numbers for the same kernel with float64 in place
+//! of every float type: what `driver::Request::double` compiles.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::run::launch::{Argument, ArgumentKind, ArrayArgument, Fill, Launch, Li
 use crate::run::{Result, fail};
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
-/// Whether double precision would change what a kernel means: it rounds numbers to a narrower type and goes on computing
-/// with them in a wider one.
+/// Whether double precision would change what a kernel means: it rounds numbers to a narrower type
+/// and goes on computing with them in a wider one.
 pub fn rounds(module: &Module, kernel: FuncId) -> bool {
     let float = |ty: Type| ty.scalar_part().filter(|s| s.is_float()).map(Scalar::size);
     module.reached_through(kernel, |function| !function.library).into_iter().any(|id| {
@@ -29,8 +29,9 @@ pub fn rounds(module: &Module, kernel: FuncId) -> bool {
     })
 }
 
-/// Binds the numbers that `given` holds for `launch` to the kernel in double precision. Arrays keep shapes, aliases and
-/// the order of their elements in memory; the gradients are zero. The error tells why there is no such launch.
+/// Binds the numbers that `given` holds for `launch` to the kernel in double precision. Arrays keep
+/// shapes, aliases and the order of their elements in memory; the gradients are zero. The error
+/// tells why there is no such launch.
 pub fn arguments(
     launch: &Launch,
     origin: &str,
@@ -42,7 +43,8 @@ pub fn arguments(
     let sizes = |element: Element, structs: &StructTable| i64::from(Layout::of_element(element, structs).size);
     let mut again = launch.clone();
     again.structs.clear();
-    // The layouts of elements differ, so bind with dense strides first to learn the types, then with the scaled ones.
+    // The layouts of elements differ, so bind with dense strides first to learn the types, then
+    // with the scaled ones.
     again.args = launch.args.iter().map(|a| plain(a, given)).collect::<Result<_>>()?;
     let dense = Arguments::bind(&again, origin, kernel, double_structs)?;
     let mut strides = HashMap::new();

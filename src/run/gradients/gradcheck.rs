@@ -1,14 +1,17 @@
-//! Is the gradient of a launch right? The backward entry against forward mode and against finite differences, all on the
-//! reference interpreter, or on another device.
+//! Is the gradient of a launch right? The backward entry against forward mode and against finite
+//! differences, all on the reference interpreter, or on another device.
 //!
-//! For each array x of the launch with floats in it, random tangents v (zero for the other arrays) and random adjoints u of all final
-//! contents: forward mode gives u.(J v), the backward entry (J^T u).v; both are the same number. Central differences
-//! along v give it a third time, from the forward entry alone. Where the two one-sided differences disagree, or differences
-//! do not settle as their step gets smaller, the launch is at or next to a kink, and the difference says nothing. Nor does it where
-//! its own rounding is as large as what it misses, or where a convention stands for a derivative (W1120).
+//! For each array x of the launch with floats in it, random tangents v (zero for the other arrays)
+//! and random adjoints u of all final contents: forward mode gives u.(J v), the backward entry (J^T
+//! u).v; both are the same number. Central differences along v give it a third time, from the
+//! forward entry alone. Where the two one-sided differences disagree, or differences do not settle
+//! as their step gets smaller, the launch is at or next to a kink, and the difference says nothing.
+//! Nor does it where its own rounding is as large as what it misses, or where a convention
+//! represents a derivative (W1120).
 //!
-//! [`check_double`] does this in double precision ([`super::double`]), where the two products agree to 1e-9, and compares
-//! the gradient in the kernel's own types with that. [`check`] does it in the kernel's own types.
+//! [`check_double`] does this in double precision ([`super::double`]), where the two products agree
+//! to 1e-9, and compares the gradient in the kernel's own types with that. [`check`] does it in the
+//! kernel's own types.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,7 +27,7 @@ use crate::run::devices::interp::Interp;
 use crate::run::devices::{self, Device, Executable, How, Job, Report, Trial};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
 use crate::run::program::Program;
-use crate::run::told::describe_trap;
+use crate::run::run_errors::describe_trap;
 use crate::run::{Result, fail};
 use crate::types::{Scalar, StructTable};
 
@@ -38,14 +41,15 @@ pub struct Row {
     pub dot_product: Option<f64>,
     /// The same for central differences.
     pub difference: f64,
-    /// The differences say nothing: one-sided ones disagree, they go on changing with their step, they are not finite, rounding explains
-    /// what they miss, or the gradient passes a point where a convention stands for a derivative.
+    /// The differences say nothing: one-sided ones disagree, they go on changing with their step,
+    /// they are not finite, rounding explains what they miss, or the gradient passes a point where
+    /// a convention represents a derivative.
     pub kink: bool,
-    /// The source states a derivative of its own, and differences disagree with it. Not right then, unless forward mode
-    /// shows that this is the reason.
+    /// The source states a derivative of its own, and differences disagree with it. Not right then,
+    /// unless forward mode shows that this is the reason.
     pub custom: bool,
-    /// How far the gradient in the kernel's own types is from the one in double precision, relative to the largest
-    /// component; None: not compared.
+    /// How far the gradient in the kernel's own types is from the one in double precision, relative
+    /// to the largest component; None: not compared.
     pub own: Option<f64>,
     pub right: bool,
 }
@@ -59,8 +63,8 @@ pub struct Kernels {
     pub device: &'static dyn Device,
 }
 
-/// The launch as one of the direction `gradient`, without what a launch may say about gradient arrays: stores clear them,
-/// and they come with their arrays.
+/// The launch as one of the direction `gradient`, without what a launch may say about gradient
+/// arrays: stores clear them, and they come with their arrays.
 pub fn as_gradient(mut launch: Launch) -> Launch {
     fn visit(argument: &mut Argument) {
         match &mut argument.kind {
@@ -94,8 +98,8 @@ pub fn check_bound(
     Ok(Check::new(program, kernels, arguments, launch, origin, seed)?.rows()?.0)
 }
 
-/// The same in double precision, with the program of `double`, and compares the gradient of the kernel's own types with
-/// that. Where they are far apart, the own types must pass the check too.
+/// The same in double precision, with the program of `double`, and compares the gradient of the
+/// kernel's own types with that. Where they are far apart, the own types must pass the check too.
 pub fn check_double(
     program: &Program,
     kernels: &Kernels,
@@ -133,7 +137,8 @@ pub fn check_double(
     Ok(rows)
 }
 
-/// Random adjoints of the final contents of each array with a gradient, drawn from `seed`, and the gradient for them.
+/// Random adjoints of the final contents of each array with a gradient, drawn from `seed`, and the
+/// gradient for them.
 pub struct Sample {
     pub argument: String,
     pub adjoint: Vec<f64>,
@@ -168,7 +173,7 @@ pub(in crate::run) struct Check<'a> {
     /// What has gradients; arrays that share memory count once.
     pub active: Vec<Subject>,
     pub runner: Runner<'a>,
-    /// The gradient came to a point at which a convention stands for a derivative.
+    /// The gradient came to a point at which a convention represents a derivative.
     degenerate: bool,
     seed: u64,
 }
@@ -335,13 +340,14 @@ impl<'a> Check<'a> {
             };
             // 1e-9 for float64, 1e-4 for float32; differences lose a third of the digits at best.
             let (exact, close) = (precision.powf(0.58), 4.0 * precision.cbrt());
-            // Central differences are best at the cube root of the rounding error; the best of a few steps counts, and the
-            // first that leaves no doubt is enough.
+            // Central differences are best at the cube root of the rounding error; the best of a
+            // few steps counts, and the first that leaves no doubt is enough.
             let (here, terms) = match here {
                 Some(here) => here,
                 None => *here.insert(value(0.0)?),
             };
-            // A gradient of so much is what rounding leaves of 0: a result rounds by this share, and its inputs with it.
+            // A gradient of so much is what rounding leaves of 0: a result rounds by this share,
+            // and its inputs with it.
             let length = |of: &[f64]| of.iter().map(|x| x * x).sum::<f64>().sqrt();
             let (inputs, largest) = (length(&x[k]), x[k].iter().fold(0.0, |most: f64, x| most.max(x.abs())));
             let noise = if inputs > 0.0 { ROUNDINGS * precision * terms * length(&along[k]) / inputs } else { 0.0 };
@@ -374,7 +380,8 @@ impl<'a> Check<'a> {
             let right = dot_product.map_or(difference < close, |e| e < exact || rounds);
             let norm = gradients[k].iter().map(|g| g * g).sum::<f64>().sqrt();
             let agrees = kink || difference < close;
-            // Forward mode follows the rules of the source: where it agrees, only the rules can be the reason.
+            // Forward mode follows the rules of the source: where it agrees, only the rules can be
+            // the reason.
             let custom = custom && !agrees;
             let right = right && norm.is_finite() && (agrees || custom && dot_product.is_some());
             let argument = subject.key(&self.arguments).to_string();
@@ -393,7 +400,8 @@ pub(in crate::run) struct Runner<'a> {
     origin: &'a str,
     block_dim: u32,
     device: &'static dyn Device,
-    /// No launch runs forward mode, which is made for one thread after the other: the interpreter has it, whatever the device.
+    /// No launch runs forward mode, which is made for one thread after the other: the interpreter
+    /// has it, whatever the device.
     tangents: Option<FuncId>,
     ready: HashMap<FuncId, Box<dyn Executable>>,
 }

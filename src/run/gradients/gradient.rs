@@ -1,9 +1,10 @@
 //! In what order do the entries of a gradient run, and what do they share?
 //!
-//! A gradient run is the forward entry, then the backward entry on the same arrays. Where the backward entry needs values
-//! that the launch overwrites, the augmented entry stands for the forward one and records them. What the compiler could
-//! not bound is measured: logs by an augmented run without room on arrays that are put back afterwards; the state of loops
-//! by the backward entry itself, which is run again with enough room on the gradients as they were.
+//! A gradient run is the forward entry, then the backward entry on the same arrays. Where the
+//! backward entry needs values that the launch overwrites, the augmented entry represents the
+//! forward one and records them. What the compiler could not bound is measured: logs by an
+//! augmented run without room on arrays that are put back afterwards; the state of loops by the
+//! backward entry itself, which is run again with enough room on the gradients as they were.
 
 use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
 use crate::diag::{Code, Diagnostic, Level};
@@ -76,8 +77,8 @@ pub fn no_gradient_of(program: &Program, key: &str) -> crate::run::Fail {
     error
 }
 
-/// Runs one entry with an argument struct of its own; the last are address and bytes of the memory that it uses besides
-/// the arrays of the launch.
+/// Runs one entry with an argument struct of its own; the last are address and bytes of the memory
+/// that it uses besides the arrays of the launch.
 pub type RunEntry<'a> = dyn FnMut(FuncId, *const std::ffi::c_void, &[(u64, u64)]) -> Result<Report> + 'a;
 
 /// Runs the backward entry alone, on arrays as the forward run left them.
@@ -205,8 +206,9 @@ fn reverse(
     }
 }
 
-/// The arrays whose gradients a store does not clear, and that the kernel stores to and never reads: their gradients
-/// stay as they are. The backward entry clears always, so one that the kernel reads too is refused.
+/// The arrays whose gradients a store does not clear, and that the kernel stores to and never
+/// reads: their gradients stay as they are. The backward entry clears always, so one that the
+/// kernel reads too is refused.
 fn kept_gradients(kernel: &Function, arguments: &Arguments) -> Result<Vec<usize>> {
     let mut kept = Vec::new();
     for (n, array) in arguments.arrays.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Are second derivatives right? A Hessian-vector product is forward mode applied to the entries of a gradient run: the
-//! (augmented) forward entry and the backward entry, each with tangents of arrays, of gradients, and of the values that
-//! they keep.
+//! Are second derivatives right? A Hessian-vector product is forward mode applied to the entries of
+//! a gradient run: the (augmented) forward entry and the backward entry, each with tangents of
+//! arrays, of gradients, and of the values that they keep.
 //!
-//! With u the adjoints of all final contents, H is the Hessian of u.f with respect to the initial contents of all arrays.
-//! [`check`] compares H v with differences of the gradient along v, and w.(H v) with v.(H w), for H is symmetric.
+//! With u the adjoints of all final contents, H is the Hessian of u.f with respect to the initial
+//! contents of all arrays. [`check`] compares H v with differences of the gradient along v, and
+//! w.(H v) with v.(H w), for H is symmetric.
 
 use super::double;
 use super::gradcheck::{Check, Floats, Kernels, Random, distance, dot, fill, read, relative};
@@ -30,7 +31,8 @@ pub struct Row {
     pub argument: String,
     /// The Euclidean length of its part of H v.
     pub norm: f64,
-    /// The greatest difference from central differences of the gradient, relative to the greatest component.
+    /// The greatest difference from central differences of the gradient, relative to the greatest
+    /// component.
     pub difference: f64,
     /// One-sided differences of the gradient disagree: the gradient has a kink or a step here.
     pub kink: bool,

@@ -7,8 +7,9 @@ use crate::ir::Function;
 use crate::run::launch::{Argument, ArgumentKind, ArrayArgument, Fill, Launch, Literal, Number, Source, Stored};
 use crate::types::{StructTable, Type};
 
-/// Asks for the gradient of the sum of all floats that the kernel writes: ones as the gradients of these arrays. Where the launch
-/// states a gradient of any array, it has said what it wants. Gives the names of the arrays.
+/// Asks for the gradient of the sum of all floats that the kernel writes: ones as the gradients of
+/// these arrays. Where the launch states a gradient of any array, it has said what it wants. Gives
+/// the names of the arrays.
 pub fn seed(launch: &mut Launch, kernel: &Function, structs: &StructTable, written: &Touched) -> Vec<String> {
     let mut keys = BTreeSet::new();
     let mut stated = false;
@@ -43,7 +44,8 @@ pub fn seed(launch: &mut Launch, kernel: &Function, structs: &StructTable, writt
     keys.into_iter().collect()
 }
 
-/// Calls `f` with each array in an argument, the type of its elements, and the fields that lead to it.
+/// Calls `f` with each array in an argument, the type of its elements, and the fields that lead to
+/// it.
 fn each_array(
     argument: &mut Argument,
     ty: Type,

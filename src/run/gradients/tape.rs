@@ -1,5 +1,6 @@
-//! Where do a kernel's entries keep values for the reverse sweep? Matrices `[slot][thread]` in host memory, and beside them
-//! the counter of slots that threads wanted, and the gradients of parameters.
+//! Where do a kernel's entries keep values for the reverse sweep? Matrices `[slot][thread]` in host
+//! memory, and beside them the counter of slots that threads wanted, and the gradients of
+//! parameters.
 
 use crate::diag::Code;
 use crate::ir::{Function, TapeBuffer, TapeRole};
@@ -12,7 +13,8 @@ use crate::types::{Scalar, Type};
 /// The most bytes that the buffers of one launch take; less where less memory is free.
 pub const LIMIT: u64 = 2 << 30;
 
-/// One buffer: `slots` x `threads` scalars, the counter (1 x 1), or the gradients of parameters (`slots` x 1).
+/// One buffer: `slots` x `threads` scalars, the counter (1 x 1), or the gradients of parameters
+/// (`slots` x 1).
 pub struct Tape {
     buffer: Buffer,
     slots: u32,
@@ -102,7 +104,8 @@ pub fn most_slots(entry: &Function, role: TapeRole, threads: u64) -> u32 {
     u32::try_from(LIMIT.min(memory::available() / 2) / each).unwrap_or(u32::MAX).min(i32::MAX as u32)
 }
 
-/// The error for a tape that does not fit; `thread`: the one that needs so many slots, where that was measured.
+/// The error for a tape that does not fit; `thread`: the one that needs so many slots, where that
+/// was measured.
 pub fn too_large(entry: &Function, slots: u32, thread: Option<u32>, threads: u64, bytes: u64) -> crate::run::Fail {
     let total = u64::from(slots).saturating_mul(threads).saturating_mul(bytes);
     let name = &entry.source_name;
@@ -148,7 +151,8 @@ impl Taped {
         self.tapes.iter().find_map(Tape::sums)
     }
 
-    /// The argument struct of `entry` with buffers of its own; `logs` are those that another entry has filled.
+    /// The argument struct of `entry` with buffers of its own; `logs` are those that another entry
+    /// has filled.
     pub fn new(
         arguments: &Arguments,
         entry: &Function,

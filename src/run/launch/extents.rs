@@ -1,5 +1,5 @@
-//! How large do made-up arrays have to be? The kernel is tried: an access beyond an end tells which array is too small, in
-//! which dimension, and by how much.
+//! How large do made-up arrays have to be? The kernel is tried: an access beyond an end tells which
+//! array is too small, in which dimension, and by how much.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,7 +8,8 @@ use super::{Argument, ArgumentKind, ArrayArgument, Launch};
 use crate::ir::interp::{Trap, TrapKind};
 use crate::run::args::Arguments;
 
-/// So often arrays may grow for one way of filling them: each at first to where the access was, then twofold.
+/// So often arrays may grow for one way of filling them: each at first to where the access was,
+/// then twofold.
 pub(super) const TRIES: usize = 64;
 
 /// The arrays of a launch that grow until it runs.
@@ -20,12 +21,14 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    /// `most`: elements that all arrays may have together; or four times as many as they begin with, if that is more.
+    /// `most`: elements that all arrays may have together; or four times as many as they begin
+    /// with, if that is more.
     pub fn of(launch: &Launch, most: u64) -> Extents {
         Extents { most: most.max(elements(launch).saturating_mul(4)), grown: HashMap::new() }
     }
 
-    /// Makes the array larger that an access was beyond the end of. False: it is none, or would be too large.
+    /// Makes the array larger that an access was beyond the end of. False: it is none, or would be
+    /// too large.
     pub fn grow(&mut self, launch: &mut Launch, arguments: &Arguments, trap: &Trap) -> bool {
         let (TrapKind::OutOfBounds, true) = (trap.kind, trap.index >= trap.extent) else { return false };
         let (Some(key), Ok(index)) = (arguments.array_at(trap.array), u32::try_from(trap.index)) else { return false };

@@ -1,6 +1,7 @@
 //! How do the flags of `kc run FILE -k KERNEL --dim ... --arg ...` describe a launch?
 //!
-//! The kernel's parameter types say how a text is to be read, so flags are parsed when the kernel is known.
+//! The kernel's parameter types say how a text is to be read, so flags are parsed when the kernel
+//! is known.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use crate::ir::{Function, FunctionKind};
 use crate::run::{Fail, Result, fail, list, shorten};
 use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 
-/// What stands before and after the colon of `data.npz:x`; other files have no entries.
+/// What is before and after the colon of `data.npz:x`; other files have no entries.
 pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
     match text.rfind(".npz:") {
         Some(at) => (&text[..at + 4], Some(&text[at + 5..])),
@@ -19,8 +20,8 @@ pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe. `dim`: None where it is not given, which is
-/// an error that says all that is missing.
+/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe. `dim`: None where
+/// it is not given, which is an error that says all that is missing.
 pub fn launch(
     source: &Path,
     kernel: &Function,
@@ -213,7 +214,8 @@ fn example_extents(dims: u8) -> String {
     vec![extent; usize::from(dims.max(1))].join("x")
 }
 
-/// The right side of `--arg x.grad=...`: as for the array itself, and of the same shape, which may be left out.
+/// The right side of `--arg x.grad=...`: as for the array itself, and of the same shape, which may
+/// be left out.
 fn gradient(
     path: &str,
     text: &str,
@@ -225,7 +227,7 @@ fn gradient(
     let made =
         made || ["full:", "random:"].iter().any(|word| text.strip_prefix(word).is_some_and(|rest| !rest.contains(':')));
     let parsed = match made {
-        // The shape stands for that of the array.
+        // The shape represents that of the array.
         true => parse_array(path, &format!("{text}:1"), ty, structs)?,
         false => parse_array(path, text, ty, structs)?,
     };
@@ -309,7 +311,7 @@ fn parse_array(path: &str, text: &str, ty: ArrayType, structs: &StructTable) -> 
         },
         _ => return bad(forms),
     };
-    // A struct by name stands for exactly the kernel's struct of that name.
+    // A struct by name represents exactly the kernel's struct of that name.
     if let Some(DType::Struct(name)) = &dtype
         && !matches!(element, Element::Struct(id) if structs[id].name == *name)
     {

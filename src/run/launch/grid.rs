@@ -7,7 +7,8 @@ use super::read::{FileJson, Reader};
 use crate::diag::Code;
 use crate::run::Result;
 
-/// The most shared memory that a block of today's GPUs can have (CUDA programming guide, "compute capabilities": 9.0).
+/// The most shared memory that a block of today's GPUs can have (CUDA programming guide, "compute
+/// capabilities": 9.0).
 pub const MAX_SHARED_BYTES: u64 = 227 << 10;
 
 /// The blocks of a launch.

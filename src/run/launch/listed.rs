@@ -4,7 +4,8 @@ use super::Number;
 use super::flags::parse_number;
 use crate::types::{ArrayType, Type};
 
-/// The extents of a list of lists, and its numbers in their order. None: it is no list of numbers, or its rows differ in length.
+/// The extents of a list of lists, and its numbers in their order. None: it is no list of numbers,
+/// or its rows differ in length.
 pub(super) fn parse(text: &str) -> Option<(Vec<u32>, Vec<Number>)> {
     let text = text.trim();
     let mut numbers = Vec::new();
@@ -66,8 +67,8 @@ fn row(text: &str, numbers: &mut Vec<Number>) -> Option<Vec<u32>> {
     Some(vec![u32::try_from(numbers.len() - before).ok()?])
 }
 
-/// The extents of an array of this type that such a list is. The components of an element are the last extents of the list, or one row
-/// of them; a plain row of numbers is a row of elements.
+/// The extents of an array of this type that such a list is. The components of an element are the
+/// last extents of the list, or one row of them; a plain row of numbers is a row of elements.
 pub(super) fn shape(list: &[u32], ty: ArrayType) -> Option<Vec<u32>> {
     let element = Type::from(ty.element);
     let components: Vec<u32> = match element {

@@ -1,8 +1,10 @@
-//! How is a kernel launched that comes without a launch? Arguments made up for it: a few threads, arrays as large as they
-//! have to be, numbers from a seed, integers that are indices in range as far as trying can tell.
+//! How is a kernel launched that comes without a launch? Arguments made up for it: a few threads,
+//! arrays as large as they have to be, numbers from a seed, integers that are indices in range as
+//! far as trying can tell.
 //!
-//! What a kernel takes for an index or for a count is not known, so several ways are tried, and the first counts with
-//! which it runs to its end, without error, to finite results, and without threads that meet in a store.
+//! What a kernel takes for an index or for a count is not known, so several ways are tried, and the
+//! first counts with which it runs to its end, without error, to finite results, and without
+//! threads that meet in a store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,12 +16,12 @@ use super::{
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, Trap, TrapKind};
-use crate::ir::{Const, FuncId, FunctionKind, Lanes};
+use crate::ir::{BlockThreads, Const, FuncId, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
-use crate::run::meeting::{Looked, Threads};
 use crate::run::program::Program;
+use crate::run::race_check::{Looked, Threads};
 use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable, Type};
 
@@ -38,7 +40,8 @@ struct Way {
     counting: bool,
 }
 
-/// A launch of a kernel with made-up arguments that it runs with, and these arguments. The error says what stands in the way.
+/// A launch of a kernel with made-up arguments that it runs with, and these arguments. The error
+/// says what is in the way.
 pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Result<(Launch, Arguments)> {
     let module = &program.module;
     let function = &module.functions[kernel];
@@ -46,10 +49,10 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
     let threads: u32 = [6, 4, 3, 2][usize::from(rank.clamp(1, 4)) - 1];
     // In whole blocks, where their threads have values of their own.
     let mut dim = vec![threads; rank.into()];
-    let block_dim = function.lanes.map_or(1, |lanes| lanes.threads);
-    match (function.lanes, dim.last_mut()) {
-        (Some(Lanes { counted: true, .. }), Some(last)) => *last = last.next_multiple_of(block_dim),
-        (Some(Lanes { threads: 2.., .. }), _) => dim.push(block_dim),
+    let block_dim = function.block_threads.map_or(1, |block_threads| block_threads.threads);
+    match (function.block_threads, dim.last_mut()) {
+        (Some(BlockThreads { counted: true, .. }), Some(last)) => *last = last.next_multiple_of(block_dim),
+        (Some(BlockThreads { threads: 2.., .. }), _) => dim.push(block_dim),
         _ => {}
     }
     let blocks = dim_by_block(function, &dim, block_dim)?;
@@ -152,7 +155,7 @@ fn attempt(
     }
 }
 
-/// `owner`: what stands before the name in the name of the whole, `s.` for a field of `s`.
+/// `owner`: what is before the name in the name of the whole, `s.` for a field of `s`.
 fn argument(owner: &str, name: &str, ty: Type, structs: &StructTable, threads: u32, number: usize) -> Argument {
     let float = |k: usize| Number::Float(0.5 + 0.125 * ((number + k) % 4) as f64);
     let one = |scalar: Scalar, k: usize| match scalar {

@@ -1,7 +1,8 @@
-//! What does a launch ask for? The model of a launch; files ([`read()`]) and flags ([`flags`]) build it.
+//! What does a launch ask for? The model of a launch; files ([`read()`]) and flags ([`flags`])
+//! build it.
 //!
-//! A [`Launch`] is plain data: no file but the launch file itself has been opened, and nothing is compared with the
-//! kernel yet; [`super::args`] does both.
+//! A [`Launch`] is plain data: no file but the launch file itself has been opened, and nothing is
+//! compared with the kernel yet; [`super::args`] does both.
 
 mod extents;
 pub mod flags;
@@ -23,7 +24,7 @@ pub use write::to_json;
 
 use super::{Result, fail};
 use crate::diag::Code;
-use crate::ir::{Function, FunctionKind, Lanes};
+use crate::ir::{BlockThreads, Function, FunctionKind};
 use crate::types::Element;
 
 /// One launch of one kernel.
@@ -45,7 +46,8 @@ pub struct Launch {
     pub structs: BTreeMap<String, StructLayout>,
     /// The `.npz` that [`Source::Entry`] refers to.
     pub inputs: PathBuf,
-    /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as plain addresses.
+    /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as
+    /// plain addresses.
     pub grid: Option<GridOfBlocks>,
 }
 
@@ -71,26 +73,28 @@ pub enum Direction {
 }
 
 impl Launch {
-    /// The threads that run where a block is one thread. A kernel with tiles computes once for each block, however many threads
-    /// that has elsewhere: the last dimension of its launches is that of the threads of a block.
+    /// The threads that run where a block is one thread. A kernel with tiles computes once for each
+    /// block, however many threads that has elsewhere: the last dimension of its launches is that
+    /// of the threads of a block.
     pub fn dim_by_block(&self, function: &Function) -> Result<Vec<u32>> {
         dim_by_block(function, &self.dim, self.block_dim)
     }
 }
 
-/// How a kernel has to be compiled for a launch, where threads of a block have values of their own and it is compiled otherwise.
-pub fn other_lanes(function: &Function, dim: &[u32], block: u32) -> Option<Lanes> {
+/// How a kernel has to be compiled for a launch, where threads of a block have values of their own
+/// and it is compiled otherwise.
+pub fn other_block_threads(function: &Function, dim: &[u32], block: u32) -> Option<BlockThreads> {
     let FunctionKind::Kernel { rank } = function.kind else { return None };
-    let wanted = Lanes { threads: block, counted: block > 1 && dim.len() <= usize::from(rank) };
-    let asks = function.by_block && (function.lanes.is_some() || wanted.counted);
-    (asks && function.lanes != Some(wanted)).then_some(wanted)
+    let wanted = BlockThreads { threads: block, counted: block > 1 && dim.len() <= usize::from(rank) };
+    let asks = function.by_block && (function.block_threads.is_some() || wanted.counted);
+    (asks && function.block_threads != Some(wanted)).then_some(wanted)
 }
 
 /// [`Launch::dim_by_block`] for dimensions and blocks that come from elsewhere.
 pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Vec<u32>> {
     let mut dim = given.to_vec();
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(dim) };
-    let other = function.lanes.is_some_and(|lanes| lanes.threads != block);
+    let other = function.block_threads.is_some_and(|block_threads| block_threads.threads != block);
     if !function.by_block || block == 1 && !other {
         return Ok(dim);
     }
@@ -100,12 +104,12 @@ pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Ve
             fail(Code::E1006, message).label(function.span, "it works on tiles, which belong to a block of threads");
         Err(Box::new(error.help(help)))
     };
-    if let Some(lanes) = function.lanes.filter(|_| other) {
-        let made = lanes.threads;
+    if let Some(block_threads) = function.block_threads.filter(|_| other) {
+        let made = block_threads.threads;
         let message = format!("kernel `{name}` is compiled for blocks of {made}, and launched in blocks of {block}");
         return refuse(message, "its threads have values of their own: compile it with this `block_dim`");
     }
-    let counted = function.lanes.is_some_and(|lanes| lanes.counted);
+    let counted = function.block_threads.is_some_and(|block_threads| block_threads.counted);
     if counted && dim.len() != usize::from(rank) {
         let message = format!(
             "kernel `{name}` counts threads in its last of {rank} coordinates, and {given:?} has other dimensions"
@@ -239,7 +243,8 @@ pub struct FieldLayout {
     pub offset: u64,
 }
 
-/// The id of a launch file that states none: a folder per launch is the usual arrangement, so the folder's name.
+/// The id of a launch file that states none: a folder per launch is the usual arrangement, so the
+/// folder's name.
 pub fn default_id(path: &Path) -> String {
     let absolute = std::path::absolute(path).unwrap_or_default();
     let folder = absolute.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

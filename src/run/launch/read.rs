@@ -21,7 +21,8 @@ pub const FORMAT: u64 = 1;
 /// A launch file larger than this is refused unread; arrays do not belong in it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// The file as JSON. Members that only tests use (`outputs`, `tolerance`, ...) are not listed and so ignored.
+/// The file as JSON. Members that only tests use (`outputs`, `tolerance`, ...) are not listed and
+/// so ignored.
 #[derive(Deserialize)]
 pub(super) struct FileJson {
     id: Option<String>,
@@ -39,7 +40,8 @@ pub(super) struct FileJson {
     structs: BTreeMap<String, StructLayout>,
 }
 
-/// One entry of `args` or of a struct's `fields`. A misspelt member must not pass for an absent one.
+/// One entry of `args` or of a struct's `fields`. A misspelt member must not pass for an absent
+/// one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EntryJson {
@@ -100,7 +102,8 @@ pub fn read(path: &Path) -> Result<Launch> {
     read_any(path).and_then(|any| one(path, any))
 }
 
-/// Reads a launch from the contents of its file; `path` is for messages and to resolve the paths in it.
+/// Reads a launch from the contents of its file; `path` is for messages and to resolve the paths in
+/// it.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Launch> {
     parse_any(path, bytes).and_then(|any| one(path, any))
 }
@@ -427,8 +430,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Contents that need no file: a number or `true` for every scalar, a list that is repeated, `"range"`, `"random"` or
-    /// `"random:SEED"`.
+    /// Contents that need no file: a number or `true` for every scalar, a list that is repeated,
+    /// `"range"`, `"random"` or `"random:SEED"`.
     pub fn fill(&self, at: &str, value: &serde_json::Value) -> Result<Fill> {
         let bad = || {
             let value = shorten(&value.to_string());

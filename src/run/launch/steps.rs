@@ -1,4 +1,5 @@
-//! What does a launch program ask for? Several launches in order on arrays that they share: the model, and its reading.
+//! What does a launch program ask for? Several launches in order on arrays that they share: the
+//! model, and its reading.
 
 use std::path::PathBuf;
 
@@ -24,7 +25,8 @@ pub struct LaunchProgram {
     /// What is passed by value under a name.
     pub values: Vec<(String, Literal)>,
     pub steps: Vec<Step>,
-    /// The gradients of the results: with these the program is differentiated. Every float of an array has the same.
+    /// The gradients of the results: with these the program is differentiated. Every float of an
+    /// array has the same.
     pub gradient_of: Vec<(String, f64)>,
     /// The `.npz` that [`Source::Entry`] refers to.
     pub inputs: PathBuf,

@@ -1,6 +1,8 @@
-//! What does a launch file for a kernel look like, before anyone wrote one? Every argument, with contents to begin with.
+//! What does a launch file for a kernel look like, before anyone wrote one? Every argument, with
+//! contents to begin with.
 //!
-//! How large the arrays have to be is found by trying: the kernel runs on the interpreter, and an array that is too small grows.
+//! How large the arrays have to be is found by trying: the kernel runs on the interpreter, and an
+//! array that is too small grows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use super::{Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Lite
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, TrapKind};
-use crate::ir::{FuncId, Function, FunctionKind, Lanes};
+use crate::ir::{BlockThreads, FuncId, Function, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::program::Program;
 use crate::run::{Result, fail};
@@ -109,25 +111,27 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
     Ok(Template { launch, why })
 }
 
-/// A kernel with tiles computes once for each block: the threads of one are a dimension more of its launch, or one thread is a block.
+/// A kernel with tiles computes once for each block: the threads of one are a dimension more of its
+/// launch, or one thread is a block.
 fn by_blocks(launch: &mut Launch, function: &Function) {
     let FunctionKind::Kernel { rank } = function.kind else { return };
     if !function.by_block || launch.dim.len() > rank.into() {
         return;
     }
     // It may be made for blocks of a size.
-    let made_for = function.lanes.map(|lanes| lanes.threads);
+    let made_for = function.block_threads.map(|block_threads| block_threads.threads);
     launch.block_dim = made_for.unwrap_or(launch.block_dim);
     let dims = launch.dim.len();
-    match (function.lanes, launch.dim.last_mut()) {
-        (Some(Lanes { counted: true, threads }), Some(last)) => *last = last.next_multiple_of(threads),
+    match (function.block_threads, launch.dim.last_mut()) {
+        (Some(BlockThreads { counted: true, threads }), Some(last)) => *last = last.next_multiple_of(threads),
         _ if dims == MAX_DIMS => launch.block_dim = 1,
         _ if made_for == Some(1) => {}
         _ => launch.dim.push(launch.block_dim),
     }
 }
 
-/// The extents of an array that has an element for each thread, or for each thread of some dimensions.
+/// The extents of an array that has an element for each thread, or for each thread of some
+/// dimensions.
 fn shape(array: ArrayType, dim: &[u32]) -> Vec<u32> {
     let n = usize::from(array.ndim);
     let threads = dim.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));

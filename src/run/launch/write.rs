@@ -7,8 +7,8 @@ use crate::codegen::meta::dtype_json;
 use crate::ir::Function;
 use crate::types::{StructTable, Type};
 
-/// The text of a launch file, an argument a line. `source` is the kernel's file as the launch file is to name it. The types are
-/// those of the kernel's parameters.
+/// The text of a launch file, an argument a line. `source` is the kernel's file as the launch file
+/// is to name it. The types are those of the kernel's parameters.
 pub fn to_json(launch: &Launch, source: &str, kernel: &Function, structs: &StructTable) -> String {
     let types: Vec<(String, Type)> =
         kernel.params().iter().enumerate().map(|(n, &p)| (kernel.param_name(n), kernel.ty(p))).collect();
@@ -80,7 +80,8 @@ fn contents(name: &str, given: &ArrayArgument, put: &mut impl FnMut(&str, Value)
     }
     stored(data, ["data", "fill", "alias_of"], put);
     if data.key != name && matches!(data.source, Source::Fill(_) | Source::File { .. }) {
-        // Without it they would be stored as the parameter, or the field of a struct, is called: two structs have fields of one name.
+        // Without it they would be stored as the parameter, or the field of a struct, is called:
+        // two structs have fields of one name.
         put("data", json!(data.key));
     }
     if let Some(grad) = &given.grad {
@@ -95,7 +96,8 @@ fn contents(name: &str, given: &ArrayArgument, put: &mut impl FnMut(&str, Value)
     }
 }
 
-/// `names`: of the members for an entry of the archive, for contents that are made up, and for another array.
+/// `names`: of the members for an entry of the archive, for contents that are made up, and for
+/// another array.
 fn stored(stored: &Stored, names: [&str; 3], put: &mut impl FnMut(&str, Value) -> Option<Value>) {
     match &stored.source {
         Source::Entry => put(names[0], json!(stored.key)),

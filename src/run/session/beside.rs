@@ -1,14 +1,18 @@
-//! Is the gradient another one right beside a point where functions of the library have no derivative?
+//! Is the gradient another one right beside a point where functions of the library have no
+//! derivative?
 //!
-//! A product of two functions that both have such a point sends an adjoint of 0 to each of them, as a factor 0 that has nothing to do
-//! with the point does: `normalize(x) * length(x)` is smooth, and its gradient by the conventions is 0 at `x = 0`. So where a
-//! gradient run came to such a point with an adjoint of 0, and to none with another one, it is run again by programs in which these
-//! functions compute beside the point (`Request::nudged`). The conventions decided if the gradient is another one there, and
+//! A product of two functions that both have such a point sends an adjoint of 0 to each of them, as
+//! a factor 0 that has nothing to do with the point does: `normalize(x) * length(x)` is smooth, and
+//! its gradient by the conventions is 0 at `x = 0`. So where a gradient run came to such a point
+//! with an adjoint of 0, and to none with another one, it is run again by programs in which these
+//! functions compute beside the point (`Request::nudged`). The conventions decided if the gradient
+//! is another one there, and
 //!
 //! - part of it passes through these functions: without their derivatives it is yet another one; or
 //! - it is the same on the other side: what they are part of is smooth.
 //!
-//! Neither holds for the gradient of `m` in `normalize(x) * m`: the value of `normalize` jumps, and so does what it is a factor of.
+//! Neither holds for the gradient of `m` in `normalize(x) * m`: the value of `normalize` jumps, and
+//! so does what it is a factor of.
 
 use std::rc::Rc;
 
@@ -24,12 +28,14 @@ use crate::run::program::{Program, Wanted};
 use crate::source::Span;
 use crate::types::StructTable;
 
-/// What an adjoint of 1 changes in a gradient that is smooth there, at most: the point moves by 1e-10.
+/// What an adjoint of 1 changes in a gradient that is smooth there, at most: the point moves by
+/// 1e-10.
 const NOISE: f64 = 1e-5;
 /// Parts of a gradient that round differently.
 const ROUNDING: f64 = 1e-3;
 
-/// The arrays before a run that may have to be made once more. None: nothing may be degenerate in it, or there is no room.
+/// The arrays before a run that may have to be made once more. None: nothing may be degenerate in
+/// it, or there is no room.
 pub(super) fn start(
     module: &Module,
     forward: FuncId,
@@ -47,7 +53,8 @@ pub(super) fn start(
 }
 
 impl Session<'_> {
-    /// The note for a gradient that the conventions decide, after a run that came to a point at `place`.
+    /// The note for a gradient that the conventions decide, after a run that came to a point at
+    /// `place`.
     pub(super) fn beside(
         &mut self,
         launch: &Launch,
@@ -77,7 +84,8 @@ impl Session<'_> {
         }))
     }
 
-    /// The gradient that the conventions decided, if they did: the name, the number here and beside.
+    /// The gradient that the conventions decided, if they did: the name, the number here and
+    /// beside.
     fn compared(
         &mut self,
         launch: &Launch,
@@ -101,7 +109,8 @@ impl Session<'_> {
         Ok(jump_to_both(here, &moved, &back, noise))
     }
 
-    /// The gradients by a program that computes beside such points. None: it does not compile, for a budget of the compiler, say.
+    /// The gradients by a program that computes beside such points. None: it does not compile, for
+    /// a budget of the compiler, say.
     fn gradients_of(
         &mut self,
         launch: &Launch,

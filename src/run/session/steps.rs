@@ -1,9 +1,10 @@
 //! In what order do the launches of a launch program run, and how is the program differentiated?
 //!
-//! The arrays are bound once and lent to each launch. With a gradient asked for, the forward sweep keeps what each launch
-//! overwrites. The reverse sweep goes back launch by launch: it puts the arrays back as they were before it, runs its gradient
-//! (forward, then backward, which adds to the gradients of what it read and takes those of what it wrote), and puts them back
-//! again, since that is how the launch before left them.
+//! The arrays are bound once and lent to each launch. With a gradient asked for, the forward sweep
+//! keeps what each launch overwrites. The reverse sweep goes back launch by launch: it puts the
+//! arrays back as they were before it, runs its gradient (forward, then backward, which adds to the
+//! gradients of what it read and takes those of what it wrote), and puts them back again, since
+//! that is how the launch before left them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -79,7 +80,7 @@ impl Session<'_> {
         let names: Vec<&str> = program.arrays.iter().map(|(name, _)| name.as_str()).collect();
         let mut shared = self.share(program, &base, &prepared, origin)?;
         let structs = &base.module.structs;
-        // What each name stands for, and stood for in the beginning.
+        // What each name represents, and stood for in the beginning.
         let mut places: HashMap<&str, usize> = names.iter().enumerate().map(|(n, name)| (*name, n)).collect();
         let mut sweep = Sweep { looked: HashSet::new(), ran: Vec::new(), kept: 0, next: 0, keep: differentiated };
         self.forward(program, &program.steps, &prepared, &mut shared, &mut places, &mut sweep, finished)?;
@@ -104,8 +105,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Finds the kernel and the arguments of each launch, in the order of the file. `blamed`: what was compiled last, whose errors
-    /// these are.
+    /// Finds the kernel and the arguments of each launch, in the order of the file. `blamed`: what
+    /// was compiled last, whose errors these are.
     fn prepare_steps<'p>(
         &mut self,
         program: &'p LaunchProgram,
@@ -271,7 +272,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs the gradients of launches, the last one first. Gives the gradients of the program's values, added to `zeros`.
+    /// Runs the gradients of launches, the last one first. Gives the gradients of the program's
+    /// values, added to `zeros`.
     fn reverse(
         &mut self,
         prepared: &[Prepared],

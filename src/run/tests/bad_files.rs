@@ -1,4 +1,5 @@
-//! Array files that are missing, cut, or damaged: a coded error or the right data, never a panic or a large allocation.
+//! Array files that are missing, cut, or damaged: a coded error or the right data, never a panic or
+//! a large allocation.
 
 use super::*;
 use crate::diag::Code;

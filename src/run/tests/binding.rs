@@ -50,7 +50,8 @@ fn everything_at_its_place() {
 #[test]
 fn strides_aliases_nulls_and_gradients() {
     let mut launch = good_launch();
-    // Column-major m, with a gap between columns; x shared by the table of s is another type, so alias m's own kind.
+    // Column-major m, with a gap between columns; x shared by the table of s is another type, so
+    // alias m's own kind.
     launch["args"][1]["strides"] = json!([16, 64]);
     launch["args"][0]["grad"] = json!("x.grad");
     launch["args"][2]["fields"][1] = json!({"name": "table", "kind": "array", "ndim": 1, "null": true,

@@ -1,4 +1,5 @@
-//! What every kind of launch does, good and bad, without running a kernel: reading, binding, gathering back.
+//! What every kind of launch does, good and bad, without running a kernel: reading, binding,
+//! gathering back.
 
 mod bad_files;
 mod bad_launches;
@@ -32,8 +33,9 @@ pub fn array(element: Element, ndim: u8) -> Type {
     Type::Array(ArrayType { element, ndim })
 }
 
-/// The structs and parameters that the tests share: an array of floats `x`, one of vectors `m` in two dimensions, a
-/// struct `s` with a number and an array in it, an array of structs `parts`, and values.
+/// The structs and parameters that the tests share: an array of floats `x`, one of vectors `m` in
+/// two dimensions, a struct `s` with a number and an array in it, an array of structs `parts`, and
+/// values.
 pub fn fixture() -> (Function, StructTable) {
     let mut structs: StructTable = IdVec::new();
     let field = |name: &str, ty| Field { name: name.to_string(), ty };

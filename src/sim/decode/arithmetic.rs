@@ -1,5 +1,5 @@
-//! What does an arithmetic instruction compute, by operation, modifiers and type? The table of what registers are made of
-//! registers.
+//! What does an arithmetic instruction compute, by operation, modifiers and type? The table of what
+//! registers are made of registers.
 
 use half::{bf16, f16};
 
@@ -89,7 +89,8 @@ macro_rules! pairs {
     };
 }
 
-/// Halves are computed in float32, whose rounding on the way does not show (24 bits are twice 11 and 2).
+/// Halves are computed in float32, whose rounding on the way does not show (24 bits are twice 11
+/// and 2).
 macro_rules! halves {
     ($m:expr, $ty:expr, |$($v:ident),*| $e:expr) => {{
         let (ftz, sat) = ($m.take("ftz"), $m.take("sat"));
@@ -113,8 +114,8 @@ fn is_float(ty: Type) -> bool {
     ty.kind == Kind::Float || is_half(ty)
 }
 
-/// What `opcode` computes of registers of type `ty`; None: there is no such instruction, or kc does not know it. Modifiers that it
-/// knows are taken.
+/// What `opcode` computes of registers of type `ty`; None: there is no such instruction, or kc does
+/// not know it. Modifiers that it knows are taken.
 pub fn function(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
     if is_float(ty) && opcode != "mov" {
         return float(opcode, m, ty);
@@ -164,7 +165,8 @@ fn upper(x: f64) -> f64 {
     f64::from_bits(x.to_bits() >> 32 << 32)
 }
 
-/// Functions that a GPU approximates: rounded from float64, which is within the bounds of the PTX manual.
+/// Functions that a GPU approximates: rounded from float64, which is within the bounds of the PTX
+/// manual.
 fn approximated(opcode: &str, m: &mut Modifiers) -> Option<Alu> {
     macro_rules! of {
         (|$v:ident| $e:expr) => {

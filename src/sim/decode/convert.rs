@@ -7,7 +7,8 @@ use super::modifiers::Modifiers;
 use crate::ptx::{Kind, Type};
 use crate::sim::value::{Alu, Compute, Exact, LANES, Lane, Lanes, Round, flush};
 
-/// What a conversion of registers of type `from` gives in a register of `width` bits; None: kc does not know it.
+/// What a conversion of registers of type `from` gives in a register of `width` bits; None: kc does
+/// not know it.
 pub fn conversion(m: &mut Modifiers, to: Type, from: Type, width: u32) -> Option<Alu> {
     let (to_int, from_int) = (is_int(to), is_int(from));
     match (to_int, from_int) {

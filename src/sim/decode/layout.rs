@@ -1,5 +1,5 @@
-//! Where do variables lie? Each has its address before anything runs: no function calls itself, so that the variables of all
-//! functions have places of their own.
+//! Where do variables lie? Each has its address before anything runs: no function calls itself, so
+//! that the variables of all functions have places of their own.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,8 @@ const MOST_GLOBAL: u64 = 1 << 32;
 
 #[derive(Default)]
 pub struct Layout {
-    /// For each variable of the module its address in its space; None: it belongs to a function that is not called.
+    /// For each variable of the module its address in its space; None: it belongs to a function
+    /// that is not called.
     pub addresses: Vec<Option<u64>>,
     pub params: Vec<(u32, u32)>,
     pub param_bytes: u32,
@@ -33,7 +34,8 @@ fn place(end: &mut u64, align: u32, bytes: u64) -> u64 {
 }
 
 impl Layout {
-    /// The variables of the module and of `functions`, of which the first is the kernel. Those that are loaded stay where they are.
+    /// The variables of the module and of `functions`, of which the first is the kernel. Those that
+    /// are loaded stay where they are.
     pub fn of(module: &Module, functions: &[usize], loaded: &Loaded) -> Result<Layout> {
         let mut this = Layout { addresses: vec![None; module.variables.len()], ..Layout::default() };
         let kernel = functions[0];
@@ -135,7 +137,8 @@ fn contents(module: &Module, variable: &Variable, addresses: &[Option<u64>]) -> 
     Ok(bytes)
 }
 
-/// The global and constant variables of a module in the memory of a device: all its kernels share them.
+/// The global and constant variables of a module in the memory of a device: all its kernels share
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// By the numbers of the variables; None: it lies elsewhere.
@@ -143,8 +146,9 @@ pub struct Loaded {
     pub variables: Vec<Placed>,
 }
 
-/// Gives the variables of a module places in memory: `give` takes a variable's name, bytes and alignment, and whether it can only be read, and
-/// gives an address. The first contents come back beside the places.
+/// Gives the variables of a module places in memory: `give` takes a variable's name, bytes and
+/// alignment, and whether it can only be read, and gives an address. The first contents come back
+/// beside the places.
 pub fn load(
     module: &Module,
     give: &mut dyn FnMut(&str, u64, u32, bool) -> std::result::Result<u64, String>,

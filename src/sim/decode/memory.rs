@@ -163,8 +163,8 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// Marks loads whose value a compare-and-swap of the same function looks at again, and those of words around smaller elements:
-/// at an address without its last two bits.
+/// Marks loads whose value a compare-and-swap of the same function looks at again, and those of
+/// words around smaller elements: at an address without its last two bits.
 pub fn mark_swapped(insts: &mut [Inst], instructions: &[Instruction]) {
     let words: HashSet<u32> = insts
         .iter()

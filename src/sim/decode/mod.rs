@@ -1,5 +1,5 @@
-//! What does a kernel's PTX mean? Each instruction becomes an [`Op`] through tables of operation, modifiers and types; what has
-//! no row there is an error with its place.
+//! What does a kernel's PTX mean? Each instruction becomes an [`Op`] through tables of operation,
+//! modifiers and types; what has no row there is an error with its place.
 
 mod arithmetic;
 mod compare;

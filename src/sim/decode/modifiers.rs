@@ -1,4 +1,5 @@
-//! The modifiers of an instruction, in any order: each is taken by what knows it, and what is left is unknown.
+//! The modifiers of an instruction, in any order: each is taken by what knows it, and what is left
+//! is unknown.
 
 use smallvec::SmallVec;
 

@@ -1,5 +1,5 @@
-//! What do the operands of an instruction stand for? A register, whose size has to fit; a constant, which gets a register; an
-//! address.
+//! What do the operands of an instruction stand for? A register, whose size has to fit; a constant,
+//! which gets a register; an address.
 
 use super::{Decoder, FALSE, Slot, TRUE};
 use crate::ptx::{Base, Error, Instruction, Kind, Operand, Register, Result, Type};

@@ -1,4 +1,5 @@
-//! What do instructions do that work on the bytes or the halves of a word: `vabsdiff4`, `vadd2`, `max.s16x2`?
+//! What do instructions do that work on the bytes or the halves of a word: `vabsdiff4`, `vadd2`,
+//! `max.s16x2`?
 
 use super::modifiers::Modifiers;
 use super::{Decoder, U32, unknown};
@@ -63,7 +64,8 @@ fn computed(a: u64, b: u64, c: u32, how: u32) -> u64 {
 }
 
 impl<'t> Decoder<'_, 't> {
-    /// `vadd4.s32.u32.u32.sat d, a, b, c` and its like, without masks of parts. None: the instruction is none of these.
+    /// `vadd4.s32.u32.u32.sat d, a, b, c` and its like, without masks of parts. None: the
+    /// instruction is none of these.
     pub fn of_parts(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Option<(Op, Class)>> {
         let named = |name: &str| WHAT.iter().position(|what| *what == name).map(|what| what as u32);
         let video = i.opcode.strip_prefix('v').and_then(|name| {
@@ -79,7 +81,7 @@ impl<'t> Decoder<'_, 't> {
             }
             let signed = [first, second, to].map(|ty| ty.kind == Kind::Signed);
             let (saturates, adds) = (m.take("sat"), m.take("add"));
-            // Sums are told of differences alone, which have no sign.
+            // Sums are reported of differences alone, which have no sign.
             if adds && (WHAT[what as usize] != "absdiff" || signed[2] || saturates) {
                 return Err(unknown(i));
             }

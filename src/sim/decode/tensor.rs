@@ -1,4 +1,5 @@
-//! What do the instructions mean that warps use for matrices: copies that run on by themselves, loads of fragments, products?
+//! What do the instructions mean that warps use for matrices: copies that run on by themselves,
+//! loads of fragments, products?
 
 use super::modifiers::Modifiers;
 use super::{Decoder, U32, unknown};
@@ -86,7 +87,8 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::LoadMatrix(Box::new(LoadMatrix { to: to?.into(), space, base, offset, transposed })))
     }
 
-    /// `mma.sync` of 8 x 4 and 4 x 8 elements of float64: each thread has an element of both, and two of the result.
+    /// `mma.sync` of 8 x 4 and 4 x 8 elements of float64: each thread has an element of both, and
+    /// two of the result.
     fn multiply_f64(&mut self, i: &Instruction<'t>) -> Result<Op> {
         let [d, a, b, c] = self.all(i)?;
         let list = |operand: &Operand<'t>, count: usize| match operand {

@@ -1,4 +1,5 @@
-//! What do the rarer operations on words compute: permutations by a rule, masks, fields, products of 24 bits?
+//! What do the rarer operations on words compute: permutations by a rule, masks, fields, products
+//! of 24 bits?
 
 use super::arithmetic::{lanes, permuted};
 use super::modifiers::Modifiers;
@@ -99,7 +100,8 @@ fn extended(a: u32, count: u32, signed: bool) -> u32 {
     }
 }
 
-/// `cvt` to tf32: float32 with 10 bits of fraction, in a register of 32 bits; the nearest, of two the one farther from 0.
+/// `cvt` to tf32: float32 with 10 bits of fraction, in a register of 32 bits; the nearest, of two
+/// the one farther from 0.
 pub fn to_tf32() -> Alu {
     lanes!(|a: f32| {
         let bits = a.to_bits();

@@ -1,13 +1,16 @@
-//! Writes many mutants of a crate into one tree, each behind a switch, so that the crate is built once for all of them
-//! (mutant schemata: Untch, Offutt, Harrold, "Mutation analysis using mutant schemata", ISSTA 1993).
+//! Writes many mutants of a crate into one tree, each behind a switch, so that the crate is built
+//! once for all of them (mutant schemata: Untch, Offutt, Harrold, "Mutation analysis using mutant
+//! schemata", ISSTA 1993).
 //!
-//! `schemata MUTANTS.json TREE` rewrites the files of TREE that the mutants are in, and prints the numbers of those that it
-//! could write. MUTANTS.json holds what `cargo mutants --list --json` lists, each with an `id`; the switch is the function
-//! `crate::mutant(id)`, which the caller adds to the crate.
+//! `schemata MUTANTS.json TREE` rewrites the files of TREE that the mutants are in, and prints the
+//! numbers of those that it could write. MUTANTS.json holds what `cargo mutants --list --json`
+//! lists, each with an `id`; the switch is the function `crate::mutant(id)`, which the caller adds
+//! to the crate.
 //!
-//! Where it can be told, a mutant asks for its switch only when it would compute something else: `a || b` written as `a && b`
-//! only if the two differ. So the places that ask while no mutant is on are those that a test must run to notice anything
-//! (Howden, "Weak mutation testing and completeness of test sets", IEEE TSE 1982).
+//! Where it can be told, a mutant asks for its switch only when it would compute something else:
+//! `a || b` written as `a && b` only if the two differ. So the places that ask while no mutant is
+//! on are those that a test must run to notice anything (Howden, "Weak mutation testing and
+//! completeness of test sets", IEEE TSE 1982).
 
 use std::collections::BTreeMap;
 

@@ -206,7 +206,8 @@ pub fn quaternion_product(a: &Composite, b: &Composite) -> Result<Composite> {
     Ok(Composite { form: Form::Quaternion, numbers })
 }
 
-/// `v (2 w w - 1) + 2 w (u x v) + 2 u (u . v)` for the quaternion (u, w), as Warp defines it for any length.
+/// `v (2 w w - 1) + 2 w (u x v) + 2 u (u . v)` for the quaternion (u, w), as Warp defines it for
+/// any length.
 fn rotated(q: &Composite, v: &Composite) -> Result<Value> {
     let kind = v.numbers[0].kind;
     let two = Number::float(kind, 2.0, 0.0);

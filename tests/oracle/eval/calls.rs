@@ -1,5 +1,5 @@
-//! What does a call give? Functions and types are values, so threads of a block may call different ones: each in turn, under
-//! the mask of its threads.
+//! What does a call give? Functions and types are values, so threads of a block may call different
+//! ones: each in turn, under the mask of its threads.
 
 use std::sync::Arc;
 

@@ -282,7 +282,8 @@ fn compared(op: &str, a: &Value, b: &Value) -> Result<bool> {
     }
 }
 
-/// An operator between values: of numbers, of vectors part by part, of matrices and quaternions by their rules.
+/// An operator between values: of numbers, of vectors part by part, of matrices and quaternions by
+/// their rules.
 pub fn operate(op: &str, a: &Value, b: &Value) -> Result<Value> {
     use Value::{Composite as C, Number as N, Unset};
     match (a, b) {

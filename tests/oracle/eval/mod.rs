@@ -1,18 +1,21 @@
-//! A second evaluator of the kernel language, for tests alone. It answers one question: what does this program compute, by the
-//! definition of the language?
+//! A second evaluator of the kernel language, for tests alone. It answers one question: what does
+//! this program compute, by the definition of the language?
 //!
-//! It runs the syntax tree, and shares nothing behind the parser with the compiler. The checked tree would not do: `check` has
-//! resolved names that are known while compiling there, has made loops over the threads of tile operations, and turned local
-//! arrays and tuples into variables, and faults were found in just these steps. So values carry their types here, names are
-//! looked up when a statement runs, and functions, types, shapes and tuples are values like all others. The semantics are those of
-//! `docs/language.md` and `docs/tiles.md`. `tests/architecture.rs` keeps the imports: `kc::syntax`, and `kc::source` and `kc::diag`,
-//! which it needs.
+//! It runs the syntax tree, and shares nothing behind the parser with the compiler. The checked
+//! tree would not do: `check` has resolved names that are known while compiling there, has made
+//! loops over the threads of tile operations, and turned local arrays and tuples into variables,
+//! and faults were found in just these steps. So values carry their types here, names are looked up
+//! when a statement runs, and functions, types, shapes and tuples are values like all others. The
+//! semantics are those of `docs/language.md` and `docs/tiles.md`. `tests/architecture.rs` keeps the
+//! imports: `kc::syntax`, and `kc::source` and `kc::diag`, which it needs.
 //!
-//! The threads of a block run in lockstep, one part of an expression after the other, each under the mask of the threads that
-//! are there. Where the order of threads matters and the language does not fix it, the program is [`Stop::Undefined`].
+//! The threads of a block run in lockstep, one part of an expression after the other, each under
+//! the mask of the threads that are there. Where the order of threads matters and the language does
+//! not fix it, the program is [`Stop::Undefined`].
 //!
-//! Floats are doubles that are rounded to float32 after each operation where the program says float32; each has a derivative in
-//! double (forward mode). So float32 results are compared within a tolerance, float64 results closely.
+//! Floats are doubles that are rounded to float32 after each operation where the program says
+//! float32; each has a derivative in double (forward mode). So float32 results are compared within
+//! a tolerance, float64 results closely.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -77,7 +80,8 @@ pub struct Machine {
     here: Mask,
     /// The coordinates of each thread.
     coordinates: Vec<Vec<i64>>,
-    /// Counts the lines that all threads come to, and the times that they meet: tiles are ordered by both.
+    /// Counts the lines that all threads come to, and the times that they meet: tiles are ordered
+    /// by both.
     line: u64,
     /// When the threads met last: arrays are ordered by that alone.
     met: u64,
@@ -193,7 +197,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Notes what a thread does with an element, and says so where another thread did what does not go together with it.
+    /// Notes what a thread does with an element, and says so where another thread did what does not
+    /// go together with it.
     fn touch(&self, mark: &mut Mark, tile: bool, lane: usize, access: Access) -> Result<()> {
         let since = if tile { self.line } else { self.met };
         if mark.interval != since {

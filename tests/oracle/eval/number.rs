@@ -1,6 +1,6 @@
-//! What is a number, and what does an operator make of two? Each float carries its derivative along one direction, so one run
-//! gives the values and a directional derivative (forward mode). A float32 is rounded after each operation; derivatives are
-//! doubles.
+//! What is a number, and what does an operator make of two? Each float carries its derivative along
+//! one direction, so one run gives the values and a directional derivative (forward mode). A
+//! float32 is rounded after each operation; derivatives are doubles.
 
 use super::Stop;
 

@@ -1,4 +1,5 @@
-//! What do the threads of a block do together? All of them come to each of these; what they did before, all see behind it.
+//! What do the threads of a block do together? All of them come to each of these; what they did
+//! before, all see behind it.
 
 use super::calls::Arguments;
 use super::expr::operate;

@@ -1,5 +1,5 @@
-//! Names that are known while compiling, under control flow: tuples, functions, types, shapes and static values that branches
-//! and loops assign, in kernels and in functions.
+//! Names that are known while compiling, under control flow: tuples, functions, types, shapes and
+//! static values that branches and loops assign, in kernels and in functions.
 
 mod values;
 

@@ -1,5 +1,6 @@
-//! Threads of a block: tiles and arrays of the block, read in branches, loops, functions and conditional expressions, then
-//! scatters, element writes and atomics; two-dimensional indices, shuffles, blocks that are not full.
+//! Threads of a block: tiles and arrays of the block, read in branches, loops, functions and
+//! conditional expressions, then scatters, element writes and atomics; two-dimensional indices,
+//! shuffles, blocks that are not full.
 
 mod steps;
 

@@ -101,7 +101,8 @@ impl Generator {
         }
     }
 
-    /// A read in a branch, loop, function or conditional expression, then an update of the same tile.
+    /// A read in a branch, loop, function or conditional expression, then an update of the same
+    /// tile.
     pub(super) fn read_then_scatter(&mut self, t: &str, e: &str) {
         self.w.uses("read, then scatter");
         self.before();

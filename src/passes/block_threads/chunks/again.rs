@@ -1,9 +1,9 @@
-//! May work be done more than once? Some loops in it do other elements of a tile each time; the rest gives the same again, if it
-//! sets what it reads and changes nothing else.
+//! May work be done more than once? Some loops in it do other elements of a tile each time; the
+//! rest gives the same again, if it sets what it reads and changes nothing else.
 
 use super::super::accesses::{Kind, Memory, Touch, touches};
-use super::super::deal::Share;
-use super::super::needed::taken;
+use super::super::distribute::Share;
+use super::super::liveness::taken;
 use super::super::plan::leaves;
 use crate::analysis::alias::Root;
 use crate::analysis::effects::EffectTable;
@@ -16,13 +16,13 @@ pub(super) struct Work<'a> {
     pub function: &'a Function,
     pub effects: &'a EffectTable,
     pub shares: &'a IdMap<InstId, Share>,
-    /// Stands in one block, one behind the other.
+    /// Is in one block, one behind the other.
     pub region: &'a [InstId],
     /// The loops in it that do other elements each time.
     pub loops: &'a [InstId],
 }
 
-/// What stands in a region and is the same whenever it is computed, and the rest.
+/// What is in a region and is the same whenever it is computed, and the rest.
 pub(super) fn parted(function: &Function, region: &[InstId]) -> (Vec<InstId>, Vec<InstId>) {
     let mut changes: IdSet<ValueId> = IdSet::default();
     region.iter().partition(|&&id| {
@@ -56,7 +56,8 @@ impl Work<'_> {
             _ => false,
         };
         let all = || rest.iter().chain(&own);
-        // Nobody reads what the loops set outside of the block: it would be there already the next time.
+        // Nobody reads what the loops set outside of the block: it would be there already the next
+        // time.
         let stays = |touch: &Touch| match &touch.memory {
             Memory::Block(written) => *written == tile,
             Memory::Global(root) => {
@@ -91,7 +92,8 @@ impl Work<'_> {
         uses.values().any(|&uses| uses != 0)
     }
 
-    /// Collects what is touched, by the loops and by the rest; says whether the rest may be done again, and is not much. `depth`: of loops around.
+    /// Collects what is touched, by the loops and by the rest; says whether the rest may be done
+    /// again, and is not much. `depth`: of loops around.
     fn collect(&self, insts: &[InstId], depth: u32, rest: &mut Vec<Touch>, own: &mut Vec<Touch>) -> bool {
         let function = self.function;
         insts.iter().all(|&id| {
@@ -118,8 +120,8 @@ impl Work<'_> {
         })
     }
 
-    /// How many of the loops set elements of arrays of the caller's one after the other. Of two, the second one would set elements before the
-    /// first one does.
+    /// How many of the loops set elements of arrays of the caller's one after the other. Of two,
+    /// the second one would set elements before the first one does.
     fn storing(&self, insts: &[InstId]) -> usize {
         let function = self.function;
         let of = |&id: &InstId| {

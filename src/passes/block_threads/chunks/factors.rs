@@ -1,17 +1,19 @@
-//! Which loops over elements read for one element what others need, too? Those of products, `c[i, j] = sum(a[i, k] * b[k, j])`: a thread that has
-//! a part of some rows and columns reads each number of the factors once for a row or a column of it.
+//! Which loops over elements read for one element what others need, too? Those of products,
+//! `c[i, j] = sum(a[i, k] * b[k, j])`: a thread that has a part of some rows and columns reads each
+//! number of the factors once for a row or a column of it.
 
 use super::{LEAST_ELEMENTS, Part, count, patch, together};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId, Values};
 use crate::passes::block_threads::accesses::{Sum, defined_in};
-use crate::passes::block_threads::deal::{Dealt, Share};
+use crate::passes::block_threads::distribute::{Dealt, Share};
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
-/// Gives each thread parts of several elements in such loops, and takes their sums together. What tiles there are, and which are in the same
-/// memory, is known before: a loop does not tell any more that it sets all of a tile.
+/// Gives each thread parts of several elements in such loops, and takes their sums together. What
+/// tiles there are, and which are in the same memory, is known before: a loop does not tell any
+/// more that it sets all of a tile.
 pub(in super::super) fn share(function: &mut Function, shares: &mut IdMap<InstId, Share>) {
     let mut found = IdMap::default();
     for (&id, share) in &*shares {
@@ -31,7 +33,8 @@ pub(in super::super) fn share(function: &mut Function, shares: &mut IdMap<InstId
     together::sum(function, &sums);
 }
 
-/// A loop over elements that takes a sum for each of them, of numbers that do not depend on all of its indices.
+/// A loop over elements that takes a sum for each of them, of numbers that do not depend on all of
+/// its indices.
 struct Product {
     /// The elements: a tile's, or as many.
     ty: LocalArrayType,
@@ -86,10 +89,13 @@ impl Product {
         Some(Product { ty, cleared })
     }
 
-    /// Makes of the loop `for element in range(lane * count, elements, threads * count): for k in range(count): ...`; gives the body of the loop
-    /// over the elements of a part, and their number.
+    /// Makes of the loop
+    /// `for element in range(thread * count, elements, threads * count): for k in range(count): ...`;
+    /// gives the body of the loop over the elements of a part, and their number.
     fn parted(&self, b: &mut Builder, dealt: &mut Dealt, id: InstId) -> Option<(BlockId, u32)> {
-        let Op::For { start: lane, end, step: threads, body: each, .. } = b.function.insts[id].op else { return None };
+        let Op::For { start: thread, end, step: threads, body: each, .. } = b.function.insts[id].op else {
+            return None;
+        };
         let own = count(self.ty)?;
         let patch = patch(self.ty, own)?;
         b.span = b.function.insts[id].span;
@@ -116,13 +122,14 @@ impl Product {
         dealt.indices.iter_mut().for_each(|(index, _)| *index = same.get(index).copied().unwrap_or(*index));
         dealt.run = own;
         let number = b.int(Scalar::I32, own.into());
-        let [start, step] = [lane, threads].map(|v| b.binary(BinaryOp::Mul, v, number));
+        let [start, step] = [thread, threads].map(|v| b.binary(BinaryOp::Mul, v, number));
         b.function.insts[id].op = Op::For { start, end, step, init: Values::new(), body };
         Some((elements, u32::try_from(own).ok()?))
     }
 }
 
-/// Whether a sum reads at least two elements of tiles in each turn, none of which depends on all indices.
+/// Whether a sum reads at least two elements of tiles in each turn, none of which depends on all
+/// indices.
 fn has_factors(function: &Function, body: BlockId, turn: BlockId, dealt: &Dealt) -> bool {
     let changes = defined_in(function, body);
     let is_index = |v: &ValueId| dealt.indices.iter().any(|(index, _)| index == v);

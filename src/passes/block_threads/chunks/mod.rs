@@ -1,6 +1,7 @@
-//! Which tiles are in registers although a block may have any number of threads? One to which a loop adds, each thread to its own elements. A
-//! thread has registers for a certain number of elements, and where a block has too few threads it goes through its work again for the
-//! elements that are left: from where the tile is cleared to where it is read for the last time.
+//! Which tiles are in registers although a block may have any number of threads? One to which a
+//! loop adds, each thread to its own elements. A thread has registers for a certain number of
+//! elements, and where a block has too few threads it goes through its work again for the elements
+//! that are left: from where the tile is cleared to where it is read for the last time.
 //!
 //! | file | question |
 //! |---|---|
@@ -16,7 +17,7 @@ pub(super) use self::factors::share;
 
 use self::again::Work;
 use super::accesses::{Memory, Sum, Touch, all_touches, touches};
-use super::deal::{Dealt, Share, unflatten};
+use super::distribute::{Dealt, Share, unflatten};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
@@ -48,11 +49,13 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
     together::sum(function, &IdMap::default());
 }
 
-/// The instructions that become of a loop whose iterations are code of their own. Patches of products have some 600; the loop around all of a
-/// factorisation goes through arrays, too, which are not worth that they are registers.
+/// The instructions that become of a loop whose iterations are code of their own. Patches of
+/// products have some 600; the loop around all of a factorisation goes through arrays, too, which
+/// are not worth that they are registers.
 const MOST_WRITTEN_OUT: u64 = 1024;
 
-/// How often a loop runs that goes through an array of a thread's registers, which are known only where each iteration is code of its own.
+/// How often a loop runs that goes through an array of a thread's registers, which are known only
+/// where each iteration is code of its own.
 pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
     let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
     let variable = *function.blocks[body].params.first()?;
@@ -68,7 +71,8 @@ pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body:
     (found && size * count <= MOST_WRITTEN_OUT).then_some(count as u32)
 }
 
-/// Whether a loop does nothing but go through an array of a thread's registers in each iteration, as one that sums does.
+/// Whether a loop does nothing but go through an array of a thread's registers in each iteration,
+/// as one that sums does.
 pub fn goes_around_registers(function: &Function, body: BlockId) -> bool {
     let mut inside = 0;
     let plain = function.blocks[body].insts.iter().all(|&id| match &function.insts[id].op {
@@ -88,11 +92,11 @@ struct Chunked {
     /// Elements of a thread.
     count: u64,
     block: BlockId,
-    /// What stands in the block from the first to the last that touches the tile.
+    /// What is in the block from the first to the last that touches the tile.
     region: Vec<InstId>,
     /// The loops over its elements.
     loops: Vec<InstId>,
-    lane: ValueId,
+    thread: ValueId,
     threads: ValueId,
 }
 
@@ -115,13 +119,22 @@ impl Chunked {
             }
             inside
         });
-        let Op::For { start: lane, step: threads, .. } = function.insts[*loops.first()?].op else { return None };
+        let Op::For { start: thread, step: threads, .. } = function.insts[*loops.first()?].op else { return None };
         let work = Work { function, effects, shares, region: &region, loops: &loops };
-        (adds && work.may_be_repeated(tile)).then_some(Chunked { tile, ty, count, block, region, loops, lane, threads })
+        (adds && work.may_be_repeated(tile)).then_some(Chunked {
+            tile,
+            ty,
+            count,
+            block,
+            region,
+            loops,
+            thread,
+            threads,
+        })
     }
 
     fn carry_out(self, function: &mut Function, shares: &mut IdMap<InstId, Share>) {
-        let Chunked { tile, ty, count, block, region, mut loops, lane, threads } = self;
+        let Chunked { tile, ty, count, block, region, mut loops, thread, threads } = self;
         let [mut insts, mut rest] = [std::mem::take(&mut function.blocks[block].insts), Vec::new()];
         if let Some(at) = insts.iter().position(|id| Some(id) == region.first()) {
             rest = insts.split_off(at);
@@ -148,7 +161,7 @@ impl Chunked {
         let kept = LocalArrayType { shape: [count as u32, 1, 1, 1], ndim: 1, block: false, ..ty };
         let registers = b.one(Op::LocalArray, Type::Local(kept));
         b.function.values[registers].name = b.function.values[tile].name.clone();
-        let own_first = b.binary(BinaryOp::Mul, lane, own);
+        let own_first = b.binary(BinaryOp::Mul, thread, own);
         let mine = b.binary(BinaryOp::Add, first, own_first);
         b.name(mine, "element");
         inside.into_iter().for_each(|id| b.append(id));
@@ -166,7 +179,8 @@ impl Chunked {
     }
 }
 
-/// How many elements a thread has; a number that rows are made of, if there is one, so that they can be a [`patch`].
+/// How many elements a thread has; a number that rows are made of, if there is one, so that they
+/// can be a [`patch`].
 fn count(ty: LocalArrayType) -> Option<u64> {
     let most = MOST_REGISTERS / u64::from(Type::from(ty.element).as_scalar()?.size().div_ceil(4));
     let wanted = ty.len().div_ceil(USUAL_THREADS).clamp(1, most);
@@ -174,9 +188,10 @@ fn count(ty: LocalArrayType) -> Option<u64> {
     (wanted..=most.min(2 * wanted)).find(|&count| row.is_multiple_of(count)).or(Some(wanted))
 }
 
-/// Rows and columns of the part of a tile that a thread has, if the tile is made of such parts: about as many of one as of the other, so that a
-/// product needs few elements of its factors for them. It follows from the tile's shape and the number alone: threads of two such loops have
-/// the same elements ([`Dealt::run`]).
+/// Rows and columns of the part of a tile that a thread has, if the tile is made of such parts:
+/// about as many of one as of the other, so that a product needs few elements of its factors for
+/// them. It follows from the tile's shape and the number alone: threads of two such loops have the
+/// same elements ([`Dealt::run`]).
 fn patch(ty: LocalArrayType, count: u64) -> Option<[u64; 2]> {
     let extents = ty.extents();
     let is_made_of =
@@ -205,7 +220,8 @@ fn is_named(function: &Function, tile: ValueId) -> bool {
     named
 }
 
-/// The block in which something touches the tile more than once, and what stands there from the first to the last.
+/// The block in which something touches the tile more than once, and what is there from the first
+/// to the last.
 fn region(
     function: &Function,
     effects: &EffectTable,
@@ -229,7 +245,8 @@ fn region(
     }
 }
 
-/// Collects the loops in which the tile is touched, if each iteration touches the element of its number.
+/// Collects the loops in which the tile is touched, if each iteration touches the element of its
+/// number.
 fn over_elements(
     function: &Function,
     effects: &EffectTable,
@@ -370,8 +387,8 @@ impl Part {
         }
     }
 
-    /// The indices of the elements of a patch, whose numbers `block` takes: all but the last two are the same for all of them. What is so
-    /// comes to where the builder is.
+    /// The indices of the elements of a patch, whose numbers `block` takes: all but the last two
+    /// are the same for all of them. What is so reaches where the builder is.
     fn patched(
         &self,
         b: &mut Builder,

@@ -1,5 +1,6 @@
-//! Which elements of a thread are summed together? A sum that a loop takes for one element after the other is taken for all of them at once:
-//! the loop goes around the elements, so that what several of them need is read once for each iteration, and is not kept for the next element.
+//! Which elements of a thread are summed together? A sum that a loop takes for one element after
+//! the other is taken for all of them at once: the loop goes around the elements, so that what
+//! several of them need is read once for each iteration, and is not kept for the next element.
 
 use super::registers_by;
 use crate::ids::IdMap;
@@ -9,7 +10,8 @@ use crate::passes::copy::Copier;
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
 
-/// Takes the sums of elements in registers together, and those in the bodies of some other loops, by the number of their elements.
+/// Takes the sums of elements in registers together, and those in the bodies of some other loops,
+/// by the number of their elements.
 pub(super) fn sum(function: &mut Function, others: &IdMap<BlockId, u32>) {
     let mut found = IdMap::default();
     function.walk(function.entry, &mut |id, inst| {
@@ -40,7 +42,8 @@ struct Sums {
 struct Place {
     array: ValueId,
     scalar: Scalar,
-    /// It is the registers that the sums begin with and are put back to, and nothing else touches them meanwhile.
+    /// It is the registers that the sums begin with and are put back to, and nothing else touches
+    /// them meanwhile.
     own: bool,
 }
 
@@ -126,7 +129,8 @@ impl Sums {
         b.switch_to(block);
         let [start, end, step] = bounds;
         b.effect(Op::For { start, end, step, init: Values::new(), body: turn });
-        // What is left of the loop takes the sums from their arrays; those that are where they belong are not put there.
+        // What is left of the loop takes the sums from their arrays; those that are where they
+        // belong are not put there.
         let is_put = |b: &Builder, id: InstId| match &b.function.insts[id].op {
             Op::Store { access, .. } => sums.iter().any(|place| place.own && place.array == access.array),
             _ => false,
@@ -166,7 +170,8 @@ impl Sums {
         Some(Place { array, scalar, own: false })
     }
 
-    /// The registers that a sum begins with and is put back to, if nothing else in the loop touches them: the sum can be taken there.
+    /// The registers that a sum begins with and is put back to, if nothing else in the loop touches
+    /// them: the sum can be taken there.
     fn registers_of(&self, function: &Function, first: ValueId, result: ValueId) -> Option<ValueId> {
         let e = *function.blocks[self.elements].params.first()?;
         let loads = function.def(first).map(|inst| &inst.op);

@@ -1,14 +1,17 @@
-//! Do two iterations of a loop touch the same element? The answer by computing the indices of every iteration.
+//! Do two iterations of a loop touch the same element? The answer by computing the indices of every
+//! iteration.
 //!
-//! The threads of a block are as many as is known while compiling, so what an index is in each of them can be computed,
-//! whatever its formula: `r * 8 + c`, `63 - i`, `(i % 32) * 32 + i // 32`. Values that are the same for all threads
-//! (*uniform*) need not be known: they cancel out where both indices have them. Where they do not, as in
+//! The threads of a block are as many as is known while compiling, so what an index is in each of
+//! them can be computed, whatever its formula: `r * 8 + c`, `63 - i`, `(i % 32) * 32 + i // 32`.
+//! Values that are the same for all threads (*uniform*) need not be known: they cancel out where
+//! both indices have them. Where they do not, as in
 //!
 //! ```text
 //! if i < w: s[i] += s[i + w]            if i % (2 * d) == 0: s[i] += s[i + d]
 //! ```
 //!
-//! only few of them can make the indices meet. Each of these is tried, with the conditions under which the accesses are made.
+//! only few of them can make the indices meet. Each of these is tried, with the conditions under
+//! which the accesses are made.
 
 mod values;
 
@@ -41,7 +44,7 @@ pub(in crate::passes) struct Iterations<'a> {
     pub uniform: &'a dyn Fn(ValueId) -> bool,
     /// Never negative.
     pub natural: &'a dyn Fn(ValueId) -> bool,
-    /// The value that an index stands for.
+    /// The value that an index represents.
     pub plain: &'a dyn Fn(ValueId) -> ValueId,
     /// By their bodies, start and end of the loops that count upward.
     pub loops: &'a IdMap<BlockId, [ValueId; 2]>,
@@ -55,7 +58,8 @@ pub(in crate::passes) struct Elements<'a> {
     pub guards: &'a [Guard],
 }
 
-/// What is known of a dimension of the memory: its extent, or else whether both indices surely count from its start.
+/// What is known of a dimension of the memory: its extent, or else whether both indices surely
+/// count from its start.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::passes) enum Dimension {
     Extent(u32),
@@ -63,7 +67,8 @@ pub(in crate::passes) enum Dimension {
 }
 
 impl Iterations<'_> {
-    /// Whether no element that one iteration touches at `a` is one that another iteration touches at `b`.
+    /// Whether no element that one iteration touches at `a` is one that another iteration touches
+    /// at `b`.
     pub fn are_apart(&self, a: &Elements<'_>, b: &Elements<'_>, dimensions: &[Dimension]) -> bool {
         let mut query = Query { iterations: self, a, b, dimensions };
         query.try_with(None)
@@ -166,8 +171,8 @@ impl Query<'_> {
         i64::try_from(self.iterations.function.as_const(value)?.as_int()?).ok()
     }
 
-    /// A uniform value that another one is computed from, by steps that never go down (or never up), and the numbers beyond which
-    /// that is further from 0 than `most`.
+    /// A uniform value that another one is computed from, by steps that never go down (or never
+    /// up), and the numbers beyond which that is further from 0 than `most`.
     fn source(&self, value: ValueId, most: i64) -> Option<(ValueId, Numbers)> {
         let mut at = value;
         while let Some(op) = self.op(at) {
@@ -226,8 +231,8 @@ impl Query<'_> {
         Some(least..=least.checked_add(i64::try_from(trips).ok()?)? - 1)
     }
 
-    /// Numbers of which every other one does to the conditions what one of them does: those that only say what the rest by a
-    /// constant is.
+    /// Numbers of which every other one does to the conditions what one of them does: those that
+    /// only say what the rest by a constant is.
     fn periodic(&self, evaluation: &mut Evaluation<'_>, leaf: ValueId) -> Option<Numbers> {
         let (mut period, mut reach) = (1i64, 0i64);
         for guard in self.a.guards.iter().chain(self.b.guards) {
@@ -252,7 +257,8 @@ impl Query<'_> {
         found
     }
 
-    /// After how much more of `leaf` a value is the same again, and from which distance to 0 on that is so.
+    /// After how much more of `leaf` a value is the same again, and from which distance to 0 on
+    /// that is so.
     fn period(&self, evaluation: &mut Evaluation<'_>, value: ValueId, leaf: ValueId, depth: u32) -> Option<(i64, i64)> {
         if !self.comes_of(value, leaf, 0) {
             return Some((1, 0));
@@ -284,7 +290,8 @@ impl Query<'_> {
     }
 }
 
-/// The only uniform value of a difference, and how far from 0 it can be where its part of that is `most` at most.
+/// The only uniform value of a difference, and how far from 0 it can be where its part of that is
+/// `most` at most.
 fn bounded(terms: &BTreeMap<ValueId, i64>, most: i64) -> Option<(ValueId, i64)> {
     let mut terms = terms.iter();
     match (terms.next(), terms.next()) {

@@ -1,4 +1,5 @@
-//! What is an integer in each iteration of a loop? An abstract interpretation that evaluates all iterations at once.
+//! What is an integer in each iteration of a loop? An abstract interpretation that evaluates all
+//! iterations at once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,8 +15,8 @@ const MOST: i64 = 1 << 40;
 /// How many definitions are followed.
 const MAX_DEPTH: u32 = 48;
 
-/// An integer or bool in every iteration: from `low` to `high` of that iteration, plus a sum of uniform values. One number in
-/// `low` or `high` is that of all iterations.
+/// An integer or bool in every iteration: from `low` to `high` of that iteration, plus a sum of
+/// uniform values. One number in `low` or `high` is that of all iterations.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Form {
     pub low: Vec<i64>,
@@ -178,8 +179,9 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The variable of the iterations, or the coordinate of the thread that has one: the variable, and the number of threads as
-    /// often as the block has others before it. As a term, the coordinate stands for that number of blocks.
+    /// The variable of the iterations, or the coordinate of the thread that has one: the variable,
+    /// and the number of threads as often as the block has others before it. As a term, the
+    /// coordinate represents that number of blocks.
     fn seed(&self, value: ValueId) -> Option<Form> {
         let &Iterations { variable, coordinate, first, count, .. } = self.iterations;
         let numbers = || Form::exact((0..count as i64).map(|n| first + n).collect());
@@ -306,7 +308,8 @@ impl<'a> Evaluation<'a> {
         Some(Form::exact(all?))
     }
 
-    /// Quotients, rests, shifts and masks by a constant: also of intervals, and of sums whose terms are multiples.
+    /// Quotients, rests, shifts and masks by a constant: also of intervals, and of sums whose terms
+    /// are multiples.
     fn by_constant(&self, op: BinaryOp, a: &Form, by: i64) -> Option<Form> {
         let power = |mask: i64| (mask >= 0 && (mask + 1) & mask == 0).then_some(mask + 1);
         let (rest, divisor) = match op {
@@ -333,7 +336,8 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Whether no iteration's number wraps around in this type. What is added is not known, and is taken to fit.
+/// Whether no iteration's number wraps around in this type. What is added is not known, and is
+/// taken to fit.
 fn fits(form: &Form, scalar: Scalar) -> bool {
     let (signed, bits) = (scalar.is_signed_int(), 8 * scalar.size().min(4));
     let [least, most] = match (scalar, signed) {

@@ -1,7 +1,7 @@
 //! Is an index that of a thread of the same warp, and of which one?
 
 use super::super::accesses::{Sum, defined_in};
-use super::Lanes;
+use super::ThreadLoop;
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdSet;
 use crate::ir::build::Builder;
@@ -48,7 +48,7 @@ impl Source {
 /// The last thread of a warp.
 const LAST: i128 = Exchange::WARP as i128 - 1;
 
-/// Stands in sums for the number of the thread in its warp, where that is not the one in the block.
+/// Is in sums for the number of the thread in its warp, where that is not the one in the block.
 const IN_WARP: ValueId = ValueId(u32::MAX);
 
 /// Where values lie in relation to the number of a thread.
@@ -56,17 +56,23 @@ pub(super) struct Places<'a> {
     function: &'a Function,
     ranges: &'a Ranges,
     /// The number of the thread in the block, and how many there are.
-    pub lane: ValueId,
+    pub thread: ValueId,
     pub threads: u32,
     /// What is defined in the loop over the threads.
     inside: IdSet<ValueId>,
-    all: &'a [Lanes],
+    all: &'a [ThreadLoop],
 }
 
 impl<'a> Places<'a> {
-    pub fn new(function: &'a Function, ranges: &'a Ranges, lanes: &Lanes, threads: u32, all: &'a [Lanes]) -> Self {
-        let inside = defined_in(function, lanes.body);
-        Places { function, ranges, lane: lanes.variable, threads, inside, all }
+    pub fn new(
+        function: &'a Function,
+        ranges: &'a Ranges,
+        around: &ThreadLoop,
+        threads: u32,
+        all: &'a [ThreadLoop],
+    ) -> Self {
+        let inside = defined_in(function, around.body);
+        Places { function, ranges, thread: around.variable, threads, inside, all }
     }
 
     fn has_whole_warps(&self) -> bool {
@@ -79,13 +85,13 @@ impl<'a> Places<'a> {
 
     /// The number of the thread in the warp, as a term of sums.
     fn in_warp(&self) -> ValueId {
-        if self.threads <= Exchange::WARP { self.lane } else { IN_WARP }
+        if self.threads <= Exchange::WARP { self.thread } else { IN_WARP }
     }
 
     fn is_in_warp(&self, value: ValueId) -> bool {
         let last = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int()) == Some(LAST);
         match self.op(value) {
-            Some(&Op::Binary(BinaryOp::And, a, b)) => a == self.lane && last(b) || b == self.lane && last(a),
+            Some(&Op::Binary(BinaryOp::And, a, b)) => a == self.thread && last(b) || b == self.thread && last(a),
             _ => value == self.in_warp(),
         }
     }
@@ -105,7 +111,7 @@ impl<'a> Places<'a> {
     /// A number of a thread in the block as one in the warp.
     fn number(&self, mut thread: Sum) -> Sum {
         if self.threads > Exchange::WARP {
-            *thread.terms.entry(self.lane).or_default() -= 1;
+            *thread.terms.entry(self.thread).or_default() -= 1;
             *thread.terms.entry(self.in_warp()).or_default() += 1;
             thread.terms.retain(|_, times| *times != 0);
         }
@@ -145,7 +151,7 @@ impl<'a> Places<'a> {
 
     fn computed(&self, at: InstId, index: ValueId) -> Option<Source> {
         let (mut conditions, thread) = match self.op(index) {
-            Some(&Op::Select { condition, then, otherwise }) if otherwise == self.lane => (vec![condition], then),
+            Some(&Op::Select { condition, then, otherwise }) if otherwise == self.thread => (vec![condition], then),
             _ => (Vec::new(), index),
         };
         let chosen = !conditions.is_empty();
@@ -175,7 +181,8 @@ impl<'a> Places<'a> {
         if !(lower && upper && exists) {
             return None;
         }
-        // What the hardware does where there is no such thread is what was meant, if nothing else is tested.
+        // What the hardware does where there is no such thread is what was meant, if nothing else
+        // is tested.
         let (ask, by) = self.way(at, &number).filter(|_| exact).unwrap_or((Ask::Shuffle, By::Thread));
         let (ask, by) = match (by, single(&number)) {
             // Without a choice, whom it names is there.
@@ -227,10 +234,10 @@ impl<'a> Places<'a> {
         let Some(Op::Load(access)) = self.op(index) else { return None };
         let array = access.array;
         let is_tile = matches!(self.op(array), Some(Op::LocalArray)) && function.ty(array).is_tile();
-        if !is_tile || access.indices[..] != [self.lane] {
+        if !is_tile || access.indices[..] != [self.thread] {
             return None;
         }
-        let here = self.all.iter().find(|lanes| lanes.variable == self.lane)?;
+        let here = self.all.iter().find(|around| around.variable == self.thread)?;
         // Whoever mentions the array sets or reads the element of its thread.
         let (mut fits, mut stores) = (true, Vec::new());
         function.walk(function.entry, &mut |id, inst| {
@@ -249,12 +256,12 @@ impl<'a> Places<'a> {
         });
         let mut set_before = false;
         for (id, indices, value) in stores {
-            let &[lane] = &indices[..] else { return None };
-            let lanes = self.all.iter().find(|lanes| lanes.variable == lane)?;
-            let places = Places::new(function, self.ranges, lanes, self.threads, self.all);
-            fits &= value == lane || places.computed(id, value).is_some();
+            let &[thread] = &indices[..] else { return None };
+            let around = self.all.iter().find(|around| around.variable == thread)?;
+            let places = Places::new(function, self.ranges, around, self.threads, self.all);
+            fits &= value == thread || places.computed(id, value).is_some();
             set_before |=
-                function.blocks[lanes.body].insts.contains(&id) && comes_before(function, lanes.inst, here.inst);
+                function.blocks[around.body].insts.contains(&id) && comes_before(function, around.inst, here.inst);
         }
         (fits && set_before).then_some(Source { ask: Ask::Shuffle, by: By::Thread, same: false, index })
     }

@@ -1,7 +1,8 @@
-//! The CUDA driver, which is loaded when first asked for: kc needs neither a driver nor a toolkit to build or to start.
+//! The CUDA driver, which is loaded when first asked for: kc needs neither a driver nor a toolkit
+//! to build or to start.
 //!
-//! Nothing of a launch stays on the device: module, memory and events are released on every way out. A kernel for arrays that are
-//! there already stays loaded until it is dropped.
+//! Nothing of a launch stays on the device: module, memory and events are released on every way
+//! out. A kernel for arrays that are there already stays loaded until it is dropped.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
@@ -18,7 +19,8 @@ use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
-/// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities": 2048, 1536 or 1024).
+/// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute
+/// Capabilities": 2048, 1536 or 1024).
 const THREADS_OF_MULTIPROCESSOR: u64 = 2048;
 
 /// One GPU of this machine.
@@ -72,7 +74,8 @@ pub fn devices() -> Result<(i32, Vec<Description>)> {
     Ok((version, list?))
 }
 
-/// Loads the driver. The crate that binds it panics where there is none, so that is looked at first.
+/// Loads the driver. The crate that binds it panics where there is none, so that is looked at
+/// first.
 fn start() -> Result<()> {
     // SAFETY: loading the driver's library runs its initialisation, as every CUDA program does.
     if !unsafe { sys::is_culib_present() } {
@@ -118,15 +121,16 @@ fn describe(ordinal: i32) -> std::result::Result<Description, DriverError> {
 pub fn ordinal_of(address: u64) -> Result<i32> {
     start()?;
     let (mut ordinal, what) = (0i32, sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
-    // SAFETY: the driver is loaded (`start`), and writes one integer; it looks the address up and does not use it.
+    // SAFETY: the driver is loaded (`start`), and writes one integer; it looks the address up and
+    // does not use it.
     unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), what, address) }
         .result()
         .map_err(|e| refused("the GPU of an array", e))?;
     Ok(ordinal)
 }
 
-/// The newest architecture whose PTX a GPU of this capability runs: PTX runs on its own and all later ones (PTX ISA
-/// manual, `.target`).
+/// The newest architecture whose PTX a GPU of this capability runs: PTX runs on its own and all
+/// later ones (PTX ISA manual, `.target`).
 fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
     let number = u32::try_from(major * 10 + minor).ok()?;
     Arch::ALL.iter().copied().filter(|arch| arch.number <= number).max_by_key(|arch| arch.number)
@@ -178,7 +182,8 @@ impl Drop for Context {
     }
 }
 
-/// Whatever context is current in this thread becomes it again when this goes: other libraries of the process have theirs.
+/// Whatever context is current in this thread becomes it again when this goes: other libraries of
+/// the process have theirs.
 struct Beside(Option<sys::CUcontext>);
 
 impl Beside {
@@ -208,13 +213,15 @@ pub struct Kernel {
     by_block: bool,
     /// Bytes of shared memory that launches ask for.
     asked_shared: u32,
-    /// The most threads of a grid, whose threads take tasks in turns ([`Grid::Any`]); None: the grid covers the launch.
+    /// The most threads of a grid, whose threads take tasks in turns ([`Grid::Any`]); None: the
+    /// grid covers the launch.
     most_threads: Option<u64>,
     /// Last: the module goes before its context.
     context: Context,
 }
 
-// SAFETY: the driver's handles are good on every thread on which the context is current, and `run` and `drop` see to that.
+// SAFETY: the driver's handles are good on every thread on which the context is current, and `run`
+// and `drop` see to that.
 unsafe impl Send for Kernel {}
 // SAFETY: as above; the driver takes launches from several threads.
 unsafe impl Sync for Kernel {}
@@ -305,10 +312,12 @@ impl Kernel {
         Ok(Report { seconds: Some(seconds), ..Report::default() })
     }
 
-    /// Puts a launch behind what a stream does already, and does not wait for it. Arrays are in the memory of this GPU.
+    /// Puts a launch behind what a stream does already, and does not wait for it. Arrays are in the
+    /// memory of this GPU.
     ///
     /// # Safety
-    /// `args` is the struct of arguments of this kernel. Its arrays, and the stream, stay until the launch is over.
+    /// `args` is the struct of arguments of this kernel. Its arrays, and the stream, stay until the
+    /// launch is over.
     pub unsafe fn launch_behind(
         &self,
         stream: u64,
@@ -330,7 +339,8 @@ impl Kernel {
         let _beside = Beside::begin()?;
         self.context.enter()?;
         let launched = (0..repeats).try_for_each(|_| {
-            // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is the caller's promise.
+            // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is
+            // the caller's promise.
             unsafe {
                 result::launch_kernel(
                     self.function,
@@ -363,8 +373,8 @@ impl Kernel {
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();
         let mut run = || {
-            // SAFETY: `args` has one pointer per parameter of the entry, to values of its types; events and function are
-            // alive.
+            // SAFETY: `args` has one pointer per parameter of the entry, to values of its types;
+            // events and function are alive.
             unsafe {
                 result::event::record(start.0, stream)?;
                 for _ in 0..repeats {
@@ -419,12 +429,14 @@ impl Executable for Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // After a fault of a kernel the driver refuses these too, and takes the module back all the same.
+        // After a fault of a kernel the driver refuses these too, and takes the module back all the
+        // same.
         let _beside = Beside::begin();
         let _ = self.context.enter();
         // A launch that nobody waited for may still run.
         let _ = result::ctx::synchronize();
-        // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves nothing to do.
+        // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves
+        // nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
     }
 }
@@ -438,7 +450,8 @@ fn load_ptx(text: &CStr) -> Result<sys::CUmodule> {
     // The driver takes sizes in the pointer itself.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(LOG)];
     let mut module = null_mut();
-    // SAFETY: two options with a value each; the buffer outlives the call and ends in a zero (it is never filled).
+    // SAFETY: two options with a value each; the buffer outlives the call and ends in a zero (it is
+    // never filled).
     let loaded = unsafe {
         sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
@@ -489,7 +502,8 @@ impl Copy {
         })?;
         let copy = Copy { host, len, device };
         let at = std::ptr::with_exposed_provenance::<u8>(host as usize);
-        // SAFETY: the caller of `Kernel::run` gives this memory to the launch; the device's piece is as long.
+        // SAFETY: the caller of `Kernel::run` gives this memory to the launch; the device's piece
+        // is as long.
         let bytes = unsafe { std::slice::from_raw_parts(at, size) };
         if !bytes.is_empty() {
             // SAFETY: as above.

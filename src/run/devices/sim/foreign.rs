@@ -38,7 +38,7 @@ pub fn run(launch: &Ptx) -> Result<Report> {
     let mut params = vec![0; code.param_bytes as usize];
     let (offsets, _) = argument_layout(&types, &structs);
     for (&(at, size), offset) in code.params.iter().zip(offsets) {
-        // Of an array its address, which stands first.
+        // Of an array its address, which is first.
         let (at, size, offset) = (at as usize, size as usize, offset as usize);
         params[at..at + size].copy_from_slice(&block[offset..offset + size]);
     }

@@ -1,5 +1,5 @@
-//! How is a finding told? With the lines of the source that the instructions come from, the elements of arrays, and the threads of
-//! the launch.
+//! How is a finding told? With the lines of the source that the instructions come from, the
+//! elements of arrays, and the threads of the launch.
 
 use super::arrays::{Arrays, Places};
 use crate::abi::LaunchBounds;
@@ -28,14 +28,16 @@ pub enum Source<'a> {
         module: &'a Module,
         kernel: FuncId,
         launch: LaunchBounds,
-        /// The threads of a block: each does the task of its number. None: a thread does several tasks.
+        /// The threads of a block: each does the task of its number. None: a thread does several
+        /// tasks.
         block_dim: Option<u32>,
     },
     /// A text of somebody's.
     Text { file: FileId, text: &'a str },
 }
 
-/// Adds a finding that is not there yet: forward and backward runs may share them, and so may schedules.
+/// Adds a finding that is not there yet: forward and backward runs may share them, and so may
+/// schedules.
 pub fn note(report: &mut Report, found: Diagnostic) {
     let same = |known: &Diagnostic| known.code == found.code && known.labels.first().map(|l| l.span) == found.span();
     if !report.findings.iter().any(same) {
@@ -111,7 +113,8 @@ impl Source<'_> {
         format!("({})", at.join(", "))
     }
 
-    /// The place in the source of an instruction: the access or the operation there, if it is known.
+    /// The place in the source of an instruction: the access or the operation there, if it is
+    /// known.
     pub fn span(&self, inst: &Inst, is_access: bool) -> Option<Span> {
         let (module, file) = match *self {
             Source::Text { file, text } => return Some(line_span(file, text, inst.at)),
@@ -132,7 +135,7 @@ impl Source<'_> {
     }
 }
 
-/// What stands at a place of a text, to the end of the statement.
+/// What is at a place of a text, to the end of the statement.
 pub fn line_span(file: FileId, text: &str, at: Place) -> Span {
     let mut start = 0;
     for _ in 1..at.line {
