@@ -1,6 +1,6 @@
 # make demo      what kc does, on the examples: PTX, CUDA C++, and a picture rendered on this machine
 # make test      every check; what .ci/run calls
-# make release   target/release/kc, linked statically
+# make release   target/release/kc and the simulated driver of `kc gpu`, linked statically
 # make dist      out/dist/kc-VERSION-MACHINE-linux.tar.gz: that program, manual pages, completions, documents, to unpack elsewhere
 # make python    the Python package, in the private environment .env-python
 # make wheel     the same for other machines, linked statically: out/wheels
@@ -15,15 +15,17 @@
 SHELL := /bin/bash
 STATIC := --release --no-default-features --features cli,cuda,llvm-static
 KC := target/release/kc
+# By itself: the allocator of the command has no place in the processes of others.
+DRIVER := cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
 .PHONY: demo test release dist bench python python-test wheel site vsix gpu-kit clean
 
 release:
 	@scripts/setup.sh build
-	eval "$$(scripts/setup.sh env)" && cargo build $(STATIC) --bin kc
+	eval "$$(scripts/setup.sh env)" && cargo build $(STATIC) --bin kc && $(DRIVER)
 
 dist: release
-	@scripts/dist.sh $(KC) out/dist
+	@scripts/dist.sh $(KC) target/release/libkc_gpu.so out/dist
 
 demo: release
 	@scripts/demo.sh $(KC)
@@ -48,6 +50,8 @@ python-test: python
 	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
 	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
 	PYTHONPATH="$$PWD/python" .env-jax/bin/python -m pytest -q python/tests/with_jax
+	eval "$$(scripts/setup.sh env)" && cargo build --bin kc && cargo build -p kc-libcuda
+	.env-gpu/bin/python -m pytest -q python/tests/without_gpu
 
 wheel:
 	@scripts/setup.sh python
@@ -79,4 +83,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-jax .env-site python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-jax .env-site .env-gpu python/kc/*.so

@@ -1,21 +1,23 @@
 #!/bin/bash
 # Packs kc for machines that do not build it: the program, its manual pages, its completions, documents and examples.
-#   dist.sh KC FOLDER   writes FOLDER/kc-VERSION-MACHINE-linux.tar.gz
+#   dist.sh KC DRIVER FOLDER   writes FOLDER/kc-VERSION-MACHINE-linux.tar.gz; DRIVER is the library of `kc gpu`
 # Its folders are those of /usr/local and ~/.local: INSTALL in it says how to unpack it there.
 set -euo pipefail
 kc=$(realpath "$1")
-mkdir -p "$2"
-target=$(realpath "$2")
+driver=$(realpath "$2")
+mkdir -p "$3"
+target=$(realpath "$3")
 cd "$(dirname "$0")/.."
 
 name=kc-$("$kc" --version | cut -d' ' -f2)-$(uname -m)-linux
 work=$(mktemp -d "$target/.kc-dist-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 root=$work/$name
-mkdir -p "$root"/{bin,share/man/man1,share/bash-completion/completions,share/zsh/site-functions,share/fish/vendor_completions.d,share/kc,lib/cmake/kc}
+mkdir -p "$root"/{bin,share/man/man1,share/bash-completion/completions,share/zsh/site-functions,share/fish/vendor_completions.d,share/kc,lib/kc,lib/cmake/kc}
 
 cp "$kc" "$root/bin/kc"
 chmod 755 "$root/bin/kc"
+cp "$driver" "$root/lib/kc/libcuda.so.1"
 "$kc" man -q -o "$root/share/man/man1"
 gzip -9n "$root"/share/man/man1/*.1
 "$kc" completions bash >"$root/share/bash-completion/completions/kc"

@@ -181,7 +181,6 @@ mod memo;
 #[doc(hidden)]
 pub mod passes;
 mod process;
-#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod profile;
 #[doc(hidden)]

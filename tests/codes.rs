@@ -1,6 +1,9 @@
 //! Does kc give every code that a check of a program does not show? One run for each; the codes of
 //! the other families are shown by their pages (`tests/lang.rs`).
 
+#[path = "common/gpu.rs"]
+mod gpu;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -55,6 +58,19 @@ def tiled(x: wp.array(dtype=float)):
 def native(x: wp.array(dtype=float)):
     x[wp.tid()] = text(x[wp.tid()])
 ";
+
+/// A program of the CUDA driver, and how it may end.
+const DRIVER: &str = "import ctypes
+
+cuda = ctypes.CDLL('libcuda.so.1')
+cuda.cuInit(0)
+context, x = ctypes.c_void_p(), ctypes.c_uint64()
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+cuda.cuCtxSetCurrent(context)
+cuda.cuMemAlloc_v2(ctypes.byref(x), ctypes.c_size_t(400))
+";
+const AFTER_FREE: &str = "cuda.cuMemFree_v2(x)\ncuda.cuMemsetD32_v2(x, 0, ctypes.c_size_t(1))\n";
+const FREE_TWICE: &str = "cuda.cuMemFree_v2(x)\ncuda.cuMemFree_v2(x)\n";
 
 const LOOPS: &str = "\
 import warp as wp
@@ -237,6 +253,9 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E1115, &["run", "--device", "sim", "alone.json"]),
     (Code::E1116, &["run", "--device", "sim", "--steps", "10000", "endless.json"]),
     (Code::E1117, &["run", "--device", "sim", "stops.json"]),
+    (Code::E1123, &["gpu", "after_free.py"]),
+    (Code::E1124, &["gpu", "free_twice.py"]),
+    (Code::E1125, &["gpu", "--checks", "leaks", "leak.py"]),
     (Code::E1118, &["profile", "first.json", "--fail-if", "smsp__inst_executed.sum > 0"]),
     (Code::E1121, &["profile", "first.json", "--compare", "first.json"]),
     (Code::W1122, &["run", "--device", "sim", "long.json"]),
@@ -275,8 +294,12 @@ fn every_code_is_given() {
     let missing: Vec<&str> = Code::ALL.iter().filter(missing).map(|code| code.name()).collect();
     assert!(missing.is_empty(), "no run for {missing:?}");
 
+    gpu::library();
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
+    for (name, end) in [("after_free.py", AFTER_FREE), ("free_twice.py", FREE_TWICE), ("leak.py", "")] {
+        std::fs::write(folder.join(name), format!("{DRIVER}{end}")).expect("a file");
+    }
     for (name, bytes) in files() {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

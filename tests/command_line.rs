@@ -351,7 +351,8 @@ fn the_archive_has_what_a_machine_needs() {
         assert!(output.status.success(), "{script}: {output:?}");
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_string()
     };
-    let pack = format!("chmod +x kc; {}/scripts/dist.sh kc", env!("CARGO_MANIFEST_DIR"));
+    folder.write("driver", "stands for the library of `kc gpu`");
+    let pack = format!("chmod +x kc; {}/scripts/dist.sh kc driver", env!("CARGO_MANIFEST_DIR"));
     let archive = shell(&format!("{pack} one"));
     let machine = shell("uname -m");
     assert!(archive.ends_with(&format!("/one/kc-{}-{machine}-linux.tar.gz", env!("CARGO_PKG_VERSION"))), "{archive}");
@@ -368,6 +369,7 @@ fn the_archive_has_what_a_machine_needs() {
         "share/kc/LICENSE",
         "share/kc/docs/launches.md",
         "share/kc/examples/saxpy.py",
+        "lib/kc/libcuda.so.1",
         "INSTALL",
     ] {
         let length = std::fs::metadata(folder.path("prefix").join(file)).map_or(0, |data| data.len());

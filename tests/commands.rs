@@ -2,6 +2,9 @@
 //! typed into a shell, in a folder with the files that the page gives, and says what is below it,
 //! with the exit code that the page gives (0 where it gives none).
 
+#[path = "common/gpu.rs"]
+mod gpu;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -79,6 +82,11 @@ fn patterns_stand_for_what_they_say() {
 /// Types the commands of a page in a folder, to which its files are added; how many files and
 /// commands of kc there are.
 fn type_in(text: &str, folder: &Path) -> (usize, usize) {
+    type_in_with(text, folder, None)
+}
+
+/// The same, with programs of another folder before all others.
+fn type_in_with(text: &str, folder: &Path, first: Option<&Path>) -> (usize, usize) {
     let files = blocks(text, "python");
     let programs = blocks(text, "cpp");
     for (file, comment) in files.iter().map(|file| (file, "# ")).chain(programs.iter().map(|file| (file, "// "))) {
@@ -88,13 +96,15 @@ fn type_in(text: &str, folder: &Path) -> (usize, usize) {
     let commands = typed(text);
     let of_kc = commands.iter().filter(|typed| typed.command.starts_with("kc ")).count();
     let kc = Path::new(env!("CARGO_BIN_EXE_kc")).parent().expect("a folder");
-    let path = format!("{}:{}", kc.display(), std::env::var("PATH").unwrap_or_default());
+    let first = first.map_or_else(String::new, |first| format!("{}:", first.display()));
+    let path = format!("{first}{}:{}", kc.display(), std::env::var("PATH").unwrap_or_default());
     let mut wrong = Vec::new();
     for Typed { command, says, code } in &commands {
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1; {command}")])
             .current_dir(folder)
             .env("PATH", &path)
+            .env("PYTHONWARNINGS", "ignore")
             .stdin(Stdio::null())
             .output()
             .expect("a shell");
@@ -120,6 +130,18 @@ fn the_simulator_says_what_its_page_says() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     std::os::unix::fs::symlink(examples, folder.path().join("examples")).expect("a link");
     let (files, of_kc) = type_in(&page("simulator.md"), folder.path());
+    assert!(files == 1 && of_kc >= 3, "{files} files, {of_kc} commands");
+}
+
+/// The page about CUDA programs: with libraries of Python that are their clients.
+#[cfg(unix)]
+#[test]
+fn kc_gpu_says_what_its_page_says() {
+    gpu::library();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join(".env-gpu/bin");
+    assert!(clients.is_dir(), "`scripts/setup.sh test` makes .env-gpu");
+    let (files, of_kc) = type_in_with(&page("gpu.md"), folder.path(), Some(&clients));
     assert!(files == 1 && of_kc >= 3, "{files} files, {of_kc} commands");
 }
 

@@ -1,7 +1,7 @@
 //! The command line: what can the user ask for? One file per verb.
 //!
 //! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of
-//! kc itself.
+//! kc itself. `kc gpu` ends as the program that it runs.
 
 mod bench;
 mod check;
@@ -12,6 +12,7 @@ mod devices;
 mod doc;
 mod explain;
 mod fix;
+mod gpu;
 mod gradcheck;
 mod inputs;
 mod launch;
@@ -60,6 +61,7 @@ enum Verb {
     Doc(doc::Args),
     Run(run::Args),
     Devices(devices::Args),
+    Gpu(gpu::Args),
     Gradcheck(gradcheck::Args),
     Dataset(dataset::Args),
     Lsp(lsp::Args),
@@ -81,6 +83,8 @@ enum Exit {
     Usage,
     /// Our fault, reported as E0999.
     Internal,
+    /// A program that kc ran ended so.
+    Program(u8),
 }
 
 impl Exit {
@@ -101,6 +105,7 @@ impl From<Exit> for ExitCode {
             Exit::Errors => 1,
             Exit::Usage => 2,
             Exit::Internal => 70,
+            Exit::Program(code) => code,
         })
     }
 }
@@ -132,6 +137,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
+        Verb::Gpu(args) => gpu::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
         Verb::Dataset(args) => dataset::run(&args),
         Verb::Lsp(args) => lsp::run(&args),

@@ -208,6 +208,9 @@ codes! {
     W1120 "near-degenerate" "a gradient that a convention decides, or that has lost digits";
     E1121 "profile-export" "an export of a profiler that is none";
     W1122 "races-unwatched" "a launch too long for the check of races";
+    E1123 "use-after-free" "memory of a device that is used after it was given back";
+    E1124 "bad-free" "memory of a device that is given back and is not there to be given back";
+    E1125 "device-leak" "memory of a device that is never given back";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

@@ -20,7 +20,7 @@
 
 use crate::diag::{Code, Diagnostic};
 
-mod allowed;
+pub mod allowed;
 pub mod args;
 pub mod bench;
 pub mod devices;

@@ -13,7 +13,7 @@ use super::races::{Before, Clock, Intervals, Who};
 use super::together::extended;
 use super::value::LANES;
 use super::warp::{Split, Warp};
-use super::windows::{self, GLOBAL};
+use super::windows;
 use crate::ptx::Space;
 
 /// A place in the memory that its space has.
@@ -207,7 +207,7 @@ impl Machine<'_> {
                     self.findings.add(What::ReadOnly(t), pc, warp.thread(lane as u32));
                     return None;
                 }
-                Some(_) => Some(Place::Global((t.address - GLOBAL) as usize)),
+                Some(_) => Some(Place::Global(self.memory.offset(t.address))),
                 None => None,
             },
         };
@@ -311,6 +311,7 @@ impl Machine<'_> {
         let bytes = t.bytes as usize;
         if self.checks.uninitialised {
             let set = match place {
+                Place::Global(at) => self.memory.set.as_mut().map(|set| &mut set[at..at + bytes]),
                 Place::Shared(at) => Some(&mut shared.set[at..at + bytes]),
                 Place::Local(at) => Some(&mut warp.local_set[at..at + bytes]),
                 _ => None,

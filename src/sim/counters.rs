@@ -69,24 +69,28 @@ const SECTOR: u64 = 32;
 
 /// A set of sectors of global memory: a bit each.
 #[derive(Clone, Debug, Default)]
-pub struct Sectors(Vec<u64>);
+pub struct Sectors {
+    bits: Vec<u64>,
+    /// The number of the first one.
+    base: u64,
+}
 
 impl Sectors {
-    fn of(bytes: usize) -> Sectors {
-        Sectors(vec![0; bytes / SECTOR as usize / 64 + 1])
+    fn of(base: u64, bytes: usize) -> Sectors {
+        Sectors { bits: vec![0; bytes / SECTOR as usize / 64 + 1], base: base / SECTOR }
     }
 
     #[inline(always)]
     fn add(&mut self, sector: u64) {
         // What lies elsewhere ends the launch.
-        let at = sector.wrapping_sub(windows::GLOBAL / SECTOR);
-        if let Some(word) = self.0.get_mut((at / 64) as usize) {
+        let at = sector.wrapping_sub(self.base);
+        if let Some(word) = self.bits.get_mut((at / 64) as usize) {
             *word |= 1 << (at % 64);
         }
     }
 
     pub fn count(&self) -> u64 {
-        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+        self.bits.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
 
@@ -134,12 +138,12 @@ impl Met {
 }
 
 impl Counters {
-    /// `bytes`: of global memory.
-    pub fn new(instructions: usize, bytes: usize) -> Counters {
+    /// `base`, `bytes`: of global memory.
+    pub fn new(instructions: usize, base: u64, bytes: usize) -> Counters {
         Counters {
             counts: vec![Counts::default(); instructions],
             spaces: vec![None; instructions],
-            touched: [Sectors::of(bytes), Sectors::of(bytes)],
+            touched: [Sectors::of(base, bytes), Sectors::of(base, bytes)],
             met: Met::default(),
         }
     }

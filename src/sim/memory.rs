@@ -2,6 +2,7 @@
 //! access beside one is noticed.
 
 use super::decode::RED_ZONE;
+use super::store::Store;
 use super::windows::GLOBAL;
 
 /// A piece of global memory.
@@ -18,26 +19,43 @@ impl Piece {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Memory {
-    pub bytes: Vec<u8>,
+    /// The address of its first byte.
+    pub base: u64,
+    pub bytes: Store<u8>,
     /// By their addresses.
     pub pieces: Vec<Piece>,
+    /// Of each byte 1 if somebody has written it; None: all count as written.
+    pub set: Option<Store<u8>>,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory { base: GLOBAL, bytes: Store::default(), pieces: Vec::new(), set: None }
+    }
 }
 
 impl Memory {
+    /// Where the byte at an address lies in `bytes`; of an address elsewhere a place beyond their
+    /// end.
+    #[inline(always)]
+    pub fn offset(&self, address: u64) -> usize {
+        address.wrapping_sub(self.base) as usize
+    }
+
     /// A piece at an address beyond all others.
     pub fn put(&mut self, start: u64, data: &[u8], read_only: bool) {
-        let offset = (start - GLOBAL) as usize;
-        self.bytes.resize(offset + data.len() + RED_ZONE as usize, 0);
+        let offset = self.offset(start);
+        self.bytes.grow(offset + data.len() + RED_ZONE as usize);
         self.bytes[offset..offset + data.len()].copy_from_slice(data);
         self.pieces.push(Piece { start, bytes: data.len() as u64, read_only });
     }
 
     /// A piece for `data`, at a multiple of 256 bytes and `shift`; its address.
     pub fn give(&mut self, data: &[u8], shift: u64) -> u64 {
-        let end = self.pieces.last().map_or(0, |piece| piece.end() - GLOBAL);
-        let start = GLOBAL + (end + u64::from(RED_ZONE)).next_multiple_of(256) + shift;
+        let end = self.pieces.last().map_or(0, |piece| piece.end() - self.base);
+        let start = self.base + (end + u64::from(RED_ZONE)).next_multiple_of(256) + shift;
         self.put(start, data, false);
         start
     }
@@ -68,7 +86,7 @@ impl Memory {
 
     /// The contents of a piece.
     pub fn contents(&self, start: u64, bytes: u64) -> &[u8] {
-        let offset = (start - GLOBAL) as usize;
+        let offset = self.offset(start);
         &self.bytes[offset..offset + bytes as usize]
     }
 }

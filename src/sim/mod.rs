@@ -8,6 +8,8 @@
 //! | `graph` | where do the sides of a branch meet again? |
 //! | `value` | what is in a register, and how are numbers rounded? |
 //! | `windows`, `memory` | which address belongs to which memory, and what lies there? |
+//! | `heap` | what lies in the memory of devices from launch to launch, and who may use it? |
+//! | `store` | where are the bytes of all that? |
 //! | `machine` | what does a warp do until it has to wait? |
 //! | `warp` | where are its lanes? |
 //! | `access`, `together` | what do loads, stores and atomics do, lane by lane, and all lanes at once? |
@@ -26,12 +28,14 @@ mod decode;
 mod exchange;
 pub mod findings;
 mod graph;
+pub mod heap;
 mod machine;
 mod measured;
 mod memory;
 mod print;
 mod races;
 mod schedule;
+mod store;
 mod tensor;
 #[cfg(test)]
 mod tests;
@@ -44,7 +48,7 @@ use std::collections::HashMap;
 
 pub use code::Code;
 pub use counters::{Counters, Counts};
-pub use decode::decode;
+pub use decode::{Loaded, RED_ZONE, decode, decode_loaded, load};
 pub use findings::{Finding, What};
 pub use machine::Checks;
 pub use measured::{Access, AccessKind, Instruction, Measured, Text};
@@ -148,7 +152,7 @@ pub fn run(
         findings: Default::default(),
         printed: Vec::new(),
         printed_bytes: 0,
-        counters: how.counts.then(|| Counters::new(code.insts.len(), memory.bytes.len())),
+        counters: how.counts.then(|| Counters::new(code.insts.len(), memory.base, memory.bytes.len())),
         chance: how.seed.map(Chance::new),
         limit: how.limit,
         steps: 0,

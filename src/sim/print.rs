@@ -6,7 +6,7 @@ use super::machine::{Machine, lanes};
 use super::memory::{read, write};
 use super::value::LANES;
 use super::warp::Warp;
-use super::windows::{GLOBAL, resolve};
+use super::windows::resolve;
 use crate::ir::Const;
 use crate::ir::interp::format::format;
 use crate::ptx::Space;
@@ -71,7 +71,7 @@ fn value(machine: &Machine, warp: &Warp, address: u64, bytes: u32, lane: usize) 
         }
         (Space::Global, at) => {
             machine.memory.piece(at, bytes.into(), false, &mut 0)?;
-            Some(read(&machine.memory.bytes, (at - GLOBAL) as usize, bytes))
+            Some(read(&machine.memory.bytes, machine.memory.offset(at), bytes))
         }
         _ => None,
     }

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use super::code::NOWHERE;
 use super::findings::Thread;
+use super::store::{Store, Zero};
 
 /// For warps of the launch the time up to which what they did is known.
 pub type Clock = Rc<HashMap<u32, u32>>;
@@ -25,6 +26,9 @@ pub struct Cell {
     /// [`ANYBODYS`] where two of them are.
     reader: u32,
 }
+
+// SAFETY: two numbers.
+unsafe impl Zero for Cell {}
 
 /// What an interval is, or a set of readers.
 #[derive(Clone, Debug)]
@@ -476,13 +480,13 @@ impl Intervals {
 /// The history of some memory: a cell for a word, and four for words of which parts are accessed.
 #[derive(Debug, Default)]
 pub struct History {
-    words: Vec<Cell>,
+    words: Store<Cell>,
     parts: HashMap<usize, [Cell; 4]>,
 }
 
 impl History {
     pub fn new(bytes: usize) -> History {
-        History { words: vec![Cell::default(); bytes.div_ceil(4)], parts: HashMap::new() }
+        History { words: Store::zeroed(bytes.div_ceil(4)), parts: HashMap::new() }
     }
 
     /// Calls `each` for the cells of an access; the first race.

@@ -11,7 +11,7 @@ use super::memory::{read, write};
 use super::races::{Before, Who};
 use super::value::LANES;
 use super::warp::Warp;
-use super::windows::{self, GLOBAL};
+use super::windows;
 use crate::ptx::Space;
 
 /// The memory that all lanes of an access go to.
@@ -67,7 +67,7 @@ impl Machine<'_> {
         for (n, reg) in access.values.iter().enumerate() {
             let Some(reg) = reg else { continue };
             let memory = match field {
-                Field::Global => &self.memory.bytes,
+                Field::Global => &*self.memory.bytes,
                 Field::Shared => &shared.bytes,
                 Field::Local => &warp.local,
             };
@@ -100,8 +100,13 @@ impl Machine<'_> {
         let Some(field) = self.field(shared, access.space, addresses, &mut places, active, bytes, true) else {
             return false;
         };
-        if self.checks.uninitialised && field != Field::Global {
-            let set = if field == Field::Shared { &mut shared.set } else { &mut warp.local_set };
+        let set = match field {
+            _ if !self.checks.uninitialised => None,
+            Field::Global => self.memory.set.as_deref_mut(),
+            Field::Shared => Some(shared.set.as_mut_slice()),
+            Field::Local => Some(warp.local_set.as_mut_slice()),
+        };
+        if let Some(set) = set {
             for lane in lanes(active) {
                 set[places[lane] as usize..][..bytes as usize].fill(1);
             }
@@ -113,7 +118,7 @@ impl Machine<'_> {
             _ => None,
         };
         let memory = match field {
-            Field::Global => &mut self.memory.bytes,
+            Field::Global => &mut *self.memory.bytes,
             Field::Shared => &mut shared.bytes,
             Field::Local => &mut warp.local,
         };
@@ -188,7 +193,7 @@ impl Machine<'_> {
                 if piece.read_only && writes {
                     return None;
                 }
-                (Field::Global, piece.start, piece.bytes, piece.start - GLOBAL, 0)
+                (Field::Global, piece.start, piece.bytes, piece.start - self.memory.base, 0)
             }
             Space::Shared => (Field::Shared, window, shared.size as u64, 0, 0),
             Space::Local => (Field::Local, window, own, 0, own),
@@ -217,11 +222,12 @@ impl Machine<'_> {
         active: u32,
         bytes: u32,
     ) -> bool {
-        let set = match field {
+        let set: &[u8] = match (field, &self.memory.set) {
             _ if !self.checks.uninitialised => return true,
-            Field::Global => return true,
-            Field::Shared => &shared.set,
-            Field::Local => &warp.local_set,
+            (Field::Global, None) => return true,
+            (Field::Global, Some(set)) => set,
+            (Field::Shared, _) => &shared.set,
+            (Field::Local, _) => &warp.local_set,
         };
         lanes(active).all(|lane| set[places[lane] as usize..][..bytes as usize].iter().any(|&byte| byte != 0))
     }

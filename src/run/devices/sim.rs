@@ -15,9 +15,9 @@ use crate::sim::{self, Checks, Form};
 use crate::types::{StructTable, Type};
 use crate::{ptx, sim::Memory};
 
-mod arrays;
+pub mod arrays;
 mod foreign;
-mod words;
+pub mod words;
 
 use arrays::Arrays;
 use words::{Shown, Source};

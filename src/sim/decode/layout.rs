@@ -1,7 +1,9 @@
 //! Where do variables lie? Each has its address before anything runs: no function calls itself, so
 //! that the variables of all functions have places of their own.
 
-use crate::ptx::{Error, Init, Module, Result, Space};
+use std::collections::HashMap;
+
+use crate::ptx::{Error, Init, Module, Result, Space, Variable};
 use crate::sim::code::Placed;
 use crate::sim::windows;
 
@@ -32,8 +34,9 @@ fn place(end: &mut u64, align: u32, bytes: u64) -> u64 {
 }
 
 impl Layout {
-    /// The variables of the module and of `functions`, of which the first is the kernel.
-    pub fn of(module: &Module, functions: &[usize]) -> Result<Layout> {
+    /// The variables of the module and of `functions`, of which the first is the kernel. Those that
+    /// are loaded stay where they are.
+    pub fn of(module: &Module, functions: &[usize], loaded: &Loaded) -> Result<Layout> {
         let mut this = Layout { addresses: vec![None; module.variables.len()], ..Layout::default() };
         let kernel = functions[0];
         let (mut params, mut shared, mut local, mut global) = (0, 0, 0, u64::from(RED_ZONE));
@@ -46,6 +49,10 @@ impl Layout {
         let param_bytes = params.next_multiple_of(16);
         let mut call = param_bytes;
         for (n, variable) in module.variables.iter().enumerate() {
+            if let Some(&Some(address)) = loaded.places.get(n) {
+                this.addresses[n] = Some(address);
+                continue;
+            }
             if this.addresses[n].is_some() || variable.owner.is_some_and(|f| !functions.contains(&f)) {
                 continue;
             }
@@ -64,9 +71,7 @@ impl Layout {
             };
             this.addresses[n] = Some(address);
             if matches!(variable.space, Space::Shared | Space::Local) {
-                let placed =
-                    Placed { name: variable.name.to_string(), space: variable.space, address, bytes: variable.bytes };
-                this.variables.push(placed);
+                this.variables.push(placed(variable, address));
             }
         }
         for (what, bytes, most) in
@@ -99,29 +104,91 @@ impl Layout {
             if !matches!(variable.space, Space::Global | Space::Const) {
                 continue;
             }
-            let mut bytes = vec![0; variable.bytes as usize];
-            for &(offset, ref init) in &variable.init {
-                let (value, size) = match *init {
-                    Init::Bits(bits, size) => (bits, size as usize),
-                    Init::Address { variable, offset, generic } => {
-                        let of = &module.variables[variable];
-                        let address = self.addresses[variable]
-                            .ok_or_else(|| Error::malformed(of.at, "the address of what has no place"))?;
-                        let window = if generic { windows::base(of.space) } else { 0 };
-                        (address.wrapping_add(window).wrapping_add(offset as u64), 8)
-                    }
-                };
-                let at = offset as usize;
-                if let Some(place) = bytes.get_mut(at..at + size) {
-                    place.copy_from_slice(&value.to_le_bytes()[..size]);
-                }
-            }
-            let placed =
-                Placed { name: variable.name.to_string(), space: variable.space, address, bytes: variable.bytes };
-            self.globals.push((placed, bytes));
+            let bytes = contents(module, variable, &self.addresses)?;
+            self.globals.push((placed(variable, address), bytes));
         }
         Ok(())
     }
+}
+
+fn placed(variable: &Variable, address: u64) -> Placed {
+    Placed { name: variable.name.to_string(), space: variable.space, address, bytes: variable.bytes }
+}
+
+/// The first contents of a variable.
+fn contents(module: &Module, variable: &Variable, addresses: &[Option<u64>]) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; variable.bytes as usize];
+    for &(offset, ref init) in &variable.init {
+        let (value, size) = match *init {
+            Init::Bits(bits, size) => (bits, size as usize),
+            Init::Address { variable, offset, generic } => {
+                let of = &module.variables[variable];
+                let address =
+                    addresses[variable].ok_or_else(|| Error::malformed(of.at, "the address of what has no place"))?;
+                let window = if generic { windows::base(of.space) } else { 0 };
+                (address.wrapping_add(window).wrapping_add(offset as u64), 8)
+            }
+        };
+        let at = offset as usize;
+        if let Some(place) = bytes.get_mut(at..at + size) {
+            place.copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+    }
+    Ok(bytes)
+}
+
+/// The global and constant variables of a module in the memory of a device: all its kernels share
+/// them.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// By the numbers of the variables; None: it lies elsewhere.
+    places: Vec<Option<u64>>,
+    pub variables: Vec<Placed>,
+}
+
+/// Gives the variables of a module places in memory: `give` takes a variable's name, bytes and
+/// alignment, and whether it can only be read, and gives an address. The first contents come back
+/// beside the places.
+pub fn load(
+    module: &Module,
+    give: &mut dyn FnMut(&str, u64, u32, bool) -> std::result::Result<u64, String>,
+) -> Result<(Loaded, Vec<Vec<u8>>)> {
+    let mut loaded = Loaded { places: vec![None; module.variables.len()], variables: Vec::new() };
+    let mut known: HashMap<&str, u64> = HashMap::new();
+    let in_memory = |variable: &&Variable| matches!(variable.space, Space::Global | Space::Const);
+    for (n, variable) in module.variables.iter().enumerate().filter(|(_, variable)| in_memory(variable)) {
+        // What is declared here and defined elsewhere in the text is one variable.
+        let shared = variable.owner.is_none();
+        if let Some(&address) = known.get(variable.name).filter(|_| shared) {
+            loaded.places[n] = Some(address);
+            continue;
+        }
+        let same = |other: &&Variable| in_memory(other) && other.name == variable.name && other.owner.is_none();
+        let largest = module.variables.iter().filter(same).map(|other| other.bytes).max().filter(|_| shared);
+        let bytes = largest.unwrap_or(variable.bytes).max(1);
+        let read_only = variable.space == Space::Const;
+        let address = give(variable.name, bytes, variable.align.max(16), read_only)
+            .map_err(|message| Error::malformed(variable.at, message))?;
+        loaded.variables.push(Placed { bytes, ..placed(variable, address) });
+        loaded.places[n] = Some(address);
+        if shared {
+            known.insert(variable.name, address);
+        }
+    }
+    let mut first = Vec::with_capacity(loaded.variables.len());
+    for placed in &loaded.variables {
+        let of = |(n, variable): &(usize, &Variable)| {
+            loaded.places[*n] == Some(placed.address) && variable.bytes == placed.bytes
+        };
+        let defined: Vec<_> = module.variables.iter().enumerate().filter(of).collect();
+        // Of several texts of one variable that with first contents counts.
+        let variable = defined.iter().find(|(_, v)| !v.init.is_empty()).or(defined.first());
+        first.push(match variable {
+            Some((_, variable)) => contents(module, variable, &loaded.places)?,
+            None => vec![0; placed.bytes as usize],
+        });
+    }
+    Ok((loaded, first))
 }
 
 /// Bytes around every piece of memory that belong to nobody.

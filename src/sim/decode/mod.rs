@@ -16,7 +16,7 @@ mod words;
 use std::collections::HashMap;
 
 use self::layout::Layout;
-pub use self::layout::RED_ZONE;
+pub use self::layout::{Loaded, RED_ZONE, load};
 pub use self::memory::added_flushed;
 use self::modifiers::Modifiers;
 use super::code::{Class, Code, Inst, Logic, Math, NOWHERE, Op, PredIn, Reg, Special};
@@ -30,8 +30,13 @@ const FALSE: PredIn = PredIn { pred: 0, negated: true };
 
 /// Decodes the kernel `entry` and all that it calls.
 pub fn decode(module: &Module, entry: &str) -> Result<Code> {
+    decode_loaded(module, entry, &Loaded::default())
+}
+
+/// The same of a module whose variables have their places already.
+pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Code> {
     let functions = control::reached(module, entry)?;
-    let layout = Layout::of(module, &functions)?;
+    let layout = Layout::of(module, &functions, loaded)?;
     let mut decoder = Decoder {
         module,
         layout: &layout,

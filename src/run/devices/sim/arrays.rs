@@ -13,6 +13,15 @@ pub struct Region {
     strides: Vec<i64>,
 }
 
+/// Says what lies at an address.
+pub trait Places {
+    /// `x[3, 4]`; None: nothing has this address.
+    fn element(&self, address: u64) -> Option<String>;
+
+    /// Where an address lies that nothing has: `8 bytes after the end of ...`.
+    fn beside(&self, address: u64) -> Option<String>;
+}
+
 /// The arrays of a launch.
 #[derive(Clone, Debug, Default)]
 pub struct Arrays {
@@ -55,14 +64,14 @@ impl Arrays {
             _ => {}
         }
     }
+}
 
-    /// `x[3, 4]`; None: no array has this address.
-    pub fn element(&self, address: u64) -> Option<String> {
+impl Places for Arrays {
+    fn element(&self, address: u64) -> Option<String> {
         self.list.iter().find(|region| (region.start..region.end).contains(&address)).map(|r| r.element_at(address))
     }
 
-    /// Where an address lies that is in no array: `8 bytes after the end of ...`.
-    pub fn beside(&self, address: u64) -> Option<String> {
+    fn beside(&self, address: u64) -> Option<String> {
         let distance = |r: &&Region| if address < r.start { r.start - address } else { address - r.end.min(address) };
         let near = self.list.iter().min_by_key(distance)?;
         let what = format!("`{}`, which has shape {:?}", near.name, near.shape);

@@ -1,7 +1,7 @@
 //! How is a finding told? With the lines of the source that the instructions come from, the
 //! elements of arrays, and the threads of the launch.
 
-use super::arrays::Arrays;
+use super::arrays::{Arrays, Places};
 use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -169,7 +169,7 @@ pub struct Told {
 }
 
 /// Says what a finding is; `name` gives the words for a thread.
-pub fn told(finding: &Finding, arrays: &Arrays, code: &sim::Code, name: &dyn Fn(Thread) -> String) -> Told {
+pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn Fn(Thread) -> String) -> Told {
     let thread = format!("thread {}", name(finding.thread));
     let place = |t: &Touched| place(t, arrays, code);
     let does = |t: &Touched| if t.writes { "writes" } else { "reads" };
@@ -337,7 +337,7 @@ fn lane_list(mask: u32) -> String {
 }
 
 /// The element or the variable at an address.
-fn place(t: &Touched, arrays: &Arrays, code: &sim::Code) -> String {
+fn place(t: &Touched, arrays: &dyn Places, code: &sim::Code) -> String {
     if let Some(element) = arrays.element(t.address).filter(|_| is_global(t.space)) {
         return element;
     }
@@ -356,7 +356,7 @@ fn is_global(space: Space) -> bool {
 }
 
 /// Where an address lies that nothing has.
-fn beside(t: &Touched, arrays: &Arrays, code: &sim::Code) -> String {
+fn beside(t: &Touched, arrays: &dyn Places, code: &sim::Code) -> String {
     let near = match t.space {
         Space::Shared => Some(format!("shared memory has {} bytes, and this is byte {}", code.shared_bytes, t.address)),
         Space::Local => Some(format!("local memory has {} bytes, and this is byte {}", code.local_bytes, t.address)),

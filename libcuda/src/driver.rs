@@ -1,0 +1,214 @@
+//! What does the driver know, and what happens around each call? One lock for all; nothing of a
+//! call leaves it as a panic.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kc::sim::heap::{Heap, Origin};
+
+use crate::contexts::Context;
+use crate::findings::Findings;
+use crate::graphs::Graph;
+use crate::handles::Table;
+use crate::modules::{Function, Link, Module};
+use crate::pools::Pool;
+use crate::settings::Settings;
+use crate::status::{Fail, Result, Status};
+use crate::streams::{Event, Operation, Stream};
+
+/// CUDA 13.0: what `cuDriverGetVersion` says.
+pub const VERSION: c_int = 13000;
+
+/// What a process has of its simulated machine.
+pub struct Driver {
+    pub settings: Settings,
+    pub heap: Heap,
+    /// By device: what a kernel left broken, as every later call says.
+    pub broken: Vec<Option<Status>>,
+    pub contexts: Table<Context>,
+    pub modules: Table<Module>,
+    pub functions: Table<Function>,
+    pub links: Table<Link>,
+    pub streams: Table<Stream>,
+    pub events: Table<Event>,
+    pub pools: Table<Pool>,
+    pub graphs: Table<Graph>,
+    /// Graphs that can be launched.
+    pub instances: Table<Graph>,
+    /// The context of each block of memory.
+    pub owners: HashMap<u64, u64>,
+    /// Memory of the client that devices reach: where it lies for them.
+    pub registered: HashMap<u64, Registered>,
+    /// Whose memory whose kernels may use: device, peer.
+    pub peers: HashSet<(usize, usize)>,
+    pub findings: Findings,
+    /// What was asked for and is not done yet.
+    pub queue: VecDeque<(usize, Operation)>,
+    /// The call that runs.
+    call: &'static str,
+    calls: u64,
+    process: u32,
+}
+
+/// Memory that the client had already.
+#[derive(Clone, Copy, Debug)]
+pub struct Registered {
+    pub bytes: u64,
+    /// Its place in the range of the devices, if somebody asked for it.
+    pub mirror: Option<u64>,
+}
+
+static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
+
+thread_local! {
+    /// The contexts of the thread, the current one last.
+    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The contexts of the thread that calls.
+pub fn with_stack<R>(f: impl FnOnce(&mut Vec<u64>) -> R) -> R {
+    CURRENT.with(|stack| f(&mut stack.borrow_mut()))
+}
+
+fn lock() -> MutexGuard<'static, Option<Driver>> {
+    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says something to the user.
+pub fn say(text: &str) {
+    // A closed stream is not worth a word.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("kc gpu: {text}\n").as_bytes());
+}
+
+/// Runs a call: the number that it gives.
+pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_int {
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let mut guard = lock();
+        let driver = match guard.as_mut() {
+            Some(driver) => driver,
+            None if name == "cuInit" => guard.insert(Driver::new()?),
+            None => return Err(Status::NotInitialized.because("`cuInit` comes first")),
+        };
+        if driver.process != std::process::id() {
+            let why =
+                "this process was forked after `cuInit`; CUDA works in processes that call it themselves (spawn them)";
+            return Err(Status::NotInitialized.because(why));
+        }
+        driver.calls += 1;
+        driver.call = name;
+        let mut result = call(driver);
+        // What the call asked for, in its order. Functions of the host run without the lock: they
+        // may call what they like.
+        while let Some(driver) = guard.as_mut() {
+            match driver.queue.pop_front() {
+                Some((_, Operation::Host(function))) => {
+                    drop(guard);
+                    function.call();
+                    guard = lock();
+                }
+                Some((device, operation)) => {
+                    let done = driver.perform(device, operation);
+                    result = result.and(done);
+                }
+                None => break,
+            }
+        }
+        result
+    }));
+    match result {
+        Ok(Ok(())) => Status::Success as c_int,
+        Ok(Err(Fail { status, why })) => {
+            if let Some(why) = why {
+                let name_of = status.words().0.to_string_lossy();
+                say(&format!("{name}: {why} ({name_of})"));
+            }
+            status as c_int
+        }
+        Err(_) => {
+            say(&format!("{name}: a fault of kc itself; please report it"));
+            Status::Unknown as c_int
+        }
+    }
+}
+
+/// Runs a call that needs nothing of the driver, not even that it is there.
+pub fn enter_free(name: &'static str, call: impl FnOnce() -> Result) -> c_int {
+    let result = catch_unwind(AssertUnwindSafe(call));
+    match result {
+        Ok(Ok(())) => Status::Success as c_int,
+        Ok(Err(Fail { status, why })) => {
+            if let Some(why) = why {
+                say(&format!("{name}: {why}"));
+            }
+            status as c_int
+        }
+        Err(_) => Status::Unknown as c_int,
+    }
+}
+
+/// What is said when the process ends.
+pub fn end() {
+    // A thread that still holds the lock is in a call that never ends now.
+    let Ok(mut guard) = DRIVER.try_lock() else { return };
+    if let Some(driver) = guard.as_mut().filter(|driver| driver.process == std::process::id()) {
+        driver.call = "exit";
+        driver.leave_all();
+        driver.findings.summary();
+    }
+}
+
+impl Driver {
+    fn new() -> Result<Driver> {
+        let settings = Settings::read().map_err(|why| Status::InvalidValue.because(why))?;
+        let heap = Heap::reserve(settings.devices, settings.memory).ok_or_else(|| {
+            Status::OutOfMemory.because("the system has no range of addresses for the devices' memory")
+        })?;
+        let mut pools = Table::new("memory pool", 7, Status::InvalidValue);
+        for device in 0..settings.devices {
+            pools.add(Pool { device, of_device: true });
+        }
+        Ok(Driver {
+            heap,
+            broken: vec![None; settings.devices],
+            contexts: Table::new("context", 1, Status::InvalidContext),
+            modules: Table::new("module", 2, Status::InvalidHandle),
+            functions: Table::new("function", 3, Status::InvalidHandle),
+            links: Table::new("linker", 4, Status::InvalidHandle),
+            streams: Table::new("stream", 5, Status::InvalidHandle),
+            events: Table::new("event", 6, Status::InvalidHandle),
+            pools,
+            graphs: Table::new("graph", 8, Status::InvalidValue),
+            instances: Table::new("graph that was instantiated", 9, Status::InvalidValue),
+            owners: HashMap::new(),
+            registered: HashMap::new(),
+            peers: HashSet::new(),
+            findings: Findings::new(&settings),
+            queue: VecDeque::new(),
+            call: "",
+            calls: 0,
+            process: std::process::id(),
+            settings,
+        })
+    }
+
+    /// The call that runs, as what memory remembers.
+    pub fn origin(&self) -> Origin {
+        Origin { name: self.call.to_string(), number: self.calls }
+    }
+
+    /// The device of this number.
+    pub fn device(&self, number: c_int) -> Result<usize> {
+        usize::try_from(number).ok().filter(|&device| device < self.settings.devices).ok_or_else(|| {
+            let there = self.settings.devices;
+            Status::InvalidDevice.because(format!("there is no device {number}; there are {there} (KC_SIM_DEVICES)"))
+        })
+    }
+}
+
+/// `cuInit`.
+pub fn init(_: &mut Driver, flags: u32) -> Result {
+    if flags == 0 { Ok(()) } else { Err(Status::InvalidValue.because("the flags of `cuInit` are 0")) }
+}

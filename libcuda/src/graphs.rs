@@ -1,0 +1,315 @@
+//! What is a graph? What a stream was asked to do while it was captured, or what was added node by
+//! node, to be done as often as it is launched. Nodes are added after those that they depend on:
+//! their order is one of those that the graph allows.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use crate::copies::Fill;
+use crate::driver::Driver;
+use crate::pointers::{In, Out};
+use crate::status::{Result, Status};
+use crate::streams::{HostFunction, Operation};
+
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    operations: Vec<(usize, Operation)>,
+    /// Nodes, of which some do nothing.
+    nodes: u64,
+}
+
+impl Graph {
+    pub fn add(&mut self, device: usize, operation: Operation) {
+        self.nodes += 1;
+        self.operations.push((device, operation));
+    }
+}
+
+/// A handle of a node: its place in its graph.
+fn node(graph: u64, number: u64) -> u64 {
+    graph << 16 | (number & 0xffff)
+}
+
+pub fn begin(driver: &mut Driver, stream: u64, mode: c_int) -> Result {
+    if !(0..=2).contains(&mode) {
+        return Err(Status::InvalidValue.into());
+    }
+    driver.device_of_stream(stream)?;
+    if stream <= 2 {
+        return Err(Status::CaptureUnsupported.because("the default stream cannot be captured; make one"));
+    }
+    if driver.capture_of(stream).is_some() {
+        return Err(Status::IllegalState.because("the stream is being captured already"));
+    }
+    let graph = driver.graphs.add(Graph::default());
+    let stream = driver.streams.get_mut(stream)?;
+    (stream.capture, stream.leads) = (Some(graph), true);
+    Ok(())
+}
+
+pub fn begin_old(driver: &mut Driver, stream: u64) -> Result {
+    begin(driver, stream, 0)
+}
+
+pub fn end(driver: &mut Driver, stream: u64, graph: Out<u64>) -> Result {
+    let found = driver.streams.get_mut(stream)?;
+    let Some(captured) = found.capture.filter(|_| found.leads) else {
+        return Err(Status::IllegalState.because("no capture began in this stream"));
+    };
+    // Those that joined in are captured no longer.
+    for (_, stream) in driver.streams.iter_mut() {
+        if stream.capture == Some(captured) {
+            (stream.capture, stream.leads) = (None, false);
+        }
+    }
+    graph.set(captured)
+}
+
+pub fn is_capturing(driver: &mut Driver, stream: u64, status: Out<c_int>) -> Result {
+    driver.device_of_stream(stream)?;
+    status.set(c_int::from(driver.capture_of(stream).is_some()))
+}
+
+pub fn capture_info(driver: &mut Driver, stream: u64, status: Out<c_int>, id: Out<u64>) -> Result {
+    let none = || Out::at(0);
+    capture_info_2(driver, stream, status, id, none(), Out::at(0), Out::at(0))
+}
+
+pub fn capture_info_2(
+    driver: &mut Driver,
+    stream: u64,
+    status: Out<c_int>,
+    id: Out<u64>,
+    graph: Out<u64>,
+    dependencies: Out<u64>,
+    count: Out<usize>,
+) -> Result {
+    driver.device_of_stream(stream)?;
+    let captured = driver.capture_of(stream);
+    status.set(c_int::from(captured.is_some()))?;
+    if let Some(captured) = captured {
+        id.set_if_wanted(captured >> 4);
+        graph.set_if_wanted(captured);
+        dependencies.set_if_wanted(0);
+        count.set_if_wanted(0);
+    }
+    Ok(())
+}
+
+pub fn capture_info_3(
+    driver: &mut Driver,
+    stream: u64,
+    status: Out<c_int>,
+    id: Out<u64>,
+    graph: Out<u64>,
+    dependencies: Out<u64>,
+    edges: Out<u64>,
+    count: Out<usize>,
+) -> Result {
+    edges.set_if_wanted(0);
+    capture_info_2(driver, stream, status, id, graph, dependencies, count)
+}
+
+/// What may happen during captures does not depend on the mode here.
+pub fn exchange_mode(_: &mut Driver, mode: Out<c_int>) -> Result {
+    mode.set(0)
+}
+
+pub fn create(driver: &mut Driver, graph: Out<u64>, _: c_uint) -> Result {
+    let made = driver.graphs.add(Graph::default());
+    graph.set(made)
+}
+
+pub fn copy(driver: &mut Driver, graph: Out<u64>, original: u64) -> Result {
+    let copy = driver.graphs.get(original)?.clone();
+    let made = driver.graphs.add(copy);
+    graph.set(made)
+}
+
+pub fn destroy(driver: &mut Driver, graph: u64) -> Result {
+    driver.graphs.remove(graph).map(drop)
+}
+
+pub fn nodes(driver: &mut Driver, graph: u64, nodes: Out<u64>, count: Out<usize>) -> Result {
+    let all = driver.graphs.get(graph)?.nodes;
+    if nodes.is_wanted() {
+        for n in 0..all {
+            nodes.set_at(n as usize, node(graph, n))?;
+        }
+    }
+    count.set(all as usize)
+}
+
+pub fn instantiate(driver: &mut Driver, instance: Out<u64>, graph: u64, _: u64) -> Result {
+    let copy = driver.graphs.get(graph)?.clone();
+    let made = driver.instances.add(copy);
+    instance.set(made)
+}
+
+pub fn instantiate_old(
+    driver: &mut Driver,
+    instance: Out<u64>,
+    graph: u64,
+    error: Out<u64>,
+    log: Out<c_char>,
+    bytes: usize,
+) -> Result {
+    error.set_if_wanted(0);
+    if log.is_wanted() && bytes > 0 {
+        log.set_text("", bytes)?;
+    }
+    instantiate(driver, instance, graph, 0)
+}
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Parameters {
+    flags: u64,
+    stream: u64,
+    error: u64,
+    result: c_int,
+}
+
+pub fn instantiate_with(driver: &mut Driver, instance: Out<u64>, graph: u64, parameters: Out<Parameters>) -> Result {
+    instantiate(driver, instance, graph, 0)?;
+    parameters.set_if_wanted(Parameters { flags: 0, stream: 0, error: 0, result: 0 });
+    Ok(())
+}
+
+pub fn instance_destroy(driver: &mut Driver, instance: u64) -> Result {
+    driver.instances.remove(instance).map(drop)
+}
+
+pub fn upload(driver: &mut Driver, instance: u64, stream: u64) -> Result {
+    driver.device_of_stream(stream)?;
+    driver.instances.get(instance).map(drop)
+}
+
+pub fn launch(driver: &mut Driver, instance: u64, stream: u64) -> Result {
+    driver.device_of_stream(stream)?;
+    let operations = driver.instances.get(instance)?.operations.clone();
+    match driver.capture_of(stream) {
+        Some(graph) => {
+            let graph = driver.graphs.get_mut(graph)?;
+            operations.into_iter().for_each(|(device, operation)| graph.add(device, operation));
+        }
+        None => driver.queue.extend(operations),
+    }
+    Ok(())
+}
+
+/// `CUgraphExecUpdateResultInfo`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Updated {
+    result: c_int,
+    node: u64,
+    from: u64,
+}
+
+/// A graph of the same form takes the place of what is launched.
+pub fn update(driver: &mut Driver, instance: u64, graph: u64, result: Out<Updated>) -> Result {
+    const TOPOLOGY_CHANGED: c_int = 2;
+    let new = driver.graphs.get(graph)?.clone();
+    let old = driver.instances.get_mut(instance)?;
+    let kind = |(_, operation): &(usize, Operation)| std::mem::discriminant(operation);
+    let same = old.nodes == new.nodes && old.operations.iter().map(kind).eq(new.operations.iter().map(kind));
+    if !same {
+        result.set_if_wanted(Updated { result: TOPOLOGY_CHANGED, node: 0, from: 0 });
+        return Err(Status::GraphUpdate.because("the graph has other nodes than the one that was instantiated"));
+    }
+    *old = new;
+    result.set_if_wanted(Updated { result: 0, node: 0, from: 0 });
+    Ok(())
+}
+
+/// Adds a node; its handle.
+fn add(driver: &mut Driver, handle: Out<u64>, graph: u64, operation: Option<Operation>) -> Result {
+    let device = driver.working()?;
+    let found = driver.graphs.get_mut(graph)?;
+    let number = found.nodes;
+    match operation {
+        Some(operation) => found.add(device, operation),
+        None => found.nodes += 1,
+    }
+    handle.set(node(graph, number))
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Kernel {
+    function: u64,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    params: In<In<u8>>,
+    extra: In<usize>,
+    /// A kernel of a library, instead of the function.
+    kernel: u64,
+    context: u64,
+}
+
+pub fn add_kernel(
+    driver: &mut Driver,
+    handle: Out<u64>,
+    graph: u64,
+    _: In<u64>,
+    _: usize,
+    kernel: In<Kernel>,
+) -> Result {
+    let Kernel { function, grid, block, shared, params, extra, kernel, .. } = kernel.get()?;
+    let function = if function == 0 { kernel } else { function };
+    let form = kc::sim::Form { grid, block, dynamic_shared: shared };
+    let launch = driver.prepare(function, form, params, extra)?;
+    add(driver, handle, graph, Some(Operation::Launch(launch)))
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Set {
+    to: u64,
+    pitch: usize,
+    value: c_uint,
+    size: c_uint,
+    width: usize,
+    height: usize,
+}
+
+pub fn add_fill(
+    driver: &mut Driver,
+    handle: Out<u64>,
+    graph: u64,
+    _: In<u64>,
+    _: usize,
+    set: In<Set>,
+    _: u64,
+) -> Result {
+    let Set { to, pitch, value, size, width, height } = set.get()?;
+    if !matches!(size, 1 | 2 | 4) {
+        return Err(Status::InvalidValue.because(format!("elements have 1, 2 or 4 bytes, not {size}")));
+    }
+    let (width, height) = (width as u64, height as u64);
+    let fill = Fill { to, pitch: pitch as u64, size: size.into(), value, width, height };
+    add(driver, handle, graph, Some(Operation::Fill(fill)))
+}
+
+/// `CUDA_HOST_NODE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Host {
+    function: Option<extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+}
+
+pub fn add_host(driver: &mut Driver, handle: Out<u64>, graph: u64, _: In<u64>, _: usize, host: In<Host>) -> Result {
+    let Host { function, data } = host.get()?;
+    let function = function.ok_or_else(|| Status::InvalidValue.because("the function is null"))?;
+    let operation = Operation::Host(HostFunction::Plain(function, data.expose_provenance()));
+    add(driver, handle, graph, Some(operation))
+}
+
+pub fn add_empty(driver: &mut Driver, handle: Out<u64>, graph: u64, _: In<u64>, _: usize) -> Result {
+    add(driver, handle, graph, None)
+}

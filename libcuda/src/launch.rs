@@ -1,0 +1,338 @@
+//! What does a launch run, and is it one? Its parameters are bytes as the kernel's PTX lays them
+//! out.
+
+use std::ffi::{c_int, c_uint};
+use std::io::Write;
+use std::sync::Arc;
+
+use kc::sim::heap::{Block, Kind, Zone};
+use kc::sim::{self, Checks, Code, Form, How, Text, What};
+
+use crate::driver::Driver;
+use crate::pointers::{In, Out};
+use crate::status::{Result, Status};
+use crate::streams::Operation;
+
+/// A kernel with its parameters and the form of its launch.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub code: Arc<Code>,
+    pub written: Text,
+    /// How messages call the text of the kernel.
+    pub module: String,
+    pub form: Form,
+    pub params: Vec<u8>,
+    pub number: u64,
+}
+
+/// What is in the list `extra` of a launch (CUDA Driver API, `cuLaunchKernel`).
+const END: usize = 0;
+const BUFFER: usize = 1;
+const SIZE: usize = 2;
+
+impl Driver {
+    /// The bytes of a kernel's parameters, from pointers to each or as one block.
+    fn parameters(code: &Code, each: In<In<u8>>, extra: In<usize>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; code.param_bytes as usize];
+        if extra.is_given() && !each.is_given() {
+            let (mut buffer, mut size, mut n) = (0, 0, 0);
+            loop {
+                match extra.at(n)? {
+                    END => break,
+                    BUFFER => buffer = extra.at(n + 1)?,
+                    SIZE => size = In::<usize>::from_address(extra.at(n + 1)?).get()?,
+                    other => return Err(Status::InvalidValue.because(format!("{other} is no option of `extra`"))),
+                }
+                n += 2;
+            }
+            let wanted = code.params.last().map_or(0, |&(at, size)| (at + size) as usize);
+            if size < wanted {
+                let why = format!("`{}` takes {wanted} bytes of parameters, and {size} are given", code.entry);
+                return Err(Status::InvalidValue.because(why));
+            }
+            let given = In::<u8>::from_address(buffer);
+            (0..wanted).try_for_each(|n| given.at(n).map(|byte| bytes[n] = byte))?;
+            return Ok(bytes);
+        }
+        if !each.is_given() && !code.params.is_empty() {
+            let (entry, count) = (&code.entry, code.params.len());
+            return Err(Status::InvalidValue.because(format!("`{entry}` takes {count} parameters, and none are given")));
+        }
+        for (n, &(at, size)) in code.params.iter().enumerate() {
+            let value = each.at(n)?;
+            if !value.is_given() {
+                return Err(
+                    Status::InvalidValue.because(format!("the pointer to parameter {n} of `{}` is null", code.entry))
+                );
+            }
+            for byte in 0..size as usize {
+                bytes[at as usize + byte] = value.at(byte)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Whether a GPU starts such a launch.
+    fn fits(&self, code: &Code, most_dynamic: u32, form: &Form) -> Result {
+        let Form { grid, block, dynamic_shared } = *form;
+        let entry = &code.entry;
+        let invalid = |why: String| Err(Status::InvalidValue.because(why));
+        let words = |extents: [u32; 3]| extents.map(|extent| extent.to_string()).join(" x ");
+        let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
+        if grid.contains(&0) || block.contains(&0) {
+            return invalid(format!(
+                "`{entry}`: a launch of {} blocks of {} threads is none",
+                words(grid),
+                words(block)
+            ));
+        }
+        if threads > 1024 || block[0] > 1024 || block[1] > 1024 || block[2] > 64 {
+            return invalid(format!("`{entry}`: blocks of {} threads; one has 1024 at most, 64 in z", words(block)));
+        }
+        let most = 65_535;
+        let blocks: u128 = grid.iter().map(|&extent| u128::from(extent)).product();
+        if grid[0] > i32::MAX as u32 || grid[1] > most || grid[2] > most || blocks > u32::MAX.into() {
+            return invalid(format!("`{entry}`: {} blocks; there can be 2^31 - 1, 65535 in y and z", words(grid)));
+        }
+        let bound = code.required_threads.or(code.max_threads);
+        if code.max_threads.is_some_and(|most| threads > most)
+            || code.required_threads.is_some_and(|required| required != threads)
+        {
+            return invalid(format!("`{entry}` is made for blocks of {} threads, not {threads}", bound.unwrap_or(0)));
+        }
+        if dynamic_shared > most_dynamic {
+            let why = format!(
+                "`{entry}`: {dynamic_shared} bytes of dynamic shared memory; {most_dynamic} are allowed \
+                 (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES allows more)"
+            );
+            return Err(Status::InvalidValue.because(why));
+        }
+        Ok(())
+    }
+
+    pub fn prepare(&self, function: u64, form: Form, each: In<In<u8>>, extra: In<usize>) -> Result<Launch> {
+        let number = self.origin().number;
+        let function = self.functions.get(function)?;
+        self.fits(&function.code, function.most_dynamic, &form)?;
+        let params = Driver::parameters(&function.code, each, extra)?;
+        let module = self.modules.get(function.module)?.name.clone();
+        Ok(Launch { code: function.code.clone(), written: function.written.clone(), module, form, params, number })
+    }
+
+    /// Runs a launch on a device.
+    pub fn launch(&mut self, device: usize, launch: &Launch) -> Result {
+        if let Some(status) = self.broken[device] {
+            return Err(status.into());
+        }
+        self.mirrors_in();
+        let checks = Checks { races: self.settings.races, uninitialised: self.settings.uninitialised };
+        let how = How { checks, seed: self.settings.seed, limit: self.settings.steps, counts: self.settings.counts };
+        let peers = &self.peers;
+        let reaches = |block: &Block| match block.zone {
+            Zone::Host => true,
+            Zone::Device(owner) => owner == device || block.kind == Kind::Device && peers.contains(&(device, owner)),
+        };
+        // SAFETY: the driver's lock is held, so that nobody gives or takes memory; the client does
+        // not use it while a kernel does.
+        let memory = unsafe { self.heap.lend(&reaches) };
+        let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut || true);
+        self.mirrors_out();
+        if !outcome.printed.is_empty() {
+            // A closed stream is not worth a word.
+            let _ = std::io::stdout().write_all(&outcome.printed);
+            let _ = std::io::stdout().flush();
+        }
+        self.found(device, launch, &outcome.findings);
+        if let Some(measured) = outcome.measured {
+            self.findings.counted(launch, measured);
+        }
+        let status = outcome.findings.iter().find_map(|finding| ends_with(&finding.what));
+        self.broken[device] = status;
+        status.map_or(Ok(()), |status| Err(status.into()))
+    }
+}
+
+/// What the driver says after such a finding; None: the launch goes on.
+fn ends_with(what: &What) -> Option<Status> {
+    match what {
+        What::Outside(_) | What::ReadOnly(_) => Some(Status::IllegalAddress),
+        What::Misaligned(_) => Some(Status::MisalignedAddress),
+        What::Assert(_) => Some(Status::Assert),
+        What::Endless => Some(Status::LaunchTimeout),
+        what => what.is_fatal().then_some(Status::LaunchFailed),
+    }
+}
+
+pub fn kernel(
+    driver: &mut Driver,
+    function: u64,
+    gx: c_uint,
+    gy: c_uint,
+    gz: c_uint,
+    bx: c_uint,
+    by: c_uint,
+    bz: c_uint,
+    shared: c_uint,
+    stream: u64,
+    each: In<In<u8>>,
+    extra: In<usize>,
+) -> Result {
+    driver.device_of_stream(stream)?;
+    let form = Form { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared: shared };
+    let launch = driver.prepare(function, form, each, extra)?;
+    driver.submit(stream, Operation::Launch(launch))
+}
+
+pub fn cooperative(
+    driver: &mut Driver,
+    function: u64,
+    gx: c_uint,
+    gy: c_uint,
+    gz: c_uint,
+    bx: c_uint,
+    by: c_uint,
+    bz: c_uint,
+    shared: c_uint,
+    stream: u64,
+    each: In<In<u8>>,
+) -> Result {
+    let form = Form { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared: shared };
+    driver.fits_at_once(function, &form)?;
+    kernel(driver, function, gx, gy, gz, bx, by, bz, shared, stream, each, In::from_address(0))
+}
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    stream: u64,
+    attributes: In<Attribute>,
+    count: c_uint,
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Attribute {
+    id: c_int,
+    pad: c_int,
+    value: [c_uint; 16],
+}
+
+const COOPERATIVE: c_int = 2;
+const CLUSTER: c_int = 4;
+
+pub fn kernel_with(
+    driver: &mut Driver,
+    config: In<Config>,
+    function: u64,
+    each: In<In<u8>>,
+    extra: In<usize>,
+) -> Result {
+    let Config { grid, block, shared, stream, attributes, count } = config.get()?;
+    let form = Form { grid, block, dynamic_shared: shared };
+    for n in 0..count as usize {
+        let attribute = attributes.at(n)?;
+        match attribute.id {
+            COOPERATIVE if attribute.value[0] != 0 => driver.fits_at_once(function, &form)?,
+            CLUSTER if attribute.value[..3].iter().any(|&extent| extent > 1) => {
+                return Err(Status::NotSupported.because("clusters of blocks are not simulated; launch without them"));
+            }
+            _ => {}
+        }
+    }
+    let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
+    kernel(driver, function, gx, gy, gz, bx, by, bz, shared, stream, each, extra)
+}
+
+impl Driver {
+    /// Whether all blocks of a launch can be on the GPU at once, as they wait for each other.
+    fn fits_at_once(&self, function: u64, form: &Form) -> Result {
+        let threads = form.block.iter().fold(1u32, |all, &extent| all.saturating_mul(extent));
+        let at_once = self.resident(function, threads, form.dynamic_shared)? * self.settings.gpu.multiprocessors;
+        match form.blocks() > at_once.into() {
+            true => Err(Status::CooperativeTooLarge.because(format!(
+                "{} blocks are to run together, and {at_once} fit on the GPU at once",
+                form.blocks()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Blocks that fit on a multiprocessor.
+    fn resident(&self, function: u64, threads: u32, dynamic: u32) -> Result<u32> {
+        let function = self.functions.get(function)?;
+        let shared = function.code.shared_bytes.saturating_add(dynamic);
+        let limits = self.settings.limits;
+        match threads > 1024 || shared > limits.shared_per_block {
+            true => Ok(0),
+            false => Ok(limits.occupancy(threads, Some(function.registers()), shared).blocks_per_sm),
+        }
+    }
+}
+
+pub fn occupancy(driver: &mut Driver, blocks: Out<c_int>, function: u64, threads: c_int, shared: usize) -> Result {
+    let threads = u32::try_from(threads).ok().filter(|&threads| threads > 0);
+    let threads = threads.ok_or_else(|| Status::InvalidValue.because("a block has one thread at least"))?;
+    let shared = u32::try_from(shared).map_err(|_| Status::InvalidValue)?;
+    blocks.set(driver.resident(function, threads, shared)? as c_int)
+}
+
+pub fn occupancy_with(
+    driver: &mut Driver,
+    blocks: Out<c_int>,
+    function: u64,
+    threads: c_int,
+    shared: usize,
+    _: c_uint,
+) -> Result {
+    occupancy(driver, blocks, function, threads, shared)
+}
+
+/// The block size with most resident threads; `shared_of` gives the shared memory of a block size.
+pub fn best_block(
+    driver: &mut Driver,
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    function: u64,
+    shared_of: Option<extern "C" fn(c_int) -> usize>,
+    shared: usize,
+    most: c_int,
+) -> Result {
+    let bound = driver.functions.get(function)?.code.max_threads.unwrap_or(1024).min(1024) as u32;
+    let most = if most > 0 { bound.min(most as u32) } else { bound };
+    let mut best = (0, 0, 0);
+    for threads in (1..=most.div_ceil(32)).rev().map(|warps| (warps * 32).min(most)) {
+        let shared = shared_of.map_or(shared, |of| of(threads as c_int));
+        let resident = driver.resident(function, threads, u32::try_from(shared).unwrap_or(u32::MAX))?;
+        if resident * threads > best.0 {
+            best = (resident * threads, resident, threads);
+        }
+    }
+    grid.set((best.1 * driver.settings.gpu.multiprocessors) as c_int)?;
+    block.set(best.2 as c_int)
+}
+
+pub fn best_block_with(
+    driver: &mut Driver,
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    function: u64,
+    shared_of: Option<extern "C" fn(c_int) -> usize>,
+    shared: usize,
+    most: c_int,
+    _: c_uint,
+) -> Result {
+    best_block(driver, grid, block, function, shared_of, shared, most)
+}
+
+pub fn available_shared(driver: &mut Driver, bytes: Out<usize>, function: u64, blocks: c_int, _: c_int) -> Result {
+    let limits = driver.settings.limits;
+    let own = driver.functions.get(function)?.code.shared_bytes;
+    let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::InvalidValue)?;
+    let each = (limits.shared / blocks).saturating_sub(limits.shared_reserved).min(limits.shared_per_block);
+    bytes.set((each / limits.shared_unit * limits.shared_unit).saturating_sub(own) as usize)
+}

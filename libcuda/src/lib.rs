@@ -1,0 +1,34 @@
+//! The CUDA driver API over kc's simulator: a program that is written for `libcuda.so.1` runs its
+//! PTX on this machine, and learns what it does wrong. All that is here is public in `cuda.h`.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `table` | which functions are there, and under which names? |
+//! | `driver` | what does the driver know, and what happens around each call? |
+//! | `settings` | what did the user ask for? |
+//! | `status`, `pointers`, `handles` | how does a call end, what do clients hand over, what do they hold? |
+//! | `devices`, `contexts` | what is a device, and in which context does a thread work? |
+//! | `memory`, `copies`, `pools` | who has which memory, and how do bytes get there? |
+//! | `images`, `modules` | where is the PTX, and what is in it? |
+//! | `launch`, `streams`, `graphs` | what is run, and in what order? |
+//! | `findings` | how does the user learn what is wrong? |
+
+#![allow(clippy::too_many_arguments)]
+
+mod contexts;
+mod copies;
+mod devices;
+mod driver;
+mod findings;
+mod graphs;
+mod handles;
+mod images;
+mod launch;
+mod memory;
+mod modules;
+mod pointers;
+mod pools;
+mod settings;
+mod status;
+mod streams;
+mod table;

@@ -1,0 +1,62 @@
+"""cuda.core and CUDA C++ by NVRTC run unchanged; faults are found at the line of the C++ text."""
+
+import json
+
+import pytest
+from conftest import line_of
+
+PROGRAM = """
+import numpy as np
+from cuda.bindings import driver as cu
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+device = Device(0)
+device.set_current()
+stream = device.create_stream()
+options = ProgramOptions(std="c++17", arch="sm_90", lineinfo=True, name={file!r})
+kernel = Program(open({file!r}).read(), "c++", options).compile("ptx").get_kernel("k")
+
+
+def given(values):
+    (error, at) = cu.cuMemAlloc(values.nbytes)
+    assert error == cu.CUresult.CUDA_SUCCESS
+    cu.cuMemcpyHtoD(at, values.ctypes.data, values.nbytes)
+    return at
+
+
+n = 1000
+x, y = given(np.arange(n, dtype=np.float32)), given(np.ones(n, np.float32))
+launch(stream, LaunchConfig(grid=4, block=256), kernel, np.float32(2), int(x), int(y), np.uint64(n))
+stream.sync()
+out = np.zeros(n, np.float32)
+cu.cuMemcpyDtoH(out.ctypes.data, y, out.nbytes)
+print(device.name, device.compute_capability, out[:3])
+"""
+
+KERNEL = """extern "C" __global__ void k(float a, const float *x, float *y, size_t n)
+{
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i FAULT n)
+        y[i] = a * x[i] + y[i]; // here
+}
+"""
+
+
+@pytest.mark.parametrize("fault, code", [("<=", 1), ("<", 0)])
+def test_a_program_of_cuda_cpp(gpu, tmp_path, fault, code):
+    text = KERNEL.replace("FAULT", fault)
+    file = tmp_path / "k.cu"
+    file.write_text(text)
+    ran = gpu(PROGRAM.format(file=str(file)), "--report", "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    found = [(finding["code"], finding["file"], finding["line"]) for finding in report["findings"]]
+    if code == 0:
+        assert "H100 SXM (simulated by kc)" in ran.out and "[1. 3. 5.]" in ran.out, ran.said
+        assert (ran.code, found) == (0, []), ran.said
+    else:
+        assert ran.code != 0 and set(found) == {("E1101", str(file), line_of(text, "// here"))}, ran.said
+    (launch,) = report["launches"]
+    assert (launch["entry"], launch["grid"], launch["block"]) == ("k", [4, 1, 1], [256, 1, 1])
+    if code == 0:
+        # Two loads of each of the 32 warps.
+        assert launch["metrics"]["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]["value"] == 64

@@ -1,0 +1,153 @@
+//! `kc gpu`: programs of the CUDA driver on a machine without a GPU, kc itself among them. The
+//! libraries for Python that are its clients have tests of their own (`python/tests/without_gpu`).
+
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const KC: &str = env!("CARGO_BIN_EXE_kc");
+
+fn kc_gpu(folder: &Path, args: &[&str]) -> Output {
+    gpu::library();
+    Command::new(KC).arg("gpu").args(args).current_dir(folder).output().expect("kc starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The example launches, forward and backward, leave the same arrays as on the host; nothing is
+/// found in them.
+#[test]
+fn kernels_of_kc_run_as_on_the_host() {
+    let launches = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/launches");
+    let names = ["histogram.json", "raymarch.json", "saxpy.json", "spmv.json", "springs.json"];
+    let args = [&["--", KC, "verify", "--devices", "host,cuda"][..], &names].concat();
+    let output = kc_gpu(&launches, &args);
+    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}\n{errors}");
+    assert_eq!(said.matches(", cuda\n").count(), names.len(), "{said}");
+    assert!(!errors.contains("error["), "{errors}");
+}
+
+#[test]
+fn devices_are_as_many_and_as_large_as_was_asked() {
+    let output = kc_gpu(Path::new("."), &["--devices", "2", "--arch", "sm_80", "--memory", "4G", "--", KC, "devices"]);
+    let said = text(&output.stdout);
+    let found = said.lines().filter(|line| line.starts_with("cuda:")).collect::<Vec<_>>();
+    assert_eq!(found.len(), 2, "{said}");
+    assert!(found.iter().all(|line| line.contains("A100") && line.contains("4.0 GiB, 108 multi")), "{said}");
+}
+
+#[test]
+fn the_exit_code_is_the_programs() {
+    let code = |args: &[&str]| kc_gpu(Path::new("."), args).status.code();
+    assert_eq!(code(&["true"]), Some(0));
+    assert_eq!(code(&["sh", "-c", "exit 7"]), Some(7));
+    assert_eq!(code(&["sh", "-c", "kill -9 $$"]), Some(137));
+    assert_eq!(code(&["no-such-program"]), Some(1));
+    assert_eq!(code(&["--devices", "99", "true"]), Some(2));
+    assert_eq!(code(&["--arch", "sm_1", "true"]), Some(2));
+}
+
+/// Calls by ctypes, as a program of Python may make them.
+const CALLS: &str = "
+import ctypes, sys
+cuda = ctypes.CDLL('libcuda.so.1')
+u64, size = ctypes.c_uint64, ctypes.c_size_t
+status = cuda.cuInit(0)
+if status:
+    sys.exit(status)
+context, x = ctypes.c_void_p(), u64()
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+cuda.cuCtxSetCurrent(context)
+cuda.cuMemAlloc_v2(ctypes.byref(x), size(400))
+";
+
+fn program(end: &str, options: &[&str]) -> (Option<i32>, String, Value) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("calls.py"), format!("{CALLS}{end}\n")).expect("a file");
+    let output = kc_gpu(folder.path(), &[options, &["--report", "report.json", "calls.py"]].concat());
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap_or_default();
+    (output.status.code(), text(&output.stderr), serde_json::from_str(&report).unwrap_or_default())
+}
+
+fn codes(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    findings.iter().filter_map(|finding| finding["code"].as_str()).collect()
+}
+
+#[test]
+fn leaks_are_told_where_they_are_asked_for() {
+    let (code, said, report) = program("", &[]);
+    assert_eq!((code, codes(&report)), (Some(0), vec![]), "{said}");
+    let (code, said, report) = program("", &["--checks", "leaks"]);
+    assert_eq!((code, codes(&report)), (Some(1), vec!["E1125"]), "{said}");
+    assert!(said.contains("the 400 bytes that `cuMemAlloc_v2` gave"), "{said}");
+    let (code, said, report) = program("cuda.cuMemFree_v2(x)", &["--checks", "leaks"]);
+    assert_eq!((code, codes(&report)), (Some(0), vec![]), "{said}");
+}
+
+/// What a program finds stays, however it ends.
+#[test]
+fn findings_outlive_the_program() {
+    let twice = "cuda.cuMemFree_v2(x)\ncuda.cuMemFree_v2(x)\n";
+    let (code, said, report) = program(twice, &[]);
+    assert_eq!((code, codes(&report)), (Some(1), vec!["E1124"]), "{said}");
+    let (code, _, report) = program(&format!("{twice}import os\nos._exit(0)"), &[]);
+    assert_eq!((code, codes(&report)), (Some(1), vec!["E1124"]));
+    let (code, _, report) = program(&format!("{twice}import os\nos.abort()"), &[]);
+    assert_eq!((code, codes(&report)), (Some(134), vec!["E1124"]));
+}
+
+#[test]
+fn a_fork_and_wrong_settings_are_told_in_words() {
+    let (code, said, _) =
+        program("import os\nif os.fork() == 0:\n    os._exit(cuda.cuMemFree_v2(x))\nsys.exit(os.wait()[1] >> 8)", &[]);
+    assert!(code == Some(3) && said.contains("forked after `cuInit`"), "{code:?} {said}");
+    let (code, said, _) = program("", &["--checks", "racing"]);
+    assert!(code == Some(1) && said.contains("`racing` is no check; there are races, uninitialised, leaks"), "{said}");
+    let (code, said, _) = program("", &["--memory", "lots"]);
+    assert!(code == Some(1) && said.contains("KC_SIM_MEMORY=lots is no number"), "{said}");
+}
+
+/// Memory of another device is used after its context lets it be.
+#[test]
+fn peers_reach_each_other_when_that_is_enabled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    const COPY: &str = "
+two = ctypes.c_void_p()
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(two), 1)
+PTX = b'''.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x) {
+.reg .b32 %r<2>;
+.reg .b64 %rd<2>;
+ld.param.u64 %rd1, [x];
+mov.u32 %r1, 7;
+st.global.u32 [%rd1], %r1;
+ret;
+}
+'''
+cuda.cuCtxSetCurrent(two)
+if len(sys.argv) > 1:
+    assert cuda.cuCtxEnablePeerAccess(context, 0) == 0
+    assert cuda.cuCtxEnablePeerAccess(context, 0) == 704
+module, k = u64(), u64()
+assert cuda.cuModuleLoadData(ctypes.byref(module), PTX) == 0
+assert cuda.cuModuleGetFunction(ctypes.byref(k), module, b'k') == 0
+params = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(x), ctypes.c_void_p))
+sys.exit(cuda.cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, u64(0), params, None) and 5)
+";
+    std::fs::write(folder.path().join("peers.py"), format!("{CALLS}{COPY}")).expect("a file");
+    let output = kc_gpu(folder.path(), &["--devices", "2", "peers.py", "enable"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = kc_gpu(folder.path(), &["--devices", "2", "peers.py"]);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(5) && said.contains("was not made accessible to device 1"), "{said}");
+}
