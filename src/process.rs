@@ -1,5 +1,5 @@
-//! What does each process have one of? A program that kc is a part of may fork, as Python does for
-//! its workers.
+//! Per-process singletons that survive a fork. A program that embeds kc may fork, as Python does
+//! for its workers.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 

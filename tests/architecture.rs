@@ -428,7 +428,8 @@ const BANNED: [&str; 6] = ["is told", "who asks", "stands", "comes to", "but for
 const MOST_BANNED: usize = 20;
 const MOST_COLUMNS: usize = 100;
 
-/// The lines that are comments alone, with their numbers, without examples in fences and rows of tables.
+/// The lines that are comments alone, with their numbers, without examples in fences and rows of
+/// tables.
 fn comments(text: &str) -> Vec<(usize, &str)> {
     let (mut found, mut fenced) = (Vec::new(), false);
     for (n, line) in text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")) {

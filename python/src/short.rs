@@ -1,6 +1,5 @@
-//! How does `wp.launch` of Warp come to kc's code without Warp's own way there? The arguments are
-//! laid out here, if each is exactly what the kernel takes; whatever has to be converted, checked
-//! or explained is for Warp's launch.
+//! Fast path of `wp.launch`: packs arguments whose types match exactly, and skips the launch code
+//! of Warp. Whatever has to be converted, checked or explained is left to Warp's launch.
 
 use kc::abi::LaunchBounds;
 use kc::types::{MAX_DIMS, Scalar, Type};

@@ -1,11 +1,11 @@
-//! In which arrays may the threads of a launch meet so that their order shows? Where the answer is
-//! "in none", the launch gives one result, whatever runs first.
+//! Static race analysis: in which arrays may threads of a launch race? Where the answer is "in
+//! none", the launch gives one result in any order of its threads.
 //!
 //! An array is safe if nothing writes it; if every element is one thread's alone
 //! ([`super::ownership`]); or if all that is done to it are atomic updates of one kind. Different
 //! roots are taken to share no memory.
 //!
-//! Two habits of programmers are no meeting: a read that only decides whether an atomic minimum or
+//! Two idioms are not races: a read that only decides whether an atomic minimum or
 //! maximum is worth its time, and what a thread does after it asked an atomic whether it may (a
 //! lock, the last of all threads): see [`Meetings::ignored`].
 

@@ -1,4 +1,4 @@
-//! Does the order of threads show in what a kernel leaves?
+//! Can thread order affect the results of a kernel?
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -69,7 +69,7 @@ fn style_for(terminal: bool) -> Style {
     Style { color, width }
 }
 
-/// Writes to standard error. Nobody is left to tell when that fails.
+/// Writes to standard error. Errors are ignored: there is nowhere to report them.
 pub(super) fn err(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! Panics and deep recursion: how does kc stay on its feet?
+//! Catches panics, and runs the stages on a large stack.
 //!
 //! The stages recurse over expressions and blocks, so their depth is the input's. They run on a
 //! thread whose stack is far larger than any source file of the permitted size can fill; its pages

@@ -111,6 +111,6 @@ fn text_of(shown: &str, input: std::io::Result<impl Read>) -> Result<String, Dia
         let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let byte = error.as_bytes()[at];
         Diagnostic::new(Code::E0902, format!("`{shown}` is not UTF-8 text"))
-            .note(format!("the byte 0x{byte:02x} at offset {at} (line {line}) begins no character"))
+            .note(format!("the byte 0x{byte:02x} at offset {at} (line {line}) is not valid UTF-8"))
     })
 }

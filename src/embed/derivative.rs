@@ -1,5 +1,5 @@
-//! How are the derivatives of a kernel? In reverse mode for all its launches, and in forward mode
-//! for bindings of other languages, which lay arguments out themselves.
+//! Gradients and tangents of a kernel: reverse mode for all launches, and forward mode for bindings
+//! of other languages, which lay out the arguments themselves.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

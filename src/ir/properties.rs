@@ -23,7 +23,7 @@ pub struct Properties {
     pub may_trap: bool,
     /// It may run for ever.
     pub may_not_return: bool,
-    /// Each execution makes memory of its own, or clears it: two of them are not one.
+    /// Allocates or clears memory, so it must not be merged with an equal instruction.
     pub allocates: bool,
     /// Which threads run it together is part of its meaning: it may not come under another
     /// condition.

@@ -1,5 +1,4 @@
-//! Who does the work? One thread looks at texts and answers requests, so that reading edits never
-//! waits for it.
+//! The worker thread: it analyses texts and answers requests, so that reading edits never waits.
 //!
 //! Requests go first, for a person waits for them; they need the newest analysis anyway, which the
 //! findings then share. An edit stops the work on the text before it at the next step.

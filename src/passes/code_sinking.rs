@@ -1,4 +1,5 @@
-//! A choice between two values becomes a branch, where computing one of them can fail.
+//! Code sinking: a choice between two values becomes a branch, where computing one of them can
+//! fail.
 //!
 //! `where(v > 0, sqrt(v), 0)` computes both values and takes one. In reverse, the side that was not
 //! taken would get the adjoint 0 and pass on 0 times the derivative there, which may be infinite.

@@ -1,5 +1,5 @@
-//! Stores that the next store to the element overwrites, and nothing reads: what taking the adjoint
-//! of an element twice leaves behind.
+//! Dead store elimination: stores that the next store to the element overwrites, and nothing reads:
+//! what taking the adjoint of an element twice leaves behind.
 //!
 //! Looks at the instructions of one block. Whatever may read or write the array in between lets the
 //! first store stay.

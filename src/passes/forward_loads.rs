@@ -1,4 +1,5 @@
-//! Loads whose value is known: what this thread has just stored to an element, or loaded from it.
+//! Store-to-load forwarding and redundant load elimination: loads whose value is known, because
+//! this thread has just stored to the element, or loaded from it.
 //!
 //! A load is replaced if on every way to it the same element was stored or loaded before, with
 //! nothing in between that may write it. The same element is the same array value with equal
@@ -22,7 +23,7 @@ use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
 use crate::ir::{Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId};
 
-/// So many elements are remembered, the last ones: every load and store looks through them.
+/// Track at most this many recent elements: every load and store is compared with each.
 const MAX_KNOWN: usize = 256;
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.

@@ -1,5 +1,5 @@
-//! Reverse loops that may as well go forward: they pass nothing from turn to turn, and all they do
-//! is to add to adjoints. Readers expect them so, and so do processors and what looks at indices.
+//! Loop reversal: runs a loop that counts down forwards, if its iterations carry no value and only
+//! add to adjoints. Readers, processors and index analyses expect loops that count up.
 //!
 //! ```text
 //! for k = n to 0 step -1 { a[k - 1] += .. }   becomes   for k = 0 to n step 1 { a[k] += .. }

@@ -1,5 +1,5 @@
-//! Letters for pictures that are no text: five columns of seven dots for each character from space
-//! to tilde, the top in the lowest bit.
+//! A 5x7 bitmap font for PNG plots, for the characters from space to tilde: five columns of seven
+//! dots each, the top one in the lowest bit.
 
 #[rustfmt::skip]
 pub const GLYPHS: [[u8; 5]; 95] = [

@@ -1,5 +1,5 @@
-//! Does the order of the threads show in what a launch leaves? Looked at before a checked run, on
-//! the interpreter, where the kernel and the launch do not prove that it can't.
+//! The dynamic race check. Where static analysis cannot rule data races out, a checked run first
+//! replays the launch on the interpreter.
 //!
 //! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at
 //! [`crate::analysis::independence`]. A kernel that is proved costs a look at its instructions,

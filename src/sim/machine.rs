@@ -31,7 +31,7 @@ pub struct Machine<'c> {
     pub checks: Checks,
     pub history: History,
     pub intervals: Option<Intervals>,
-    /// What fences let others know who look here.
+    /// Clocks released by fences, by address.
     pub released: HashMap<(u32, u64), Clock>,
     pub findings: Findings,
     /// The thread and what it printed.

@@ -1,10 +1,10 @@
-//! Which accesses are ordered by nothing? Each word of memory knows its last writer and its readers
-//! since, as numbers of intervals: what a warp does between two synchronisations. A table tells of
-//! each interval its block, warp and the epochs of their barriers. Blocks are never ordered by
-//! barriers; what fences and atomics order is in clocks of the warps, which are looked at only
-//! where two accesses conflict.
+//! Data races, found by vector clocks: which accesses does nothing order? Each word of memory knows
+//! its last writer and its readers since, as numbers of intervals: what a warp does between two
+//! synchronisations. A table tells of each interval its block, warp and the epochs of their
+//! barriers. Blocks are never ordered by barriers; what fences and atomics order is in clocks of
+//! the warps, which are looked at only where two accesses conflict.
 
-use std::cell::Cell as Once;
+use std::cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::code::NOWHERE;
 use super::findings::Thread;
 use super::store::{Store, Zero};
 
-/// For warps of the launch the time up to which what they did is known.
+/// Vector clock: for each warp, the latest time whose effects are visible.
 pub type Clock = Rc<HashMap<u32, u32>>;
 
 /// A word's history, in two tags: 0 for nobody, or from above the number of an interval and 1, of
@@ -21,9 +21,8 @@ pub type Clock = Rc<HashMap<u32, u32>>;
 pub struct Cell {
     /// Flag: others see it as atomic.
     writer: u32,
-    /// Flag: several threads. Then instead of the lane is whose the instruction is: of the readers
-    /// the lane, or the warp (modulo 31) where they are of several, of which it is known;
-    /// [`ANYBODYS`] where two of them are.
+    /// Flag: several threads read the word. Then the lane field holds who issued the recorded
+    /// instruction: the lane, or the warp modulo 31; [`ANYBODYS`] where two of them did.
     reader: u32,
 }
 
@@ -86,7 +85,7 @@ pub struct Intervals {
     blocks: HashMap<(u32, u32), u32>,
     sets: HashMap<(u32, u32), Joined>,
     /// A set whose intervals all came before another interval, as was found last.
-    ordered: Once<(u32, u32)>,
+    ordered: cell::Cell<(u32, u32)>,
     exact: bool,
     /// There are no more rows than this.
     most: usize,
@@ -150,7 +149,7 @@ impl Intervals {
             rows: vec![Row::Many],
             blocks: HashMap::new(),
             sets: HashMap::new(),
-            ordered: Once::new((0, 0)),
+            ordered: cell::Cell::new((0, 0)),
             exact,
             most: MOST_ROWS.min((u32::MAX >> shift) as usize - 1),
             full: false,

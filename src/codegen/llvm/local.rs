@@ -31,8 +31,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Target::Host { .. } => self.ll.alloca(self.entry, size, align),
             Target::Nvptx { .. } => {
                 let (ll, function) = (self.ll, frame.function);
-                // A load that LLVM moves out of a branch would meet what other threads write there:
-                // it moves none where threads are checked.
+                // `sanitize_thread` keeps LLVM from hoisting loads of shared memory across
+                // branches.
                 ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("sanitize_thread"));
                 if let Some(&at) = self.asked_places.as_ref().and_then(|places| places.get(&array)) {
                     return smallvec![ll.offset_by(ll.asked_shared(align), at)];

@@ -1,9 +1,10 @@
-//! Which elements will threads further on in a row read or change, where the processor cannot
-//! foresee it? An index that is itself read from an array, as in `x[ends[s, 0]]`, names an element
-//! anywhere in memory. So the loop over a row reads such indices of a later thread too, and asks
-//! for the cache lines that they name (S. Ainsworth, T. M. Jones, "Software prefetching for
-//! indirect memory accesses", 2017). Where arrays lie in the caches anyway that would take a third
-//! of the time of such threads for nothing: they have a loop of their own.
+//! Software prefetching of indirect accesses: which elements will threads further on in a row read
+//! or change, where the processor cannot foresee it? An index that is itself read from an array, as
+//! in `x[ends[s, 0]]`, names an element anywhere in memory. So the loop over a row reads such
+//! indices of a later thread too, and asks for the cache lines that they name (S. Ainsworth, T. M.
+//! Jones, "Software prefetching for indirect memory accesses", 2017). Where arrays lie in the
+//! caches anyway that would take a third of the time of such threads for nothing: they have a loop
+//! of their own.
 //!
 //! Nothing depends on it but time: an index that changes before its thread comes asks for a line in
 //! vain.

@@ -1,9 +1,9 @@
-//! Which thread of a warp brings which number to memory? Where each thread has an element of
-//! several numbers, and their elements lie one behind the other, stores of the first number of all,
-//! then of the second one, and so on, reach all of that memory each time, some bytes in each 32 (8
-//! million stores of 3 x 3 matrices took an H200 0.53 ms, by rows 0.20, and as many atomic
-//! additions 0.87 and 0.28). So the threads swap numbers first: each gets every 32nd of the warp's,
-//! and stores go along a row of 32.
+//! Coalesced stores: the threads of a warp transpose elements, so that it writes whole sectors.
+//! Where each thread has an element of several numbers, and their elements lie one behind the
+//! other, stores of the first number of all, then of the second one, and so on, reach all of that
+//! memory each time, some bytes in each 32 (8 million stores of 3 x 3 matrices took an H200 0.53
+//! ms, by rows 0.20, and as many atomic additions 0.87 and 0.28). So the threads swap numbers
+//! first: each gets every 32nd of the warp's, and stores go along a row of 32.
 //!
 //! With `n` numbers in an element, thread `s` has the numbers `n s + c` of the warp, and thread `r`
 //! brings `32 j + r` to memory. In turn `t` of the exchange all give their number `c = t`: for odd

@@ -1,5 +1,5 @@
-//! What becomes of an algorithm and what goes with it? A draft: the functions of the algorithm and
-//! of its companions after all choices, with the parameters that they turned out to have.
+//! Draft of a program: the functions of an algorithm and of its companions after all random
+//! choices, with the parameters that they have then.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,5 @@
-//! Which tiles are needed at the same time, as what they hold is read later, and which is set from
-//! another one, element by element, that is not needed any more? Found backward, from the end of
-//! the kernel.
+//! Liveness of tiles: which tiles are live at the same time, and which may take the memory of the
+//! tile that it is computed from? A backward analysis, from the end of the kernel.
 
 use std::collections::BTreeSet;
 

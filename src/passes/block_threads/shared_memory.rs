@@ -1,6 +1,6 @@
-//! Which tiles are in the same memory? One whose elements a loop sets may take the place of one
-//! that the loop reads for the last time, where each iteration has read what it needs of it before
-//! it sets an element, and iterations have elements of their own.
+//! Allocation of shared memory: which tiles are in the same memory? One whose elements a loop sets
+//! may take the place of one that the loop reads for the last time, where each iteration has read
+//! what it needs of it before it sets an element, and iterations have elements of their own.
 //!
 //! Threads need not be thought of: who waits for whom because of the one tile that is left is seen
 //! from its accesses as always ([`barriers`](super::barriers)).

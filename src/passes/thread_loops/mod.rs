@@ -1,4 +1,5 @@
-//! How does a block compute what differs between its threads? In loops that go through the threads,
+//! Loops over the threads of a block (work-item loops): how does a block compute what differs
+//! between its threads? In loops that go through the threads,
 //! between what all of them do together.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! How do several threads run as the lanes of vectors?
+//! SIMD on the host: loop vectorisation, so that several threads run as the lanes of vectors.
 //!
 //! The method is ISPC's (Pharr and Mark, "ispc: A SPMD compiler for high-performance CPU
 //! programming", 2012): neighbouring threads of a row are the lanes of vectors; a value that is the

@@ -1,4 +1,4 @@
-//! How many vectors are lanes kept waiting for, and how many can be under way at once?
+//! How many vectors can be in flight without spilling registers?
 //!
 //! An instruction on vectors takes some four cycles, and a core begins one or two in each: a thread
 //! that needs the result of one instruction for the next leaves it idle. So lanes of several
