@@ -8,6 +8,7 @@
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency, and what a launch costs
 # make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
+# make hooks     checks of commit messages, for this checkout: scripts/hooks
 # make clean     removes build products, but not what was installed
 #
 # Each installs what it misses first (scripts/setup.sh).
@@ -18,7 +19,7 @@ KC := target/release/kc
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test release dist bench python python-test wheel site vsix gpu-kit clean
+.PHONY: demo test release dist bench python python-test wheel site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -80,6 +81,9 @@ site:
 
 vsix:
 	cd editors/vscode && npm ci --no-audit --no-fund && npm run vsix
+
+hooks:
+	git config core.hooksPath scripts/hooks
 
 clean:
 	cargo clean
