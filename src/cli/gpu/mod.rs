@@ -15,9 +15,10 @@ use crate::diag::Code;
 use crate::profile::Limits;
 use crate::run::{Result, fail};
 
-/// Runs a CUDA program without a GPU: its PTX is executed on this machine, and looked at for races,
-/// accesses outside of arrays, memory that nobody wrote, barriers that threads miss, and memory
-/// that was given back.
+/// Runs a CUDA program on a simulated GPU.
+///
+/// Its PTX is executed on this machine and checked for data races, accesses outside of arrays,
+/// uninitialised memory, barriers that threads miss, and use after free.
 ///
 /// Programs by numba-cuda, Triton, cuda.core, cuda-bindings, NVRTC and the driver API run
 /// unchanged. A program whose name ends in `.py` is run by `python3`.
