@@ -79,7 +79,7 @@ fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
             kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
             gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
             same_arrays: wanted.same_arrays.clone(),
-            lanes: wanted.lanes,
+            block_threads: wanted.block_threads,
             ..Request::default()
         };
         let compilation = Compiler::new().load(&wanted.source, &request);
