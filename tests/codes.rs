@@ -70,6 +70,12 @@ cuda.cuCtxSetCurrent(context)
 cuda.cuMemAlloc_v2(ctypes.byref(x), ctypes.c_size_t(400))
 ";
 const AFTER_FREE: &str = "cuda.cuMemFree_v2(x)\ncuda.cuMemsetD32_v2(x, 0, ctypes.c_size_t(1))\n";
+const STREAMS: &str = "a, b = ctypes.c_uint64(), ctypes.c_uint64()
+cuda.cuStreamCreate(ctypes.byref(a), 1)
+cuda.cuStreamCreate(ctypes.byref(b), 1)
+for stream in (a, b):
+    cuda.cuMemsetD32Async(x, 0, ctypes.c_size_t(1), stream)
+";
 const FREE_TWICE: &str = "cuda.cuMemFree_v2(x)\ncuda.cuMemFree_v2(x)\n";
 
 const LOOPS: &str = "\
@@ -255,6 +261,7 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E1117, &["run", "--device", "sim", "stops.json"]),
     (Code::E1123, &["gpu", "after_free.py"]),
     (Code::E1124, &["gpu", "free_twice.py"]),
+    (Code::E1126, &["gpu", "streams.py"]),
     (Code::E1125, &["gpu", "--checks", "leaks", "leak.py"]),
     (Code::E1118, &["profile", "first.json", "--fail-if", "smsp__inst_executed.sum > 0"]),
     (Code::E1121, &["profile", "first.json", "--compare", "first.json"]),
@@ -297,7 +304,9 @@ fn every_code_is_given() {
     gpu::library();
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    for (name, end) in [("after_free.py", AFTER_FREE), ("free_twice.py", FREE_TWICE), ("leak.py", "")] {
+    for (name, end) in
+        [("after_free.py", AFTER_FREE), ("free_twice.py", FREE_TWICE), ("leak.py", ""), ("streams.py", STREAMS)]
+    {
         std::fs::write(folder.join(name), format!("{DRIVER}{end}")).expect("a file");
     }
     for (name, bytes) in files() {

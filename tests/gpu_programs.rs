@@ -151,3 +151,54 @@ sys.exit(cuda.cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, u64(0), params, None) and 5
     let said = text(&output.stderr);
     assert!(output.status.code() == Some(5) && said.contains("was not made accessible to device 1"), "{said}");
 }
+
+/// Two streams that do not wait for the default one, a copy in the first, and what `{0}` says
+/// before a fill of the same bytes in the second.
+const STREAMS: &str = "
+a, b, event = u64(), u64(), u64()
+for stream in (a, b):
+    assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cuda.cuEventCreate(ctypes.byref(event), 0) == 0
+host = ctypes.create_string_buffer(400)
+assert cuda.cuMemcpyHtoDAsync_v2(x, host, size(200), a) == 0
+{between}
+{second}
+";
+
+#[test]
+fn work_of_streams_has_an_order() {
+    let run = |between: &str, second: &str| {
+        let text = STREAMS.replace("{between}", between).replace("{second}", second);
+        let (code, said, report) = program(&text, &[]);
+        let codes: Vec<String> = codes(&report).iter().map(|code| code.to_string()).collect();
+        assert_eq!(code == Some(0), codes.is_empty(), "{said}");
+        (codes, said)
+    };
+    let fill = "assert cuda.cuMemsetD32Async(x, 1, size(1), b) == 0";
+    let (codes, said) = run("", fill);
+    assert_eq!(codes, ["E1126"], "{said}");
+    assert!(
+        said.contains("`cuMemsetD32Async` (call 9) writes byte 0 of the 400 bytes that `cuMemAlloc_v2` gave (call 4)"),
+        "{said}"
+    );
+    assert!(said.contains("which `cuMemcpyHtoDAsync_v2` (call 8) writes in another stream"), "{said}");
+    // An event that only one of them knows orders nothing.
+    assert_eq!(run("cuda.cuEventRecord(event, b); cuda.cuStreamWaitEvent(a, event, 0)", fill).0, ["E1126"]);
+    assert_eq!(run("cuda.cuStreamSynchronize(b)", fill).0, ["E1126"]);
+    assert_eq!(run("", "assert cuda.cuMemFreeAsync(x, b) == 0").0, ["E1126"]);
+    assert_eq!(run("", "assert cuda.cuMemcpyDtoH_v2(host, x, size(4)) == 0").0, ["E1126"], "the default stream");
+    for between in [
+        "cuda.cuEventRecord(event, a); cuda.cuStreamWaitEvent(b, event, 0)",
+        "cuda.cuEventRecord(event, a); cuda.cuEventSynchronize(event)",
+        "cuda.cuStreamSynchronize(a)",
+        "cuda.cuCtxSynchronize()",
+    ] {
+        assert_eq!(run(between, fill).0, [""; 0], "{between}");
+        assert_eq!(run(between, "assert cuda.cuMemFreeAsync(x, b) == 0").0, [""; 0], "{between}");
+    }
+    // Other bytes, the same stream, reads alone.
+    assert_eq!(run("", "assert cuda.cuMemsetD32Async(u64(x.value + 200), 1, size(1), b) == 0").0, [""; 0]);
+    assert_eq!(run("", "assert cuda.cuMemsetD32Async(x, 1, size(1), a) == 0").0, [""; 0]);
+    let reads = "for stream in (a, b): cuda.cuMemcpyDtoHAsync_v2(host, x, size(4), stream)";
+    assert_eq!(run("cuda.cuCtxSynchronize()", reads).0, [""; 0]);
+}

@@ -82,7 +82,11 @@ impl Driver {
         }
         let streams: Vec<u64> =
             self.streams.iter().filter(|(_, stream)| stream.context == context).map(|(handle, _)| handle).collect();
-        streams.into_iter().for_each(|stream| drop(self.streams.remove(stream)));
+        for stream in streams {
+            // It was just found.
+            let _ = self.streams.remove(stream);
+            self.order.end(stream);
+        }
         let events: Vec<u64> =
             self.events.iter().filter(|(_, event)| event.context == context).map(|(handle, _)| handle).collect();
         events.into_iter().for_each(|event| drop(self.events.remove(event)));
@@ -249,11 +253,14 @@ pub fn get_version(driver: &mut Driver, context: u64, version: Out<c_uint>) -> R
 
 /// All that was asked for is done when a call ends.
 pub fn synchronize(driver: &mut Driver) -> Result {
-    driver.working().map(drop)
+    let device = driver.working()?;
+    driver.order.host_waits_for_all(device);
+    Ok(())
 }
 
 pub fn synchronize_of(driver: &mut Driver, context: u64) -> Result {
     let device = driver.context_or_current(context)?.1.device;
+    driver.order.host_waits_for_all(device);
     driver.broken[device].map_or(Ok(()), |status| Err(status.into()))
 }
 

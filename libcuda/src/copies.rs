@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_uint};
 
 use kc::sim::heap::Kind;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, default_stream};
+use crate::order::Work;
 use crate::pointers::In;
 use crate::status::{Result, Status};
 use crate::streams::Operation;
@@ -57,7 +58,7 @@ pub struct Fill {
 
 impl Driver {
     /// Whether bytes of a device, or of the host where it may be, can be used.
-    fn look(&mut self, side: Side, address: u64, bytes: u64, writes: bool) -> Result {
+    fn look(&mut self, side: Side, address: u64, bytes: u64, writes: bool, work: &Work) -> Result {
         let ours = side.place == Place::Device || self.heap.reaches(address);
         if !ours {
             return match address {
@@ -66,7 +67,13 @@ impl Driver {
             };
         }
         match self.heap.find(address, bytes) {
-            Ok(_) => Ok(()),
+            Ok(block) => {
+                let (start, offset) = (block.start, address - block.start);
+                if let Some(found) = self.order.touched(work, start, offset, bytes, writes) {
+                    self.not_ordered(work, &found);
+                }
+                Ok(())
+            }
             Err(fault) => {
                 self.bad_access(address, bytes, writes, &fault);
                 Err(Status::InvalidValue.into())
@@ -74,7 +81,7 @@ impl Driver {
         }
     }
 
-    pub fn copy(&mut self, copy: &Copy) -> Result {
+    pub fn copy(&mut self, copy: &Copy, work: &Work) -> Result {
         let &Copy { to, from, width, height, depth } = copy;
         if width == 0 || height == 0 || depth == 0 {
             return Ok(());
@@ -96,8 +103,8 @@ impl Driver {
                     side.address.wrapping_add(offset)
                 };
                 let (target, source) = (at(to), at(from));
-                self.look(from, source, width, false)?;
-                self.look(to, target, width, true)?;
+                self.look(from, source, width, false, work)?;
+                self.look(to, target, width, true, work)?;
                 let (start, end): (*const u8, *mut u8) = (
                     std::ptr::with_exposed_provenance(source as usize),
                     std::ptr::with_exposed_provenance_mut(target as usize),
@@ -116,7 +123,7 @@ impl Driver {
         Ok(())
     }
 
-    pub fn fill(&mut self, fill: &Fill) -> Result {
+    pub fn fill(&mut self, fill: &Fill, work: &Work) -> Result {
         let &Fill { to, pitch, size, value, width, height } = fill;
         let bytes = width.checked_mul(size).ok_or(Status::InvalidValue)?;
         if bytes == 0 || height == 0 {
@@ -134,7 +141,7 @@ impl Driver {
         let side = Side::plain(Place::Device, to);
         for row in 0..height {
             let start = to.wrapping_add(row.wrapping_mul(pitch));
-            self.look(side, start, bytes, true)?;
+            self.look(side, start, bytes, true, work)?;
             let at: *mut u8 = std::ptr::with_exposed_provenance_mut(start as usize);
             let value = value.to_le_bytes();
             for n in 0..bytes as usize {
@@ -174,8 +181,16 @@ fn plain(to: Side, from: Side, bytes: usize) -> Operation {
     Operation::Copy(Copy { to, from, width: bytes as u64, height: 1, depth: 1 })
 }
 
+/// Such a copy is done when its call ends: the host has waited for the default stream.
+fn waited(driver: &mut Driver) -> Result {
+    let device = driver.working()?;
+    driver.order.host_waits_for(default_stream(device));
+    Ok(())
+}
+
 pub fn to_device(driver: &mut Driver, to: u64, from: In<u8>, bytes: usize) -> Result {
-    to_device_async(driver, to, from, bytes, 0)
+    to_device_async(driver, to, from, bytes, 0)?;
+    waited(driver)
 }
 
 pub fn to_device_async(driver: &mut Driver, to: u64, from: In<u8>, bytes: usize, stream: u64) -> Result {
@@ -184,7 +199,8 @@ pub fn to_device_async(driver: &mut Driver, to: u64, from: In<u8>, bytes: usize,
 }
 
 pub fn to_host(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result {
-    to_host_async(driver, to, from, bytes, 0)
+    to_host_async(driver, to, from, bytes, 0)?;
+    waited(driver)
 }
 
 pub fn to_host_async(driver: &mut Driver, to: u64, from: u64, bytes: usize, stream: u64) -> Result {
@@ -201,7 +217,8 @@ pub fn on_device_async(driver: &mut Driver, to: u64, from: u64, bytes: usize, st
 }
 
 pub fn any(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result {
-    any_async(driver, to, from, bytes, 0)
+    any_async(driver, to, from, bytes, 0)?;
+    waited(driver)
 }
 
 pub fn any_async(driver: &mut Driver, to: u64, from: u64, bytes: usize, stream: u64) -> Result {
@@ -256,7 +273,8 @@ fn side(kind: c_int, [host, device]: [u64; 2], [x, y, z]: [usize; 3], [pitch, he
 }
 
 pub fn rows(driver: &mut Driver, plane: In<Plane>) -> Result {
-    rows_async(driver, plane, 0)
+    rows_async(driver, plane, 0)?;
+    waited(driver)
 }
 
 pub fn rows_async(driver: &mut Driver, plane: In<Plane>, stream: u64) -> Result {
@@ -291,7 +309,8 @@ pub struct Volume {
 }
 
 pub fn volume(driver: &mut Driver, volume: In<Volume>) -> Result {
-    volume_async(driver, volume, 0)
+    volume_async(driver, volume, 0)?;
+    waited(driver)
 }
 
 pub fn volume_async(driver: &mut Driver, volume: In<Volume>, stream: u64) -> Result {

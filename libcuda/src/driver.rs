@@ -14,6 +14,7 @@ use crate::findings::Findings;
 use crate::graphs::Graph;
 use crate::handles::Table;
 use crate::modules::{Function, Link, Module};
+use crate::order::{Kind, Order, Work};
 use crate::pools::Pool;
 use crate::settings::Settings;
 use crate::status::{Fail, Result, Status};
@@ -45,12 +46,21 @@ pub struct Driver {
     /// Whose memory whose kernels may use: device, peer.
     pub peers: HashSet<(usize, usize)>,
     pub findings: Findings,
+    /// What orders the work of streams.
+    pub order: Order,
     /// What was asked for and is not done yet.
-    pub queue: VecDeque<(usize, Operation)>,
+    pub queue: VecDeque<Queued>,
     /// The call that runs.
     call: &'static str,
     calls: u64,
     process: u32,
+}
+
+/// An operation that waits for its turn.
+pub struct Queued {
+    pub device: usize,
+    pub operation: Operation,
+    pub work: Work,
 }
 
 /// Memory that the client had already.
@@ -104,13 +114,13 @@ pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_
         // may call what they like.
         while let Some(driver) = guard.as_mut() {
             match driver.queue.pop_front() {
-                Some((_, Operation::Host(function))) => {
+                Some(Queued { operation: Operation::Host(function), .. }) => {
                     drop(guard);
                     function.call();
                     guard = lock();
                 }
-                Some((device, operation)) => {
-                    let done = driver.perform(device, operation);
+                Some(queued) => {
+                    let done = driver.perform(queued);
                     result = result.and(done);
                 }
                 None => break,
@@ -160,12 +170,19 @@ pub fn end() {
     }
 }
 
+/// How the default stream of a device is counted.
+pub fn default_stream(device: usize) -> u64 {
+    1 + device as u64
+}
+
 impl Driver {
     fn new() -> Result<Driver> {
         let settings = Settings::read().map_err(|why| Status::InvalidValue.because(why))?;
         let heap = Heap::reserve(settings.devices, settings.memory).ok_or_else(|| {
             Status::OutOfMemory.because("the system has no range of addresses for the devices' memory")
         })?;
+        let mut order = Order::default();
+        (0..settings.devices).for_each(|device| order.begin(default_stream(device), device, Kind::Default));
         let mut pools = Table::new("memory pool", 7, Status::InvalidValue);
         for device in 0..settings.devices {
             pools.add(Pool { device, of_device: true });
@@ -186,6 +203,7 @@ impl Driver {
             registered: HashMap::new(),
             peers: HashSet::new(),
             findings: Findings::new(&settings),
+            order,
             queue: VecDeque::new(),
             call: "",
             calls: 0,

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use crate::driver::{Driver, say};
 use crate::launch::Launch;
+use crate::order::{Unordered, Work};
 use crate::settings::Settings;
 
 /// What was found so far.
@@ -285,6 +286,29 @@ impl Driver {
             }
         };
         self.tell(&made);
+    }
+
+    /// Tells of two operations of streams that nothing orders.
+    pub fn not_ordered(&mut self, work: &Work, found: &Unordered) {
+        let Unordered { before, before_writes, writes, address } = found;
+        let does = |writes: bool| if writes { "writes" } else { "reads" };
+        let place = match self.heap.find(*address, 1) {
+            Ok(block) => format!("byte {} of {}", address - block.start, named(block)),
+            Err(_) => format!("{address:#x}"),
+        };
+        let message = format!(
+            "`{}` (call {}) {} {place}, which `{}` (call {}) {} in another stream, and nothing orders them",
+            written(&work.name),
+            work.call,
+            does(*writes),
+            written(&before.name),
+            before.call,
+            does(*before_writes)
+        );
+        let made = Diagnostic::new(Code::E1126, message);
+        self.tell(
+            &made.help("record an event after the one and let the other's stream wait for it, or wait on the host"),
+        );
     }
 
     /// Tells of memory that nobody gave back.

@@ -193,7 +193,8 @@ pub fn launch(driver: &mut Driver, instance: u64, stream: u64) -> Result {
             let graph = driver.graphs.get_mut(graph)?;
             operations.into_iter().for_each(|(device, operation)| graph.add(device, operation));
         }
-        None => driver.queue.extend(operations),
+        // One after the other, as one of the orders that the graph allows.
+        None => operations.into_iter().for_each(|(device, operation)| driver.enqueue(stream, device, operation)),
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use kc::sim::heap::{Block, Kind, Zone};
 use kc::sim::{self, Checks, Code, Form, How, Text, What};
 
 use crate::driver::Driver;
+use crate::order::Work;
 use crate::pointers::{In, Out};
 use crate::status::{Result, Status};
 use crate::streams::Operation;
@@ -120,13 +121,19 @@ impl Driver {
     }
 
     /// Runs a launch on a device.
-    pub fn launch(&mut self, device: usize, launch: &Launch) -> Result {
+    pub fn launch(&mut self, device: usize, launch: &Launch, work: &Work) -> Result {
         if let Some(status) = self.broken[device] {
             return Err(status.into());
         }
         self.mirrors_in();
         let checks = Checks { races: self.settings.races, uninitialised: self.settings.uninitialised };
-        let how = How { checks, seed: self.settings.seed, limit: self.settings.steps, counts: self.settings.counts };
+        let how = How {
+            checks,
+            seed: self.settings.seed,
+            limit: self.settings.steps,
+            counts: self.settings.counts,
+            footprint: self.order.watches(),
+        };
         let peers = &self.peers;
         let reaches = |block: &Block| match block.zone {
             Zone::Host => true,
@@ -135,6 +142,7 @@ impl Driver {
         // SAFETY: the driver's lock is held, so that nobody gives or takes memory; the client does
         // not use it while a kernel does.
         let memory = unsafe { self.heap.lend(&reaches) };
+        let blocks: Vec<(u64, u64)> = memory.pieces.iter().map(|piece| (piece.start, piece.bytes)).collect();
         let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut || true);
         self.mirrors_out();
         if !outcome.printed.is_empty() {
@@ -143,6 +151,11 @@ impl Driver {
             let _ = std::io::stdout().flush();
         }
         self.found(device, launch, &outcome.findings);
+        if let Some(footprint) = &outcome.footprint
+            && let Some(found) = self.order.launched(work, footprint, &blocks)
+        {
+            self.not_ordered(work, &found);
+        }
         if let Some(measured) = outcome.measured {
             self.findings.counted(launch, measured);
         }

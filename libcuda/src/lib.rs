@@ -10,7 +10,8 @@
 //! | `devices`, `contexts` | what is a device, and in which context does a thread work? |
 //! | `memory`, `copies`, `pools` | who has which memory, and how do bytes get there? |
 //! | `images`, `modules` | where is the PTX, and what is in it? |
-//! | `launch`, `streams`, `graphs` | what is run, and in what order? |
+//! | `launch`, `streams`, `graphs` | what is run? |
+//! | `order` | what orders the work of streams? |
 //! | `findings` | how does the user learn what is wrong? |
 
 #![allow(clippy::too_many_arguments)]
@@ -26,6 +27,7 @@ mod images;
 mod launch;
 mod memory;
 mod modules;
+mod order;
 mod pointers;
 mod pools;
 mod settings;

@@ -24,6 +24,15 @@ impl Driver {
         Ok(start)
     }
 
+    /// The same in the order of a stream: others use it after what follows there.
+    fn allocate_in(&mut self, stream: u64, device: usize, bytes: usize) -> Result<u64> {
+        let start = self.allocate(Zone::Device(device), Kind::Device, bytes)?;
+        let (origin, counted) = (self.origin(), self.counted(stream, device));
+        let work = self.order.operation(counted, &origin.name, origin.number);
+        self.uses_all(start, &work);
+        Ok(start)
+    }
+
     pub fn no_memory(&self, zone: Zone, bytes: usize, full: Full) -> Fail {
         let (used, all) = self.heap.room(zone);
         Status::OutOfMemory.because(match full {
@@ -45,6 +54,7 @@ impl Driver {
         match self.heap.take(address, origin) {
             Ok(block) => {
                 self.owners.remove(&block.start);
+                self.order.forget(block.start);
                 Ok(())
             }
             Err(fault) => {
@@ -85,14 +95,14 @@ pub fn allocate_async(driver: &mut Driver, address: Out<u64>, bytes: usize, stre
             .because("memory that a graph allocates is not simulated; allocate it before the capture"));
     }
     address.set(0)?;
-    address.set(driver.allocate(Zone::Device(device), Kind::Device, bytes)?)
+    address.set(driver.allocate_in(stream, device, bytes)?)
 }
 
 pub fn allocate_from_pool(driver: &mut Driver, address: Out<u64>, bytes: usize, pool: u64, stream: u64) -> Result {
     driver.device_of_stream(stream)?;
     let device = driver.pools.get(pool)?.device;
     address.set(0)?;
-    address.set(driver.allocate(Zone::Device(device), Kind::Device, bytes)?)
+    address.set(driver.allocate_in(stream, device, bytes)?)
 }
 
 pub fn allocate_managed(driver: &mut Driver, address: Out<u64>, bytes: usize, flags: c_uint) -> Result {

@@ -14,7 +14,8 @@ pub struct Settings {
     pub gpu: &'static Gpu,
     /// `KC_SIM_MEMORY`: bytes of each.
     pub memory: u64,
-    /// `KC_SIM_CHECKS`: what is looked for besides what ends a launch in any case.
+    /// `KC_SIM_CHECKS`: what is looked for besides what ends a launch in any case. Races of streams
+    /// are races.
     pub races: bool,
     pub uninitialised: bool,
     pub leaks: bool,

@@ -5,8 +5,9 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::time::Instant;
 
 use crate::copies::{Copy, Fill};
-use crate::driver::Driver;
+use crate::driver::{Driver, Queued, default_stream};
 use crate::launch::Launch;
+use crate::order::{Clock, Kind, Work};
 use crate::pointers::Out;
 use crate::status::{Result, Status};
 
@@ -55,6 +56,8 @@ pub struct Event {
     pub context: u64,
     times: bool,
     at: Option<Instant>,
+    /// What was done before it.
+    pub clock: Clock,
     /// Recorded where a stream was captured: into this graph.
     pub captured: Option<u64>,
 }
@@ -90,25 +93,55 @@ impl Driver {
                 Ok(())
             }
             None => {
-                self.queue.push_back((device, operation));
+                self.enqueue(stream, device, operation);
                 Ok(())
             }
         }
     }
 
+    /// A stream gives a block, or takes it back: as if it wrote all of it.
+    pub fn uses_all(&mut self, address: u64, work: &Work) {
+        let Ok(block) = self.heap.find(address, 1) else { return };
+        let (start, bytes) = (block.start, block.bytes);
+        if let Some(found) = self.order.touched(work, start, 0, bytes, true) {
+            self.not_ordered(work, &found);
+        }
+    }
+
+    /// A stream as its order is counted.
+    pub fn counted(&self, stream: u64, device: usize) -> u64 {
+        if is_default(stream) { default_stream(device) } else { stream }
+    }
+
+    /// Puts an operation of a stream into the queue.
+    pub fn enqueue(&mut self, stream: u64, device: usize, operation: Operation) {
+        let origin = self.origin();
+        let name = match &operation {
+            Operation::Launch(launch) => launch.code.entry.clone(),
+            _ => origin.name,
+        };
+        let stream = self.counted(stream, device);
+        let work = self.order.operation(stream, &name, origin.number);
+        self.queue.push_back(Queued { device, operation, work });
+    }
+
     /// Does an operation.
-    pub fn perform(&mut self, device: usize, operation: Operation) -> Result {
+    pub fn perform(&mut self, queued: Queued) -> Result {
+        let Queued { device, operation, work } = queued;
         match operation {
-            Operation::Launch(launch) => self.launch(device, &launch),
-            Operation::Copy(copy) => self.copy(&copy),
-            Operation::Fill(fill) => self.fill(&fill),
+            Operation::Launch(launch) => self.launch(device, &launch, &work),
+            Operation::Copy(copy) => self.copy(&copy, &work),
+            Operation::Fill(fill) => self.fill(&fill, &work),
             // Those are called where the lock is not held.
             Operation::Host(_) => Ok(()),
             Operation::Record(event) => {
                 self.events.get_mut(event)?.at = Some(Instant::now());
                 Ok(())
             }
-            Operation::Free(address) => self.give_back(address),
+            Operation::Free(address) => {
+                self.uses_all(address, &work);
+                self.give_back(address)
+            }
         }
     }
 }
@@ -125,6 +158,9 @@ pub fn create_with_priority(driver: &mut Driver, stream: Out<u64>, flags: c_uint
     }
     let priority = priority.clamp(-5, 0);
     let handle = driver.streams.add(Stream { context, device, flags, priority, capture: None, leads: false });
+    if driver.settings.races {
+        driver.order.begin(handle, device, if flags == 0 { Kind::Blocking } else { Kind::Free });
+    }
     stream.set(handle)
 }
 
@@ -132,7 +168,9 @@ pub fn destroy(driver: &mut Driver, stream: u64) -> Result {
     if is_default(stream) {
         return Err(Status::InvalidHandle.because("the default stream stays"));
     }
-    driver.streams.remove(stream).map(drop)
+    driver.streams.remove(stream)?;
+    driver.order.end(stream);
+    Ok(())
 }
 
 fn not_captured(driver: &Driver, stream: u64) -> Result {
@@ -146,8 +184,11 @@ fn not_captured(driver: &Driver, stream: u64) -> Result {
 }
 
 pub fn synchronize(driver: &mut Driver, stream: u64) -> Result {
-    driver.device_of_stream(stream)?;
-    not_captured(driver, stream)
+    let device = driver.device_of_stream(stream)?;
+    not_captured(driver, stream)?;
+    let counted = driver.counted(stream, device);
+    driver.order.host_waits_for(counted);
+    Ok(())
 }
 
 /// All is done when calls end: a stream is never busy.
@@ -156,8 +197,10 @@ pub fn query(driver: &mut Driver, stream: u64) -> Result {
 }
 
 pub fn wait_event(driver: &mut Driver, stream: u64, event: u64, _: c_uint) -> Result {
-    driver.device_of_stream(stream)?;
+    let device = driver.device_of_stream(stream)?;
     let captured = driver.events.get(event)?.captured;
+    let (clock, counted) = (driver.events.get(event)?.clock.clone(), driver.counted(stream, device));
+    driver.order.waits(counted, &clock);
     // Whoever waits for what is captured is captured too.
     if let (Some(graph), false) = (captured.filter(|&graph| driver.graphs.has(graph)), is_default(stream)) {
         driver.streams.get_mut(stream)?.capture = Some(graph);
@@ -225,13 +268,23 @@ pub fn event_create(driver: &mut Driver, event: Out<u64>, flags: c_uint) -> Resu
     if flags & BETWEEN_PROCESSES != 0 {
         return Err(Status::NotSupported.because("events cannot be shared with other processes"));
     }
-    let handle = driver.events.add(Event { context, times: flags & WITHOUT_TIMES == 0, at: None, captured: None });
+    let handle = driver.events.add(Event {
+        context,
+        times: flags & WITHOUT_TIMES == 0,
+        at: None,
+        clock: Clock::new(),
+        captured: None,
+    });
     event.set(handle)
 }
 
 pub fn event_record(driver: &mut Driver, event: u64, stream: u64) -> Result {
     driver.events.get(event)?;
-    driver.events.get_mut(event)?.captured = driver.capture_of(stream);
+    let device = driver.device_of_stream(stream)?;
+    let clock = driver.order.clock(driver.counted(stream, device));
+    let captured = driver.capture_of(stream);
+    let found = driver.events.get_mut(event)?;
+    (found.captured, found.clock) = (captured, clock);
     driver.submit(stream, Operation::Record(event))
 }
 
@@ -241,7 +294,8 @@ pub fn event_record_with(driver: &mut Driver, event: u64, stream: u64, _: c_uint
 
 /// What was recorded is done; what was never recorded counts as done.
 pub fn event_done(driver: &mut Driver, event: u64) -> Result {
-    driver.events.get(event)?;
+    let clock = driver.events.get(event)?.clock.clone();
+    driver.order.host_waits(&clock);
     match driver.broken.iter().flatten().next() {
         Some(&status) => Err(status.into()),
         None => Ok(()),

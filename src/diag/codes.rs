@@ -211,6 +211,7 @@ codes! {
     E1123 "use-after-free" "memory of a device that is used after it was given back";
     E1124 "bad-free" "memory of a device that is given back and is not there to be given back";
     E1125 "device-leak" "memory of a device that is never given back";
+    E1126 "streams-unordered" "work of two streams on the same memory, and nothing orders it";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

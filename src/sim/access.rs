@@ -207,7 +207,13 @@ impl Machine<'_> {
                     self.findings.add(What::ReadOnly(t), pc, warp.thread(lane as u32));
                     return None;
                 }
-                Some(_) => Some(Place::Global(self.memory.offset(t.address))),
+                Some(_) => {
+                    let at = self.memory.offset(t.address);
+                    if let Some(footprint) = &mut self.footprint {
+                        footprint.add(at, t.bytes, t.writes);
+                    }
+                    Some(Place::Global(at))
+                }
                 None => None,
             },
         };

@@ -111,7 +111,9 @@ impl Machine<'_> {
             self.findings.add(What::Unnamed(lane), pc, warp.thread(lane));
             return Some(Pause::Stopped);
         }
-        let missing = named & !group;
+        // Lanes that the block never had are named as a matter of course: a full mask in a block of
+        // 10 threads.
+        let missing = named & !group & warp.begun;
         if missing == 0 {
             return None;
         }

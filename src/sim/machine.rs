@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::code::{Code, Inst, NOWHERE, Op, PredIn, Reg};
 use super::counters::Counters;
 use super::findings::{Findings, What};
+use super::footprint::Footprint;
 use super::graph::leaves;
 use super::memory::Memory;
 use super::print;
@@ -38,6 +39,7 @@ pub struct Machine<'c> {
     pub printed: Vec<(u64, Vec<u8>)>,
     pub printed_bytes: usize,
     pub counters: Option<Counters>,
+    pub footprint: Option<Footprint>,
     pub chance: Option<Chance>,
     /// Instructions that a warp may run.
     pub limit: u64,

@@ -18,6 +18,7 @@
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
 //! | `print` | what does `vprintf` print? |
+//! | `footprint` | which bytes did it touch? |
 //! | `counters`, `measured` | what did it cost, by instruction? |
 //! | `findings` | what is wrong? |
 
@@ -27,6 +28,7 @@ pub mod counters;
 mod decode;
 mod exchange;
 pub mod findings;
+mod footprint;
 mod graph;
 pub mod heap;
 mod machine;
@@ -50,6 +52,7 @@ pub use code::Code;
 pub use counters::{Counters, Counts};
 pub use decode::{Loaded, RED_ZONE, decode, decode_loaded, load};
 pub use findings::{Finding, What};
+pub use footprint::Footprint;
 pub use machine::Checks;
 pub use measured::{Access, AccessKind, Instruction, Measured, Text};
 pub use memory::{Memory, read as word};
@@ -70,6 +73,8 @@ pub struct How {
     pub limit: u64,
     /// Count what a profiler counts.
     pub counts: bool,
+    /// Note which bytes of global memory are touched.
+    pub footprint: bool,
 }
 
 impl How {
@@ -79,7 +84,13 @@ impl How {
 
 impl Default for How {
     fn default() -> How {
-        How { checks: Checks { races: true, uninitialised: true }, seed: None, limit: How::LIMIT, counts: false }
+        How {
+            checks: Checks { races: true, uninitialised: true },
+            seed: None,
+            limit: How::LIMIT,
+            counts: false,
+            footprint: false,
+        }
     }
 }
 
@@ -95,6 +106,8 @@ pub struct Outcome {
     pub measured: Option<Measured>,
     /// Instructions of warps.
     pub steps: u64,
+    /// What was touched, if it was noted.
+    pub footprint: Option<Footprint>,
 }
 
 /// The memory that a kernel's own variables lie in.
@@ -153,6 +166,7 @@ pub fn run(
         printed: Vec::new(),
         printed_bytes: 0,
         counters: how.counts.then(|| Counters::new(code.insts.len(), memory.base, memory.bytes.len())),
+        footprint: how.footprint.then(|| Footprint::new(memory.base, memory.bytes.len())),
         chance: how.seed.map(Chance::new),
         limit: how.limit,
         steps: 0,
@@ -175,5 +189,6 @@ pub fn run(
         printed,
         measured: machine.counters.map(|counters| Measured::of(code, form, &counters)),
         steps: machine.steps,
+        footprint: machine.footprint,
     }
 }

@@ -29,6 +29,8 @@ pub unsafe trait Zero: Copy + Default {}
 
 // SAFETY: numbers.
 unsafe impl Zero for u8 {}
+// SAFETY: numbers.
+unsafe impl Zero for u64 {}
 
 // SAFETY: a store is its elements, wherever they lie; whoever lends memory promises that nobody
 // else uses it (`lent`).

@@ -418,3 +418,14 @@ fn a_seed_is_one_order() {
     assert!((1..100).all(|_| told(7) == first), "a run of the same seed is another one");
     assert!((8..16).any(|seed| told(seed) != first), "all seeds have one order");
 }
+
+/// A full mask in a block of 10 threads names lanes that never were; to read from one of them is a
+/// fault all the same.
+#[test]
+fn the_last_warp_of_a_block_has_fewer_lanes() {
+    let run = |body: &str| run_on(&kernel(body), 10, 1, &How::default()).1.findings.len();
+    assert_eq!(run("bar.warp.sync 0xffffffff;"), 0);
+    assert_eq!(run("setp.eq.u32 %p1, 1, 1;\nvote.sync.all.pred %p2, %p1, 0xffffffff;"), 0);
+    assert_eq!(run("mov.u32 %r1, %laneid;\nshfl.sync.idx.b32 %r2, %r1, 3, 31, 0xffffffff;"), 0);
+    assert_eq!(run("mov.u32 %r1, %laneid;\nshfl.sync.idx.b32 %r2, %r1, 20, 31, 0xffffffff;"), 1);
+}

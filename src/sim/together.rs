@@ -208,6 +208,12 @@ impl Machine<'_> {
             wrong |= stray & u64::from(active >> l & 1).wrapping_neg();
             places[l] = at.wrapping_add(base).wrapping_add(l as u64 * step);
         }
+        if wrong == 0
+            && field == Field::Global
+            && let Some(footprint) = &mut self.footprint
+        {
+            lanes(active).for_each(|lane| footprint.add(places[lane] as usize, bytes, writes));
+        }
         (wrong == 0).then_some(field)
     }
 

@@ -50,6 +50,8 @@ pub struct Warp {
     pub id: u32,
     pub block: [u32; 3],
     pub ntid: [u32; 3],
+    /// The lanes that began: fewer than 32 where the block ends.
+    pub begun: u32,
     /// The lanes that have not left.
     pub live: u32,
     pub regs: Vec<Lanes>,
@@ -86,6 +88,7 @@ impl Warp {
             id: 0,
             block: [0; 3],
             ntid: [1; 3],
+            begun: 0,
             live: 0,
             regs,
             preds: vec![0; code.preds as usize],
@@ -106,7 +109,7 @@ impl Warp {
 
     /// At the kernel's first instruction, with these lanes.
     pub fn begin(&mut self, live: u32) {
-        self.live = live;
+        (self.begun, self.live) = (live, live);
         self.preds.fill(0);
         self.copies.clear();
         self.preds[0] = u32::MAX;

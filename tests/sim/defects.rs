@@ -43,7 +43,7 @@ fn findings(text: &str, blocks: u32, seed: Option<u64>) -> Vec<What> {
         params.extend_from_slice(&memory.give(&[fill, 0, 0, 0].repeat(WORDS), 0).to_le_bytes());
     }
     let form = Form { grid: [blocks, 1, 1], block: [64, 1, 1], dynamic_shared: 0 };
-    let how = How { checks: Checks { races: true, uninitialised: true }, seed, limit: 20_000, counts: false };
+    let how = How { checks: Checks { races: true, uninitialised: true }, seed, limit: 20_000, ..How::default() };
     let outcome = sim::run(&code, &form, params, memory, &how, &mut || true);
     outcome.findings.into_iter().map(|finding| finding.what).collect()
 }

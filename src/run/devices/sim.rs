@@ -262,7 +262,8 @@ fn tried(
     for schedule in 0..trial.schedules.max(1) {
         // The first is the order of the threads.
         let seed = (schedule > 0).then(|| trial.seed.wrapping_mul(1 << 20).wrapping_add(schedule.into()));
-        let how = sim::How { checks, seed, limit: trial.steps, counts: trial.counts && schedule == 0 };
+        let how =
+            sim::How { checks, seed, limit: trial.steps, counts: trial.counts && schedule == 0, footprint: false };
         let mut now = memory.clone();
         for _ in 0..repeats {
             let mut watch = stop::Watch::begin();
