@@ -319,7 +319,7 @@ fn rendered(program: String, files: &Files) -> Result<String, String> {
 /// `1 dimensions`, if a text has such words.
 fn wrong_plural(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split(' ').map(|word| word.trim_matches([',', '.', ';', ':', ')', '('])).collect();
-    let not_plural = ["is", "has", "as", "was", "axis", "always", "this"];
+    let not_plural = ["is", "has", "as", "was", "axis", "always", "this", "stays"];
     let found =
         words.windows(2).find(|pair| pair[0] == "1" && pair[1].ends_with('s') && !not_plural.contains(&pair[1]));
     found.map(|pair| pair.join(" "))

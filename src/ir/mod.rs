@@ -233,6 +233,9 @@ pub struct BlockThreads {
     pub last: Option<LastBlock>,
 }
 
+/// The end of the source name of a kernel that was checked for the last block of a launch.
+pub const OF_LAST: &str = "@last";
+
 /// A block with fewer threads than the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LastBlock {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::check::tree::FnId;
 use crate::check::{Checker, Definition};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::passes::thread_loops::OF_LAST;
+use crate::ir::OF_LAST;
 
 impl Checker<'_> {
     /// Checks kernels with tiles once more, for a block of so many threads. Those that make no

@@ -13,9 +13,6 @@ use crate::passes::copy::Copier;
 use crate::passes::pipelines;
 use crate::types::{I32, Scalar, Type};
 
-/// The end of the source name of a kernel that was checked for the last block of a launch.
-pub const OF_LAST: &str = "@last";
-
 /// What the last block does.
 pub(super) fn kernel(
     module: &Module,

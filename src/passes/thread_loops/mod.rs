@@ -34,15 +34,14 @@ mod varying;
 
 pub use form::Doubt;
 use form::Meant;
-pub use last::OF_LAST;
 
 use super::block_threads::has_tiles;
 use super::{inline, local_arrays, loop_exits, pipelines};
 use crate::analysis::effects::{EffectTable, effects};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{
-    BlockThreads, Check, CompareOp, Const, Derivative, FuncId, Function, FunctionKind, InstId, LastBlock, Module, Op,
-    ValueId,
+    BlockThreads, Check, CompareOp, Const, Derivative, FuncId, Function, FunctionKind, InstId, LastBlock, Module,
+    OF_LAST, Op, ValueId,
 };
 use crate::source::Span;
 use crate::types::{I32, Scalar};

@@ -89,9 +89,8 @@ impl Product {
         Some(Product { ty, cleared })
     }
 
-    /// Makes of the loop
-    /// `for element in range(thread * count, elements, threads * count): for k in range(count): ...`;
-    /// gives the body of the loop over the elements of a part, and their number.
+    /// Makes of the loop one over parts, from `thread * count` to `elements` by `threads * count`,
+    /// with `for k in range(count)` in it. Gives the body of the inner loop, and `count`.
     fn parted(&self, b: &mut Builder, dealt: &mut Dealt, id: InstId) -> Option<(BlockId, u32)> {
         let Op::For { start: thread, end, step: threads, body: each, .. } = b.function.insts[id].op else {
             return None;
