@@ -3,7 +3,7 @@
 use super::{Exit, output};
 use crate::diag::{Code, explain};
 
-/// Explains a diagnostic code by a failing and a passing example.
+/// Explains a diagnostic code by examples.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// A code or its name: `E0301`, `type-mismatch`. Without one, all codes are listed.

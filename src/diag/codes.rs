@@ -97,7 +97,7 @@ codes! {
     E0321 "threads-differ" "a tile operation with what differs between the threads of a block";
     E0322 "several-meanings" "a name of a function or type that means one or another, as a run decides";
     E0323 "loop-range" "a loop over something else than `range`";
-    E0324 "missing-return" "a value of a function that returns none";
+    E0324 "no-result" "a value of a function that returns none";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";

@@ -184,7 +184,7 @@ fn what_does_not_fit_is_an_error_that_names_it() {
         (
             copy.launch(2, &mut [Arg::read(&x).strides([2, 1]), Arg::write(&mut y)]).unwrap_err(),
             "E1009",
-            "2 strides for 1 extents",
+            "2 strides for 1 extent",
         ),
         (
             copy.launch(4, &mut [Arg::value(1.0f32).shape(4), Arg::write(&mut y)]).unwrap_err(),

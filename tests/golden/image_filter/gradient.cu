@@ -12,8 +12,9 @@ static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
-// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the store wait until the value
-// has come: behind a load of the same address that is still under way it would hold up the warps, one after the other.
+// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the
+// store wait until the value has come: behind a load of the same address that is still under way it
+// would hold up the warps, one after the other.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
     const char *bytes = (const char *)&value;

@@ -9,8 +9,9 @@ struct launch_bounds {
 static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
 static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
 
-// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the store wait until the value
-// has come: behind a load of the same address that is still under way it would hold up the warps, one after the other.
+// What is there, leaving zero: the adjoint of an element that was overwritten. The test makes the
+// store wait until the value has come: behind a load of the same address that is still under way it
+// would hold up the warps, one after the other.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
     const char *bytes = (const char *)&value;
