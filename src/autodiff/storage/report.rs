@@ -58,9 +58,8 @@ pub fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &Inst) ->
 /// The remarks about all loops that keep state, and about the log.
 pub fn remarks(world: &World<'_>, function: &Function, strategy: &Strategy) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let remark = |span: Span, message: String, label: &str| {
-        Diagnostic::new(Code::I0608, format!("{message}")).label(span, label)
-    };
+    let remark =
+        |span: Span, message: String, label: &str| Diagnostic::new(Code::I0608, message.as_str()).label(span, label);
     function.walk(function.entry, &mut |id, inst| {
         let Some(kept) = strategy.plans.get(&id).and_then(|plan| kept(world, function, plan, inst)) else { return };
         let unit = if kept.store == "checkpoint" { "snapshot" } else { "iteration" };

@@ -28,7 +28,7 @@ impl<'a> FillValues<'a> {
                 return Err(format!(
                     "{} for an element of {}",
                     counted(list.len(), "number"),
-                    counted(components as usize, "component")
+                    counted(components, "component")
                 ));
             }
             Fill::Range | Fill::Random(_) | Fill::List(_) => Vec::new(),
