@@ -16,7 +16,7 @@ use kc::run::program::{Program, Wanted};
 use kc::run::session::{Finished, Options, Session};
 use kc::source::{SourceFile, SourceMap};
 
-use crate::case::{Case, Numbers};
+use crate::case::{Case, Numbers, Step};
 use crate::eval::Stop;
 use crate::eval::number::Kind;
 use crate::random::Random;
@@ -143,7 +143,7 @@ impl Runs<'_> {
         let on = device.name();
         if let Some(error) = finished.errors.first() {
             let code = error.code.name();
-            return match is_refusal(code) {
+            return match is_refusal(code, self.case) {
                 true => {
                     if std::env::var_os("KC_ORACLE_SHOW").is_some() {
                         println!("refused: {code} {} {:?}", error.message, error.labels);
@@ -225,10 +225,17 @@ impl Runs<'_> {
     }
 }
 
-/// Refusals of the compiler, of launches whose threads meet, and of blocks that are not full.
-fn is_refusal(code: &str) -> bool {
+/// Refusals of the compiler, of launches whose threads race, and of blocks that are not full: there a
+/// tile has an element for each thread that is there, and an index of another one is an error.
+fn is_refusal(code: &str, case: &Case) -> bool {
     let of_compiler = ["E01", "E02", "E03", "E04", "E05", "E06", "E08"].iter().any(|family| code.starts_with(family));
-    of_compiler || ["E1006", "E1103", "E1108"].contains(&code)
+    let last_block = || {
+        case.steps.iter().any(|step| match step {
+            Step::Launch { dim, block_dim, .. } => dim.last().is_some_and(|last| last % block_dim.max(&1) != 0),
+            _ => false,
+        })
+    };
+    of_compiler || ["E1006", "E1103", "E1108"].contains(&code) || code == "E1101" && last_block()
 }
 
 /// What kc makes of a file. A file is compiled once for the launches of a run, with the gradients
