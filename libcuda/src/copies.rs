@@ -1,4 +1,4 @@
-//! What do copies and fills do to memory? Each side is looked at before a byte moves: whether it is
+//! What do copies and fills do to memory? Each side is checked before a byte moves: whether it is
 //! there, and all of it.
 
 use std::ffi::{c_int, c_uint};
@@ -109,7 +109,7 @@ impl Driver {
                     std::ptr::with_exposed_provenance(source as usize),
                     std::ptr::with_exposed_provenance_mut(target as usize),
                 );
-                // SAFETY: each side is a block of the heap, which was just looked at, or the
+                // SAFETY: each side is a block of the heap, which was just checked, or the
                 // client's memory, which it answers for.
                 unsafe { std::ptr::copy(start, end, width as usize) };
                 match (self.heap.reaches(source), self.heap.reaches(target)) {
@@ -145,7 +145,7 @@ impl Driver {
             let at: *mut u8 = std::ptr::with_exposed_provenance_mut(start as usize);
             let value = value.to_le_bytes();
             for n in 0..bytes as usize {
-                // SAFETY: the block was just looked at.
+                // SAFETY: the block was just checked.
                 unsafe { at.add(n).write(value[n % size as usize]) };
             }
             self.heap.mark(start, bytes, true);

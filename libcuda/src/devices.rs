@@ -1,4 +1,4 @@
-//! What is a simulated device? A GPU of the architecture that was chosen, with what is published of
+//! The simulated device: a GPU of the chosen architecture, with the figures published for
 //! it.
 
 use std::ffi::{c_char, c_int, c_uint};

@@ -143,7 +143,7 @@ impl Runs<'_> {
         let on = device.name();
         if let Some(error) = finished.errors.first() {
             let code = error.code.name();
-            return match is_refusal(code, self.case) {
+            return match is_refusal(code, &error.message, self.case) {
                 true => {
                     if std::env::var_os("KC_ORACLE_SHOW").is_some() {
                         println!("refused: {code} {} {:?}", error.message, error.labels);
@@ -227,11 +227,15 @@ impl Runs<'_> {
 
 /// Refusals of the compiler, of launches whose threads race, and of blocks that are not full: there a
 /// tile has an element for each thread that is there, and an index of another one is an error.
-fn is_refusal(code: &str, case: &Case) -> bool {
+fn is_refusal(code: &str, message: &str, case: &Case) -> bool {
     let of_compiler = ["E01", "E02", "E03", "E04", "E05", "E06", "E08"].iter().any(|family| code.starts_with(family));
+    // The error names the extent, which no whole block has.
     let last_block = || {
         case.steps.iter().any(|step| match step {
-            Step::Launch { dim, block_dim, .. } => dim.last().is_some_and(|last| last % block_dim.max(&1) != 0),
+            Step::Launch { dim, block_dim, .. } => {
+                let there = dim.last().map_or(0, |last| last % block_dim.max(&1));
+                there != 0 && message.contains(&format!("which has extent {there},"))
+            }
             _ => false,
         })
     };

@@ -15,7 +15,7 @@ fn main() -> Result<(), Error> {
     let mut gradient = vec![[0.0f32, 0.0]; BALLS];
     let mut miss = vec![0.0f32; BALLS];
     for step in 0..=60 {
-        // The gradient of what is looked for is 1; the run takes it back, and adds to those of what
+        // The gradient of the objective is 1. The run clears it, and adds to the gradients of what
         // it depends on.
         let mut seed = vec![1.0f32; BALLS];
         gradient.fill([0.0, 0.0]);
