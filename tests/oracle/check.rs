@@ -225,8 +225,9 @@ impl Runs<'_> {
     }
 }
 
-/// Refusals of the compiler, of launches whose threads race, and of blocks that are not full: there a
-/// tile has an element for each thread that is there, and an index of another one is an error.
+/// Refusals of the compiler, of launches whose threads race, and of blocks that are not full.
+///
+/// A tile of such a block has an element for each thread that is there; another index is an error.
 fn is_refusal(code: &str, message: &str, case: &Case) -> bool {
     let of_compiler = ["E01", "E02", "E03", "E04", "E05", "E06", "E08"].iter().any(|family| code.starts_with(family));
     // The error names the extent, which no whole block has.
