@@ -1,5 +1,5 @@
 //! Generates the parser from `grammar/`, the index of the built-in library from `stdlib/`, and the
-//! list of the algorithms that data sets are made of from `src/dataset/families/algorithms/`.
+//! list of the algorithms that data sets are made of from `algorithms/`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,12 +17,12 @@ fn main() {
     list_families(&std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
 }
 
-/// Writes `families.rs`: the files in `src/dataset/families/algorithms/` by their names without
+/// Writes `families.rs`: the files in `algorithms/` by their names without
 /// ending.
 fn list_families(out_dir: &str) {
-    println!("cargo:rerun-if-changed=src/dataset/families/algorithms");
-    let mut paths: Vec<_> = std::fs::read_dir("src/dataset/families/algorithms")
-        .expect("src/dataset/families/algorithms/ is part of the source")
+    println!("cargo:rerun-if-changed=algorithms");
+    let mut paths: Vec<_> = std::fs::read_dir("algorithms")
+        .expect("algorithms/ is part of the source")
         .map(|entry| entry.expect("a readable folder").path())
         .filter(|path| path.extension().is_some_and(|e| e == "py"))
         .collect();

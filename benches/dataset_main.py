@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-ALGORITHMS = pathlib.Path(__file__).parent.parent / "src/dataset/families/algorithms"
+ALGORITHMS = pathlib.Path(__file__).parent.parent / "algorithms"
 
 
 def families() -> list[str]:
