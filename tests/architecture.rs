@@ -406,11 +406,7 @@ fn nothing_is_left_to_chance() {
 fn files_are_short_and_say_what_they_are() {
     let mut faults = Vec::new();
     let code = files("src", "rs").into_iter().chain(files("tests", "rs"));
-    for file in code
-        .chain(files("grammar", "lalrpop"))
-        .chain(files("stdlib", "py"))
-        .chain(files("algorithms", "py"))
-    {
+    for file in code.chain(files("grammar", "lalrpop")).chain(files("stdlib", "py")).chain(files("algorithms", "py")) {
         let lines = file.text.lines().count();
         let limit = MAX_LINES.iter().find(|(prefix, _)| file.path.starts_with(prefix)).map_or(800, |(_, limit)| *limit);
         if lines > limit {

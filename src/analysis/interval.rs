@@ -18,12 +18,8 @@ impl Interval {
 
     /// Every value of an integer type; None for floats and bool.
     pub fn full(scalar: Scalar) -> Option<Interval> {
-        let bits = scalar.bits();
-        match scalar {
-            s if s.is_signed_int() => Some(Interval { low: -(1 << (bits - 1)), high: (1 << (bits - 1)) - 1 }),
-            s if s.is_unsigned_int() => Some(Interval { low: 0, high: (1 << bits) - 1 }),
-            _ => None,
-        }
+        let (low, high) = scalar.int_range();
+        scalar.is_int().then_some(Interval { low, high })
     }
 
     pub fn contains(self, other: Interval) -> bool {

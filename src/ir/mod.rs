@@ -118,6 +118,7 @@ pub mod interp;
 mod op;
 pub mod parse;
 pub mod print;
+pub mod print_format;
 mod product;
 pub mod properties;
 mod scalar_op;

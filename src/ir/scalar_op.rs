@@ -174,6 +174,22 @@ pub enum AtomicOp {
     Exchange,
 }
 
+impl AtomicOp {
+    /// The operation that combines the old value with the operand; None: the operand replaces it.
+    pub fn binary(self) -> Option<BinaryOp> {
+        Some(match self {
+            AtomicOp::Add => BinaryOp::Add,
+            AtomicOp::Sub => BinaryOp::Sub,
+            AtomicOp::Min => BinaryOp::Min,
+            AtomicOp::Max => BinaryOp::Max,
+            AtomicOp::And => BinaryOp::And,
+            AtomicOp::Or => BinaryOp::Or,
+            AtomicOp::Xor => BinaryOp::Xor,
+            AtomicOp::Exchange => return None,
+        })
+    }
+}
+
 /// Gives each op a name that is the same in the IR text and in the library's `@op("...")` entries.
 macro_rules! op_names {
     ($ty:ident { $($variant:ident $name:literal),* $(,)? }) => {

@@ -125,16 +125,7 @@ impl<'a> Lowering<'a> {
         // No other thread sees an array of the thread.
         if self.is_local_array(&target) {
             let old = self.load(&target);
-            let new = match op {
-                AtomicOp::Add => self.b.binary(BinaryOp::Add, old, value),
-                AtomicOp::Sub => self.b.binary(BinaryOp::Sub, old, value),
-                AtomicOp::Min => self.b.binary(BinaryOp::Min, old, value),
-                AtomicOp::Max => self.b.binary(BinaryOp::Max, old, value),
-                AtomicOp::And => self.b.binary(BinaryOp::And, old, value),
-                AtomicOp::Or => self.b.binary(BinaryOp::Or, old, value),
-                AtomicOp::Xor => self.b.binary(BinaryOp::Xor, old, value),
-                AtomicOp::Exchange => value,
-            };
+            let new = op.binary().map_or(value, |op| self.b.binary(op, old, value));
             self.write(&target, new);
             return old;
         }

@@ -1,31 +1,27 @@
 //! Prints of many values. `printf` of CUDA takes at most 32 ("Formatted Output", CUDA C++
 //! Programming Guide), and shows the conversions of more as they are written.
 
+use crate::ir::print_format::{Piece, pieces};
+
 /// As many as one print has.
 const MOST: usize = 32;
-
-/// The flags, width, precision and length of a conversion.
-const MODIFIERS: &str = "-+ #0123456789.*hlLjzt";
 
 /// A format in parts that have at most [`MOST`] values each, with the number of values of each
 /// part. What is left of `values` belongs to the last.
 pub(super) fn parts(format: &str, values: usize) -> Vec<(&str, usize)> {
-    let (mut parts, mut begin, mut taken, mut left) = (Vec::new(), 0, 0, values);
-    let mut at = 0;
-    while values > MOST
-        && let Some(percent) = format[at..].find('%').map(|found| at + found)
-    {
-        let after = &format[percent + 1..];
-        let letters = after.trim_start_matches(|c| MODIFIERS.contains(c));
-        let modifiers = &after[..after.len() - letters.len()];
-        let Some(letter) = letters.chars().next() else { break };
-        let wanted = if letter == '%' { 0 } else { 1 + modifiers.matches('*').count() };
+    let (mut parts, mut begin, mut at, mut taken, mut left) = (Vec::new(), 0, 0, 0, values);
+    for piece in pieces(format).take_while(|_| values > MOST) {
+        let (length, wanted) = match piece {
+            Piece::Text(text) => (text.len(), 0),
+            Piece::Percent => (2, 0),
+            Piece::Conversion(found) => (found.written.len(), 1 + found.stars()),
+        };
         if taken + wanted > MOST {
-            parts.push((&format[begin..percent], taken.min(left)));
-            (begin, left, taken) = (percent, left.saturating_sub(taken), 0);
+            parts.push((&format[begin..at], taken.min(left)));
+            (begin, left, taken) = (at, left.saturating_sub(taken), 0);
         }
         taken += wanted;
-        at = percent + 1 + modifiers.len() + letter.len_utf8();
+        at += length;
     }
     parts.push((&format[begin..], left));
     parts

@@ -16,9 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::rebuild::Rebuild;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values,
-};
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values};
 use crate::source::Span;
 use crate::types::{LocalArrayType, Scalar, StructTable, Type};
 
@@ -243,7 +241,7 @@ impl Promotion<'_> {
             Op::Atomic { op, access: Access { array, indices, path }, value } if self.arrays.contains_key(array) => {
                 let at = self.step(*array, indices);
                 let old = self.load(*array, at, path);
-                let new = match binary(*op) {
+                let new = match op.binary() {
                     Some(op) => self.rebuild.b.binary(op, old, *value),
                     None => *value,
                 };
@@ -480,20 +478,6 @@ fn shape(ty: Type) -> SmallVec<[u32; 4]> {
         Type::Local(LocalArrayType { shape, ndim, .. }) => shape.into_iter().take(usize::from(ndim)).collect(),
         _ => SmallVec::new(),
     }
-}
-
-/// What an atomic operation computes; None: just the new value.
-fn binary(op: AtomicOp) -> Option<BinaryOp> {
-    Some(match op {
-        AtomicOp::Add => BinaryOp::Add,
-        AtomicOp::Sub => BinaryOp::Sub,
-        AtomicOp::Min => BinaryOp::Min,
-        AtomicOp::Max => BinaryOp::Max,
-        AtomicOp::And => BinaryOp::And,
-        AtomicOp::Or => BinaryOp::Or,
-        AtomicOp::Xor => BinaryOp::Xor,
-        AtomicOp::Exchange => return None,
-    })
 }
 
 #[cfg(test)]

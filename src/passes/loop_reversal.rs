@@ -145,7 +145,7 @@ pub(super) enum OneMore {
 }
 
 pub(super) fn one_more(function: &Function, ranges: &Ranges, value: ValueId, scalar: Scalar) -> Option<OneMore> {
-    let (least, most) = (-(1i128 << (scalar.bits() - 1)), (1i128 << (scalar.bits() - 1)) - 1);
+    let (least, most) = scalar.int_range();
     if let Some(number) = function.as_const(value).and_then(Const::as_int) {
         return (number < most).then_some(OneMore::Constant(number + 1));
     }

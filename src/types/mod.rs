@@ -99,6 +99,15 @@ impl Scalar {
         if self == Scalar::Bool { 1 } else { self.size() * 8 }
     }
 
+    /// The least and the greatest value of an integer type, of `bool` 0 and 1. Floats have no limit.
+    pub fn int_range(self) -> (i128, i128) {
+        match self {
+            s if s.is_float() => (i128::MIN, i128::MAX),
+            s if s.is_signed_int() => (-(1 << (s.bits() - 1)), (1 << (s.bits() - 1)) - 1),
+            s => (0, (1 << s.bits()) - 1),
+        }
+    }
+
     pub fn is_float(self) -> bool {
         matches!(self, Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64)
     }

@@ -384,8 +384,7 @@ impl Reverse<'_> {
         // Counting down from `end - 1` to `start` ends at `start - 1`, which must fit.
         let fits = [start, end].iter().all(|&v| {
             let least = self.facts.known.ranges.interval(v).map(|r| if unit > 0 { r.low } else { -r.high });
-            let limit = -(1i128 << (scalar.bits() - 1));
-            least.is_some_and(|least| unit > 0 && least > limit)
+            least.is_some_and(|least| unit > 0 && least > scalar.int_range().0)
         });
         let (start, end) = (self.primal(start), self.primal(end));
         let back = self.b.int(scalar, -unit);

@@ -3,7 +3,7 @@
 
 use super::Body;
 use crate::check::names::scope::Global;
-use crate::check::types::value::{Constant, Number, Operand, Reported, Res, TypeWord, int_range};
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res, TypeWord};
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Scalar;
 
@@ -28,8 +28,8 @@ impl Body<'_, '_> {
             true => of_float(scalar, &name.text)?,
             false if function.text == "iinfo" && !scalar.is_float() && scalar != Scalar::Bool => {
                 match name.text.as_str() {
-                    "min" => Number::Int(int_range(scalar).0),
-                    "max" => Number::Int(int_range(scalar).1),
+                    "min" => Number::Int(scalar.int_range().0),
+                    "max" => Number::Int(scalar.int_range().1),
                     "bits" => Number::Int(scalar.bits().into()),
                     _ => return None,
                 }

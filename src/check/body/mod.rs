@@ -532,7 +532,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 if let (Some(value), false) = (constant.as_int(), self.is_host())
                     && scalar.is_int()
                 {
-                    let (low, high) = crate::check::types::value::int_range(scalar);
+                    let (low, high) = scalar.int_range();
                     if !(low..=high).contains(&value) && constant.scalar.is_none() {
                         // Constants of hashes and masks: what counts of them is their bits.
                         let help = match u32::try_from(value) {

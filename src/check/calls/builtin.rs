@@ -5,7 +5,8 @@ use super::call::Given;
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::ir::print_format::{Number as Extent, Piece, pieces};
 use crate::ir::{AtomicOp, UnaryOp};
 use crate::limits::{MAX_LOCAL_ELEMENTS, MAX_PRINTED};
 use crate::source::Span;
@@ -503,18 +504,17 @@ impl Body<'_, '_> {
                     Code::E0402,
                     span,
                     format!(
-                        "the format has {n} conversion{}, {} value{} given",
-                        if n == 1 { "" } else { "s" },
-                        values.len(),
-                        if values.len() == 1 { " is" } else { "s are" }
+                        "the format takes {}, {} given",
+                        counted(n, "value"),
+                        if values.len() == 1 { "1 is".to_string() } else { format!("{} are", values.len()) }
                     ),
-                    "each `%` takes one value after the format",
+                    "each conversion takes one value after the format, and so does each `*`",
                 ),
-                Err(letter) => self.error(
+                Err(written) => self.error(
                     Code::E0402,
                     span,
-                    format!("`%{letter}` is not a conversion for numbers"),
-                    "in this format",
+                    format!("`{written}` is not a conversion for numbers"),
+                    "in this format; they have `%d %i %u %x %X %o %c %f %F %e %E %g %G`, and `%%` is a percent sign",
                 ),
             };
         }
@@ -620,50 +620,44 @@ fn conversion(scalar: Option<Scalar>) -> &'static str {
 fn with_texts(format: &str, texts: &[Option<String>]) -> (String, Vec<usize>) {
     let (mut out, mut filled) = (String::new(), Vec::new());
     let mut count = 0;
-    let mut rest = format;
-    while let Some(at) = rest.find('%') {
-        let (before, conversion) = rest.split_at(at);
-        out.push_str(before);
-        let ends = |c: char| c.is_ascii_alphabetic() && !"hlLqjzt".contains(c) || c == '%';
-        let end = conversion[1..].find(ends).map_or(conversion.len(), |n| n + 2);
-        let (conversion, after) = conversion.split_at(end);
-        match (conversion.strip_suffix('s'), texts.get(count).and_then(Option::as_ref)) {
-            (Some(how), Some(text)) => {
-                let (width, most) = how[1..].split_once('.').unwrap_or((&how[1..], ""));
-                let most = if how.contains('.') { most.parse().unwrap_or(0) } else { usize::MAX };
-                let text: String = text.chars().take(most).collect();
-                let wide = width.trim_start_matches('-').parse().unwrap_or(0).min(MAX_WIDTH);
-                let text = if width.starts_with('-') { format!("{text:<wide$}") } else { format!("{text:>wide$}") };
+    for piece in pieces(format) {
+        let found = match piece {
+            Piece::Text(text) => {
+                out.push_str(text);
+                continue;
+            }
+            Piece::Percent => {
+                out.push_str("%%");
+                continue;
+            }
+            Piece::Conversion(found) => found,
+        };
+        count += found.stars();
+        match (found.letter, found.stars(), texts.get(count).and_then(Option::as_ref)) {
+            ('s', 0, Some(text)) => {
+                let digits = |number| if let Some(Extent::Digits(n)) = number { Some(n) } else { None };
+                let text: String = text.chars().take(digits(found.precision).unwrap_or(usize::MAX)).collect();
+                let wide = digits(found.width).unwrap_or(0).min(MAX_WIDTH);
+                let text = if found.flags.contains('-') { format!("{text:<wide$}") } else { format!("{text:>wide$}") };
                 out.push_str(&text.replace('%', "%%"));
                 filled.push(count);
             }
-            _ => out.push_str(conversion),
+            _ => out.push_str(found.written),
         }
-        if conversion != "%%" {
-            count += 1;
-        }
-        rest = after;
+        count += 1;
     }
-    out.push_str(rest);
     (out, filled)
 }
 
-/// The number of values that a C format takes, or the letter of a conversion that numbers do not
-/// have.
-fn conversions(format: &str) -> Result<usize, char> {
+/// The number of values that a C format takes, or what of it numbers do not have.
+fn conversions(format: &str) -> Result<usize, &str> {
     let mut count = 0;
-    let mut letters = format.chars();
-    while let Some(letter) = letters.next() {
-        if letter != '%' {
-            continue;
-        }
-        match letters.find(|c| c.is_ascii_alphabetic() && !"hlLqjzt".contains(*c) || *c == '%') {
-            Some('%') => {}
-            Some('d' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' | 'p') => {
-                count += 1
-            }
-            Some(other) => return Err(other),
-            None => return Err(' '),
+    for piece in pieces(format) {
+        match piece {
+            Piece::Conversion(found) if found.is_known() && found.letter != 's' => count += 1 + found.stars(),
+            Piece::Conversion(found) => return Err(found.written),
+            Piece::Text("%") => return Err("%"),
+            Piece::Text(_) | Piece::Percent => {}
         }
     }
     Ok(count)

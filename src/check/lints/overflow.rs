@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::check::tree::*;
-use crate::check::types::value::{Number, int_range};
+use crate::check::types::value::Number;
 use crate::check::visit;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::BinaryOp;
@@ -12,7 +12,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     visit::each_expression(&subject.function.body, &mut |expr| match &expr.kind {
         ExprKind::Binary(_, left, right) => {
             let (Some(scalar), Some(value)) = (expr.ty.as_scalar().filter(|s| s.is_int()), exact(expr)) else { return };
-            let (low, high) = int_range(scalar);
+            let (low, high) = scalar.int_range();
             // Only where it goes wrong first.
             let inner = [left, right].iter().any(|side| exact(side).is_some_and(|v| !(low..=high).contains(&v)));
             if !(low..=high).contains(&value) && !inner {

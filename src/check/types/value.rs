@@ -149,7 +149,7 @@ impl Number {
             // Toward zero, saturating, NaN to 0: the IR's rule for casts.
             Number::Float(value) if scalar == Scalar::Bool => Const::bool(value != 0.0),
             Number::Float(value) => {
-                let (low, high) = int_range(scalar);
+                let (low, high) = scalar.int_range();
                 Const::int(scalar, if value.is_nan() { 0 } else { (value as i128).clamp(low, high) })
             }
         }
@@ -170,12 +170,6 @@ impl Number {
             Number::Bool(value) => value,
         }
     }
-}
-
-/// The least and greatest value of an integer type.
-pub fn int_range(scalar: Scalar) -> (i128, i128) {
-    let bits = scalar.bits();
-    if scalar.is_signed_int() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
 impl Constant {
@@ -215,7 +209,7 @@ impl Constant {
 
     /// Whether an integer is one of those of a type; of floats, all are.
     pub fn fits(self, scalar: Scalar) -> bool {
-        let (low, high) = if scalar.is_int() { int_range(scalar) } else { (i128::MIN, i128::MAX) };
+        let (low, high) = if scalar.is_int() { scalar.int_range() } else { (i128::MIN, i128::MAX) };
         self.as_int().is_none_or(|value| (low..=high).contains(&value))
     }
 
@@ -341,6 +335,5 @@ mod tests {
         assert_eq!(Number::Float(3e10).to_const(Scalar::I32).as_int(), Some(i128::from(i32::MAX)));
         assert_eq!(Number::Float(f64::NAN).to_const(Scalar::I32).as_int(), Some(0));
         assert_eq!(Number::Float(-1.5).to_const(Scalar::U8).as_int(), Some(0));
-        assert_eq!(int_range(Scalar::I8), (-128, 127));
     }
 }

@@ -22,7 +22,7 @@ impl Variables for NoVariables {
     }
 }
 
-fn text(e: &Expr) -> String {
+pub fn text(e: &Expr) -> String {
     expression(e, &NoVariables)
 }
 
@@ -395,15 +395,9 @@ pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelu
     let update = prelude.helper(Helper::AtomicUpdate);
     prelude.function(signature, |prelude| {
         let (old, value) = (Expr::atom("old"), Expr::atom("value"));
-        let new = match op {
-            AtomicOp::Add => scalar::binary(BinaryOp::Add, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::Sub => scalar::binary(BinaryOp::Sub, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::Min => scalar::binary(BinaryOp::Min, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::Max => scalar::binary(BinaryOp::Max, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::And => scalar::binary(BinaryOp::And, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::Or => scalar::binary(BinaryOp::Or, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::Xor => scalar::binary(BinaryOp::Xor, s, old, value, OperandFacts::default(), prelude),
-            AtomicOp::Exchange => value,
+        let new = match op.binary() {
+            Some(op) => scalar::binary(op, s, old, value, OperandFacts::default(), prelude),
+            None => value,
         };
         format!(
             "{{\n    return {update}(p, [=]({ty} old) {{ return {}; }});\n}}",

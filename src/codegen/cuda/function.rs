@@ -6,6 +6,7 @@ use super::helpers::Helper;
 use super::plain;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
+use super::printf::{self, quoted};
 use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::{VarData, identifier};
@@ -350,24 +351,9 @@ impl<'a> Translator<'a> {
                 Ok(())
             }
             Op::Print { format, args } => {
-                let mut values = vec![Expr::atom(quoted(format))];
-                // `print` asks for the words of a bool, and for those alone, with `%s`; `printf`
-                // has no such conversion.
-                let plain = format.replace("%%", "");
-                let mut conversions = plain.split('%').skip(1);
-                for &arg in args {
-                    let value = self.value(arg)?;
-                    let conversion = conversions.next().unwrap_or_default();
-                    values.push(match self.function.ty(arg) {
-                        Type::Scalar(s) if super::scalar::is_half(s) => Expr::cast("float", value),
-                        Type::Scalar(Scalar::Bool) if conversion.starts_with('s') => Expr::Conditional(
-                            Box::new(value),
-                            Box::new(Expr::atom(quoted("True"))),
-                            Box::new(Expr::atom(quoted("False"))),
-                        ),
-                        _ => value,
-                    });
-                }
+                let values: Result<Vec<Expr>, Fault> = args.iter().map(|&arg| self.value(arg)).collect();
+                let scalars = args.iter().map(|&arg| self.function.ty(arg).as_scalar().unwrap_or(Scalar::I32));
+                let values = printf::arguments(format, scalars.zip(values?));
                 self.prelude.output();
                 out.push(Stmt::Eval(Expr::Call("printf".to_string(), values)));
                 Ok(())
@@ -753,23 +739,4 @@ fn has_braces(e: &Expr) -> bool {
     let mut found = matches!(e, Expr::Braces(..));
     e.for_each_child(&mut |child| found |= has_braces(child));
     found
-}
-
-/// A C string literal.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\t' => out.push_str("\\t"),
-            b'\r' => out.push_str("\\r"),
-            b' '..=b'~' => out.push(char::from(byte)),
-            // Three digits, so that a digit after it stays apart.
-            _ => out.push_str(&format!("\\{byte:03o}")),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -31,6 +31,7 @@ mod plain;
 mod plan;
 mod prelude;
 mod print;
+mod printf;
 mod remarks;
 mod scalar;
 mod shape;

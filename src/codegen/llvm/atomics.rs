@@ -10,7 +10,7 @@ use super::builder::{AtomicRMWBinOp, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars};
 use super::rows::Rows;
 use super::warp::Same;
-use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
+use crate::ir::{Access, AtomicOp, Inst, ValueId};
 use crate::types::{LocalArrayType, Scalar, Type};
 
 /// Where a module has more atomics than this that the host does by loops of compare-and-swap, the
@@ -184,17 +184,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// The new value.
     pub fn combine(&self, op: AtomicOp, s: Scalar, old: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {
-        let op = match op {
-            AtomicOp::Add => BinaryOp::Add,
-            AtomicOp::Sub => BinaryOp::Sub,
-            AtomicOp::Min => BinaryOp::Min,
-            AtomicOp::Max => BinaryOp::Max,
-            AtomicOp::And => BinaryOp::And,
-            AtomicOp::Or => BinaryOp::Or,
-            AtomicOp::Xor => BinaryOp::Xor,
-            AtomicOp::Exchange => return operand,
-        };
-        self.ops.binary(op, s, old, operand)
+        op.binary().map_or(operand, |op| self.ops.binary(op, s, old, operand))
     }
 
     pub fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {

@@ -2,6 +2,7 @@
 //! passed: integers as 64 bits, floats as double, whatever types the arguments have. The text that
 //! comes out is that of the interpreter's `format`.
 
+use crate::ir::print_format::{Conversion, Piece, pieces};
 use crate::types::Scalar;
 
 /// What a conversion reads.
@@ -33,58 +34,31 @@ pub fn normalise(format: &str, args: &[Scalar]) -> (String, Vec<Wanted>) {
     let mut text = String::with_capacity(format.len() + 8);
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut arg = 0;
-    let mut rest = format;
-    while let Some(at) = rest.find('%') {
-        text.push_str(&rest[..at]);
-        let after = &rest[at + 1..];
-        let head = directive_head(after);
-        let lengths = &after[head..];
-        let letters = lengths.trim_start_matches(['h', 'l', 'j', 'z', 't', 'L']);
-        let Some(letter) = letters.chars().next() else {
-            text.push_str("%%");
-            rest = after;
-            continue;
+    for piece in pieces(format) {
+        let found = match piece {
+            Piece::Conversion(found) if found.is_known() => found,
+            Piece::Conversion(Conversion { written, .. }) | Piece::Text(written) => {
+                text.push_str(&written.replace('%', "%%"));
+                continue;
+            }
+            Piece::Percent => {
+                text.push_str("%%");
+                continue;
+            }
         };
-        let written = after.len() - letters.len() + letter.len_utf8();
-        rest = &after[written..];
-        if letter == '%' {
-            text.push_str("%%");
-            continue;
-        }
-        if !"diuxXocfFeEgGs".contains(letter) {
-            text.push_str("%%");
-            text.push_str(&after[..written].replace('%', "%%"));
-            continue;
-        }
-        let stars = after[..head].matches('*').count();
+        let stars = found.stars();
         let Some(&scalar) = args.get(arg + stars) else {
             arg += stars;
             continue;
         };
         wanted.extend((arg..arg + stars).map(|arg| Wanted { arg, kind: Kind::Width }));
-        let (kind, ending) = conversion(letter, scalar);
+        let (kind, ending) = conversion(found.letter, scalar);
         wanted.push(Wanted { arg: arg + stars, kind });
         arg += stars + 1;
-        text.push('%');
-        text.push_str(&after[..head]);
+        text.push_str(found.head());
         text.push_str(ending);
     }
-    text.push_str(rest);
     (text, wanted)
-}
-
-/// The length of the flags, width and precision at the start of a directive.
-fn directive_head(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let skip = |mut at: usize, set: &[u8]| {
-        while bytes.get(at).is_some_and(|b| set.contains(b)) {
-            at += 1;
-        }
-        at
-    };
-    let number = |at: usize| if bytes.get(at) == Some(&b'*') { at + 1 } else { skip(at, b"0123456789") };
-    let width = number(skip(0, b"-+ #0"));
-    if bytes.get(width) == Some(&b'.') { number(width + 1) } else { width }
 }
 
 /// How a known conversion letter reads a scalar, and the letters that say so.

@@ -7,7 +7,7 @@ use super::code::*;
 use super::memory::{self, LocalMemory};
 use super::{Accesses, Note, Outcome, Trap, TrapKind, format};
 use crate::abi::LaunchBounds;
-use crate::ir::{AtomicOp, BinaryOp, Const, eval};
+use crate::ir::{AtomicOp, Const, eval};
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};
 
@@ -458,16 +458,7 @@ impl<'p> Machine<'p, '_, '_> {
             Code::Atomic { op, to, value, place, used } => {
                 self.update(frame, place, *to, Some(*op), *used, |frame, n, old| {
                     let new = Const::new(old.scalar, frame[*value as usize + n]);
-                    match op {
-                        AtomicOp::Add => bits(eval::binary(BinaryOp::Add, old, new)),
-                        AtomicOp::Sub => bits(eval::binary(BinaryOp::Sub, old, new)),
-                        AtomicOp::Min => bits(eval::binary(BinaryOp::Min, old, new)),
-                        AtomicOp::Max => bits(eval::binary(BinaryOp::Max, old, new)),
-                        AtomicOp::And => bits(eval::binary(BinaryOp::And, old, new)),
-                        AtomicOp::Or => bits(eval::binary(BinaryOp::Or, old, new)),
-                        AtomicOp::Xor => bits(eval::binary(BinaryOp::Xor, old, new)),
-                        AtomicOp::Exchange => new.bits,
-                    }
+                    op.binary().map_or(new.bits, |op| bits(eval::binary(op, old, new)))
                 });
             }
             Code::AtomicCas { to, expected, new, place } => {

@@ -1,11 +1,11 @@
 //! What does C's `printf` print for these scalars? Formats as C does on the host, but a conversion
 //! never reads a wrong type: the arguments know theirs.
 
-use crate::ir::Const;
-use crate::ir::eval;
+use crate::ir::print_format::{self, Number, Piece, pieces};
+use crate::ir::{Const, eval};
 use crate::types::Scalar;
 
-/// One conversion of a format, such as `%-8.3f`.
+/// A conversion whose numbers are known, such as `%-8.3f`.
 struct Conversion {
     minus: bool,
     plus: bool,
@@ -26,79 +26,46 @@ const MAX_WIDTH: usize = 4096;
 pub fn format(format: &str, args: &[Const]) -> String {
     let mut text = String::new();
     let mut args = args.iter().copied();
-    let mut rest = format;
-    while let Some(at) = rest.find('%') {
-        text.push_str(&rest[..at]);
-        match conversion(&rest[at + 1..], &mut args) {
-            Some((conversion, length)) => {
-                let written = &rest[at..at + 1 + length];
-                rest = &rest[at + 1 + length..];
-                if conversion.letter == '%' {
-                    text.push('%');
-                } else if !"diuxXocfFeEgGs".contains(conversion.letter) {
-                    text.push_str(written);
+    for piece in pieces(format) {
+        match piece {
+            Piece::Text(written) => text.push_str(written),
+            Piece::Percent => text.push('%'),
+            Piece::Conversion(found) => {
+                let conversion = Conversion::of(&found, &mut args);
+                if !found.is_known() {
+                    text.push_str(found.written);
                 } else if let Some(arg) = args.next() {
                     text.push_str(&conversion.show(arg));
                 }
             }
-            None => {
-                text.push('%');
-                rest = &rest[at + 1..];
-            }
         }
     }
-    text.push_str(rest);
     text
 }
 
-/// Reads a conversion after its `%`: flags, width, precision, length, letter. Gives it and its
-/// length in bytes.
-fn conversion(text: &str, args: &mut impl Iterator<Item = Const>) -> Option<(Conversion, usize)> {
-    let mut c = Conversion {
-        minus: false,
-        plus: false,
-        space: false,
-        alternate: false,
-        zero: false,
-        width: 0,
-        precision: None,
-        letter: '%',
-    };
-    let mut chars = text.char_indices().peekable();
-    while let Some(&(_, flag)) = chars.peek() {
-        match flag {
-            '-' => c.minus = true,
-            '+' => c.plus = true,
-            ' ' => c.space = true,
-            '#' => c.alternate = true,
-            '0' => c.zero = true,
-            _ => break,
-        }
-        chars.next();
-    }
-    let mut number = |chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>| {
-        if chars.next_if(|&(_, c)| c == '*').is_some() {
-            return args.next().and_then(Const::as_int).unwrap_or(0).clamp(-(MAX_WIDTH as i128), MAX_WIDTH as i128);
-        }
-        let mut value = 0;
-        while let Some((_, digit)) = chars.next_if(|(_, c)| c.is_ascii_digit()) {
-            value = (value * 10 + i128::from(digit.to_digit(10).unwrap_or(0))).min(MAX_WIDTH as i128);
-        }
-        value
-    };
-    let width = number(&mut chars);
-    c.minus |= width < 0;
-    c.width = width.unsigned_abs() as usize;
-    if chars.next_if(|&(_, c)| c == '.').is_some() {
-        c.precision = usize::try_from(number(&mut chars)).ok();
-    }
-    while chars.next_if(|(_, c)| "hljztL".contains(*c)).is_some() {}
-    let (at, letter) = chars.next()?;
-    c.letter = letter;
-    Some((c, at + letter.len_utf8()))
-}
-
 impl Conversion {
+    /// Takes the values of `*`.
+    fn of(found: &print_format::Conversion<'_>, args: &mut impl Iterator<Item = Const>) -> Conversion {
+        let most = MAX_WIDTH as i128;
+        let mut number = |number| match number {
+            Number::Value => args.next().and_then(Const::as_int).unwrap_or(0).clamp(-most, most),
+            Number::Digits(digits) => (digits as i128).min(most),
+        };
+        let width = found.width.map_or(0, &mut number);
+        // A negative precision counts as none.
+        let precision = found.precision.and_then(|precision| usize::try_from(number(precision)).ok());
+        Conversion {
+            minus: found.flags.contains('-') || width < 0,
+            plus: found.flags.contains('+'),
+            space: found.flags.contains(' '),
+            alternate: found.flags.contains('#'),
+            zero: found.flags.contains('0'),
+            width: width.unsigned_abs() as usize,
+            precision,
+            letter: found.letter,
+        }
+    }
+
     fn show(&self, arg: Const) -> String {
         match self.letter {
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => self.integer(arg),

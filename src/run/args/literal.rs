@@ -5,27 +5,18 @@ use crate::ir::{Const, eval};
 use crate::run::launch::Number;
 use crate::types::Scalar;
 
-/// The smallest and largest value of an integer type (`bool`: 0 and 1); None for floats.
-fn int_range(scalar: Scalar) -> Option<(i128, i128)> {
-    let bits = scalar.bits();
-    match scalar {
-        s if s.is_signed_int() => Some((-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)),
-        s if s.is_float() => None,
-        _ => Some((0, (1i128 << bits) - 1)),
-    }
-}
-
 /// The bits of `number` as a `scalar`. The error completes "value ... for x: ".
 pub fn bits(number: Number, scalar: Scalar) -> Result<u64, String> {
     let name = scalar.name();
-    let Some((low, high)) = int_range(scalar) else {
+    if scalar.is_float() {
         let value = match number {
             Number::Bool(b) => f64::from(u8::from(b)),
             Number::Int(i) => i as f64,
             Number::Float(x) => x,
         };
         return Ok(Const::float(scalar, value).bits);
-    };
+    }
+    let (low, high) = scalar.int_range();
     let value = match number {
         Number::Bool(b) => i128::from(b),
         Number::Int(i) => i,
