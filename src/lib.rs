@@ -96,46 +96,52 @@
 //! | `cli` | the `kc` command and what only it needs; not for programs that link the library |
 //! | `cuda` | launches on NVIDIA GPUs, through the driver that the machine has; without it the device `cuda` is an error (`E1104`) |
 //! | `llvm-dynamic`, `llvm-static` | how LLVM 22 is linked: exactly one of them |
+//!
+//! # Map of the source
+//!
+//! For who works on kc. Data flows one way; each stage is one folder with one output type:
+//!
+//! ```text
+//! source.py -- syntax --> Parsed -- check --> Checked -- lower --> ir::Module -- passes -->
+//! ir::Module -- codegen --> artefacts
+//! ```
+//!
+//! | folder | question it answers |
+//! |---|---|
+//! | `limits` | how much of what is compiled? |
+//! | `source` | where is this text? |
+//! | `diag` | what is wrong, and how is it said? |
+//! | `types` | what data do kernels work on? |
+//! | `ids` | how do things refer to one another? |
+//! | `memo` | what is kept from program to program? |
+//! | `html` | how does text go into HTML? |
+//! | `abi` | how do arguments lie in memory? |
+//! | `syntax` | what did the user write? |
+//! | `library` | which built-ins are there? |
+//! | `check` | what does it mean? |
+//! | `ir` | what is to be computed, exactly? |
+//! | `analysis` | what is true of IR, whatever the input? |
+//! | `lower` | how does meaning become IR? |
+//! | `link` | which library functions are compiled already? |
+//! | `passes` | how is IR simplified? |
+//! | `autodiff` | what is the gradient of a kernel? |
+//! | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
+//! | `ptx` | what does a PTX text say? |
+//! | `sim` | what does a GPU do with it? |
+//! | `profile` | what would it cost there, and why? |
+//! | `run` | how is a kernel executed? |
+//! | `process` | what does each process have one of? |
+//! | `driver` | in what order do the stages run? |
+//! | `embed` | how does a Rust program call kernels? |
+//! | `dataset` | how are verified kernels made in bulk? |
+//! | `ide` | what does an editor want to know about a place in a file? |
+//! | `lsp` | how is that said in the Language Server Protocol? |
+//! | `cli` | what can the user ask for? |
 
 // The insides of kc are documented for who works on it
 // (`cargo doc --document-private-items --document-hidden-items`): there public items may lead to
 // private ones. What users see may not (`embed`).
 #![allow(rustdoc::private_intra_doc_links)]
-
-// The map, for who works on kc. Data flows one way; each stage is one folder with one output type:
-//
-// source.py -- syntax --> Parsed -- check --> Checked -- lower --> ir::Module -- passes -->
-// ir::Module -- codegen --> artefacts
-//
-// | folder | question it answers |
-// |---|---|
-// | `limits` | how much of what is compiled? |
-// | `source` | where is this text? |
-// | `diag` | what is wrong, and how is it said? |
-// | `types` | what data do kernels work on? |
-// | `html` | how does text go into HTML? |
-// | `abi` | how do arguments lie in memory? |
-// | `syntax` | what did the user write? |
-// | `library` | which built-ins are there? |
-// | `check` | what does it mean? |
-// | `ir` | what is to be computed, exactly? |
-// | `analysis` | what is true of IR, whatever the input? |
-// | `lower` | how does meaning become IR? |
-// | `link` | which library functions are compiled already? |
-// | `passes` | how is IR simplified? |
-// | `autodiff` | what is the gradient of a kernel? |
-// | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
-// | `ptx` | what does a PTX text say? |
-// | `sim` | what does a GPU do with it? |
-// | `profile` | what would it cost there, and why? |
-// | `run` | how is a kernel executed? |
-// | `process` | what does each process have one of? |
-// | `driver` | in what order do the stages run? |
-// | `embed` | how does a Rust program call kernels? |
-// | `dataset` | how are verified kernels made in bulk? |
-// | `ide` | what does an editor want to know about a place in a file? |
-// | `lsp` | how is that said in the Language Server Protocol? |
-// | `cli` | what can the user ask for? |
 
 #[doc(hidden)]
 pub mod abi;

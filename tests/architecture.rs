@@ -465,6 +465,8 @@ fn every_library_module_has_an_arrow() {
     for line in lib.code.text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")) {
         let module = line.trim_end_matches(';');
         assert!(ARROWS.iter().any(|(name, _)| *name == module), "`{module}` has no arrows");
+        let row = format!("\n//! | `{module}` | ");
+        assert!(lib.file.text.contains(&row), "`{module}` is not in the map of the source");
     }
 }
 

@@ -55,6 +55,27 @@ fn every_path_is_there() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+/// Code that the walks show is code of the file that the line before it names last.
+#[test]
+fn shown_code_is_that_of_the_files() {
+    let text = read("CONTRIBUTING.md");
+    let trimmed = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let mut shown = 0;
+    let mut parts = text.split("\n```");
+    let mut before = parts.next().unwrap_or_default();
+    while let (Some(block), after) = (parts.next(), parts.next().unwrap_or_default()) {
+        let (language, code) = block.split_once('\n').unwrap_or_default();
+        if matches!(language, "rust" | "python") {
+            let paths = before.split('`').skip(1).step_by(2).filter(|word| word.contains('/'));
+            let path = paths.last().unwrap_or_else(|| panic!("no file is named before:\n{code}"));
+            assert!(trimmed(&read(path)).contains(&trimmed(code)), "{path} has no\n{code}");
+            shown += 1;
+        }
+        before = after;
+    }
+    assert!(shown >= 8, "{shown} pieces of code");
+}
+
 #[test]
 fn a_builtin_takes_one_file() {
     assert_eq!(recipe("A new scalar built-in"), ["stdlib/scalar.py"]);
