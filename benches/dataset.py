@@ -1,6 +1,6 @@
 """What do the columns of `kc dataset` cost?
 
-    python3 benches/dataset.py target/release/kc [ROWS] [CONFIG]
+    python3 benches/dataset.py target/release/kc [ROWS]
 
 Each setting makes all columns of the one before it and some more. Printed are rows per second of this machine as it is, processor time of a row
 in milliseconds, what the setting adds to it, and the most memory. Start-up and the files beside the rows are taken off: a second run makes a tenth of the rows.
@@ -43,20 +43,19 @@ def run(kc: str, rows: int, flags: list[str]) -> tuple[float, float, str]:
 def main() -> None:
     kc = sys.argv[1]
     rows = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
-    config = ["--config", sys.argv[3]] if len(sys.argv) > 3 else []
     few = max(1, rows // 10)
     print(f"{rows} rows on {os.cpu_count()} cores", flush=True)
     print("| with | rows/s | ms of a row | added | MiB |\n|---|---|---|---|---|")
     last = 0.0
     for name, flags in SETTINGS.items():
-        seconds, used, _ = run(kc, rows, [*config, *flags])
-        start, start_used, _ = run(kc, few, [*config, *flags])
+        seconds, used, _ = run(kc, rows, flags)
+        start, start_used, _ = run(kc, few, flags)
         cost = (used - start_used) / (rows - few) * 1e3
         speed = (rows - few) / max(seconds - start, 1e-9)
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         print(f"| {name} | {speed:.0f} | {cost:.2f} | {cost - last:.2f} | {memory:.0f} |", flush=True)
         last = cost
-    said = run(kc, rows, [*config, "--timings", "-j", "1"])[2]
+    said = run(kc, rows, ["--timings", "-j", "1"])[2]
     stages = {name.strip(): float(ms) for name, ms in re.findall(r"^(.+?) +[\d.]+ s +([\d.]+) ms per row", said, re.M)}
     total = sum(stages.values())
     print("\n| stage | share |\n|---|---|")

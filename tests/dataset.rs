@@ -135,28 +135,14 @@ fn short_flags_work_and_pipes_stay_quiet() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = folder.path().join("set");
     let output = kc(
-        &[
-            "-n",
-            "2",
-            "-d",
-            "cpu",
-            "-b",
-            "-s",
-            "3",
-            "--config",
-            "stress",
-            "-c",
-            "math,vector",
-            "--checkpoint",
-            "--no-verify",
-        ],
+        &["-n", "2", "-d", "cpu", "-b", "-s", "3", "--families", "axpy,csr_spmv", "--checkpoint", "--no-verify"],
         &set,
     );
     good(&output);
     assert_eq!(String::from_utf8_lossy(&output.stderr), format!("2 rows in `{}`\n", set.display()));
     assert!(output.stdout.is_empty());
     for row in rows(&set, 2) {
-        assert!(["math", "vector"].contains(&row["category"].as_str().unwrap_or_default()), "{row:#}");
+        assert!(["axpy", "csr_spmv"].contains(&row["family"].as_str().unwrap_or_default()), "{row:#}");
         assert!(row["llvm_ir_host"].is_string() && row["ptx"].is_null() && row["cuda_forward"].is_null(), "{row:#}");
     }
 }
@@ -168,10 +154,7 @@ fn faulty_programs_are_shown_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let (set, rejected) = (folder.path().join("set"), folder.path().join("rejected.jsonl"));
     let file = rejected.to_string_lossy().into_owned();
-    good(&kc(
-        &["-n", "10", "--seed", "2", "--config", "stress", "--emit", "cuda", "--repair", "--rejected", &file],
-        &set,
-    ));
+    good(&kc(&["-n", "10", "--seed", "2", "--emit", "cuda", "--repair", "--rejected", &file], &set));
     let ask = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg("dataset").args(args).output().expect("kc runs");
         good(&output);
@@ -290,12 +273,8 @@ fn bad_options_are_errors_and_change_nothing() {
     let new = folder.path().join("new");
     fails(&["-n", "0"], &new, "E1404");
     fails(&["-n", "999999999999"], &new, "E1404");
-    fails(&["-n", "2", "--categories", "vektor"], &new, "there is no category `vektor`");
-    fails(&["-n", "2", "--categories", "vector"], &new, "say `--config stress`");
     fails(&["-n", "2", "--families", "axpi"], &new, "there is no family `axpi`");
     fails(&["-n", "2", "--families", "axpi"], &new, "csr_spmv, ");
-    fails(&["-n", "2", "--config", "stres"], &new, "the configurations are programs, stress");
-    fails(&["-n", "2", "--config", "stress", "--families", "axpy"], &new, "E1404");
     fails(&["-n", "2", "--shard", "2/2"], &new, "E1404");
     fails(&["-n", "2", "--jobs", "99999"], &new, "E1404");
     // Texts that rows could not hold.

@@ -63,18 +63,10 @@ pub(super) struct Args {
     /// Append the programs that were rejected, and why, to this file as JSON lines.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
-    /// Which programs: `programs`, algorithms as people write them, or `stress`, expressions of all
-    /// that the language has, for tests of compilers.
-    #[arg(long, value_name = "NAME", default_value = crate::dataset::Generator::NAMES[0])]
-    config: String,
-    /// Families of algorithms (configuration `programs`); by default all.
+    /// Families of algorithms; by default all.
     #[arg(long, alias = "family", value_delimiter = ',', value_name = "NAME")]
     families: Vec<String>,
-    /// Categories of kernels (configuration `stress`), each as likely as the others; by default
-    /// all.
-    #[arg(short, long, value_delimiter = ',', value_name = "NAME")]
-    categories: Vec<String>,
-    /// Each category as often as the others (the default).
+    /// Each family as often as the others (the default).
     #[arg(long)]
     balance: bool,
     /// File formats.
@@ -213,9 +205,7 @@ fn options(args: &Args) -> Result<Options> {
         rows: args.count,
         shard_rows: args.shard_rows,
         seed: args.seed,
-        config: args.config.clone(),
         families: sorted(&args.families),
-        categories: sorted(&args.categories),
         emit,
         backward: !args.no_backward,
         repair: args.repair,
@@ -224,7 +214,7 @@ fn options(args: &Args) -> Result<Options> {
         version: env!("CARGO_PKG_VERSION").to_string(),
         schema: SCHEMA,
     };
-    options.generator()?;
+    options.algorithms()?;
     Ok(options)
 }
 
@@ -258,7 +248,7 @@ fn part(text: &str) -> Result<(u64, u64)> {
 fn generate(args: &Args) -> Result<()> {
     let options = options(args)?;
     let (mine, parts) = args.shard.as_deref().map_or(Ok((0, 1)), part)?;
-    let generator = options.generator()?;
+    let algorithms = options.algorithms()?;
     let mut store = Store::create(&args.out, &options, args.resume)?;
     store.keep_intact();
     let pool = workers(args.jobs)?;
@@ -276,7 +266,7 @@ fn generate(args: &Args) -> Result<()> {
             break;
         }
         if !own(shard) || store.shards.contains_key(&shard) {
-            pool.install(|| produce::skip(&options, &generator, shard, &mut seen));
+            pool.install(|| produce::skip(&options, &algorithms, shard, &mut seen));
             if own(shard) {
                 progress.done += options.rows_of(shard);
             }
@@ -287,12 +277,12 @@ fn generate(args: &Args) -> Result<()> {
             let mut report = |event: Event| match event {
                 Event::Rows(rows) => progress.show(rows),
                 Event::Rejected(number, why) => {
-                    let source = || produce::source(&options, &generator, number);
+                    let source = || produce::source(&options, &algorithms, number);
                     rejected.iter_mut().for_each(|file| file.add(number, why, &source()));
                 }
             };
             let mut sink = |rows| writer.push(rows);
-            produce::shard(&options, &generator, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
+            produce::shard(&options, &algorithms, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
         })?;
         progress.done += options.rows_of(shard);
         timings.time("write", || pool.install(|| writer.finish(&mut store, tally)))?;
@@ -383,7 +373,6 @@ fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value
         "bytes": store.entries().map(|entry| entry.bytes).sum::<u64>(),
         "gradients_checked": graded,
         "splits": of("split"),
-        "config": store.options.config,
         "categories": of("category"),
         "families": of("family"),
         "domains": of("domain"),

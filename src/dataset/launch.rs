@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::near::mix;
 use super::plan::{Content, Extent, Given, Param, Plan, Step};
-use super::sample::random::Random;
+use super::random::Random;
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::literal;

@@ -4,7 +4,8 @@
 //! | file | question it answers |
 //! |---|---|
 //! | [`families`] | which programs do people write? |
-//! | [`sample`] | what else can be said in the language? |
+//! | [`sample`] | what is a candidate for a row? |
+//! | [`random`] | where do random choices come from? |
 //! | [`plan`] | what is a program, for what comes after its making? |
 //! | [`launch`] | how is a step of a program launched? |
 //! | [`identity`] | when are two programs the same? |
@@ -43,6 +44,7 @@ pub mod near;
 pub mod perf;
 pub mod plan;
 pub mod produce;
+pub mod random;
 pub mod record;
 pub mod reference;
 pub mod repair;
@@ -58,7 +60,6 @@ pub mod verify;
 
 use crate::diag::{Code, Diagnostic};
 use families::Family;
-use sample::{Category, Sample};
 
 /// Why a data set could not be made, read or trusted.
 pub type Fail = Box<Diagnostic>;
@@ -98,14 +99,9 @@ pub struct Options {
     pub rows: u64,
     pub shard_rows: u64,
     pub seed: u64,
-    /// Which programs are made: a name of [`Generator::NAMES`].
-    #[serde(default = "stress")]
-    pub config: String,
-    /// Of [`Generator::Programs`]: names of families, none for all.
+    /// Names of families, none for all.
     #[serde(default)]
     pub families: Vec<String>,
-    /// Of [`Generator::Stress`]: names of categories, none for all.
-    pub categories: Vec<String>,
     pub emit: Emit,
     pub backward: bool,
     /// Whether rows come with a faulty version of themselves, in the configuration `repair`.
@@ -118,33 +114,6 @@ pub struct Options {
     /// Of the columns and of how rows are chosen ([`record::SCHEMA`]).
     #[serde(default)]
     pub schema: u32,
-}
-
-/// What older sets were made of.
-fn stress() -> String {
-    Generator::NAMES[1].to_string()
-}
-
-/// Which programs a set is made of.
-#[derive(Clone, Debug)]
-pub enum Generator {
-    /// Algorithms as people write them.
-    Programs(Vec<&'static Family>),
-    /// Expressions of all that the language has, for tests of compilers.
-    Stress(Vec<Category>),
-}
-
-impl Generator {
-    /// As users write them; the first is what they get where they say nothing.
-    pub const NAMES: [&str; 2] = ["programs", "stress"];
-
-    /// Candidate number `number` of `seed`.
-    pub fn sample(&self, seed: u64, number: u64) -> Sample {
-        match self {
-            Generator::Programs(list) => families::sample(seed, number, list),
-            Generator::Stress(categories) => sample::sample(seed, number, categories),
-        }
-    }
 }
 
 /// A table of a set: people load one of them at a time.
@@ -204,45 +173,24 @@ impl Options {
         shard * self.shard_rows < diversity::MEASURED
     }
 
-    /// What makes the programs; the error names what does not exist, and lists what does.
-    pub fn generator(&self) -> Result<Generator> {
-        let unknown = |what: &str, name: &str, plural: &str, known: Vec<&str>| {
-            let mut error = fail(Code::E1404, format!("there is no {what} `{name}`"));
-            error.help = Some(format!("the {plural} are {}", known.join(", ")));
+    /// The algorithms that programs are of; the error names one that does not exist, and lists
+    /// those that do.
+    pub fn algorithms(&self) -> Result<Vec<&'static Family>> {
+        if self.families.is_empty() {
+            return Ok(families::families().iter().collect());
+        }
+        let unknown = |name: &str| {
+            let mut error = fail(Code::E1404, format!("there is no family `{name}`"));
+            let known: Vec<&str> = families::families().iter().map(|family| family.name).collect();
+            error.help = Some(format!("the families are {}", known.join(", ")));
             error
         };
-        let categories = || Category::ALL.iter().map(|category| category.name()).collect::<Vec<_>>();
-        let families = || families::families().iter().map(|family| family.name).collect::<Vec<_>>();
-        let other = |what: &str, config: &str| {
-            fail(Code::E1404, format!("the configuration `{}` has no {what}: say `--config {config}`", self.config))
-        };
-        match self.config.as_str() {
-            "programs" if self.categories.is_empty() => {
-                let find =
-                    |name: &String| families::find(name).ok_or_else(|| unknown("family", name, "families", families()));
-                match self.families.is_empty() {
-                    true => Ok(Generator::Programs(families::families().iter().collect())),
-                    false => Ok(Generator::Programs(self.families.iter().map(find).collect::<Result<_>>()?)),
-                }
-            }
-            "programs" => Err(match self.categories.iter().find(|name| Category::from_name(name).is_none()) {
-                Some(name) => unknown("category", name, "categories", categories()),
-                None => other("categories", "stress"),
-            }),
-            "stress" if self.families.is_empty() => {
-                let find = |name: &String| {
-                    Category::from_name(name).ok_or_else(|| unknown("category", name, "categories", categories()))
-                };
-                match self.categories.is_empty() {
-                    true => Ok(Generator::Stress(Category::ALL.to_vec())),
-                    false => Ok(Generator::Stress(self.categories.iter().map(find).collect::<Result<_>>()?)),
-                }
-            }
-            "stress" => Err(other("families", "programs")),
-            name => Err(unknown("configuration", name, "configurations", Generator::NAMES.to_vec())),
-        }
+        self.families.iter().map(|name| families::find(name).ok_or_else(|| unknown(name))).collect()
     }
 }
 
+#[cfg(test)]
+#[path = "../../tests/expressions/mod.rs"]
+pub mod expressions;
 #[cfg(test)]
 mod tests;

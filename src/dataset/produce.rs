@@ -12,11 +12,12 @@ use rayon::prelude::*;
 
 use super::artefacts::Rejection;
 use super::diversity::Kernel;
+use super::families::{self, Family};
 use super::identity::{self, Identity};
 use super::row::Row;
 use super::sample::Sample;
 
-use super::{Config, Generator, Options, Result, fail, near, record, repair};
+use super::{Config, Options, Result, fail, near, record, repair};
 use crate::diag::{Code, Diagnostics};
 use crate::driver::{self, Compiler, Compilers, Timings};
 use crate::source::FileId;
@@ -97,7 +98,7 @@ impl Seen {
     pub fn of_random(candidates: u64) -> Seen {
         let mut seen = Seen::default();
         for number in 0..candidates {
-            let mut random = super::sample::random::Random::new(1, number);
+            let mut random = super::random::Random::new(1, number);
             let sketch = near::Sketch(std::array::from_fn(|_| random.word() as u32));
             let shape = random.word();
             seen.admit(&Identity { shape, first: shape, sketch, ..Identity::default() }, 1);
@@ -135,8 +136,8 @@ struct Candidate {
     identity: Identity,
 }
 
-fn candidate(options: &Options, generator: &Generator, number: u64) -> Option<Candidate> {
-    let sample = generator.sample(options.seed, number);
+fn candidate(options: &Options, algorithms: &[&'static Family], number: u64) -> Option<Candidate> {
+    let sample = families::sample(options.seed, number, algorithms);
     let mut findings = Diagnostics::new();
     let parsed = syntax::parse(FileId(0), &sample.plan.text, &mut findings);
     let identity = identity::of_parsed(&parsed)?;
@@ -144,11 +145,11 @@ fn candidate(options: &Options, generator: &Generator, number: u64) -> Option<Ca
 }
 
 /// Notes the structures of a shard that another run makes, or has made.
-pub fn skip(options: &Options, generator: &Generator, shard: u64, seen: &mut Seen) {
+pub fn skip(options: &Options, algorithms: &[&'static Family], shard: u64, seen: &mut Seen) {
     let count = tries(options.rows_of(shard));
     let identities: Vec<Option<Identity>> = (0..count)
         .into_par_iter()
-        .map(|at| candidate(options, generator, number(shard, at)).map(|c| c.identity))
+        .map(|at| candidate(options, algorithms, number(shard, at)).map(|c| c.identity))
         .collect();
     for identity in identities.iter().flatten() {
         seen.admit(identity, beginnings(options));
@@ -158,7 +159,7 @@ pub fn skip(options: &Options, generator: &Generator, shard: u64, seen: &mut See
 /// Makes the rows of a shard and hands them to `sink`, in order. `report` is reported what happens.
 pub fn shard(
     options: &Options,
-    generator: &Generator,
+    algorithms: &[&'static Family],
     shard: u64,
     seen: &mut Seen,
     compilers: &Compilers,
@@ -182,7 +183,7 @@ pub fn shard(
             .with_max_len(GRAIN)
             .map(|at| {
                 let mut timings = Timings::default();
-                (timings.time("sample", || candidate(options, generator, number(shard, at as u64))), timings)
+                (timings.time("sample", || candidate(options, algorithms, number(shard, at as u64))), timings)
             })
             .collect();
         at = end;
@@ -299,11 +300,11 @@ fn attempt(
 pub fn again(
     config: Config,
     options: &Options,
-    generator: &Generator,
+    algorithms: &[&'static Family],
     number: u64,
     compiler: &Compiler,
 ) -> std::result::Result<Row, Rejection> {
-    let Some(candidate) = candidate(options, generator, number) else {
+    let Some(candidate) = candidate(options, algorithms, number) else {
         return Err(Rejection::new("no kernel", "the program has no kernel"));
     };
     match config {
@@ -318,6 +319,6 @@ pub fn again(
 }
 
 /// The program of candidate number `number`.
-pub fn source(options: &Options, generator: &Generator, number: u64) -> String {
-    generator.sample(options.seed, number).plan.text
+pub fn source(options: &Options, algorithms: &[&'static Family], number: u64) -> String {
+    families::sample(options.seed, number, algorithms).plan.text
 }

@@ -8,18 +8,19 @@ use super::columns::LIST;
 use super::identity::Identity;
 use super::perf::{self, Perf};
 use super::plan::Plan;
+use super::random::Random;
 use super::row::{Cell, Row};
-use super::sample::{Sample, random::Random};
+use super::sample::Sample;
 use super::statics::Statics;
 use super::verify::{Example, Tensor, Verdict};
-use super::{Config, Options, entry, splits, standalone, verify};
+use super::{Config, Options, entry, standalone, verify};
 use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued
 /// or joined.
-pub const SCHEMA: u32 = 6;
+pub const SCHEMA: u32 = 7;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -97,16 +98,16 @@ fn row(
     let skipped = skipped.filter(|_| verdict.grad_ok.is_none());
     let has_code = texts.ptx.is_some() || texts.llvm_nvptx.is_some();
     let mut row = Row::new(Config::Pairs);
-    row.set("split", splits::of(sample, identity));
+    let meaning = &sample.meaning;
+    row.set("split", meaning.split);
     row.set("category", sample.category);
     row.set("subcategory", subcategory(identity));
     row.set("domain", sample.domain);
-    let meaning = sample.meaning.as_ref();
-    row.set("family", meaning.map(|meaning| meaning.family));
-    row.set("kinds", Cell::from_iter(meaning.into_iter().flat_map(|meaning| meaning.kinds.iter().copied())));
-    row.set("formula", meaning.map(|meaning| meaning.source));
+    row.set("family", meaning.family);
+    row.set("kinds", Cell::from_iter(meaning.kinds.iter().copied()));
+    row.set("formula", meaning.source);
     for (n, name) in ["task.short", "task.medium", "task.long"].into_iter().enumerate() {
-        row.set(name, meaning.map(|meaning| meaning.tasks[n].as_str()));
+        row.set(name, meaning.tasks[n].as_str());
     }
     row.set("tags", tags(identity, plan, statics.atomics > 0, compiled));
     let lengths = [("tokens", tokens as fn(&str) -> u64), ("chars", |text| text.len() as u64)].map(|(name, count)| {
@@ -182,7 +183,7 @@ fn row(
     }
     row.set("provenance.seed", options.seed.to_string());
     row.set("provenance.candidate", candidate.to_string());
-    row.set("provenance.mode", if meaning.is_some() { "family" } else { "grammar+template" });
+    row.set("provenance.mode", "family");
     row.set("generator_version", format!("kc {}", options.version));
     row.set("schema_version", SCHEMA);
     row.set("license", LICENSE);

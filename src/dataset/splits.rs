@@ -3,38 +3,17 @@
 //!
 //! Programs of an algorithm are of its split, which its entry in the library says, and go with
 //! companions of the same split alone: no kernel of one split is in another one, under whatever
-//! names. Programs of random expressions are divided by their skeletons.
+//! names.
 
-use super::identity::{self, Identity};
-use super::sample::Sample;
+use super::identity;
 use crate::syntax::ast::Parsed;
 
 /// The splits of a set, the largest first.
 pub const SPLITS: [&str; 3] = ["train", "validation", "test"];
 
-/// The split of a program.
-pub fn of(sample: &Sample, identity: &Identity) -> &'static str {
-    match &sample.meaning {
-        Some(meaning) => meaning.split,
-        None => by_skeleton(identity.skeleton),
-    }
-}
-
-/// All programs of one skeleton are on one side.
-fn by_skeleton(skeleton: u64) -> &'static str {
-    match identity::hash64(&skeleton.to_le_bytes()) % 100 {
-        0..5 => SPLITS[1],
-        5..10 => SPLITS[2],
-        _ => SPLITS[0],
-    }
-}
-
-/// What no other split may have, of a program in a set of algorithms or of expressions.
-pub fn keys(parsed: &Parsed, is_stress: bool) -> Vec<u64> {
-    match is_stress {
-        true => identity::of_parsed(parsed).map(|identity| identity.skeleton).into_iter().collect(),
-        false => identity::kernels_of(parsed).map(identity::body).collect(),
-    }
+/// What no other split may have, of a program.
+pub fn keys(parsed: &Parsed) -> Vec<u64> {
+    identity::kernels_of(parsed).map(identity::body).collect()
 }
 
 #[cfg(test)]
@@ -47,7 +26,7 @@ mod tests {
     #[test]
     fn kernels_are_told_apart_by_what_they_do() {
         let program = "import warp as wp\n\n@wp.kernel\ndef k(a: wp.array[float], n: int):\n    i = wp.tid()\n    a[i] = 2.0 * a[i] + float(n)\n";
-        let of = |text: &str| keys(&syntax::parse(FileId(0), text, &mut Diagnostics::new()), false);
+        let of = |text: &str| keys(&syntax::parse(FileId(0), text, &mut Diagnostics::new()));
         let other = program.replace("a: wp.array[float], n: int", "count: int, data: wp.array(dtype=wp.float32)");
         let other = other.replace("float(n)", "wp.float32(count)").replace("a[i]", "data[i]");
         let other = other.replace("    i = ", "    \"\"\"Scale and shift.\"\"\"\n    i = ");

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
+use super::expressions::{Category, sample};
 use super::record::SCHEMA;
-use super::sample::{Category, sample};
 use super::store::{Store, Writer};
 use super::{Config, Emit, Options, diversity, identity, produce, validate};
 use crate::driver::{Compilers, Timings};
@@ -11,9 +11,7 @@ fn options(rows: u64) -> Options {
         rows,
         shard_rows: 4096,
         seed: 7,
-        config: "stress".to_string(),
         families: Vec::new(),
-        categories: Vec::new(),
         emit: Emit { ptx: false, llvm: false, host: false, ..Emit::ALL },
         backward: true,
         repair: false,
@@ -113,7 +111,7 @@ fn two_runs_in_one_directory_are_told_of() {
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { repair: true, ..options(6) };
-    let generator = options.generator().expect("a generator");
+    let algorithms = options.algorithms().expect("a algorithms");
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");
     let mut rows = Vec::new();
@@ -122,7 +120,7 @@ fn rows_are_made_again_and_damage_is_found() {
         writer.push(some)
     };
     let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
-    let tally = produce::shard(&options, &generator, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+    let tally = produce::shard(&options, &algorithms, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
         .expect("rows");
     writer.finish(&mut store, tally.clone()).expect("written");
     store.finish(&serde_json::json!({})).expect("written");
@@ -238,13 +236,13 @@ fn memory_of_a_million_rows_is_bounded() {
 fn launches_are_counted_where_there_is_ptx() {
     let made = |ptx: bool| -> Vec<serde_json::Value> {
         let options = Options { emit: Emit { ptx, ..options(1).emit }, ..options(10) };
-        let (generator, mut rows) = (options.generator().expect("a generator"), Vec::new());
+        let (algorithms, mut rows) = (options.algorithms().expect("a algorithms"), Vec::new());
         let mut sink = |some: Vec<produce::Made>| {
             rows.extend(some);
             Ok(())
         };
         let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
-        produce::shard(&options, &generator, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+        produce::shard(&options, &algorithms, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
             .expect("rows");
         rows.iter().map(|row| serde_json::to_value(&row.pair).expect("JSON")["perf"].clone()).collect()
     };

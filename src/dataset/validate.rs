@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::families::Family;
+use super::random::Random;
 use super::record::SCHEMA;
-use super::sample::random::Random;
 use super::store::Store;
-use super::{Config, Generator, Result, fail, identity, produce, splits};
+use super::{Config, Result, fail, identity, produce, splits};
 use crate::diag::{Code, Diagnostics};
 use crate::driver::{Compiler, Compilers};
 use crate::source::FileId;
@@ -36,7 +37,7 @@ pub struct Report {
 
 /// Checks a set. `share` of the rows are made again; with `leakage`, splits are compared.
 pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
-    let generator = store.options.generator()?;
+    let algorithms = store.options.algorithms()?;
     let compilers = Compilers::default();
     let (theirs, ours) = ((store.options.version.as_str(), store.options.schema), (env!("CARGO_PKG_VERSION"), SCHEMA));
     if theirs != ours && share > 0.0 {
@@ -47,7 +48,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         return Err(error);
     }
     let mut report = Report::default();
-    let mut sides = Sides { is_stress: store.options.config == Generator::NAMES[1], ..Sides::default() };
+    let mut sides = Sides::default();
     let mut parents = Parents::default();
     for entry in store.entries() {
         if !store.is_read(entry) {
@@ -88,7 +89,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         let faults: Vec<Option<Fault>> = chosen
             .par_iter()
             .map(|row| {
-                let fault = |compiler: &_| fault_of(store, entry.config(), &generator, row, compiler);
+                let fault = |compiler: &_| fault_of(store, entry.config(), &algorithms, row, compiler);
                 let reason = compilers.lend(fault)?;
                 Some(Fault { file: entry.path.clone(), row: text(row, "id"), reason })
             })
@@ -120,11 +121,17 @@ fn is_chosen(row: &Value, share: f64) -> bool {
 }
 
 /// What is wrong with a row; None: nothing.
-fn fault_of(store: &Store, config: Config, generator: &Generator, row: &Value, compiler: &Compiler) -> Option<String> {
+fn fault_of(
+    store: &Store,
+    config: Config,
+    algorithms: &[&'static Family],
+    row: &Value,
+    compiler: &Compiler,
+) -> Option<String> {
     let Some(number) = row["provenance"]["candidate"].as_str().and_then(|n| n.parse().ok()) else {
         return Some("`provenance.candidate` is no number".to_string());
     };
-    let mut again = match produce::again(config, &store.options, generator, number, compiler) {
+    let mut again = match produce::again(config, &store.options, algorithms, number, compiler) {
         Ok(again) => json!(again),
         Err(rejection) => {
             return Some(format!("it does not pass the checks: {}: {}", rejection.cause, rejection.detail));
@@ -179,14 +186,13 @@ impl Parents {
 /// The structures of a set, and the split of what only one may have.
 #[derive(Default)]
 struct Sides {
-    is_stress: bool,
     shapes: HashMap<u64, String>,
     owners: HashMap<u64, String>,
 }
 
 impl Sides {
     fn keys(&self, source: &str) -> Vec<u64> {
-        splits::keys(&syntax::parse(FileId(0), source, &mut Diagnostics::new()), self.is_stress)
+        splits::keys(&syntax::parse(FileId(0), source, &mut Diagnostics::new()))
     }
 
     /// A mended program is in the split of its parent.
@@ -209,11 +215,10 @@ impl Sides {
         if let Some(other) = self.shapes.insert(identity.shape, text(row, "id")) {
             fault(format!("it has the structure of {other}"));
         }
-        let what = if self.is_stress { "its skeleton" } else { "a kernel of it" };
         for key in self.keys(&source) {
             let split = self.owners.entry(key).or_insert_with(|| entry.split.clone());
             if *split != entry.split {
-                fault(format!("{what} is in split {split} too"));
+                fault(format!("a kernel of it is in split {split} too"));
             }
         }
     }

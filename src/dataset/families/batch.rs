@@ -5,7 +5,7 @@
 use super::code;
 use super::library::{Kind, Role, Size};
 use super::program::{Draft, writes};
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 
 /// What a world is called: the number of them, the index of one, and a word for several.
 const NAMES: [(&str, &str, &str); 6] = [

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::code;
 use super::library::{Kind, Role};
 use super::program::{Draft, writes};
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 
 /// Types of single precision, and those of double precision.
 const WIDE: [(&str, &str); 9] = [

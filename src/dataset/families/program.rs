@@ -7,7 +7,7 @@ use super::library::{self, Family, Function, Kind, Role, Size, extent};
 use super::vary::Choices;
 use super::{batch, code, dialect, fuse, host, print, words};
 use crate::dataset::plan::{Content, Given, Param, Plan, Step, Symbol};
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 use crate::dataset::sample::{Meaning, Sample};
 
 /// A function after all choices.
@@ -109,13 +109,13 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
     Sample {
         category: family.subject,
         domain: family.domain,
-        meaning: Some(Meaning {
+        meaning: Meaning {
             family: family.name,
             split: family.split,
             source: family.source,
             kinds: tags,
             tasks: print::tasks(&draft, &meanings),
-        }),
+        },
         plan: plan(&draft, text),
     }
 }

@@ -113,7 +113,7 @@ fn programs_read_as_if_people_had_written_them() {
             assert!(!text.contains(mark), "{mark:?} in\n{text}");
         }
         long += usize::from(text.lines().any(|line| line.len() > 100));
-        let meaning = made.meaning.expect("a meaning");
+        let meaning = made.meaning;
         for task in &meaning.tasks {
             assert!(task.starts_with(char::is_uppercase) && !task.contains("  ") && !task.contains(".."), "{task}");
             let words: Vec<&str> = task.split_whitespace().collect();
@@ -160,7 +160,7 @@ fn splits_share_no_kernel() {
     let mut shares: HashMap<&str, usize> = HashMap::new();
     for number in 0..1500 {
         let made = sample(3, number, &all);
-        let meaning = made.meaning.expect("a meaning");
+        let meaning = made.meaning;
         let parsed = syntax::parse(FileId(0), &made.plan.text, &mut Diagnostics::new());
         for kernel in identity::kernels_of(&parsed) {
             let owner = *owners.entry(identity::body(kernel)).or_insert(meaning.split);

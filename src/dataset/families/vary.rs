@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 
 use super::code;
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 
 /// What stays the same in all functions of a program.
 pub struct Choices<'a> {

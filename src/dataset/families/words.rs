@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 
 /// The name that the library uses, then others for the same.
 const NAMES: &[&[&str]] = &[

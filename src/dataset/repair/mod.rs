@@ -25,11 +25,10 @@ use similar::TextDiff;
 
 use self::sites::{Fault, Faults, Sites};
 use self::trial::{Shown, Trial};
+use super::random::Random;
 use super::record::{LICENSE, SCHEMA};
 use super::row::{Cell, Row};
 use super::sample::Sample;
-use super::sample::random::Random;
-use super::splits;
 use super::{Config, Options, identity};
 use crate::diag::Level;
 use crate::diag::render::{Format, Style, render, render_all};
@@ -169,7 +168,7 @@ fn row(
     codes.dedup();
     let diff = TextDiff::from_lines(faulty, text).unified_diff().header("a/kernel.py", "b/kernel.py").to_string();
     let mut row = Row::new(Config::Repair);
-    row.set("split", splits::of(sample, &identity));
+    row.set("split", sample.meaning.split);
     row.set("bug_class", class.name());
     row.set("bug_kind", fault.kind);
     row.set("description", fault.note.as_str());

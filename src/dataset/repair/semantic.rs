@@ -1,7 +1,7 @@
 //! Faults that no compiler finds: the program runs, and its numbers are wrong.
 
 use super::sites::{Faults, Sites, builtin, is_atom, range};
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 use crate::syntax::ast::{BinaryOp, CompareOp, ExprKind, StmtKind, UnaryOp};
 use crate::syntax::visit;
 

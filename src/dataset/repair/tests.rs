@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use super::trial::Trial;
 use super::{Class, make};
-use crate::dataset::sample::{Category, Sample, sample};
+use crate::dataset::expressions::{Category, sample};
+use crate::dataset::sample::Sample;
 use crate::dataset::{Emit, Options};
 use crate::driver::Compiler;
 
@@ -11,9 +12,7 @@ fn options() -> Options {
         rows: 1,
         shard_rows: 1,
         seed: 0,
-        config: "stress".to_string(),
         families: Vec::new(),
-        categories: Vec::new(),
         emit: Emit::ALL,
         backward: true,
         repair: true,

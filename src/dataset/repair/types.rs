@@ -1,7 +1,7 @@
 //! Faults that the checker finds in names, types and calls.
 
 use super::sites::{Faults, Sites, builtin, is_atom, range};
-use crate::dataset::sample::random::Random;
+use crate::dataset::random::Random;
 use crate::syntax::ast::{ExprKind, StmtKind};
 use crate::syntax::visit;
 

@@ -37,14 +37,7 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         "{} programs in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
         options.rows, options.version, options.seed
     );
-    out += match options.config.as_str() {
-        "stress" => {
-            "Configuration `stress`: kernels of random expressions, made to test compilers with. They mean nothing.\n\n"
-        }
-        _ => {
-            "Configuration `programs`: algorithms as people write them, each with the host program that launches and checks it. Pairs to train on: `task.*` and `python_source`, `python_source` and `cuda_forward`, `cuda_forward` and `cuda_backward`, `python_source` and `adjoint_source`, each in both directions.\n\n"
-        }
-    };
+    out += "Algorithms as people write them, each with the host program that launches and checks it. Pairs to train on: `task.*` and `python_source`, `python_source` and `cuda_forward`, `cuda_forward` and `cuda_backward`, `python_source` and `adjoint_source`, each in both directions.\n\n";
     for config in options.configs() {
         out += &match config {
             Config::Pairs => "## Columns\n\n".to_string(),
@@ -60,16 +53,9 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     }
     out += "\n## What is true of every row\n\n";
     out += "- It parses, types, and compiles without a warning, but for those that say where a gradient is zero or not to be trusted (W06..).\n- No other row has the same structure (names, constants and the spelling of types left out).\n";
-    out += match options.config.as_str() {
-        "stress" => "- Rows of one skeleton of statements are in one split.\n",
-        _ => {
-            "- Its kernels are in one split alone: all programs of an algorithm are, and no kernel of one split is in another one under other names.\n"
-        }
-    };
+    out += "- Its kernels are in one split alone: all programs of an algorithm are, and no kernel of one split is in another one under other names.\n";
     if options.emit.verify {
-        if options.config != "stress" {
-            out += "- Its arrays hold what the references in it compute: the statements of its plain Python, run one element after the other by kc in double precision (`verify.reference_error`). `main` was not run.\n";
-        }
+        out += "- Its arrays hold what the references in it compute: the statements of its plain Python, run one element after the other by kc in double precision (`verify.reference_error`). `main` was not run.\n";
         out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
     }
     if options.repair {

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::dataset::sample::{Category, sample};
+use crate::dataset::expressions::{Category, sample};
 use crate::driver::{Compiler, Request};
 use crate::ir::print::print;
 use crate::ir::text::parse_constant;

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use super::formulas;
-use super::random::Random;
 use super::tree::{Binding, Expr, Kind, Stmt};
 use super::vocabulary::{Domain, locals};
+use crate::dataset::random::Random;
 
 /// A value that expressions may use: a variable, a parameter, an element of an array.
 #[derive(Clone, Debug)]

@@ -1,9 +1,8 @@
-//! What programs are there? A generator of kernels as a person might write them, each from (seed,
-//! index) alone.
+//! What else can be said in the language? A generator of kernels of random expressions, for tests of
+//! kc: each from (seed, index) alone. They mean nothing.
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | [`random`] | where do the choices come from? |
 //! | [`category`] | what kinds of kernels are there? |
 //! | [`tree`] | what is a program, and how is it printed? |
 //! | [`vocabulary`] | what do people call things? |
@@ -24,7 +23,6 @@ mod fragments;
 mod inputs;
 mod outputs;
 mod parts;
-pub mod random;
 pub mod tree;
 pub mod vocabulary;
 mod writer;
@@ -34,37 +32,12 @@ use std::collections::HashSet;
 pub use category::Category;
 pub use vocabulary::Domain;
 
-use super::plan::Plan;
+use crate::dataset::random::Random;
+use crate::dataset::sample::{Meaning, Sample};
 use inputs::{Access, Grid};
-use random::Random;
 use tree::{Extent, Given, Kind, Param, Program, Stmt};
 use vocabulary::{objects, verbs};
 use writer::Writer;
-
-/// One program and what it was meant to be.
-#[derive(Clone, Debug)]
-pub struct Sample {
-    pub plan: Plan,
-    pub category: &'static str,
-    pub domain: &'static str,
-    /// Of a program that means something.
-    pub meaning: Option<Meaning>,
-}
-
-/// What a program is for.
-#[derive(Clone, Debug)]
-pub struct Meaning {
-    /// The algorithm ([`families`](super::families)).
-    pub family: &'static str,
-    /// That all its programs are of ([`splits`](super::splits)).
-    pub split: &'static str,
-    /// Where its formula comes from.
-    pub source: &'static str,
-    /// The kinds of algorithm that its kernels belong to.
-    pub kinds: Vec<&'static str>,
-    /// What a person would ask for: in a sentence, in a few, and with all data.
-    pub tasks: [String; 3],
-}
 
 /// Names that programs never give.
 const RESERVED: &[&str] = &[
@@ -90,7 +63,9 @@ pub fn sample(seed: u64, index: u64, categories: &[Category]) -> Sample {
         taken: RESERVED.iter().map(|name| name.to_string()).collect::<HashSet<String>>(),
     };
     let program = kernel(&mut writer, category);
-    Sample { plan: program.plan(), category: category.name(), domain: domain.name(), meaning: None }
+    let meaning =
+        Meaning { family: "expression", split: "train", source: "", kinds: Vec::new(), tasks: Default::default() };
+    Sample { plan: program.plan(), category: category.name(), domain: domain.name(), meaning }
 }
 
 /// The statements that a kernel is to have: about as people's kernels are distributed.

@@ -1,0 +1,27 @@
+//! What is a candidate for a row? A program and what it is for.
+
+use super::plan::Plan;
+
+/// One program and what it was meant to be.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub plan: Plan,
+    pub category: &'static str,
+    pub domain: &'static str,
+    pub meaning: Meaning,
+}
+
+/// What a program is for.
+#[derive(Clone, Debug)]
+pub struct Meaning {
+    /// The algorithm ([`families`](super::families)).
+    pub family: &'static str,
+    /// That all its programs are of ([`splits`](super::splits)).
+    pub split: &'static str,
+    /// Where its formula comes from.
+    pub source: &'static str,
+    /// The kinds of algorithm that its kernels belong to.
+    pub kinds: Vec<&'static str>,
+    /// What a person would ask for: in a sentence, in a few, and with all data.
+    pub tasks: [String; 3],
+}
