@@ -110,7 +110,7 @@ codes! {
     E0408 "unsupported-builtin" "a Warp built-in that kc does not have";
     W0409 "launch-mismatch" "a launch that does not fit its kernel";
     W0410 "precision-kept" "a product that may be computed with fewer bits than it is";
-    W0411 "coordinates-unclear" "a kernel with tiles of which nothing says whether its coordinates count threads or blocks";
+    W0411 "coordinates-unclear" "an ambiguous launch: do the coordinates of this tile kernel count threads or blocks?";
     W0412 "serial-work" "work of all threads of a block that one thread does";
 
     // 05 constants
@@ -235,7 +235,7 @@ codes! {
     E1401 "dataset-directory" "a directory that is not free for a data set";
     E1402 "dataset-differs" "a data set that was begun with other options";
     E1403 "dataset-damaged" "a file or row of a data set that is not what it should be";
-    E1404 "dataset-option" "an option of `kc dataset` that cannot be";
+    E1404 "dataset-option" "an invalid option of `kc dataset`";
     E1405 "dataset-exhausted" "not enough different programs";
 }
 

@@ -75,13 +75,12 @@
 //!     `c` that of `a` and `b`, `add` adds it to `c`. All threads come to it, and to barriers
 //!     around it where others read or write what it does. It sums in `float32`, or `float64`, in
 //!     any order, and rounds once where `c` has less. Whole warps of the block do it with the
-//!     instructions for matrices of their GPU; `take` gives each thread what it is to have of `c`
-//!     in registers, `keep` adds to that, `put` puts it back, and between the first and the last
-//!     the elements in `c` are anything. Where a block has no whole warp, its threads add in `c`
-//!     itself, by `fma`.
+//!     matrix instructions of their GPU: `take` loads each thread's fragment of `c` into registers,
+//!     `keep` adds to it, `put` stores it, and between the first and the last the elements in `c`
+//!     are unspecified. Where a block has no whole warp, its threads add in `c` itself, by `fma`.
 //! 23. `copy` sets the first rows and columns of a tile to elements of an array of two dimensions,
-//!     from the named one on, which the array has. The threads of the block do it together; it is
-//!     done at the next barrier, and before that nobody touches either.
+//!     starting at the given one; the source must lie inside the array. The threads of the block
+//!     do it together. Until the next barrier no thread may access source or destination.
 //!
 //! 24. `exchange` asks the other threads of the warp: `shuffle`, `up`, `down` and `xor` for the
 //!     value that one of them has, `ballot` for the threads in which a condition holds, and `match`

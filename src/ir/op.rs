@@ -72,10 +72,8 @@ pub enum Check {
     /// The operand is a bool: where it is true, this is a point of [`Check::Degenerate`] for any
     /// adjoint but 0. A product of two functions that both have such a point here sends 0 to both.
     Visit,
-    /// What is from one that `begins` to one that does not, the threads of a block do together,
-    /// once: nothing in it differs between them. Only code that
-    /// [`thread_loops`](crate::passes::thread_loops) has not yet been over has these; nobody runs
-    /// it.
+    /// Opens (`begins`) or closes a region that the block executes once, together. Exists only
+    /// before [`thread_loops`](crate::passes::thread_loops); never executed.
     Together { begins: bool },
 }
 
