@@ -17,7 +17,7 @@ mod large;
 
 use std::path::{Path, PathBuf};
 
-use kc::codegen::cuda::{Abi, CudaOptions, Entry, Texts, emit, emit_marked, emit_with_entries};
+use kc::codegen::cuda::{Abi, CudaOptions, PlainEntry, Texts, emit, emit_marked, emit_with_entries};
 use kc::dataset::sample::{Category, sample};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
@@ -270,7 +270,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("tiles", "running"),
 ];
 
-fn assert_plain(module: &Module, text: &str, entries: &[Entry]) -> Result<(), Failed> {
+fn assert_plain(module: &Module, text: &str, entries: &[PlainEntry]) -> Result<(), Failed> {
     for array in ["struct launch_bounds", "first_task"] {
         assert!(!text.contains(array), "{text}");
     }

@@ -73,11 +73,11 @@ struct Kernel {
     #[serde(skip_serializing_if = "Option::is_none")]
     no_gradient: Option<String>,
     /// By phase: `forward`, `augmented`, `backward`.
-    entries: BTreeMap<Phase, Entry>,
+    entries: BTreeMap<Phase, EntryDescription>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct EntryDescription {
     /// The names of the device and the host entry.
     cuda: String,
     cpu: String,
@@ -361,7 +361,12 @@ fn products(module: &Module, kernel: FuncId, tensor: Tensor) -> Vec<ProductOfTil
     made.collect()
 }
 
-fn entry(function: &Function, host: Host, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Entry {
+fn entry(
+    function: &Function,
+    host: Host,
+    structs: &StructTable,
+    used: &mut BTreeMap<String, Struct>,
+) -> EntryDescription {
     let types: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
     let name = |n: usize| function.param_name(n);
@@ -401,7 +406,7 @@ fn entry(function: &Function, host: Host, structs: &StructTable, used: &mut BTre
         slot: float.slot,
         slots: float.scalars(),
     };
-    Entry {
+    EntryDescription {
         parameter_gradients: floats.iter().map(gradient).collect(),
         cuda: abi::device_entry(&function.source_name, function.phase),
         cpu: abi::host_entry(&function.source_name, function.phase),

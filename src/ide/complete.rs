@@ -18,7 +18,7 @@ use crate::syntax::ast::{self, Item};
 use crate::types::{Scalar, Type};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CompletionKind {
     Function,
     Builtin,
     Variable,
@@ -35,7 +35,7 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposal {
     pub label: String,
-    pub kind: Kind,
+    pub kind: CompletionKind,
     /// Its type or signature.
     pub detail: String,
     /// Markdown.
@@ -176,16 +176,16 @@ fn module(file: &File, name: &str) -> Option<String> {
     })
 }
 
-fn proposal(label: &str, kind: Kind, detail: impl Into<String>, rank: u8) -> Proposal {
+fn proposal(label: &str, kind: CompletionKind, detail: impl Into<String>, rank: u8) -> Proposal {
     Proposal { label: label.to_string(), kind, detail: detail.into(), doc: String::new(), rank }
 }
 
 fn members(file: &File, meaning: &Meaning) -> Option<Vec<Proposal>> {
-    let part = |name: &str, ty: Type| proposal(name, Kind::Field, file.show(ty), 0);
+    let part = |name: &str, ty: Type| proposal(name, CompletionKind::Field, file.show(ty), 0);
     Some(match meaning {
         Meaning::Enum(name) => {
             let class = file.classes().find(|class| class.name.text == *name)?;
-            class.members.iter().map(|member| proposal(&member.name.text, Kind::Constant, "", 0)).collect()
+            class.members.iter().map(|member| proposal(&member.name.text, CompletionKind::Constant, "", 0)).collect()
         }
         Meaning::Value(Type::Struct(id)) => {
             let def = file.analysis.facts.structs.get(*id)?;
@@ -197,10 +197,10 @@ fn members(file: &File, meaning: &Meaning) -> Option<Vec<Proposal>> {
         Meaning::Value(Type::Quat(s)) => "xyzw".chars().map(|c| part(&c.to_string(), Type::Scalar(*s))).collect(),
         Meaning::Value(Type::Transform(s)) => vec![part("p", Type::Vec(3, *s)), part("q", Type::Quat(*s))],
         Meaning::Value(Type::Array(array)) => vec![
-            proposal("shape", Kind::Field, "the extents", 0),
-            proposal("dtype", Kind::Field, file.show(array.element.into()), 0),
-            proposal("ndim", Kind::Field, array.ndim.to_string(), 0),
-            proposal("grad", Kind::Field, "the array of adjoints", 0),
+            proposal("shape", CompletionKind::Field, "the extents", 0),
+            proposal("dtype", CompletionKind::Field, file.show(array.element.into()), 0),
+            proposal("ndim", CompletionKind::Field, array.ndim.to_string(), 0),
+            proposal("grad", CompletionKind::Field, "the array of adjoints", 0),
         ],
         _ => return None,
     })
@@ -209,32 +209,34 @@ fn members(file: &File, meaning: &Meaning) -> Option<Vec<Proposal>> {
 fn decorators() -> Vec<Proposal> {
     let decorators = WORDS.iter().filter(|word| word.decorator);
     decorators
-        .map(|word| Proposal { doc: word.doc.to_string(), ..proposal(word.name, Kind::Keyword, word.signature, 0) })
+        .map(|word| Proposal {
+            doc: word.doc.to_string(),
+            ..proposal(word.name, CompletionKind::Keyword, word.signature, 0)
+        })
         .collect()
 }
 
 /// The members of `wp` in a kernel; docs come when the user selects one ([`describe`]).
 fn builtins() -> Vec<Proposal> {
-    let mut list: Vec<Proposal> = Library::public_names().map(|name| proposal(name, Kind::Builtin, "", 1)).collect();
-    list.extend(
-        WORDS.iter().filter(|word| !word.decorator && !word.name.starts_with("array")).map(|word| Proposal {
-            doc: word.doc.to_string(),
-            ..proposal(word.name, Kind::Builtin, word.signature, 1)
-        }),
-    );
+    let mut list: Vec<Proposal> =
+        Library::public_names().map(|name| proposal(name, CompletionKind::Builtin, "", 1)).collect();
+    list.extend(WORDS.iter().filter(|word| !word.decorator && !word.name.starts_with("array")).map(|word| Proposal {
+        doc: word.doc.to_string(),
+        ..proposal(word.name, CompletionKind::Builtin, word.signature, 1)
+    }));
     for name in ["array", "array2d", "array3d", "array4d"] {
-        list.push(proposal(name, Kind::Type, "an array in device memory", 2));
+        list.push(proposal(name, CompletionKind::Type, "an array in device memory", 2));
     }
     for scalar in Scalar::ALL {
-        list.push(proposal(scalar.name(), Kind::Type, format!("{} bytes", scalar.size()), 2));
+        list.push(proposal(scalar.name(), CompletionKind::Type, format!("{} bytes", scalar.size()), 2));
         for stem in TYPE_STEMS {
             let floats = !stem.starts_with("vec");
             if let Some(suffix) = scalar.suffix().filter(|_| !floats || scalar.is_float()) {
-                list.push(proposal(&format!("{stem}{suffix}"), Kind::Type, "", 3));
+                list.push(proposal(&format!("{stem}{suffix}"), CompletionKind::Type, "", 3));
             }
         }
     }
-    list.extend(TYPE_STEMS.iter().map(|stem| proposal(stem, Kind::Type, "", 2)));
+    list.extend(TYPE_STEMS.iter().map(|stem| proposal(stem, CompletionKind::Type, "", 2)));
     let mut seen = std::collections::HashSet::new();
     list.retain(|proposal| seen.insert(proposal.label.clone()));
     list
@@ -258,7 +260,7 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
         for name in names {
             let variable = file.analysis.facts.variable(function.span, &name);
             let parameter = function.params.iter().any(|param| param.name.text == name);
-            let kind = if parameter { Kind::Parameter } else { Kind::Variable };
+            let kind = if parameter { CompletionKind::Parameter } else { CompletionKind::Variable };
             let detail = variable.map(|v| file.show(v.ty)).unwrap_or_default();
             list.push(proposal(&name, kind, detail, 0));
         }
@@ -266,9 +268,9 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
     for item in file.analysis.parsed.all_items() {
         match item {
             Item::Function(function) => list.extend(callable(file, function)),
-            Item::Class(class) => list.push(proposal(&class.name.text, Kind::Struct, "struct", 1)),
+            Item::Class(class) => list.push(proposal(&class.name.text, CompletionKind::Struct, "struct", 1)),
             Item::Constant(constant) if !matches!(constant.value.kind, ast::ExprKind::Opaque) => {
-                list.push(proposal(&constant.name.text, Kind::Constant, file.slice(constant.value.span), 1));
+                list.push(proposal(&constant.name.text, CompletionKind::Constant, file.slice(constant.value.span), 1));
             }
             Item::Import(import) => {
                 let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
@@ -276,21 +278,22 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
                     names
                         .map(|name| &*name.text)
                         .filter(|name| *name != "*")
-                        .map(|name| proposal(name, Kind::Builtin, "", 2)),
+                        .map(|name| proposal(name, CompletionKind::Builtin, "", 2)),
                 );
                 if import.names.is_empty() {
                     let first = import.module.split('.').next().unwrap_or_default();
                     let name = import.alias.as_ref().map_or(first, |alias| &alias.text);
-                    list.push(proposal(name, Kind::Module, &import.module, 2));
+                    list.push(proposal(name, CompletionKind::Module, &import.module, 2));
                 }
             }
             _ => {}
         }
     }
     list.extend(
-        ["float", "int", "bool", "range", "len", "min", "max", "abs"].map(|name| proposal(name, Kind::Builtin, "", 3)),
+        ["float", "int", "bool", "range", "len", "min", "max", "abs"]
+            .map(|name| proposal(name, CompletionKind::Builtin, "", 3)),
     );
-    list.extend(KEYWORDS.iter().map(|word| proposal(word, Kind::Keyword, "", 4)));
+    list.extend(KEYWORDS.iter().map(|word| proposal(word, CompletionKind::Keyword, "", 4)));
     let mut seen = std::collections::HashSet::new();
     list.retain(|proposal| seen.insert(proposal.label.clone()));
     list
@@ -301,5 +304,5 @@ fn callable(file: &File, function: &ast::Function) -> Option<Proposal> {
     let doc = function.doc.clone().unwrap_or_default();
     let word = decorator(function)?;
     (word == "func" || word == "func_native")
-        .then(|| Proposal { doc, ..proposal(&function.name.text, Kind::Function, header(file, function), 1) })
+        .then(|| Proposal { doc, ..proposal(&function.name.text, CompletionKind::Function, header(file, function), 1) })
 }

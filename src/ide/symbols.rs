@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::syntax::ast::Item;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum SymbolKind {
     Kernel,
     Function,
     Struct,
@@ -20,7 +20,7 @@ pub enum Kind {
 pub struct Entry {
     pub name: String,
     pub detail: String,
-    pub kind: Kind,
+    pub kind: SymbolKind,
     pub whole: Span,
     pub name_span: Span,
     pub children: Vec<Entry>,
@@ -34,7 +34,7 @@ pub fn outline(file: &File) -> Vec<Entry> {
             Item::Function(function) if decorator(function).is_some() => list.push(Entry {
                 name: function.name.text.clone(),
                 detail: header(file, function).replace("\n    ", "").replace('\n', ""),
-                kind: if is_kernel(function) { Kind::Kernel } else { Kind::Function },
+                kind: if is_kernel(function) { SymbolKind::Kernel } else { SymbolKind::Function },
                 whole: function.span,
                 name_span: function.name.span,
                 children: Vec::new(),
@@ -43,7 +43,7 @@ pub fn outline(file: &File) -> Vec<Entry> {
                 let field = |member: &crate::syntax::ast::Member| Entry {
                     name: member.name.text.clone(),
                     detail: member.annotation.as_ref().map(|a| file.slice(a.span).to_string()).unwrap_or_default(),
-                    kind: Kind::Field,
+                    kind: SymbolKind::Field,
                     whole: member.annotation.as_ref().map_or(member.name.span, |a| member.name.span.to(a.span)),
                     name_span: member.name.span,
                     children: Vec::new(),
@@ -51,7 +51,7 @@ pub fn outline(file: &File) -> Vec<Entry> {
                 list.push(Entry {
                     name: class.name.text.clone(),
                     detail: "struct".to_string(),
-                    kind: Kind::Struct,
+                    kind: SymbolKind::Struct,
                     whole: class.span,
                     name_span: class.name.span,
                     children: class.members.iter().map(field).collect(),
@@ -63,7 +63,7 @@ pub fn outline(file: &File) -> Vec<Entry> {
                     list.push(Entry {
                         name: constant.name.text.clone(),
                         detail: file.slice(constant.value.span).chars().take(60).collect(),
-                        kind: Kind::Constant,
+                        kind: SymbolKind::Constant,
                         whole: constant.span.to(constant.name.span),
                         name_span: constant.name.span,
                         children: Vec::new(),

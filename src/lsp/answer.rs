@@ -187,15 +187,15 @@ impl Context<'_> {
     }
 
     fn item(&self, proposal: &complete::Proposal, range: Range) -> Value {
-        use complete::Kind;
+        use complete::CompletionKind;
         let kind = match proposal.kind {
-            Kind::Function | Kind::Builtin => lsp::CompletionItemKind::Function,
-            Kind::Variable | Kind::Parameter => lsp::CompletionItemKind::Variable,
-            Kind::Field => lsp::CompletionItemKind::Field,
-            Kind::Struct | Kind::Type => lsp::CompletionItemKind::Struct,
-            Kind::Constant => lsp::CompletionItemKind::Constant,
-            Kind::Module => lsp::CompletionItemKind::Module,
-            Kind::Keyword => lsp::CompletionItemKind::Keyword,
+            CompletionKind::Function | CompletionKind::Builtin => lsp::CompletionItemKind::Function,
+            CompletionKind::Variable | CompletionKind::Parameter => lsp::CompletionItemKind::Variable,
+            CompletionKind::Field => lsp::CompletionItemKind::Field,
+            CompletionKind::Struct | CompletionKind::Type => lsp::CompletionItemKind::Struct,
+            CompletionKind::Constant => lsp::CompletionItemKind::Constant,
+            CompletionKind::Module => lsp::CompletionItemKind::Module,
+            CompletionKind::Keyword => lsp::CompletionItemKind::Keyword,
         };
         let mut item = json!({
             "label": proposal.label,
@@ -208,7 +208,7 @@ impl Context<'_> {
         }
         if !proposal.doc.is_empty() {
             item["documentation"] = doc(self.client, &proposal.doc);
-        } else if proposal.kind == Kind::Builtin {
+        } else if proposal.kind == CompletionKind::Builtin {
             item["data"] = json!(proposal.label);
         }
         item
@@ -431,13 +431,13 @@ impl Context<'_> {
 }
 
 /// The kind of an outline's entry in the protocol.
-pub fn symbol_kind(kind: symbols::Kind) -> lsp::SymbolKind {
+pub fn symbol_kind(kind: symbols::SymbolKind) -> lsp::SymbolKind {
     match kind {
-        symbols::Kind::Kernel | symbols::Kind::Function => lsp::SymbolKind::Function,
-        symbols::Kind::Struct => lsp::SymbolKind::Struct,
-        symbols::Kind::Enum => lsp::SymbolKind::Enum,
-        symbols::Kind::Field => lsp::SymbolKind::Field,
-        symbols::Kind::Constant => lsp::SymbolKind::Constant,
+        symbols::SymbolKind::Kernel | symbols::SymbolKind::Function => lsp::SymbolKind::Function,
+        symbols::SymbolKind::Struct => lsp::SymbolKind::Struct,
+        symbols::SymbolKind::Enum => lsp::SymbolKind::Enum,
+        symbols::SymbolKind::Field => lsp::SymbolKind::Field,
+        symbols::SymbolKind::Constant => lsp::SymbolKind::Constant,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::c_void;
 
 use kc::abi::{ArrayDescriptor, LaunchBounds};
-use kc::codegen::cuda::{Argument, Entry};
+use kc::codegen::cuda::{Argument, PlainEntry};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{FuncId, Function, FunctionKind, Module};
 use kc::types::{Scalar, Type};
@@ -40,10 +40,10 @@ pub fn assert_same_results(module: &Module, text: &str) {
 /// The same for a text whose kernels take plain parameters: those of `entries`. Each grid has a
 /// block too many.
 #[track_caller]
-pub fn assert_same_plain(module: &Module, text: &str, entries: &[Entry], numbers: &[Numbers]) {
+pub fn assert_same_plain(module: &Module, text: &str, entries: &[PlainEntry], numbers: &[Numbers]) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let mut wrappers = String::new();
-    for Entry { name, .. } in entries {
+    for PlainEntry { name, .. } in entries {
         wrappers.push_str(&format!(
             "extern \"C\" void call_{name}(const void *grid, void **args) {{ run_grid({name}, (const unsigned *)grid, args); }}\n"
         ));

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kc::codegen::cuda::{Abi, Argument, CudaOptions, Entry, Texts, emit_with_entries};
+use kc::codegen::cuda::{Abi, Argument, CudaOptions, PlainEntry, Texts, emit_with_entries};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{FuncId, Function, FunctionKind, Module, Phase};
 use kc::types::Type;
@@ -59,7 +59,7 @@ fn module(name: &str, backward: bool) -> Module {
     compilation.apart().cloned().unwrap_or(compilation.module)
 }
 
-fn plain_text(module: &Module) -> Result<(String, Vec<Entry>), Failed> {
+fn plain_text(module: &Module) -> Result<(String, Vec<PlainEntry>), Failed> {
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
     let options = CudaOptions { abi: Abi::Plain, ..CudaOptions::default() };
     Ok(emit_with_entries(module, &kernels, &options, &Texts::new(0)).map_err(|diagnostic| diagnostic.message)?)
@@ -96,7 +96,7 @@ fn parameters(text: &str, entry: &str) -> Option<Vec<String>> {
 }
 
 /// What each parameter is given, by its name.
-fn hand_entry(kernel: FuncId, function: &Function, name: String, list: &[String]) -> Result<Entry, Failed> {
+fn hand_entry(kernel: FuncId, function: &Function, name: String, list: &[String]) -> Result<PlainEntry, Failed> {
     let FunctionKind::Kernel { rank } = function.kind else { return Err("no kernel".into()) };
     let launches = ["n", "threads", "layers", "rows", "cols"];
     let mut arguments = Vec::new();
@@ -124,7 +124,7 @@ fn hand_entry(kernel: FuncId, function: &Function, name: String, list: &[String]
             (None, None) => return Err(format!("{name}: what is `{param}`?").into()),
         });
     }
-    Ok(Entry { kernel, name, arguments, grid: rank })
+    Ok(PlainEntry { kernel, name, arguments, grid: rank })
 }
 
 /// Lines that are neither blank nor comments.

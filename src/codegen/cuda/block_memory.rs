@@ -13,28 +13,28 @@ pub const NAME: &str = "block_memory";
 
 /// A tile in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct TilePart {
     /// `float (&)[4][4]`
     pub ty: String,
     at: u64,
     bytes: u64,
 }
 
-impl Part {
+impl TilePart {
     pub fn of(
         tile: ValueId,
         ty: String,
         places: &IdMap<ValueId, u64>,
         function: &Function,
         s: &StructTable,
-    ) -> Option<Part> {
+    ) -> Option<TilePart> {
         let &at = places.get(&tile)?;
-        Some(Part { ty, at, bytes: Layout::of(function.ty(tile), s).size.into() })
+        Some(TilePart { ty, at, bytes: Layout::of(function.ty(tile), s).size.into() })
     }
 
     /// The tile's declaration.
     pub fn declaration(&self, name: &str) -> String {
-        let Part { ty, at, bytes } = self;
+        let TilePart { ty, at, bytes } = self;
         format!("auto &{name} = reinterpret_cast<{ty}>({NAME}[{at}]);  // {bytes} bytes")
     }
 }

@@ -1,6 +1,6 @@
 //! One function: its control flow as statements.
 
-use super::block_memory::Part;
+use super::block_memory::TilePart;
 use super::effects::FunctionEffects;
 use super::helpers::Helper;
 use super::plain;
@@ -345,7 +345,7 @@ impl<'a> Translator<'a> {
                     let var = self.variables.of(result);
                     let ty = self.vars[var.0 as usize].declaration("", true, self.structs());
                     let places = self.asked_places.as_ref();
-                    let part = places.and_then(|at| Part::of(result, ty, at, self.function, self.structs()));
+                    let part = places.and_then(|at| TilePart::of(result, ty, at, self.function, self.structs()));
                     out.push(Stmt::SharedArray(var, part));
                 }
                 Ok(())

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use super::function::{Body, Fault, translate};
-use super::plain::{self, Argument, Entry};
+use super::plain::{self, Argument, PlainEntry};
 use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
@@ -35,7 +35,11 @@ impl print::Variables for Named<'_> {
 }
 
 /// The text of a kernel or device function.
-pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> Result<(String, Option<Entry>), Fault> {
+pub fn function(
+    shared: &TextContext<'_>,
+    id: FuncId,
+    prelude: &mut Prelude,
+) -> Result<(String, Option<PlainEntry>), Fault> {
     let structs = &shared.module.structs;
     let plain = shared.plain.get(&id);
     // What represents absent arrays of adjoints is chosen before the loop over threads.
@@ -70,7 +74,7 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
         let text = doc(shared, function) + &plain_kernel(shared, id, kernel, scope, &arguments, &body, &named);
         let name = shared.plain_name(id).to_string();
         let grid = if scope.thread.is_some() { 1 } else { plain::rank(function) };
-        return Ok((text, Some(Entry { kernel: id, name, arguments, grid })));
+        return Ok((text, Some(PlainEntry { kernel: id, name, arguments, grid })));
     }
     let params: Vec<String> = body
         .params

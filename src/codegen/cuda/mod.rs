@@ -56,7 +56,7 @@ use effects::FunctionEffects;
 use function::Fault;
 use helpers::Helper;
 pub use memo::Texts;
-pub use plain::{Argument, Entry};
+pub use plain::{Argument, PlainEntry};
 use prelude::Prelude;
 pub use remarks::{Comment, Remarked, Remarks};
 use survey::{Order, Summary, Survey};
@@ -115,7 +115,7 @@ pub fn emit_with_entries(
     kernels: &[FuncId],
     options: &CudaOptions,
     known: &Texts,
-) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
+) -> Result<(String, Vec<PlainEntry>), Box<Diagnostic>> {
     if options.abi == Abi::Warp {
         return Printer::new(module, known).print(kernels, options);
     }
@@ -167,7 +167,11 @@ impl<'a> Printer<'a> {
         self.print(kernels, &options).map(|(text, _)| text)
     }
 
-    fn print(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
+    fn print(
+        &mut self,
+        kernels: &[FuncId],
+        options: &CudaOptions,
+    ) -> Result<(String, Vec<PlainEntry>), Box<Diagnostic>> {
         match blocks::shared(self.module, kernels, Tensor::NONE, options.shared)
             .map_err(|error| Box::new(error.into()))?
         {
@@ -179,7 +183,11 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn text(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
+    fn text(
+        &mut self,
+        kernels: &[FuncId],
+        options: &CudaOptions,
+    ) -> Result<(String, Vec<PlainEntry>), Box<Diagnostic>> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
         let names = function_names(self.module, &named, &self.survey);
         let (effects, constants) = (&self.survey.effects, &self.constants);

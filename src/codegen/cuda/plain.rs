@@ -63,7 +63,7 @@ pub enum Argument {
 
 /// A kernel as C++ sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct PlainEntry {
     pub kernel: FuncId,
     pub name: String,
     pub arguments: Vec<Argument>,

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::block_memory::Part;
+use super::block_memory::TilePart;
 use crate::source::Span;
 
 /// A mutable variable of the printed function.
@@ -138,7 +138,7 @@ pub enum Stmt {
     /// `float buffer[4][4] = {};` (the extents are part of the variable's type).
     LocalArray(Var),
     /// `__shared__ float tile[4][4];`, or a part of the memory that launches ask for.
-    SharedArray(Var, Option<Part>),
+    SharedArray(Var, Option<TilePart>),
     /// `target = value;`
     Store {
         target: Expr,

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use super::builder::{Attribute, AttributeLoc, Func, IntPredicate, Ty, Val};
 use super::lower::{Frame, Lower, Target};
-use super::print_format::{self, Kind, Wanted};
+use super::print_format::{self, ReadAs, Wanted};
 use crate::abi::HostStatus;
 use crate::codegen::sites::SiteKind;
 use crate::ir::{DEGENERATE, NO_COMPONENT, NO_ELEMENT, VISIT, ValueId};
@@ -290,15 +290,15 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (ll, ops) = (self.ll, self.ops);
         let signed = if s.size() == 8 { Scalar::I64 } else { Scalar::I32 };
         match wanted.kind {
-            Kind::Signed => ops.cast(signed, Scalar::I64, ops.cast(s, signed, value)),
-            Kind::Unsigned => {
+            ReadAs::Signed => ops.cast(signed, Scalar::I64, ops.cast(s, signed, value)),
+            ReadAs::Unsigned => {
                 let bits = ops.cast(s, signed, value);
                 if signed == Scalar::I64 { bits } else { ll.zext(bits, ll.i64()) }
             }
-            Kind::Character => ll.zext(ops.cast(s, Scalar::U8, value), ll.i32()),
-            Kind::Width => ops.cast(s, Scalar::I32, value),
-            Kind::Double => ops.cast(s, Scalar::F64, value),
-            Kind::Truth => ll.select(value, self.text("True"), self.text("False")),
+            ReadAs::Character => ll.zext(ops.cast(s, Scalar::U8, value), ll.i32()),
+            ReadAs::Width => ops.cast(s, Scalar::I32, value),
+            ReadAs::Double => ops.cast(s, Scalar::F64, value),
+            ReadAs::Truth => ll.select(value, self.text("True"), self.text("False")),
         }
     }
 

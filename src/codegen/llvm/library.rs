@@ -173,7 +173,7 @@ impl<'ctx> ModuleState<'_, 'ctx> {
 }
 
 /// The texts of a library function: a module that holds nothing else.
-pub(super) struct Part {
+pub(super) struct LibraryText {
     /// If it was asked for.
     pub ir: Option<String>,
     pub ptx: String,
@@ -181,7 +181,7 @@ pub(super) struct Part {
 
 /// What the text of a library function depends on, beside its fingerprint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Kind {
+pub(super) struct TextKey {
     pub arch: u32,
     pub fmad: bool,
     /// LLVM IR is asked for too, in which values keep their names.
@@ -191,7 +191,7 @@ pub(super) struct Kind {
 /// The texts of library functions that were compiled for a device, for later programs.
 #[derive(Debug)]
 pub struct Parts {
-    kept: Memo<(u128, Kind), Arc<Part>>,
+    kept: Memo<(u128, TextKey), Arc<LibraryText>>,
 }
 
 impl Parts {
@@ -209,9 +209,9 @@ impl Parts {
     pub(super) fn get_or_make(
         &self,
         fingerprint: u128,
-        kind: Kind,
-        make: impl FnOnce() -> Result<Part, CodegenError>,
-    ) -> Result<Arc<Part>, CodegenError> {
+        kind: TextKey,
+        make: impl FnOnce() -> Result<LibraryText, CodegenError>,
+    ) -> Result<Arc<LibraryText>, CodegenError> {
         let key = (fingerprint, kind);
         if let Some(known) = self.kept.get(&key) {
             return Ok(known);

@@ -51,7 +51,7 @@ pub struct Index<'ctx> {
 
 /// Which element an access names: its indices and the checks that come before it.
 #[derive(Clone)]
-pub struct Place<'ctx> {
+pub struct ElementPlace<'ctx> {
     data: Val<'ctx>,
     /// The indices, each with its stride in bytes (i32).
     indices: SmallVec<[(Index<'ctx>, Val<'ctx>); 4]>,
@@ -71,10 +71,10 @@ pub struct Place<'ctx> {
 
 /// A part of an element: its address, its type, and whether a run-time component index names it at
 /// all.
-pub struct Part<'ctx> {
+pub struct AccessedPart<'ctx> {
     pub pointer: Val<'ctx>,
     pub ty: Type,
-    /// As in [`Place`].
+    /// As in [`ElementPlace`].
     pub align: u32,
     pub exists: Option<Val<'ctx>>,
 }
@@ -259,11 +259,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Looks up the element that `index` names. The address itself is computed by [`Self::part`],
     /// behind the checks.
-    pub fn place(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> Place<'ctx> {
+    pub fn place(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> ElementPlace<'ctx> {
         let ll = self.ll;
         let parts = self.array(frame, access.array);
         let size = Layout::of_element(parts.element, &self.ir.structs).size;
-        let mut place = Place {
+        let mut place = ElementPlace {
             data: parts.data,
             indices: smallvec![],
             dense: None,
@@ -299,7 +299,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// The address of the part that `path` names inside the element.
-    pub fn part(&mut self, frame: &Frame<'a, 'ctx>, place: &Place<'ctx>, path: &Path) -> Part<'ctx> {
+    pub fn part(&mut self, frame: &Frame<'a, 'ctx>, place: &ElementPlace<'ctx>, path: &Path) -> AccessedPart<'ctx> {
         let ll = self.ll;
         let mut pointer = place.data;
         for (n, (index, stride)) in place.indices.iter().enumerate() {
@@ -335,16 +335,16 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 }
             }
         }
-        Part { pointer, ty, align, exists }
+        AccessedPart { pointer, ty, align, exists }
     }
 
     /// Runs `access` if the place's checks hold; otherwise reports the first that does not and
     /// gives zeros of `results`. The place that `access` gets is the one to use.
     pub fn checked(
         &mut self,
-        place: &Place<'ctx>,
+        place: &ElementPlace<'ctx>,
         results: Type,
-        access: impl FnOnce(&mut Self, &Place<'ctx>) -> Scalars<'ctx>,
+        access: impl FnOnce(&mut Self, &ElementPlace<'ctx>) -> Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let types = self.leaf_types(results);
         let ll = self.ll;
@@ -400,7 +400,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     // Values in memory
 
-    /// Reads a value of type `ty`. `align` as in [`Place`].
+    /// Reads a value of type `ty`. `align` as in [`ElementPlace`].
     pub fn load_value(&mut self, pointer: Val<'ctx>, ty: Type, align: u32) -> Scalars<'ctx> {
         let ll = self.ll;
         let mut scalars = Scalars::new();
@@ -423,7 +423,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         scalars
     }
 
-    /// Writes a value of type `ty`. `align` as in [`Place`].
+    /// Writes a value of type `ty`. `align` as in [`ElementPlace`].
     pub fn store_value(&mut self, pointer: Val<'ctx>, ty: Type, align: u32, scalars: &Scalars<'ctx>) {
         let ll = self.ll;
         let mut values = scalars.iter();
@@ -490,7 +490,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Reads what a later thread reads where this one read `values`, if those may be indices.
-    fn load_later(&mut self, place: &Place<'ctx>, part: &Part<'ctx>, values: &Scalars<'ctx>) {
+    fn load_later(&mut self, place: &ElementPlace<'ctx>, part: &AccessedPart<'ctx>, values: &Scalars<'ctx>) {
         let ll = self.ll;
         if place.is_local || !place.checks.is_empty() || part.exists.is_some() {
             return;
@@ -527,7 +527,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         });
     }
 
-    fn store_part(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, part: &Part<'ctx>, scalars: &Scalars<'ctx>) {
+    fn store_part(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        access: &Access,
+        part: &AccessedPart<'ctx>,
+        scalars: &Scalars<'ctx>,
+    ) {
         match (self.rows(frame, access, part.ty, LEAST_STORED), part.ty.scalar_part()) {
             (Some(rows), Some(s)) => self.by_rows(rows, part.pointer, scalars, |lower, at, number| {
                 lower.ll.store(lower.ops.encode(s, number), at, s.size());
@@ -657,7 +663,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             // An index outside gives a view without elements, so that every access to it fails too.
             let name = frame.function.values[array].name.clone().unwrap_or_default();
             checks.iter_mut().for_each(|check| check.direct = None);
-            let place = Place {
+            let place = ElementPlace {
                 data: parts.data,
                 indices: smallvec![],
                 dense: None,

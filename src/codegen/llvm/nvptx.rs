@@ -15,7 +15,7 @@ use super::debug_locations::{self, DebugLocations};
 use super::flatten;
 use super::join::join;
 use super::join_ir::join_ir;
-use super::library::{Kind, Library, Part, Parts};
+use super::library::{Library, LibraryText, Parts, TextKey};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
@@ -265,8 +265,8 @@ impl Ready<'_> {
         machine: &Machine,
         options: &PtxOptions,
         names: bool,
-    ) -> Result<Arc<Part>, CodegenError> {
-        let kind = Kind { arch: options.arch.number, fmad: options.fmad, ir: names };
+    ) -> Result<Arc<LibraryText>, CodegenError> {
+        let kind = TextKey { arch: options.arch.number, fmad: options.fmad, ir: names };
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
             let ll = empty_module(&context, machine, options, names);
@@ -276,7 +276,7 @@ impl Ready<'_> {
             // Callers in other modules see the alignments that the ABI gives to results, not those
             // of internal functions.
             let ptx = text(&ll, machine)?.replace(".visible .func", ".func");
-            Ok(Part { ir, ptx })
+            Ok(LibraryText { ir, ptx })
         })
     }
 }
@@ -292,7 +292,7 @@ fn empty_module<'ctx>(context: &'ctx Context, machine: &Machine, options: &PtxOp
 struct Compiled<'ctx> {
     ll: Llvm<'ctx>,
     machine: Lease,
-    library: Vec<Arc<Part>>,
+    library: Vec<Arc<LibraryText>>,
 }
 
 impl Compiled<'_> {

@@ -7,7 +7,7 @@ use crate::types::Scalar;
 
 /// What a conversion reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ReadAs {
     /// A 64-bit integer. What is narrower than 64 bits counts as `int`, for conversions without
     /// sign as `unsigned int`.
     Signed,
@@ -25,7 +25,7 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
     pub arg: usize,
-    pub kind: Kind,
+    pub kind: ReadAs,
 }
 
 /// The rewritten format and what it reads, in order. A conversion without an argument shows as
@@ -51,7 +51,7 @@ pub fn normalise(format: &str, args: &[Scalar]) -> (String, Vec<Wanted>) {
             arg += stars;
             continue;
         };
-        wanted.extend((arg..arg + stars).map(|arg| Wanted { arg, kind: Kind::Width }));
+        wanted.extend((arg..arg + stars).map(|arg| Wanted { arg, kind: ReadAs::Width }));
         let (kind, ending) = conversion(found.letter, scalar);
         wanted.push(Wanted { arg: arg + stars, kind });
         arg += stars + 1;
@@ -62,23 +62,23 @@ pub fn normalise(format: &str, args: &[Scalar]) -> (String, Vec<Wanted>) {
 }
 
 /// How a known conversion letter reads a scalar, and the letters that say so.
-fn conversion(letter: char, s: Scalar) -> (Kind, &'static str) {
+fn conversion(letter: char, s: Scalar) -> (ReadAs, &'static str) {
     match letter {
-        'd' | 'i' => (Kind::Signed, "lld"),
-        'u' => (Kind::Unsigned, "llu"),
-        'x' => (Kind::Unsigned, "llx"),
-        'X' => (Kind::Unsigned, "llX"),
-        'o' => (Kind::Unsigned, "llo"),
-        'c' => (Kind::Character, "c"),
-        'f' => (Kind::Double, "f"),
-        'F' => (Kind::Double, "F"),
-        'e' => (Kind::Double, "e"),
-        'E' => (Kind::Double, "E"),
-        'G' => (Kind::Double, "G"),
-        's' if s == Scalar::Bool => (Kind::Truth, "s"),
-        's' if s == Scalar::U64 || s == Scalar::U32 => (Kind::Unsigned, "llu"),
-        's' if !s.is_float() => (Kind::Signed, "lld"),
-        _ => (Kind::Double, "g"),
+        'd' | 'i' => (ReadAs::Signed, "lld"),
+        'u' => (ReadAs::Unsigned, "llu"),
+        'x' => (ReadAs::Unsigned, "llx"),
+        'X' => (ReadAs::Unsigned, "llX"),
+        'o' => (ReadAs::Unsigned, "llo"),
+        'c' => (ReadAs::Character, "c"),
+        'f' => (ReadAs::Double, "f"),
+        'F' => (ReadAs::Double, "F"),
+        'e' => (ReadAs::Double, "e"),
+        'E' => (ReadAs::Double, "E"),
+        'G' => (ReadAs::Double, "G"),
+        's' if s == Scalar::Bool => (ReadAs::Truth, "s"),
+        's' if s == Scalar::U64 || s == Scalar::U32 => (ReadAs::Unsigned, "llu"),
+        's' if !s.is_float() => (ReadAs::Signed, "lld"),
+        _ => (ReadAs::Double, "g"),
     }
 }
 
@@ -91,8 +91,8 @@ mod tests {
         let (text, wanted) =
             normalise("%d %5.2f 100%% %hhu %s\n", &[Scalar::I32, Scalar::F32, Scalar::U64, Scalar::Bool]);
         assert_eq!(text, "%lld %5.2f 100%% %llu %s\n");
-        let kinds: Vec<Kind> = wanted.iter().map(|w| w.kind).collect();
-        assert_eq!(kinds, [Kind::Signed, Kind::Double, Kind::Unsigned, Kind::Truth]);
+        let kinds: Vec<ReadAs> = wanted.iter().map(|w| w.kind).collect();
+        assert_eq!(kinds, [ReadAs::Signed, ReadAs::Double, ReadAs::Unsigned, ReadAs::Truth]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ struct Matrix<'ctx> {
 
 /// Where the running thread is in its block.
 #[derive(Clone, Copy)]
-struct Place<'ctx> {
+struct BlockPosition<'ctx> {
     /// Its number in the block, and the threads of the block.
     number: Val<'ctx>,
     threads: Val<'ctx>,
@@ -106,7 +106,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         factors: [Matrix<'ctx>; 2],
         first: Val<'ctx>,
         whole: Val<'ctx>,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
     ) {
         let ll = self.ll;
         let [rows, columns] = product.patches();
@@ -142,11 +142,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         Matrix { data, scalar, pitch: u64::from(columns) * u64::from(size), turned }
     }
 
-    fn place_in_block(&self) -> Place<'ctx> {
+    fn place_in_block(&self) -> BlockPosition<'ctx> {
         let (ll, number, threads) = (self.ll, self.lane(), self.thread.block_dim);
         let c = |n| ll.const_i32(n);
         let lane = ll.and(number, c(31));
-        Place {
+        BlockPosition {
             number,
             threads,
             warp: ll.lshr(number, c(5)),
@@ -253,7 +253,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Each thread has elements, and adds up their products by `fma`.
-    fn by_elements(&mut self, product: &Product, result: Matrix<'ctx>, factors: [Matrix<'ctx>; 2], place: Place<'ctx>) {
+    fn by_elements(
+        &mut self,
+        product: &Product,
+        result: Matrix<'ctx>,
+        factors: [Matrix<'ctx>; 2],
+        place: BlockPosition<'ctx>,
+    ) {
         let ll = self.ll;
         let [rows, columns, inner] = product.size.map(|n| ll.const_i32(n as i32));
         let sums = product.unit.sums();
@@ -287,7 +293,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// The elements that the thread has of a patch, in the order of its registers.
-    fn elements(&self, product: &Product, patch: Val<'ctx>, place: Place<'ctx>) -> Vec<[Val<'ctx>; 2]> {
+    fn elements(&self, product: &Product, patch: Val<'ctx>, place: BlockPosition<'ctx>) -> Vec<[Val<'ctx>; 2]> {
         let ll = self.ll;
         let ([down, across], [row, column, _]) = (product.patch(), product.unit.fragment());
         let [first_row, first_column] = self.corner(product, patch);
@@ -308,7 +314,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         product: &Product,
         result: Matrix<'ctx>,
         patch: Val<'ctx>,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
     ) -> Scalars<'ctx> {
         let elements = self.elements(product, patch, place);
         let read = |[row, column]: [Val<'ctx>; 2]| {
@@ -322,7 +328,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         product: &Product,
         result: Matrix<'ctx>,
         patch: Val<'ctx>,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
         values: &Scalars<'ctx>,
     ) {
         for ([row, column], value) in self.elements(product, patch, place).into_iter().zip(values) {
@@ -336,7 +342,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         product: &Product,
         factors: [Matrix<'ctx>; 2],
         patch: Val<'ctx>,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
         sums: Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let ll = self.ll;
@@ -362,7 +368,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         [first_row, first_column]: [Val<'ctx>; 2],
         l: Val<'ctx>,
         depth: u32,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
         mut sums: Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let ([down, across], [row, column, _]) = (product.patch(), product.unit.fragment());
@@ -392,7 +398,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         matrix: Matrix<'ctx>,
         [row, l]: [Val<'ctx>; 2],
         depth: u32,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
     ) -> Vec<Scalars<'ctx>> {
         let ll = self.ll;
         match unit {
@@ -420,7 +426,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         [l, column]: [Val<'ctx>; 2],
         across: u32,
         depth: u32,
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
     ) -> Vec<Vec<Scalars<'ctx>>> {
         let ll = self.ll;
         let mut made: Vec<Vec<Scalars>> = Vec::new();
@@ -460,7 +466,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// 8 in the threads of a warp in which this bit of their number is set.
-    fn bit(&self, place: Place<'ctx>, bit: u32) -> Val<'ctx> {
+    fn bit(&self, place: BlockPosition<'ctx>, bit: u32) -> Val<'ctx> {
         let ll = self.ll;
         let shifted = if bit > 3 { ll.lshr(place.lane, ll.const_i32(bit as i32 - 3)) } else { place.lane };
         ll.and(shifted, ll.const_i32(8))
@@ -473,7 +479,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         &self,
         matrix: Matrix<'ctx>,
         [row, column]: [Val<'ctx>; 2],
-        place: Place<'ctx>,
+        place: BlockPosition<'ctx>,
         count: usize,
         trans: bool,
     ) -> Scalars<'ctx> {

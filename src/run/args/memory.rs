@@ -20,11 +20,11 @@ const LARGE_PAGE: usize = 2 << 20;
 pub struct Buffer {
     start: NonNull<u8>,
     len: usize,
-    memory: Memory,
+    memory: BufferSource,
 }
 
 /// Where a buffer comes from.
-enum Memory {
+enum BufferSource {
     Allocator(Layout),
     /// None only while it is dropped.
     Pages(Option<Pages>),
@@ -110,10 +110,10 @@ impl Buffer {
         let layout = Layout::from_size_align(len.max(1), ALIGN).map_err(|_| too_large())?;
         // SAFETY: the layout's size is at least 1.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(too_large)?;
-        Ok(Buffer { start, len, memory: Memory::Allocator(layout) })
+        Ok(Buffer { start, len, memory: BufferSource::Allocator(layout) })
     }
 
-    /// Memory that belongs to someone else. Without bytes it may be anywhere.
+    /// BufferSource that belongs to someone else. Without bytes it may be anywhere.
     ///
     /// # Safety
     /// So many bytes at the address are initialised, stay where they are as long as the buffer
@@ -122,7 +122,7 @@ impl Buffer {
     pub unsafe fn lent(address: u64, len: usize) -> Buffer {
         let start = NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize));
         let (start, len) = start.map_or((NonNull::dangling(), 0), |start| (start, len));
-        Buffer { start, len, memory: Memory::Lent }
+        Buffer { start, len, memory: BufferSource::Lent }
     }
 
     /// A buffer of pages of its own.
@@ -136,7 +136,7 @@ impl Buffer {
             }
             None => Pages::new(bytes)?,
         };
-        Some(Buffer { start: pages.start(), len, memory: Memory::Pages(Some(pages)) })
+        Some(Buffer { start: pages.start(), len, memory: BufferSource::Pages(Some(pages)) })
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -160,13 +160,13 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         match &mut self.memory {
             // SAFETY: the layout is the one of the allocation.
-            Memory::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
-            Memory::Pages(pages) => {
+            BufferSource::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
+            BufferSource::Pages(pages) => {
                 if let Some(pages) = pages.take() {
                     pages.keep();
                 }
             }
-            Memory::Lent => {}
+            BufferSource::Lent => {}
         }
     }
 }

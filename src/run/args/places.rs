@@ -11,7 +11,7 @@ use crate::run::{Result, fail};
 use crate::types::{Layout, MAX_DIMS, StructTable, Type};
 
 /// A parameter of a kernel, or a field inside one.
-pub(super) struct Place {
+pub(super) struct ParamPlace {
     pub root: Root,
     pub ty: Type,
     /// In the argument struct.
@@ -19,10 +19,10 @@ pub(super) struct Place {
 }
 
 /// All parameters and their fields, structs aside.
-pub(super) fn places(kernel: &Function, structs: &StructTable) -> Vec<Place> {
-    fn add(param: u32, fields: &[u32], ty: Type, offset: u32, structs: &StructTable, out: &mut Vec<Place>) {
+pub(super) fn places(kernel: &Function, structs: &StructTable) -> Vec<ParamPlace> {
+    fn add(param: u32, fields: &[u32], ty: Type, offset: u32, structs: &StructTable, out: &mut Vec<ParamPlace>) {
         let Type::Struct(id) = ty else {
-            return out.push(Place { root: Root::Param(param, fields.to_vec()), ty, offset });
+            return out.push(ParamPlace { root: Root::Param(param, fields.to_vec()), ty, offset });
         };
         for (k, field) in structs[id].fields.iter().enumerate() {
             let inner = [fields, &[k as u32]].concat();
@@ -41,7 +41,7 @@ impl Arguments {
     /// What a launch on these arguments says about the kernel's parameters.
     pub fn launch_facts(&self, kernel: &Function, structs: &StructTable, bounds: &LaunchBounds) -> LaunchFacts {
         let mut facts = LaunchFacts { threads: bounds.shape, ..LaunchFacts::default() };
-        for Place { root, ty, offset } in places(kernel, structs) {
+        for ParamPlace { root, ty, offset } in places(kernel, structs) {
             if let Some(array) = self.arrays.iter().find(|array| array.offset == offset) {
                 let mut extents = [0; MAX_DIMS];
                 extents.iter_mut().zip(&array.shape).for_each(|(to, &n)| *to = n);
@@ -62,7 +62,7 @@ impl Arguments {
     /// have gradients of their own, or differ in what a store does to them: whose a gradient is
     /// would be open.
     pub fn same_arrays(&self, kernel: &Function, structs: &StructTable, gradient: bool) -> Result<Vec<(Root, Root)>> {
-        let roots: Vec<Place> = places(kernel, structs);
+        let roots: Vec<ParamPlace> = places(kernel, structs);
         let root = |array: &BoundArray| roots.iter().find(|p| p.offset == array.offset).map(|p| p.root.clone());
         let mut pairs = Vec::new();
         let own =

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::objects::Place;
+use super::objects::ObjectPlace;
 use super::privatization::Copies;
 use super::stop::Watch;
 use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
@@ -54,7 +54,7 @@ impl Device for Host {
 
 /// The code of a kernel: what was kept of it, or else made now.
 fn code(module: &Module, kernel: FuncId, options: &HostOptions) -> std::result::Result<HostModule, CodegenError> {
-    let Some(place) = Place::of(module, kernel, options) else {
+    let Some(place) = ObjectPlace::of(module, kernel, options) else {
         return HostModule::compile(module, &[kernel], options);
     };
     let kept = place.read().and_then(|object| HostModule::link(module, &[kernel], options, &object).ok());

@@ -51,14 +51,14 @@ pub fn counts() -> (u64, u64) {
 }
 
 /// The place of an object.
-pub struct Place {
+pub struct ObjectPlace {
     folder: &'static Path,
     key: [u8; 32],
 }
 
-impl Place {
+impl ObjectPlace {
     /// That of the code of a kernel. None: nothing is kept.
-    pub fn of(module: &Module, kernel: FuncId, options: &HostOptions) -> Option<Place> {
+    pub fn of(module: &Module, kernel: FuncId, options: &HostOptions) -> Option<ObjectPlace> {
         let folder = FOLDER.get()?.as_deref().filter(|folder| is_ours(folder))?;
         let mut hash = Sha256::new();
         let HostOptions { checked, opt, cpu, atomics } = options;
@@ -67,7 +67,7 @@ impl Place {
         hash.update((head.len() as u64).to_le_bytes());
         hash.update(head);
         hash.update(fingerprint::contents(module));
-        Some(Place { folder, key: hash.finalize().into() })
+        Some(ObjectPlace { folder, key: hash.finalize().into() })
     }
 
     fn path(&self) -> PathBuf {
@@ -172,8 +172,8 @@ mod tests {
 
     const HOW: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
 
-    fn place(folder: &'static Path, key: u8) -> Place {
-        Place { folder, key: [key; 32] }
+    fn place(folder: &'static Path, key: u8) -> ObjectPlace {
+        ObjectPlace { folder, key: [key; 32] }
     }
 
     fn folder() -> &'static Path {
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_was_used_last_stays() {
         let folder = folder();
-        let places: Vec<Place> = (0..8).map(|key| place(folder, key)).collect();
+        let places: Vec<ObjectPlace> = (0..8).map(|key| place(folder, key)).collect();
         for (n, place) in places.iter().enumerate() {
             place.write(&[0; 1000]);
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(n as u64);
@@ -245,7 +245,7 @@ mod tests {
         let key = |number: &str, options: &HostOptions| {
             let module = parse(&text(number)).unwrap_or_else(|e| panic!("{e}"));
             let kernel = module.find("k").expect("the kernel");
-            Place::of(&module, kernel, options).expect("a place").key
+            ObjectPlace::of(&module, kernel, options).expect("a place").key
         };
         assert_eq!(key("2.0", &HOW), key("2.0", &HOW));
         let others = [

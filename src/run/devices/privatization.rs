@@ -32,7 +32,7 @@ pub struct Copies {
 }
 
 /// The memory of an argument.
-struct Memory {
+struct ArgumentMemory {
     like: ArrayArgument,
     descriptor: ArrayDescriptor,
     end: u64,
@@ -55,22 +55,22 @@ impl Copies {
     ) -> Option<Copies> {
         // SAFETY: the caller promises so many bytes.
         let given = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), size) };
-        let mut memories: Vec<Memory> = Vec::new();
+        let mut memories: Vec<ArgumentMemory> = Vec::new();
         for &like in arguments {
             let Some(descriptor) = find(given, &like) else { continue };
             let end = descriptor.data.checked_add(span(&descriptor, &like)?)?;
-            let overlap = |other: &Memory| {
+            let overlap = |other: &ArgumentMemory| {
                 let updated = other.like.role != Role::Other || like.role != Role::Other;
                 updated && other.descriptor.data < end && descriptor.data < other.end
             };
             if memories.iter().any(overlap) {
                 return None;
             }
-            memories.push(Memory { like, descriptor, end });
+            memories.push(ArgumentMemory { like, descriptor, end });
         }
-        let is_sum = |memory: &&Memory| memory.like.role == Role::Sum;
+        let is_sum = |memory: &&ArgumentMemory| memory.like.role == Role::Sum;
         // SAFETY: the arrays are those of the launch.
-        let apart = |memory: &Memory| unsafe { are_apart(memory, given, &memories, bounds.shape[0]) };
+        let apart = |memory: &ArgumentMemory| unsafe { are_apart(memory, given, &memories, bounds.shape[0]) };
         let sums = memories.iter().filter(is_sum).map(|memory| (memory, apart(memory)));
         let (apart, copied): (Vec<_>, Vec<_>) = sums.partition(|(_, apart)| apart.is_some());
         let most = |of: fn((u32, u32)) -> u32| apart.iter().filter_map(|(_, apart)| apart.map(of)).max().unwrap_or(0);
@@ -167,7 +167,7 @@ fn write(to: &mut [u8], descriptor: &ArrayDescriptor) {
 ///
 /// # Safety
 /// The arrays are those of a launch that may begin.
-unsafe fn are_apart(memory: &Memory, given: &[u8], all: &[Memory], rows: u32) -> Option<(u32, u32)> {
+unsafe fn are_apart(memory: &ArgumentMemory, given: &[u8], all: &[ArgumentMemory], rows: u32) -> Option<(u32, u32)> {
     match memory.like.apart? {
         Apart::Bands { gap, head } => Some((gap, head)),
         Apart::Ranges { bounds, first } => {
@@ -178,7 +178,7 @@ unsafe fn are_apart(memory: &Memory, given: &[u8], all: &[Memory], rows: u32) ->
             let (from, stride) = (of.data, u64::try_from(of.strides[0]).ok()?);
             let end = from + (extent.max(1) as u64 - 1) * stride + 4;
             // What the kernel stores must not change them.
-            let stored = |other: &Memory| other.like.stored && other.descriptor.data < end && from < other.end;
+            let stored = |other: &ArgumentMemory| other.like.stored && other.descriptor.data < end && from < other.end;
             if !inside || all.iter().any(stored) {
                 return None;
             }

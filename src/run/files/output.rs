@@ -14,7 +14,7 @@ use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable};
 
 /// One stored array: its name, its type and shape as NumPy sees them, its bytes.
-struct Entry {
+struct StoredArray {
     name: String,
     descr: &'static str,
     shape: Vec<u64>,
@@ -26,7 +26,7 @@ struct Entry {
 fn entries(
     arguments: &Arguments,
     structs: &StructTable,
-    mut f: impl FnMut(Entry) -> std::io::Result<()>,
+    mut f: impl FnMut(StoredArray) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let mut seen = std::collections::HashSet::new();
     for array in &arguments.arrays {
@@ -36,7 +36,7 @@ fn entries(
                 let name = format!("{key}{}", leaf.suffix);
                 match bytes {
                     Some(bytes) if seen.insert(name.clone()) => {
-                        f(Entry { name, descr: npy::descr(leaf.scalar), shape: shape.clone(), bytes })
+                        f(StoredArray { name, descr: npy::descr(leaf.scalar), shape: shape.clone(), bytes })
                     }
                     _ => Ok(()),
                 }
@@ -53,7 +53,7 @@ fn entries(
             && seen.insert(name.clone())
         {
             let bytes = gradient.iter().flat_map(|x| x.to_le_bytes()).collect();
-            f(Entry { name, descr: npy::descr(Scalar::F64), shape: parameter.shape(), bytes })?;
+            f(StoredArray { name, descr: npy::descr(Scalar::F64), shape: parameter.shape(), bytes })?;
         }
     }
     Ok(())
