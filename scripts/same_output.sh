@@ -57,38 +57,49 @@ export -f compile
 before=$(program "$1")
 after=$(program "$2")
 mapfile -t files < <(find examples tests -name '*.py' | LC_ALL=C sort)
-for side in before after; do
-    kc=${!side}
-    rm -rf "${out:?}/$side"
-    mkdir -p "$out/$side"
-    printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -I{} bash -c 'compile "$@"' _ "$kc" "$out/$side/programs" {}
-    if (( rows )); then
-        "$kc" dataset --quiet --no-verify -n "$rows" -j "$jobs" -o "$out/$side/dataset" >"$out/$side/dataset.said" 2>&1
+# What a program makes of these inputs is made once: the folder's name says of what.
+inputs=$(cat "${files[@]}" | sha256sum | cut -c1-16)
+make_all() {
+    local kc=$1 to
+    to=$out/made/$(sha256sum "$kc" | cut -c1-16)-$inputs-$rows
+    if [[ ! -f $to/whole ]]; then
+        rm -rf "$to"
+        mkdir -p "$to"
+        cp "$kc" "$to/kc"
+        printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -I{} bash -c 'compile "$@"' _ "$to/kc" "$to/programs" {}
+        if (( rows )); then
+            "$to/kc" dataset --quiet --no-verify -n "$rows" -j "$jobs" -o "$to/dataset" >"$to/dataset.said" 2>&1
+        fi
+        rm "$to/kc"
+        touch "$to/whole"
     fi
-done
+    echo "$to"
+}
+before=$(make_all "$before")
+after=$(make_all "$after")
 
 # The files of both sides that are compared: of a data set its data, not when it was made.
-list() { (cd "$out/$1" && find programs dataset/data -type f 2>/dev/null | LC_ALL=C sort); }
+list() { (cd "$1" && find programs dataset/data -type f 2>/dev/null | LC_ALL=C sort); }
 text() { if [[ $1 == *.zst ]]; then zstd -dcq "$1"; else cat "$1"; fi; }
-compiled=$(find "$out/after/programs" -name said -exec grep -lx 'exit 0' {} + | wc -l)
+compiled=$(find "$after/programs" -name said -exec grep -lx 'exit 0' {} + | wc -l)
 compared=0
 differing=()
 while read -r file; do
     compared=$((compared + 1))
-    cmp -s "$out/before/$file" "$out/after/$file" || differing+=("$file")
-done < <({ list before; list after; } | LC_ALL=C sort -u)
+    cmp -s "$before/$file" "$after/$file" || differing+=("$file")
+done < <({ list "$before"; list "$after"; } | LC_ALL=C sort -u)
 
 echo "programs ${#files[@]}, with and without derivatives; compiled $compiled of $(( 2 * ${#files[@]} ))"
 echo "rows of kc dataset $rows; files compared $compared; different ${#differing[@]}"
 for file in "${differing[@]:0:$shown}"; do
     echo
     echo "--- $file"
-    if [[ ! -f $out/before/$file || ! -f $out/after/$file ]]; then
+    if [[ ! -f $before/$file || ! -f $after/$file ]]; then
         echo "only one of the two makes it"
     elif [[ $file == *.o || $file == *.parquet ]]; then
-        cmp "$out/before/$file" "$out/after/$file" || true
+        cmp "$before/$file" "$after/$file" || true
     else
-        diff <(text "$out/before/$file") <(text "$out/after/$file") | cut -c1-200 | head -12 || true
+        diff <(text "$before/$file") <(text "$after/$file") | cut -c1-200 | head -12 || true
     fi
 done
 (( compiled > 0 && compared > 0 )) || exit 2

@@ -45,7 +45,11 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         if !matches!(scalar, Scalar::F32 | Scalar::F64) {
             return false;
         }
-        let Some(sums) = self.block_sums.as_mut().filter(|own| own.sums.len() < MOST) else { return false };
+        let Some(sums) =
+            self.mode.kernel_mut().and_then(|kernel| kernel.block_sums.as_mut()).filter(|own| own.sums.len() < MOST)
+        else {
+            return false;
+        };
         let sum = ll.shared(NAME, scalar.size().into(), scalar.size());
         let place = ll.shared("block_place", 8, 8);
         sums.sums.push(Sum { scalar, sum, place });
@@ -58,7 +62,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
     /// Before the tasks of a block, when they have been lowered.
     pub fn begin_block_sums(&mut self) {
         let ll = self.ll;
-        let Some(sums) = self.block_sums.take().filter(|own| !own.sums.is_empty()) else { return };
+        let Some(sums) = self.mode.take_block_sums().filter(|own| !own.sums.is_empty()) else { return };
         self.by_one_thread(|lower| {
             for sum in &sums.sums {
                 lower.write(sum.scalar, sum.sum, ll.zero(lower.ops.ty(sum.scalar)));
@@ -67,15 +71,17 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         });
         // Or LLVM would copy the code around it into branches that threads of a block take
         // differently.
-        ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
         ll.block_barrier();
-        self.block_sums = Some(sums);
+        if let Some(kernel) = self.mode.kernel_mut() {
+            kernel.block_sums = Some(sums);
+        }
     }
 
     /// Behind the tasks of a block.
     pub fn end_block_sums(&mut self) {
         let ll = self.ll;
-        let Some(sums) = self.block_sums.take().filter(|own| !own.sums.is_empty()) else { return };
+        let Some(sums) = self.mode.take_block_sums().filter(|own| !own.sums.is_empty()) else { return };
         ll.block_barrier();
         self.by_one_thread(|lower| {
             for sum in &sums.sums {
