@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::check::body::known::Known;
-use crate::check::body::state::{Nesting, Statement, Subject, Summary, Tiles};
+use crate::check::body::state::{Nesting, OwnFunction, Statement, Summary, Tiles};
 use crate::check::body::ways::{Several, Ways};
 use crate::check::facts::Variable;
 use crate::check::tiles::Stack;
@@ -79,7 +79,7 @@ struct Look {
 pub(crate) struct Body<'c, 'a> {
     pub c: &'c mut Checker<'a>,
     pub mode: Mode,
-    pub function: Subject,
+    pub function: OwnFunction,
     pub locals: IdVec<LocalId, Local>,
     pub scope: HashMap<String, Binding>,
     pub known: Known,
@@ -98,7 +98,7 @@ impl<'c, 'a> Body<'c, 'a> {
         Body {
             c,
             mode,
-            function: Subject { bindings, ..Subject::default() },
+            function: OwnFunction { bindings, ..OwnFunction::default() },
             locals: IdVec::new(),
             scope: HashMap::new(),
             known: Known::new(),

@@ -13,7 +13,7 @@ use crate::types::Type;
 
 /// The function that the body is of.
 #[derive(Default)]
-pub(crate) struct Subject {
+pub(crate) struct OwnFunction {
     /// What is checked, if it is a function of its own.
     pub source: Option<Arc<ast::Function>>,
     pub kernel: bool,

@@ -16,7 +16,7 @@ use super::flatten;
 use super::join::join;
 use super::join_ir::join_ir;
 use super::library::{Library, LibraryText, Parts, TextKey};
-use super::lower::{Kernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
+use super::lower::{GpuKernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
 use super::param_names::name_parameters;
@@ -428,7 +428,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    lower.mode = Mode::Kernel(Kernel {
+    lower.mode = Mode::Kernel(GpuKernel {
         asked_places: blocks::asked_places(function, &ir.structs).unwrap_or_default(),
         block_sums: (!function.by_block).then(BlockSums::default),
     });

@@ -15,7 +15,7 @@ pub enum Mode<'ctx> {
     /// Threads of a row, in the host's fast loop.
     Row(Row<'ctx>),
     /// The threads of a GPU, in the function of a kernel.
-    Kernel(Kernel<'ctx>),
+    Kernel(GpuKernel<'ctx>),
 }
 
 /// A row of threads in the host's fast loop.
@@ -35,7 +35,7 @@ pub struct Row<'ctx> {
 }
 
 /// A kernel of a GPU.
-pub struct Kernel<'ctx> {
+pub struct GpuKernel<'ctx> {
     /// Where arrays of the block begin in the shared memory that launches ask for.
     pub asked_places: IdMap<ValueId, u64>,
     /// Where the threads of a block add up what goes to one place, in an entry that lets them.
@@ -51,11 +51,11 @@ impl<'ctx> Mode<'ctx> {
         if let Mode::Row(row) = self { Some(row) } else { None }
     }
 
-    pub fn kernel(&self) -> Option<&Kernel<'ctx>> {
+    pub fn kernel(&self) -> Option<&GpuKernel<'ctx>> {
         if let Mode::Kernel(kernel) = self { Some(kernel) } else { None }
     }
 
-    pub fn kernel_mut(&mut self) -> Option<&mut Kernel<'ctx>> {
+    pub fn kernel_mut(&mut self) -> Option<&mut GpuKernel<'ctx>> {
         if let Mode::Kernel(kernel) = self { Some(kernel) } else { None }
     }
 
