@@ -4,7 +4,7 @@
 #[path = "common/rust_code.rs"]
 mod rust_code;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -161,7 +161,8 @@ static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
             })
         })
         .collect();
-    for (file, folder) in &of_tests {
+    // Those in tests/ are no sources.
+    for (file, folder) in of_tests.iter().filter(|(file, _)| !file.contains("/../")) {
         let found = sources.iter().any(|source| source.file.path == *file || source.file.path.starts_with(folder));
         assert!(found, "the module of tests in {file} was not found");
     }
@@ -536,4 +537,63 @@ impl S {
     let [module] = &code.test_modules[..] else { panic!("one module is in a file of its own") };
     assert_eq!((&*module.name, module.path.as_deref()), ("elsewhere", Some("t.rs")));
     assert_eq!(code.text.lines().position(|line| line.contains("crate::last")), Some(22));
+}
+
+/// The most files that import each other in a circle: who changes one has to know them all.
+const MAX_CIRCLE: usize = 12;
+
+/// Larger circles of today, by module. They may only shrink.
+const CIRCLES: &[(&str, usize)] = &[("check", 23)];
+
+#[test]
+fn circles_of_files_are_small() {
+    let name = |source: &Source| source.file.module_path().trim_end_matches('/').replace('/', "::");
+    let files: BTreeMap<String, &Source> = SOURCES.iter().map(|source| (name(source), source)).collect();
+    let numbers: BTreeMap<&str, usize> = files.keys().enumerate().map(|(n, name)| (name.as_str(), n)).collect();
+    let number = |path: &str| {
+        let mut at = Some(path);
+        while let Some(prefix) = at {
+            if let Some(found) = numbers.get(prefix) {
+                return Some(*found);
+            }
+            at = prefix.rfind("::").map(|end| &prefix[..end]);
+        }
+        None
+    };
+    let imports: Vec<BTreeSet<usize>> = files
+        .values()
+        .enumerate()
+        .map(|(own, Source { file, code })| {
+            let named = paths(&code.text, &file.module_path());
+            named.iter().filter_map(|path| number(path)).filter(|&other| other != own).collect()
+        })
+        .collect();
+    let reached: Vec<BTreeSet<usize>> = (0..files.len())
+        .map(|start| {
+            let (mut seen, mut left) = (BTreeSet::new(), vec![start]);
+            while let Some(at) = left.pop() {
+                left.extend(imports[at].iter().filter(|&&next| seen.insert(next)));
+            }
+            seen
+        })
+        .collect();
+    let mut largest: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (own, source) in files.values().enumerate() {
+        let circle: Vec<&str> = files
+            .values()
+            .enumerate()
+            .filter(|(other, _)| reached[own].contains(other) && reached[*other].contains(&own))
+            .map(|(_, source)| source.file.path.as_str())
+            .collect();
+        let known = largest.entry(source.file.module()).or_default();
+        if circle.len() > known.len() {
+            *known = circle;
+        }
+    }
+    let faults = largest.iter().filter_map(|(module, circle)| {
+        let most = CIRCLES.iter().find(|(name, _)| name == module).map_or(MAX_CIRCLE, |(_, most)| *most);
+        let fault = || format!("{module}: {} files import each other: {}", circle.len(), circle.join(", "));
+        (circle.len() > most).then(fault)
+    });
+    report(faults.collect());
 }

@@ -22,6 +22,7 @@
 //! |---|---|---|
 //! | [`same_arrays`] | `driver` | before all others: it makes one parameter of two |
 //! | [`inline`] | `autodiff`, `codegen` | as many calls as the caller asks for |
+//! | [`zero_sums`] | `autodiff` | on reverse code as it is made; [`own_elements`] does it again |
 //! | [`select()`] | `driver`, `autodiff` | when it is known which kernels are wanted |
 //! | [`thread_loops`] | `driver` | before differentiation: loops over threads are differentiated |
 //! | [`reverse_sums`] | [`block_threads`], `codegen`, `run` | before loops are dealt out or ordered |

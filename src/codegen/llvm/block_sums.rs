@@ -8,7 +8,7 @@
 //! end: in entries whose threads have a task each.
 
 use super::builder::{AtomicRMWBinOp, Attribute, AttributeLoc, IntPredicate, Val};
-use super::lower::{Lower, Scalars};
+use super::lower::{BlockSum, Lower, Scalars};
 use crate::ir::AtomicOp;
 use crate::types::Scalar;
 
@@ -22,20 +22,6 @@ const NAME: &str = "block_sum";
 /// fewer atomics wait for each other.
 pub fn has_block_sums(ptx: &str) -> bool {
     ptx.contains(NAME)
-}
-
-/// The sums of a kernel's blocks.
-#[derive(Default)]
-pub struct BlockSums<'ctx> {
-    sums: Vec<Sum<'ctx>>,
-}
-
-/// Memory of the block.
-struct Sum<'ctx> {
-    scalar: Scalar,
-    sum: Val<'ctx>,
-    /// The address that it belongs to; 0 as long as nobody has added.
-    place: Val<'ctx>,
 }
 
 impl<'ctx> Lower<'_, '_, 'ctx> {
@@ -52,7 +38,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         };
         let sum = ll.shared(NAME, scalar.size().into(), scalar.size());
         let place = ll.shared("block_place", 8, 8);
-        sums.sums.push(Sum { scalar, sum, place });
+        sums.sums.push(BlockSum { scalar, sum, place });
         self.atomic_scalar(op, scalar, sum, operand);
         let address = ll.ptr_to_int(pointer, ll.i64());
         ll.atomic_rmw(AtomicRMWBinOp::UMax, place, address, 8);

@@ -15,12 +15,13 @@ use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::library::Library;
+use super::local_memory;
 use super::lower::{Lower, Mode, ModuleState, Row, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::options::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use super::prefetch::{self, Ahead};
 use super::simd::{self, Plan, SimdLanes};
 use super::versions::Versions;
-use super::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
 use crate::codegen::shadow;
@@ -99,7 +100,7 @@ pub(super) fn compile<'ctx>(
     library: Option<&IdSet<u128>>,
 ) -> Result<Compiled<'ctx>, CodegenError> {
     for &kernel in kernels {
-        super::validate(module, kernel)?;
+        local_memory::validate(module, kernel)?;
     }
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);

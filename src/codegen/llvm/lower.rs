@@ -29,7 +29,7 @@ use crate::ids::{Id, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, Check, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
-pub use mode::{GpuKernel, Mode, Row};
+pub use mode::{BlockSum, BlockSums, GpuKernel, Mode, Row};
 
 /// A flattened value.
 pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;

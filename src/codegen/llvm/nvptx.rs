@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::block_sums::BlockSums;
 use super::builder::{Attribute, AttributeLoc, Context, IntPredicate, Llvm, Ty, Val};
 use super::debug_locations::{self, DebugLocations};
 use super::flatten;
 use super::join::join;
 use super::join_ir::join_ir;
 use super::library::{Library, LibraryText, Parts, TextKey};
-use super::lower::{GpuKernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
+use super::local_memory;
+use super::lower::{BlockSums, GpuKernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
+use super::options::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use super::param_names::name_parameters;
-use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::analysis::rounding;
 use crate::codegen::blocks;
@@ -196,7 +196,7 @@ impl Ready<'_> {
         for &kernel in kernels {
             // The tiles of a kernel that works on them are the block's, and looked at there.
             if !module.functions[kernel].by_block {
-                super::validate(module, kernel)?;
+                local_memory::validate(module, kernel)?;
             }
             validate_parameters(module, kernel)?;
         }
@@ -210,7 +210,7 @@ impl Ready<'_> {
             Cow::Borrowed(_) => module,
         };
         for &kernel in kernels.iter().filter(|&&kernel| module.functions[kernel].by_block) {
-            super::validate(&module, kernel)?;
+            local_memory::validate(&module, kernel)?;
         }
         Ok(Ready { module, shadows, known })
     }

@@ -2,12 +2,12 @@
 //! loop, or those of a GPU's kernel.
 
 use crate::codegen::llvm::affine::Guards;
-use crate::codegen::llvm::block_sums::BlockSums;
 use crate::codegen::llvm::builder::Val;
 use crate::codegen::llvm::prefetch::Ahead;
 use crate::codegen::llvm::simd::{Copies, SimdLanes};
 use crate::ids::IdMap;
 use crate::ir::ValueId;
+use crate::types::Scalar;
 
 pub enum Mode<'ctx> {
     /// One thread, by itself: what checks are needed, it does.
@@ -40,6 +40,20 @@ pub struct GpuKernel<'ctx> {
     pub asked_places: IdMap<ValueId, u64>,
     /// Where the threads of a block add up what goes to one place, in an entry that lets them.
     pub block_sums: Option<BlockSums<'ctx>>,
+}
+
+/// The sums of a kernel's blocks.
+#[derive(Default)]
+pub struct BlockSums<'ctx> {
+    pub sums: Vec<BlockSum<'ctx>>,
+}
+
+/// Memory of the block.
+pub struct BlockSum<'ctx> {
+    pub scalar: Scalar,
+    pub sum: Val<'ctx>,
+    /// The address that it belongs to; 0 as long as nobody has added.
+    pub place: Val<'ctx>,
 }
 
 impl<'ctx> Mode<'ctx> {
