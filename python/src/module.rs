@@ -13,11 +13,11 @@ use crate::error;
 fn compiler() -> &'static kc::Compiler {
     static COMPILER: OnceLock<kc::Compiler> = OnceLock::new();
     COMPILER.get_or_init(|| {
-        kc::run::devices::stop::ask_during_launches(crate::kernel::interrupted);
-        if let Some(folder) = cache_folder() {
-            kc::run::devices::objects::keep_in(&folder);
+        let compiler = kc::Compiler::new().ask_during_launches(crate::kernel::interrupted);
+        match cache_folder() {
+            Some(folder) => compiler.keep_objects_in(&folder),
+            None => compiler,
         }
-        kc::Compiler::new()
     })
 }
 

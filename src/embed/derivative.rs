@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
-use super::kernel::{HOW, rank, ready, signature};
+use super::kernel::{rank, ready, signature};
 use super::resident::Residents;
 use super::watch::Watch;
 use super::{Error, Kernel, Module, Outcome, Warning};
@@ -308,7 +308,7 @@ impl Gradient {
             let memory = [&memory, more].concat();
             let job = Job { memory: &memory, ..kernel.job(bounds, block) };
             // SAFETY: `block` was made for this entry; its arrays are the caller's, as promised.
-            unsafe { ready(&self.entry(id, kernel.device()), module, &job)?.run(module, &job) }
+            unsafe { ready(&self.entry(id, kernel), module, &job)?.run(module, &job) }
         };
         let order = match part {
             Part::Both => gradient::gradient,
@@ -329,7 +329,7 @@ impl Gradient {
         let memory: SmallVec<[(u64, u64); 16]> = bound.memory.iter().copied().chain(more).collect();
         let job = Job { memory: &memory, constant: &bound.constant, ..kernel.job(bounds, block.as_ptr().cast()) };
         // SAFETY: the block is that of the entry; the arrays are the caller's, as promised.
-        unsafe { ready(&self.entry(alone.entry, kernel.device()), module, &job)?.run(module, &job) }
+        unsafe { ready(&self.entry(alone.entry, kernel), module, &job)?.run(module, &job) }
     }
 
     /// Fails as the run would where the order of two threads shows in the gradient. The arrays are
@@ -352,9 +352,9 @@ impl Gradient {
     }
 
     /// An entry, made ready when first asked for.
-    fn entry(&self, id: FuncId, device: &'static dyn Device) -> Arc<Entry> {
+    fn entry(&self, id: FuncId, kernel: &Kernel) -> Arc<Entry> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Entry::new(&self.program.module, id, device, HOW));
+        let new = || Arc::new(Entry::new(&self.program.module, id, kernel.device(), kernel.shared.module.how()));
         entries.entry(id).or_insert_with(new).clone()
     }
 }
@@ -378,7 +378,7 @@ impl Tangents {
         let ir = &program.module;
         let in_order = order::moves_floats(ir, kernel);
         let device = if in_order { devices::named("interp").map_err(|error| Error::plain(*error))? } else { device };
-        let entry = Entry::new(ir, kernel, device, HOW);
+        let entry = Entry::new(ir, kernel, device, module.how());
         let threads = (!in_order).then(|| Threads::of(ir, kernel));
         let signature = signature(&program, kernel).named(name);
         Ok(Tangents { program, kernel, signature, threads, entry, told: Mutex::default() })

@@ -77,6 +77,7 @@ pub(super) const HOW: How = How {
     alone: false,
     cpu: devices::Cpu::Native,
     trial: Trial::PLAIN,
+    objects: None,
 };
 
 impl Kernel {
@@ -89,7 +90,7 @@ impl Kernel {
         let forward = program::kernel(program, module.path(), Some(name))
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
-        let entry = Entry::new(&program.module, forward, device, HOW);
+        let entry = Entry::new(&program.module, forward, device, module.how());
         let (gradients, resident) = (Mutex::default(), Residents::default());
         let (tangents, others) = (OnceLock::new(), Mutex::default());
         let block_dim = module.blocks();
@@ -184,7 +185,8 @@ impl Kernel {
 
     /// A job on the device, in these blocks.
     pub(super) fn job(&self, bounds: LaunchBounds, block: *const std::ffi::c_void) -> Job<'static> {
-        Job { block_dim: self.block_dim.unwrap_or(Job::BLOCK_DIM), ..Job::new(bounds, block, self.threads) }
+        let block_dim = self.block_dim.unwrap_or(Job::BLOCK_DIM);
+        Job { block_dim, stop: self.shared.module.launches().stop, ..Job::new(bounds, block, self.threads) }
     }
 
     pub(super) fn bounds(&self, dim: &Dim) -> Result<LaunchBounds> {

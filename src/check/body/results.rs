@@ -36,21 +36,21 @@ impl Body<'_, '_> {
                 }
                 Operand::Results(call, types) => (types, StmtKind::ReturnCall(call)),
                 operand => {
-                    let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
+                    let known = self.summary.results.as_ref().and_then(|(types, _)| types.first().copied());
                     let expr = self.returned_value(operand, known, value.span)?;
                     (vec![expr.ty], StmtKind::Return(vec![expr]))
                 }
             },
         };
-        if self.kernel && !types.is_empty() {
+        if self.function.kernel && !types.is_empty() {
             return Err(self.report(
                 Diagnostic::new(Code::E0312, "kernels do not return values")
                     .label(span, "returned here")
                     .help("write the result to an array parameter"),
             ));
         }
-        match &self.results {
-            None => self.results = Some((types, span)),
+        match &self.summary.results {
+            None => self.summary.results = Some((types, span)),
             Some((first, place)) if *first != types => {
                 let show = |types: &[Type]| match types {
                     [] => "nothing".to_string(),
@@ -126,7 +126,7 @@ impl Body<'_, '_> {
             };
             if array.block {
                 // Where the array of a tile is is decided later.
-                self.filled.insert(id, id);
+                self.tiles.filled.insert(id, id);
             } else {
                 out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
             }
@@ -155,8 +155,8 @@ impl Body<'_, '_> {
                 ids.push(made);
             } else {
                 let id = self.assigned_local(name, ty, at, value)?;
-                if self.depth == 0 && matches!(ty, Type::Local(_)) {
-                    self.own_arrays.insert(id);
+                if self.nesting.depth == 0 && matches!(ty, Type::Local(_)) {
+                    self.tiles.own_arrays.insert(id);
                 }
                 ids.push(id);
             }

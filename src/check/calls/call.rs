@@ -213,7 +213,7 @@ impl Body<'_, '_> {
 
     fn call_builtin(&mut self, word: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         let on_tiles = self.tile_builtin(word, given, span);
-        self.by_block |= on_tiles.is_some();
+        self.summary.by_block |= on_tiles.is_some();
         on_tiles.or_else(|| self.builtin(word, given, span))
     }
 
@@ -324,7 +324,7 @@ impl Body<'_, '_> {
 
     fn apply(&mut self, fit: Fit, given: Vec<Given>, span: Span) -> Res<Operand> {
         let (fit, given) = self.nudged(fit, given)?;
-        if let Some(facts) = &mut self.c.facts {
+        if let Some(facts) = &mut self.c.output.facts {
             facts.call(span, || Callee {
                 name: fit.definition.ast.name.span,
                 params: fit.signature.params.iter().map(|param| param.name.clone()).collect(),
@@ -345,7 +345,7 @@ impl Body<'_, '_> {
                 return Err(Reported);
             }
         };
-        if self.c.functions[callee].native.as_deref().is_some_and(is_barrier) && values.is_empty() {
+        if self.c.output.functions[callee].native.as_deref().is_some_and(is_barrier) && values.is_empty() {
             return self.sync(&[], span);
         }
         for place in &by_ref {
@@ -354,9 +354,9 @@ impl Body<'_, '_> {
             }
         }
         let test = self.degeneracy_test(&definition, callee, span);
-        let function = &self.c.functions[callee];
-        self.by_block |= function.by_block;
-        self.by_thread |= function.by_thread;
+        let function = &self.c.output.functions[callee];
+        self.summary.by_block |= function.by_block;
+        self.summary.by_thread |= function.by_thread;
         let returned = function.returned();
         let call = Call { callee, args: values, by_ref, test, span };
         Ok(match returned.as_slice() {
@@ -376,10 +376,10 @@ impl Body<'_, '_> {
     /// code of the user's: `_degenerate_f` for `f`. Its docstring has the words.
     fn degeneracy_test(&mut self, of: &Definition, callee: FnId, span: Span) -> Option<Box<DegeneracyTest>> {
         let name = format!("_degenerate_{}", of.ast.name.text);
-        if !self.c.tests || self.is_library() || !of.library() || !Library::has(&name) {
+        if !self.c.settings.tests || self.is_library() || !of.library() || !Library::has(&name) {
             return None;
         }
-        let function = &self.c.functions[callee];
+        let function = &self.c.output.functions[callee];
         let params = function.locals.values().take(function.param_count as usize).map(|local| local.ty);
         let by_ref = function.by_ref.iter().map(|&param| function.locals[param].ty);
         let types: Vec<Type> = params.chain(function.results.iter().copied()).chain(by_ref).collect();
@@ -397,7 +397,7 @@ impl Body<'_, '_> {
 
     /// `_nudged_f` in place of `f`, where the library has it and the program is one for beside.
     fn nudged(&mut self, fit: Fit, mut given: Vec<Given>) -> Res<(Fit, Vec<Given>)> {
-        let Some(how) = self.c.nudged.filter(|_| !self.is_library() && fit.definition.library()) else {
+        let Some(how) = self.c.settings.nudged.filter(|_| !self.is_library() && fit.definition.library()) else {
             return Ok((fit, given));
         };
         let name = format!("_nudged_{}", fit.definition.ast.name.text);

@@ -1,6 +1,7 @@
 //! How does compiled code run on the cores of this machine?
 
 use std::ffi::c_void;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -46,15 +47,20 @@ impl Device for Host {
         let sharing = sharing(module, kernel, how.alone);
         let atomics = if matches!(sharing, Sharing::Free) { Atomics::Shared } else { Atomics::Plain };
         let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, atomics };
-        let code = code(module, kernel, &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let code = code(module, kernel, &options, how.objects.as_deref()).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
         Ok(Box::new(Compiled { code, entry, sharing, smallest: grain::smallest(module, kernel) }))
     }
 }
 
-/// The code of a kernel: what was kept of it, or else made now.
-fn code(module: &Module, kernel: FuncId, options: &HostOptions) -> std::result::Result<HostModule, CodegenError> {
-    let Some(place) = ObjectPlace::of(module, kernel, options) else {
+/// The code of a kernel: what was kept of it in a folder, or else made now.
+fn code(
+    module: &Module,
+    kernel: FuncId,
+    options: &HostOptions,
+    objects: Option<&Path>,
+) -> std::result::Result<HostModule, CodegenError> {
+    let Some(place) = objects.and_then(|folder| ObjectPlace::of(folder, module, kernel, options)) else {
         return HostModule::compile(module, &[kernel], options);
     };
     let kept = place.read().and_then(|object| HostModule::link(module, &[kernel], options, &object).ok());
@@ -184,7 +190,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
     }
     // The caller for the end knows that the launch is not complete.
     let step = smallest.clamp(1, MOST_UNASKED);
-    let watch = if size > step { Watch::begin() } else { None };
+    let watch = if size > step { Watch::begin(job.stop) } else { None };
     let watch = watch.map(|watch| (std::thread::current().id(), Mutex::new(watch)));
     let stopped = AtomicBool::new(false);
     let run = |own: &WorkerContext, begin: u64, end: u64| match &watch {
