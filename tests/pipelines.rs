@@ -2,6 +2,8 @@
 //! in one of the two of `passes/pipelines.rs`, and a row of a pipeline names what the pipeline
 //! calls.
 
+// Other tests read more of it.
+#[allow(dead_code)]
 #[path = "common/rust_code.rs"]
 mod rust_code;
 

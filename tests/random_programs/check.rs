@@ -359,6 +359,7 @@ fn on_gpu(
         alone: true,
         cpu: Cpu::Native,
         trial: Trial::PLAIN,
+        objects: None,
     };
     let said = |e: Fail| format!("{} {} {:?}", e.code.name(), e.message, e.notes);
     let code = devices::named("cuda").and_then(|gpu| devices::prepare(gpu, module, kernel, &how)).map_err(said)?;
