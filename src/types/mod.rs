@@ -99,7 +99,8 @@ impl Scalar {
         if self == Scalar::Bool { 1 } else { self.size() * 8 }
     }
 
-    /// The least and the greatest value of an integer type, of `bool` 0 and 1. Floats have no limit.
+    /// The least and the greatest value of an integer type, of `bool` 0 and 1. Floats have no
+    /// limit.
     pub fn int_range(self) -> (i128, i128) {
         match self {
             s if s.is_float() => (i128::MIN, i128::MAX),

@@ -13,8 +13,8 @@
 //! The text means what the IR means, with four stated limits. The compiler may contract
 //! `a * b + c` unless it is told not to (`--fmad=false`). Indices are not checked, and may overflow
 //! where no array has the element. A `for` whose end is within one step of the largest number of
-//! its index type may overflow, unless its step is 1 or -1. Extents and numbers of threads are below
-//! 2^31 - 2^16 ([`wrapping`]).
+//! its index type may overflow, unless its step is 1 or -1. Extents and numbers of threads are
+//! below 2^31 - 2^16 ([`wrapping`]).
 
 mod block_memory;
 mod composite;
