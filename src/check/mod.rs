@@ -63,6 +63,8 @@ pub struct Options {
     pub nudged: Option<Nudged>,
     /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
+    /// Literals have their own types, as in Warp: see `body/adapt.rs`.
+    pub strict: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,
     /// The threads of a block. None: as many as the launches of the file say, if they agree, else
@@ -80,6 +82,7 @@ impl Default for Options {
             tests: false,
             nudged: None,
             double: false,
+            strict: false,
             types: Vec::new(),
             block_dim: None,
             last_threads: None,
@@ -142,6 +145,7 @@ pub fn check(
         foreign_kernel: None,
         backward_off: false,
         double: options.double,
+        strict: options.strict,
         tests: options.tests,
         nudged: options.nudged,
         block_dim: 1,
@@ -365,6 +369,8 @@ pub(crate) struct Checker<'a> {
     backward_off: bool,
     /// [`Options::double`]
     double: bool,
+    /// [`Options::strict`]
+    strict: bool,
     /// What an editor asks for.
     pub facts: Option<facts::EditorFacts>,
 }

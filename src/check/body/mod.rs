@@ -1,5 +1,6 @@
 //! One function instance: its variables and the walk over its body.
 
+pub(crate) mod adapt;
 mod conditional;
 mod expr;
 mod foreign;
@@ -123,6 +124,24 @@ pub(crate) struct Body<'c, 'a> {
     pub dropped: Option<Span>,
     /// What is checked, if it is a function of its own.
     pub source: Option<Arc<ast::Function>>,
+    /// What arithmetic on literals alone gives in Python, by its place.
+    pub computed: HashMap<Span, f64>,
+    /// The types of variables that start with a literal, where a first look has told them.
+    pub starts: adapt::Starts,
+    /// The variables that started with a literal.
+    pub started: HashMap<LocalId, Constant>,
+    /// Those that started with what is computed of these.
+    pub derived: HashMap<LocalId, Vec<LocalId>>,
+    /// Types that variables should have from their start.
+    pub wishes: Vec<(Span, Scalar)>,
+    /// The number that its annotation says it returns.
+    pub promised: Option<Scalar>,
+    /// The literal that its first `return` gives.
+    pub first_literal: Option<(Span, Constant)>,
+    /// A call is tried in which literals adapt.
+    pub opening: bool,
+    /// The variable that the current statement assigns.
+    pub assigning: Option<LocalId>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -155,6 +174,15 @@ impl<'c, 'a> Body<'c, 'a> {
             filled: HashMap::new(),
             dropped: None,
             source: None,
+            computed: HashMap::new(),
+            starts: adapt::Starts::new(),
+            started: HashMap::new(),
+            derived: HashMap::new(),
+            wishes: Vec::new(),
+            promised: None,
+            first_literal: None,
+            opening: false,
+            assigning: None,
         }
     }
 
@@ -203,12 +231,40 @@ impl<'c, 'a> Body<'c, 'a> {
         Ok(function)
     }
 
+    /// Checks the body, and again where variables that start with literals are to have other types
+    /// from there on.
     fn look(
-        c: &'c mut Checker<'a>,
+        c: &mut Checker<'_>,
         definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
         returned: &[Type],
+    ) -> Res<Look> {
+        let mut starts = adapt::Starts::new();
+        for _ in 0..adapt::MOST_LOOKS {
+            let known = c.diagnostics.len();
+            let mut wishes = Vec::new();
+            let looked = Body::look_once(c, definition, args, bindings.clone(), returned, &starts, &mut wishes);
+            if wishes.is_empty() {
+                return looked;
+            }
+            let findings = c.diagnostics.take_after(known);
+            if looked.is_ok() || !adapt::again(&mut starts, &wishes, &findings) {
+                findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
+                return looked;
+            }
+        }
+        Body::look_once(c, definition, args, bindings, returned, &starts, &mut Vec::new())
+    }
+
+    fn look_once(
+        c: &mut Checker<'_>,
+        definition: &Arc<Definition>,
+        args: &[InstanceArg],
+        bindings: Bindings,
+        returned: &[Type],
+        starts: &adapt::Starts,
+        wishes: &mut Vec<(Span, Scalar)>,
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;
@@ -218,6 +274,8 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, mode, bindings);
         body.kernel = definition.kernel;
         body.source = Some(definition.ast.clone());
+        body.starts.clone_from(starts);
+        body.promised = body.promised_scalar(definition);
         for (param, arg) in signature.params.iter().zip(args) {
             let binding = match arg {
                 InstanceArg::Type(ty) => {
@@ -251,6 +309,7 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let param_count = body.locals.len() as u32;
         let mut statements = body.block(&definition.ast.body);
+        wishes.append(&mut body.wishes);
         let own = |id: LocalId| id.index() >= param_count as usize;
         crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
         if !body.failed && mode == Mode::User {
@@ -354,6 +413,9 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             let (old, first) = (self.show(local.ty), local.span);
             let new = self.show(ty);
+            if let Some(scalar) = ty.as_scalar() {
+                self.wish(id, scalar, true);
+            }
             let mut diagnostic = Diagnostic::new(Code::E0302, format!("`{name}` is `{old}` and cannot become `{new}`"))
                 .label(value, format!("this is `{new}`"))
                 .label(first, format!("`{name}` is `{old}` since here"))
