@@ -469,7 +469,13 @@ fn kernels_of_texts_that_are_given() {
                 x[kc.tid()] = twice(x[kc.tid()])\n";
     let compile = |lib: &str| {
         let files = vec![given("lib", lib)];
-        Compiler::new().compile_given(std::path::Path::new("/nowhere/main.py"), text.to_string(), files, Vec::new())
+        Compiler::new().compile_given(
+            std::path::Path::new("/nowhere/main.py"),
+            text.to_string(),
+            files,
+            Vec::new(),
+            false,
+        )
     };
     let lib = "import kc.warp as wp\n@wp.func\ndef twice(x: wp.vec2):\n    return x * 2.0\n";
     let mut x = [[1.0f32, 2.0]];

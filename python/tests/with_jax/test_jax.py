@@ -204,7 +204,9 @@ def test_what_does_not_fit():
         f(4, x, x, x)
     with pytest.raises(kc.ArgumentError, match="`n` of kernel `single`: expected `int32`, found float32"):
         kc.jax.function(single, outputs="y")(4, jnp.float32(4), 1.0, x.astype(jnp.float32))
-    with pytest.raises(kc.ArgumentError, match="3 arguments besides its outputs"):
+    with pytest.raises(kc.ArgumentError, match="3 arguments besides its outputs, and 5 are given"):
+        f(4, 1.0, x, x, x, x)
+    with pytest.raises(kc.ArgumentError, match="`y` is an output of kernel `wave`, which kc.jax.function makes"):
         f(4, 1.0, x, x, x)
     with pytest.raises(kc.ArgumentError, match="writes to `y`, which is no output"):
         kc.jax.function(steps, outputs=["x"])(4, x)
