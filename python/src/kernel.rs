@@ -364,8 +364,8 @@ pub fn call<'py>(
     Ok(Called { kernel: launched, dim, given })
 }
 
-/// A launch has more dimensions than its kernel has coordinates: an error, or, for programs of Warp,
-/// a warning.
+/// A launch has more dimensions than its kernel has coordinates: an error, or, for programs of
+/// Warp, a warning.
 fn too_many(kernel: &Bound<'_, Kernel>, extents: &[usize], coordinates: usize) -> PyResult<()> {
     static TOLD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = kernel.py();

@@ -125,8 +125,8 @@ mod files {
     }
 }
 
-/// The folder of a program that is started (2.29): where the C library has it, that; elsewhere it is
-/// said that there is none.
+/// The folder of a program that is started (2.29): where the C library has it, that; elsewhere it
+/// is said that there is none.
 ///
 /// # Safety
 /// As for the C function: `actions` were made, and the path is a text that ends.

@@ -272,3 +272,28 @@ def test_the_command(tmp_path):
     assert done.returncode == 0 and "2.0" in done.stdout
     assert ran("explain", "E0301").stdout.startswith("E0301") or "E0301" in ran("explain", "E0301").stdout
     assert ran("nothing").returncode == 2
+
+
+def test_places_in_notebooks(monkeypatch):
+    import linecache
+
+    name = "/tmp/ipykernel_1/123.py"
+    text = "import kc\n@kc.kernel\ndef k(n: kc.array(dtype=int), x: kc.array(dtype=float)):\n    x[0] = float(n[0] / 2)\n    x[kc.tid()] = 1.0\n"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    compiled = types.SimpleNamespace(format_code_name=lambda of: ("Cell", "In[5]") if of == name else None)
+    shell = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(compile=compiled))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    names = {"__name__": "__main__"}
+    exec(compile(text, name, "exec"), names)
+    with pytest.warns(kc.LintWarning, match=r"Cell In\[5\], line 4"), pytest.raises(kc.IndexError, match=r"Cell In\[5\], line 5"):
+        names["k"](2, np.ones(1, np.int32), floats(0))
+
+
+def test_built_ins_say_what_they_are():
+    import inspect
+
+    assert list(inspect.signature(kc.atomic_add).parameters) == ["arr", "i", "value"]
+    assert "kc.atomic_add(arr: Array[T], i: Int, value: T) -> T" in kc.atomic_add.__doc__ and "before = kc.atomic_add" in kc.atomic_add.__doc__
+    assert str(inspect.signature(count)).startswith("(dim: 'int | tuple[int, ...]', /, x: ")
+    assert inspect.isfunction(kc.lerp) and kc.sin(0.0) == 0.0
+    assert inspect.signature(kc.Kernel).parameters

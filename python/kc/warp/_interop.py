@@ -229,6 +229,14 @@ def map(function, *inputs, out=None, return_kernel=False, block_dim=256, device=
     return outs[0] if len(outs) == 1 else outs
 
 
+def _kind(value):
+    """The type of a number, or of an array's elements."""
+    if not isinstance(value, array):
+        return value if isinstance(value, type) else type(value) if isinstance(value, _types.Composite) else _types.scalar_of(type(value))
+    composite = isinstance(value.dtype, type) and issubclass(value.dtype, (_types.Composite, _types.Struct))
+    return value.dtype if composite else _types.scalar_of(value.dtype)
+
+
 def _repeated(value, shape):
     if value.shape == shape:
         return value
@@ -268,7 +276,7 @@ def _mapped(function, inputs, shape):
         files = [*program.given, (path, program.path, program.text)]
         call = f"{module}.{function.__name__}"
     indices = ["i", "j", "k", "l"][: len(shape)]
-    kinds = [_types.scalar_of(bool if isinstance(v, bool) else type(v)) if isinstance(v, (bool, int, float)) else v.dtype for v in inputs]
+    kinds = [_kind(value) for value in inputs]
     names = [f"a{n}" for n in range(len(inputs))]
     head = []
     for name, value, kind in zip(names, inputs, kinds):

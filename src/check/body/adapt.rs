@@ -92,8 +92,8 @@ impl Body<'_, '_> {
         (left, right)
     }
 
-    /// Notes what arithmetic on literals alone gives in Python: `1.0 / 3.0` beside a float64 has all
-    /// its digits.
+    /// Notes what arithmetic on literals alone gives in Python: `1.0 / 3.0` beside a float64 has
+    /// all its digits.
     pub fn note_computed(&mut self, op: BinaryOp, left: &Operand, right: &Operand, span: Span) {
         let (Some(a), Some(b)) = (self.literal_number(left), self.literal_number(right)) else { return };
         if !self.adapts() || !matches!(a.number, Number::Float(_)) && !matches!(b.number, Number::Float(_)) {
