@@ -253,6 +253,9 @@ impl<'c, 'a> Body<'c, 'a> {
                 findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
                 return looked;
             }
+            if let Some(facts) = &mut c.facts {
+                facts.forget(definition.ast.span);
+            }
         }
         Body::look_once(c, definition, args, bindings, returned, &starts, &mut Vec::new())
     }
