@@ -97,7 +97,7 @@ class Generic(Kernel):
     def _element(self, name, wanted, value):
         if isinstance(value, array):
             return value.dtype
-        found = as_numpy(value)
+        found = value if _is_traced(value) else as_numpy(value)
         if found is None or found.dtype.names:
             raise self._refuse(name, wanted, value)
         scalar, inner = self._scalar(name, found.dtype), found.shape[wanted.ndim :]
@@ -190,6 +190,11 @@ def _fits(pattern, kind) -> bool:
     return scalar and all(p in (typing.Any, n) for p, n in zip(pattern.shape, kind._shape))
 
 
+def _is_traced(value) -> bool:
+    """Whether it is of JAX, and may have a type and a shape, and no numbers yet."""
+    return type(value).__module__.split(".")[0] in ("jax", "jaxlib") and hasattr(value, "aval")
+
+
 def _type_of(value):
     """The type that a value has as an argument. None: it is none of kernels."""
     if isinstance(value, array):
@@ -200,7 +205,7 @@ def _type_of(value):
         return type(value)
     if isinstance(value, np.generic) and value.dtype.names is None:
         return scalar_of(value.dtype)
-    found = as_numpy(value)
+    found = value if _is_traced(value) else as_numpy(value)
     return None if found is None or found.dtype.names or not found.ndim else ArrayType(scalar_of(found.dtype), found.ndim)
 
 
