@@ -24,8 +24,8 @@ class Generic(Kernel):
     def __init__(self, source, function, make, defaults, name, origin):
         super().__init__(None, name, origin)
         self._defaults, self._make, self._made = defaults, make, {}
-        #: Parameters without an annotation.
-        self._bare = set()
+        #: Parameters without an annotation, and the types of those with one that is not open.
+        self._bare, self._fixed = set(), []
         #: Its parameters: generic ones by their annotations, others with None.
         self._wanted = {argument.arg: self._annotation(source, function, argument) for argument in parameters(source.node)}
 
@@ -46,7 +46,11 @@ class Generic(Kernel):
         if is_array(kind):
             # Warp's, too.
             kind = ArrayType(kind.dtype, kind.ndim)
-        return kind if _is_pattern(kind.dtype if isinstance(kind, ArrayType) else kind) else None
+        element = kind.dtype if isinstance(kind, ArrayType) else kind
+        if _is_pattern(element):
+            return kind
+        self._fixed.append(element)
+        return None
 
     def _of(self, types) -> Kernel:
         """The kernel for types of the generic parameters."""
@@ -71,7 +75,7 @@ class Generic(Kernel):
 
     def _weaken(self, weak, types, given):
         """Numbers of Python have the floats of the arrays beside them, as NumPy has it."""
-        kinds = [kind.dtype if isinstance(kind, ArrayType) else kind for kind in types.values()]
+        kinds = [*self._fixed, *(kind.dtype if isinstance(kind, ArrayType) else kind for kind in types.values())]
         scalars = {getattr(getattr(kind, "_scalar", kind), "__name__", "") for kind in kinds}
         for name in weak:
             if type(given[name]) is float and "float64" in scalars:

@@ -162,6 +162,15 @@ def test_parameters_without_annotations():
         i = kc.tid()
         y[i] = a * x[i] + 1
 
+    @kc.kernel
+    def logistic(x: kc.array(dtype=kc.float64), r):
+        i = kc.tid()
+        x[i] = r * x[i] * (1 - x[i])
+
+    x = np.array([0.3])
+    logistic(1, x, 3.7)
+    assert x.tolist() == [3.7 * 0.3 * (1 - 0.3)]
+
     for dtype in (np.float32, np.float64):
         y = np.zeros(2, dtype)
         axpy(2, 0.1, np.ones(2, dtype), y)

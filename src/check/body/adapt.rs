@@ -9,7 +9,6 @@ use crate::check::body::{Body, Mode};
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId};
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::Diagnostic;
 use crate::ids::Id;
 use crate::ir::BinaryOp as IrBinary;
 use crate::source::Span;
@@ -228,8 +227,34 @@ impl Body<'_, '_> {
         self.wishes.push((span, scalar));
     }
 
+    /// An integer that is computed of variables that started with literals meets a float: they are
+    /// floats from their start if the program makes them floats later.
+    fn wish_weakly(&mut self, value: &Expr, scalar: Scalar) {
+        let mut from = Vec::new();
+        if self.is_of_starts(value, &mut from) {
+            for id in from {
+                let span = self.locals[id].span;
+                if self.started.get(&id).is_some_and(|constant| adapts_exactly(constant, scalar)) {
+                    self.weak.push((span, scalar));
+                }
+            }
+        }
+    }
+
+    /// Notes that a variable which started with a literal holds a float that is computed.
+    pub fn note_computed_float(&mut self, variable: LocalId, literal: bool, ty: Type) {
+        if !literal && ty.as_scalar().is_some_and(Scalar::is_float) && self.starts.contains_key(&self.locals[variable].span) {
+            self.computed_floats.insert(self.locals[variable].span);
+        }
+    }
+
     /// The same for operands of an operator or arguments of a call that do not go together.
     pub fn wish_for_operands<'e>(&mut self, operands: impl Iterator<Item = &'e Expr> + Clone) {
+        let float = operands.clone().find_map(|expr| expr.ty.as_scalar().filter(|scalar| scalar.is_float()));
+        if let Some(float) = float {
+            let integers = operands.clone().filter(|expr| expr.ty.as_scalar().is_some_and(Scalar::is_int));
+            integers.for_each(|expr| self.wish_weakly(expr, float));
+        }
         let scalars: Vec<(Option<LocalId>, Scalar)> = operands
             .filter_map(|expr| {
                 let id = match expr.kind {
@@ -273,16 +298,25 @@ pub type Starts = std::collections::HashMap<Span, Scalar>;
 /// How often a body is checked again for the types of its variables.
 pub const MOST_LOOKS: usize = 16;
 
-/// The findings of a look that is made again count for nothing.
-pub fn again(starts: &mut Starts, wishes: &[(Span, Scalar)], findings: &[Diagnostic]) -> bool {
+/// What a look at a body says about variables that start with literals.
+#[derive(Default)]
+pub struct Wishes {
+    pub strong: Vec<(Span, Scalar)>,
+    pub weak: Vec<(Span, Scalar)>,
+    /// The variables that hold floats which are computed.
+    pub computed: std::collections::HashSet<Span>,
+}
+
+/// Adds types to those that variables start with. False: none is new.
+pub fn grow(starts: &mut Starts, wishes: &[(Span, Scalar)]) -> bool {
     let mut changed = false;
     for &(span, scalar) in wishes {
-        // The first wish of a name counts; a later look may have one more.
+        // A later look may have a wider one.
         let wider = |known: Scalar| scalar.is_float() && (!known.is_float() || scalar.size() > known.size());
         if starts.get(&span).is_none_or(|&known| wider(known)) {
             starts.insert(span, scalar);
             changed = true;
         }
     }
-    changed && !findings.is_empty()
+    changed
 }

@@ -132,8 +132,11 @@ pub(crate) struct Body<'c, 'a> {
     pub started: HashMap<LocalId, Constant>,
     /// Those that started with what is computed of these.
     pub derived: HashMap<LocalId, Vec<LocalId>>,
-    /// Types that variables should have from their start.
+    /// Types that variables should have from their start; those that they should have if they come
+    /// to hold floats that are computed; and the variables that do.
     pub wishes: Vec<(Span, Scalar)>,
+    pub weak: Vec<(Span, Scalar)>,
+    pub computed_floats: HashSet<Span>,
     /// The number that its annotation says it returns.
     pub promised: Option<Scalar>,
     /// The literal that its first `return` gives.
@@ -179,6 +182,8 @@ impl<'c, 'a> Body<'c, 'a> {
             started: HashMap::new(),
             derived: HashMap::new(),
             wishes: Vec::new(),
+            weak: Vec::new(),
+            computed_floats: HashSet::new(),
             promised: None,
             first_literal: None,
             opening: false,
@@ -243,21 +248,42 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut starts = adapt::Starts::new();
         for _ in 0..adapt::MOST_LOOKS {
             let known = c.diagnostics.len();
-            let mut wishes = Vec::new();
+            let mut wishes = adapt::Wishes::default();
             let looked = Body::look_once(c, definition, args, bindings.clone(), returned, &starts, &mut wishes);
-            if wishes.is_empty() {
+            if looked.is_ok() || wishes.strong.is_empty() && wishes.weak.is_empty() {
                 return looked;
             }
             let findings = c.diagnostics.take_after(known);
-            if looked.is_ok() || !adapt::again(&mut starts, &wishes, &findings) {
-                findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
-                return looked;
+            let forget = |c: &mut Checker<'_>| {
+                if let Some(facts) = &mut c.facts {
+                    facts.forget(definition.ast.span);
+                }
+            };
+            if !findings.is_empty() && adapt::grow(&mut starts, &wishes.strong) {
+                forget(c);
+                continue;
             }
-            if let Some(facts) = &mut c.facts {
-                facts.forget(definition.ast.span);
+            let mut tried = starts.clone();
+            if !findings.is_empty() && adapt::grow(&mut tried, &wishes.weak) {
+                forget(c);
+                let mut found = adapt::Wishes::default();
+                let again =
+                    Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
+                let become = |(span, _): &(Span, Scalar)| found.computed.contains(span);
+                if wishes.weak.iter().all(become) {
+                    if again.is_ok() || found.strong.is_empty() && found.weak.is_empty() {
+                        return again;
+                    }
+                    c.diagnostics.take_after(known);
+                    starts = tried;
+                    continue;
+                }
+                c.diagnostics.take_after(known);
             }
+            findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
+            return looked;
         }
-        Body::look_once(c, definition, args, bindings, returned, &starts, &mut Vec::new())
+        Body::look_once(c, definition, args, bindings, returned, &starts, &mut adapt::Wishes::default())
     }
 
     fn look_once(
@@ -267,7 +293,7 @@ impl<'c, 'a> Body<'c, 'a> {
         bindings: Bindings,
         returned: &[Type],
         starts: &adapt::Starts,
-        wishes: &mut Vec<(Span, Scalar)>,
+        wishes: &mut adapt::Wishes,
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;
@@ -312,7 +338,9 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let param_count = body.locals.len() as u32;
         let mut statements = body.block(&definition.ast.body);
-        wishes.append(&mut body.wishes);
+        wishes.strong.append(&mut body.wishes);
+        wishes.weak.append(&mut body.weak);
+        wishes.computed.extend(body.computed_floats.drain());
         let own = |id: LocalId| id.index() >= param_count as usize;
         crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
         if !body.failed && mode == Mode::User {

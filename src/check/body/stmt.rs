@@ -386,6 +386,8 @@ impl Body<'_, '_> {
         }
         if is_new {
             self.note_start(id, start, &expr);
+        } else {
+            self.note_computed_float(id, start.is_some(), expr.ty);
         }
         out.push(self.assign_local(id, expr, span));
         Ok(())
@@ -658,6 +660,8 @@ impl Body<'_, '_> {
         if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
             self.known.remove(id);
         }
+        // `n += 1` makes no float of `n`.
+        let is_literal = self.literal_number(&right).is_some();
         let right = match op {
             BinaryOp::Pow | BinaryOp::Shl | BinaryOp::Shr => right,
             _ if self.has_user_operator(op) => right,
@@ -672,6 +676,9 @@ impl Body<'_, '_> {
         let expr = self.materialize(result, span)?;
         if expr.ty != place.ty {
             return self.store_mismatch(&place, &expr);
+        }
+        if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
+            self.note_computed_float(*id, is_literal, expr.ty);
         }
         out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
         Ok(())
