@@ -44,8 +44,8 @@ def _is_program(arguments) -> bool:
         return not words or words[0] in ("-h", "--help")
     if not words[0].endswith(".py"):
         return False
-    launches = ("--dim", "--arg", "--device", "--gradient", "--kernel", "-k", "--print", "--npy", "--png", "--out-dir")
-    return not any(word.split("=")[0] in launches for word in words[1:])
+    # Every launch by flags has one; programs have a `--device` of their own.
+    return not any(word.split("=")[0] in ("--dim", "--arg") for word in words[1:])
 
 
 def main(arguments=None) -> None:
