@@ -87,9 +87,8 @@ impl EditorFacts {
 
     /// A function is looked at again, with other types of its variables.
     pub(super) fn forget(&mut self, function: Span) {
-        let outside = |span: &Span| {
-            span.file != function.file || span.start < function.start || span.end > function.end
-        };
+        let outside =
+            |span: &Span| span.file != function.file || span.start < function.start || span.end > function.end;
         self.expressions.retain(|span, _| outside(span));
         self.calls.retain(|span, _| outside(span));
         self.variables.retain(|variable| variable.function != function);

@@ -243,7 +243,10 @@ impl Body<'_, '_> {
 
     /// Notes that a variable which started with a literal holds a float that is computed.
     pub fn note_computed_float(&mut self, variable: LocalId, literal: bool, ty: Type) {
-        if !literal && ty.as_scalar().is_some_and(Scalar::is_float) && self.starts.contains_key(&self.locals[variable].span) {
+        if !literal
+            && ty.as_scalar().is_some_and(Scalar::is_float)
+            && self.starts.contains_key(&self.locals[variable].span)
+        {
             self.computed_floats.insert(self.locals[variable].span);
         }
     }

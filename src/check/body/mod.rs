@@ -267,10 +267,9 @@ impl<'c, 'a> Body<'c, 'a> {
             if !findings.is_empty() && adapt::grow(&mut tried, &wishes.weak) {
                 forget(c);
                 let mut found = adapt::Wishes::default();
-                let again =
-                    Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
-                let become = |(span, _): &(Span, Scalar)| found.computed.contains(span);
-                if wishes.weak.iter().all(become) {
+                let again = Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
+                let floats = |(span, _): &(Span, Scalar)| found.computed.contains(span);
+                if wishes.weak.iter().all(floats) {
                     if again.is_ok() || found.strong.is_empty() && found.weak.is_empty() {
                         return again;
                     }
