@@ -482,7 +482,7 @@ fn kernels_of_texts_that_are_given() {
     let kernel = compile(lib).expect("good texts").kernel("use").expect("the kernel");
     kernel.launch(1, &mut [Arg::write(&mut x)]).expect("it runs");
     assert_eq!(x, [[2.0, 4.0]]);
-    let error = compile(&lib.replace("2.0", "2")).expect_err("an error in the library").to_string();
+    let error = compile(&lib.replace("2.0", "missing")).expect_err("an error in the library").to_string();
     assert!(error.contains("<lib>:4") && !error.contains("nowhere/lib"), "{error}");
 }
 
