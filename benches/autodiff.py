@@ -167,7 +167,8 @@ def whole_gmm(kc, folder):
         run([kc, "run", "--out-dir", out, path])
         return dict(np.load(os.path.join(out, name + ".npz")))
 
-    # The forward results of the first kernel are the inputs of the second; adjoints go the other way.
+    # The forward results of the first kernel are the inputs of the second; adjoints go the other
+    # way.
     term = gradient(0, {"term": np.zeros((3, 7))})["term"]
     second = gradient(1, {"value": np.ones(1)}, {"term": term})
     first = gradient(0, {"term": second["term.grad"]})

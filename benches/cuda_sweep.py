@@ -40,7 +40,8 @@ def tool(variable: str, path: str) -> str:
 
 class Nvrtc:
     def __init__(self, path: str):
-        # NVRTC opens its built-ins by their bare name: that finds them only when they are loaded already.
+        # NVRTC opens its built-ins by their bare name: that finds them only when they are loaded
+        # already.
         ctypes.CDLL(str(pathlib.Path(path).with_name("libnvrtc-builtins.so.13.0")), mode=ctypes.RTLD_GLOBAL)
         self.library = ctypes.CDLL(path)
 

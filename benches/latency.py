@@ -75,7 +75,8 @@ def rows_{n}(m: wp.array(dtype=wp.mat33), p: wp.array(dtype=wp.vec3), n: int, ou
     out[i] = total
 '''
 
-# 40 built-ins of all kinds, most of them with bodies of their own; the library is parsed as far as they need it.
+# 40 built-ins of all kinds, most of them with bodies of their own; the library is parsed as far as
+# they need it.
 LIBRARY = """import warp as wp
 
 @wp.kernel

@@ -56,7 +56,8 @@ def remez(points, values, weights, exponents):
         worst = max(abs(e) for e in errors)
         if worst <= level * mpfr("1.0001"):
             break
-        # The largest error of each stretch of one sign; then the n + 1 neighbours that hold the largest.
+        # The largest error of each stretch of one sign; then the n + 1 neighbours that hold the
+        # largest.
         peaks = []
         for i, e in enumerate(errors):
             if peaks and (errors[peaks[-1]] > 0) == (e > 0):
@@ -65,7 +66,8 @@ def remez(points, values, weights, exponents):
             else:
                 peaks.append(i)
         while len(peaks) > n + 1:
-            # The smallest goes: alone at an end, inside together with a neighbour so that signs still alternate.
+            # The smallest goes: alone at an end, inside together with a neighbour so that signs
+            # still alternate.
             size = [abs(errors[i]) for i in peaks]
             least = size.index(min(size))
             if least in (0, len(peaks) - 1):
@@ -234,7 +236,8 @@ SETS = {
                            weight=lambda x: abs(x**3 / gmpy2.log1p(x))),
     "atan_f32": lambda: odd(gmpy2.atan, mpfr(1), 8, 24),
     "asin_f32": lambda: odd(gmpy2.asin, mpfr("0.55"), 6, 24),
-    # pow: log2(m) = s (2/ln2 + z (2/(3 ln2) + z P(z))), s = (m - 1) / (m + 1), z = s^2; and 2^r = 1 + r P(r).
+    # pow: log2(m) = s (2/ln2 + z (2/(3 ln2) + z P(z))), s = (m - 1) / (m + 1), z = s^2; and 2^r = 1
+    # + r P(r).
     "pow_log2_f32": lambda: fit(lambda z: ((gmpy2.atanh(gmpy2.sqrt(z)) / gmpy2.sqrt(z) - 1) / z - mpfr(1) / 3) / z * 2 / LN2,
                                 mpfr("1e-9"), mpfr("0.02945"), range(3), 24, weight=lambda z: z**2),
     "exp2_f32": lambda: both_sides(lambda r: gmpy2.expm1(r * LN2) / r, mpfr("0.5001"), 6, 24, lambda r: abs(r)),

@@ -235,7 +235,8 @@ def main():
                 rows[name] = {"failed": str(error)}
                 print(f"| {name} | failed: {str(error)[:120]} |", flush=True)
                 continue
-            # On more cores than one it is the wall that counts, on a machine that does nothing else.
+            # On more cores than one it is the wall that counts, on a machine that does nothing
+            # else.
             clock = "cpu" if arguments.cores == 1 else "wall"
             slow, quick = (min(found[clock] for found, _ in runs) * 1e3 for runs in (plain, fast))
             report = fast[-1][0]["report"]

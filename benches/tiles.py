@@ -20,7 +20,8 @@ import numpy as np
 
 KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels", "tiles.py")
 ROWS, COLUMNS, SIDE = 4096, 1024, 512
-# The blocks, and by array its shape; the last one is what comes out. Arrays of the transforms have pairs.
+# The blocks, and by array its shape; the last one is what comes out. Arrays of the transforms have
+# pairs.
 CASES = {
     "gemm": ([SIDE // 64, SIDE // 64], {"a": (SIDE, SIDE), "b": (SIDE, SIDE), "c": (SIDE, SIDE)}),
     "row_sums": ([ROWS], {"a": (ROWS, COLUMNS), "s": (ROWS,)}),

@@ -55,7 +55,8 @@ class Definition:
                     locals_.add(part.id)
             elif isinstance(part, ast.Attribute):
                 self.names.add(part.attr)
-        # `domain.element_eval(...)`, `arg: geometry.CellArg`: parts of objects that exist only while Python runs.
+        # `domain.element_eval(...)`, `arg: geometry.CellArg`: parts of objects that exist only
+        # while Python runs.
         for part in ast.walk(node):
             target = part.func if isinstance(part, ast.Call) else getattr(part, "annotation", None)
             while isinstance(target, ast.Attribute):

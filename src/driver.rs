@@ -21,7 +21,7 @@ pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending, Reads};
 pub use child::{ends_with_this, started_by, this_program};
-pub use compiler::{Compiler, Compilers};
+pub use compiler::{Compiler, Compilers, LaunchSettings};
 pub use folders::python_files;
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};

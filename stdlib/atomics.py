@@ -1,5 +1,6 @@
-# Operations on one element of an array that no other thread can come between. All give the element's value from before.
-# With more dimensions the other indices follow `i`. The order in which threads take their turns is open.
+# Operations on one element of an array that no other thread can come between. All give the
+# element's value from before. With more dimensions the other indices follow `i`. The order in which
+# threads take their turns is open.
 
 
 @intrinsic

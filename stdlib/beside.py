@@ -1,6 +1,7 @@
-# Beside the points at which a function has no derivative: `_nudged_f` is `f`, whose arguments are moved a little if they are such a
-# point. Programs for the note W1120 have them in place of `f`; see src/run/session/beside.rs. `how`: 0 moves, 1 moves
-# and cuts the derivative there, 2 moves the other way.
+# Beside the points at which a function has no derivative: `_nudged_f` is `f`, whose arguments are
+# moved a little if they are such a point. Programs for the note W1120 have them in place of `f`;
+# see src/run/gradients/beside.rs. `how`: 0 moves, 1 moves and cuts the derivative there, 2 moves the
+# other way.
 
 
 @func

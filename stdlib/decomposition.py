@@ -1,12 +1,14 @@
-# Decompositions of 2x2 and 3x3 matrices: singular values, QR, symmetric eigenvalues. float16 and bfloat16 compute in
-# float32 and round once.
+# Decompositions of 2x2 and 3x3 matrices: singular values, QR, symmetric eigenvalues. float16 and
+# bfloat16 compute in float32 and round once.
 #
-# Kinks: where two singular values or two eigenvalues are equal, their vectors are free to turn, and no gradient is passed
-# through that turn. Gradients of the values themselves are passed there as everywhere.
+# Kinks: where two singular values or two eigenvalues are equal, their vectors are free to turn, and
+# no gradient is passed through that turn. Gradients of the values themselves are passed there as
+# everywhere.
 #
-# No rule can do better: for `Q * diag(h(d)) * transpose(Q)` with equal eigenvalues `d[i]` and `d[j]`, the derivative between
-# their vectors is h'(d[i]) times the weight of the pair (i, j). The adjoint of `Q` has that weight, but h alone; the adjoint
-# of `d` has h', but only times the weights of (i, i) and (j, j).
+# No rule can do better: for `Q * diag(h(d)) * transpose(Q)` with equal eigenvalues `d[i]` and
+# `d[j]`, the derivative between their vectors is h'(d[i]) times the weight of the pair (i, j). The
+# adjoint of `Q` has that weight, but h alone; the adjoint of `d` has h', but only times the weights
+# of (i, i) and (j, j).
 
 
 @func
@@ -118,7 +120,8 @@ def _apart(a: Float, b: Float, all: Vec[N, Float]) -> Float:
     return where(difference > _half_of_digits(size) * size, difference, Float(0.0))
 
 
-# ---- QR -----------------------------------------------------------------------------------------------------------------
+# ---- QR
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -226,7 +229,8 @@ def _qr_degenerate(
     return first or _loses_digits(R[1, 1], size, w[2, 1], Float(0.0), w[2, 1])
 
 
-# ---- Symmetric eigenvalues ----------------------------------------------------------------------------------------------
+# ---- Symmetric eigenvalues
+# ----------------------------------------------------------------------------------------------
 
 
 @func
@@ -372,7 +376,8 @@ def _jacobi(a: Mat[3, 3, Float]) -> Quat[Float]:
     return normalize(q)
 
 
-# ---- Singular values ----------------------------------------------------------------------------------------------------
+# ---- Singular values
+# ----------------------------------------------------------------------------------------------------
 
 
 @func
@@ -590,7 +595,8 @@ def _svd_degenerate(
             a = p[i, j] - p[j, i]
             b = q[i, j] - q[j, i]
             any = abs(p[i, j]) + abs(p[j, i]) + abs(q[i, j]) + abs(q[j, i])
-            # Of equal values that count differently, which is which is open; of values that are 0, the sign.
+            # Of equal values that count differently, which is which is open; of values that are 0,
+            # the sign.
             turned = any + _apart(adj_sigma[i], adj_sigma[j], adj_sigma)
             mirrored = any + _apart(adj_sigma[i], -adj_sigma[j], adj_sigma)
             equal = _loses_digits(sigma[j] - sigma[i], sigma[0], a, b, turned)

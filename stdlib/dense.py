@@ -1,4 +1,5 @@
-# Dense linear algebra of one thread on arrays that hold matrices row by row. Each thread does the whole of it alone.
+# Dense linear algebra of one thread on arrays that hold matrices row by row. Each thread does the
+# whole of it alone.
 
 
 @func

@@ -1,9 +1,10 @@
-# The elementary functions: documentation, domain, gradient. The computation is in elementary_f32.py,
-# elementary_f64.py and, for 16-bit floats, through float32 in elementary_f16.py.
+# The elementary functions: documentation, domain, gradient. The computation is in
+# elementary_f32.py, elementary_f64.py and, for 16-bit floats, through float32 in elementary_f16.py.
 # docs/accuracy.md has the measured error bounds.
 
 
-# ---- Exponential and logarithm ---------------------------------------------------------------------------------------
+# ---- Exponential and logarithm
+# ---------------------------------------------------------------------------------------
 
 
 @func
@@ -87,7 +88,8 @@ def _(x: Float, y: Float, adj_ret: Float):
         adjoint[y] += log(x) * pow(x, y) * adj_ret
 
 
-# ---- Trigonometric ---------------------------------------------------------------------------------------------------
+# ---- Trigonometric
+# ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -135,8 +137,8 @@ def asin(x: Float) -> Float:
 
 @func_grad(asin)
 def _(x: Float, adj_ret: Float):
-    # Infinite as -1 and 1 are approached. There, as beyond, it is constant on one side: 0, so that the angle between vectors
-    # that rounding makes parallel does not turn all gradients into NaN.
+    # Infinite as -1 and 1 are approached. There, as beyond, it is constant on one side: 0, so that
+    # the angle between vectors that rounding makes parallel does not turn all gradients into NaN.
     if abs(x) < Float(1.0):
         adjoint[x] += adj_ret / sqrt((Float(1.0) - x) * (Float(1.0) + x))
 
@@ -199,7 +201,8 @@ def atan2(y: Float, x: Float) -> Float:
 
 @func_grad(atan2)
 def _(y: Float, x: Float, adj_ret: Float):
-    # At the origin, which has no angle: 0. The larger coordinate as the unit keeps the squares in range.
+    # At the origin, which has no angle: 0. The larger coordinate as the unit keeps the squares in
+    # range.
     unit = max(abs(x), abs(y))
     if unit > Float(0.0):
         c = x / unit
@@ -216,7 +219,8 @@ def _degenerate_atan2(y: Float, x: Float, adj_ret: Float) -> bool:
     return adj_ret != Float(0.0) and x == Float(0.0) and y == Float(0.0)
 
 
-# ---- Hyperbolic ------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic
+# ------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -256,7 +260,8 @@ def _(x: Float, adj_ret: Float):
     adjoint[x] += (Float(1.0) - t * t) * adj_ret
 
 
-# ---- Error functions -------------------------------------------------------------------------------------------------
+# ---- Error functions
+# -------------------------------------------------------------------------------------------------
 
 
 @func

@@ -1,5 +1,6 @@
-# The elementary functions of elementary.py for float16 and bfloat16: through float32, rounded once more. (The overloads
-# for float32 and float64 fit those types better, so these are never taken for them.)
+# The elementary functions of elementary.py for float16 and bfloat16: through float32, rounded once
+# more. (The overloads for float32 and float64 fit those types better, so these are never taken for
+# them.)
 
 
 @func

@@ -1,13 +1,15 @@
-# The elementary functions of elementary.py in float32. Arithmetic is float32 and integer, except for the rare huge angle:
-# most GPUs have 1/32 or less of their float32 speed in float64. Coefficients and their errors: benches/minimax.py;
-# measured bounds: docs/accuracy.md.
+# The elementary functions of elementary.py in float32. Arithmetic is float32 and integer, except
+# for the rare huge angle: most GPUs have 1/32 or less of their float32 speed in float64.
+# Coefficients and their errors: benches/minimax.py; measured bounds: docs/accuracy.md.
 #
-# Common to all: the argument is reduced with constants split in several floats, so that products with a small integer
-# lose nothing (W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980), with fma where it makes a
-# remainder exact (J.-M. Muller, Elementary Functions, 3rd ed., 2016); a polynomial does the rest; special values are
-# selected at the end, so that there is nothing to branch on.
+# Common to all: the argument is reduced with constants split in several floats, so that products
+# with a small integer lose nothing (W. J. Cody, W. Waite, Software Manual for the Elementary
+# Functions, 1980), with fma where it makes a remainder exact (J.-M. Muller, Elementary Functions,
+# 3rd ed., 2016); a polynomial does the rest; special values are selected at the end, so that there
+# is nothing to branch on.
 
-# Adding 1.5 * 2^23 to a float below 2^22 rounds it to an integer, which is then in the low bits of the sum.
+# Adding 1.5 * 2^23 to a float below 2^22 rounds it to an integer, which is then in the low bits of
+# the sum.
 _ROUND_F32 = 12582912.0
 _ROUND_F32_BITS = 0x4B400000
 # pi / 2 in three parts.
@@ -41,7 +43,8 @@ def _scale_f32(x: float32, n: int32) -> float32:
     return x * _power_of_two_f32(half) * _power_of_two_f32(n - half)
 
 
-# ---- sin, cos, tan ---------------------------------------------------------------------------------------------------
+# ---- sin, cos, tan
+# ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -56,7 +59,8 @@ def _far_remainder_f32(x: float32) -> float64:
     r1 = a < 8796093022208.0
     r2 = a < 2.3611832414348226e+21
     r3 = a < 6.338253001141147e+29
-    # y = x 2^-s is whole and below 2^52; t1 + t2 + t3 = 2/pi 2^s mod 4, t1 and t2 in 28 bits: two products are exact.
+    # y = x 2^-s is whole and below 2^52; t1 + t2 + t3 = 2/pi 2^s mod 4, t1 and t2 in 28 bits: two
+    # products are exact.
     scale = where(r3, 3.552713678800501e-15, float64(1.3234889800848443e-23))
     scale = where(r1, 256.0, where(r2, 9.5367431640625e-07, scale))
     y = float64(x) * scale
@@ -125,7 +129,8 @@ def _cos(x: float32) -> float32:
 
 @func
 def _tan(x: float32) -> float32:
-    # As for the sine, but the rounding error of the reduced argument is kept: the tangent would double it.
+    # As for the sine, but the rounding error of the reduced argument is kept: the tangent would
+    # double it.
     t = _fma(x, 0.636619747, _ROUND_F32)
     k = t - _ROUND_F32
     q = _bits(t)
@@ -157,7 +162,8 @@ def _tan(x: float32) -> float32:
     return where(x == 0.0, x, where((q & 1) == 0, value, inverse))
 
 
-# ---- exp, log, pow ---------------------------------------------------------------------------------------------------
+# ---- exp, log, pow
+# ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -232,7 +238,8 @@ def _log(x: float32) -> float32:
 
 @func
 def _log2(x: float32) -> float32:
-    # log2(1 + f) = (f - rest) / ln 2, where f / ln 2 keeps its rounding error; exact for powers of two.
+    # log2(1 + f) = (f - rest) / ln 2, where f / ln 2 keeps its rounding error; exact for powers of
+    # two.
     e = _log_exponent_f32(x)
     f = _log_significand_f32(x) - 1.0
     rest = _fma(0.5 * f, f, -(f * f * f * _log1p_tail_f32(f)))
@@ -257,8 +264,8 @@ def _log10(x: float32) -> float32:
 
 @func
 def _pow(x: float32, y: float32) -> float32:
-    # 2^(y log2 |x|), with log2 |x| as the unevaluated sum of two floats: its error is multiplied by up to 2^7.
-    # log2 m = s (2/ln 2 + z (2/(3 ln 2) + z P(z))) with s = (m - 1) / (m + 1), z = s^2.
+    # 2^(y log2 |x|), with log2 |x| as the unevaluated sum of two floats: its error is multiplied by
+    # up to 2^7. log2 m = s (2/ln 2 + z (2/(3 ln 2) + z P(z))) with s = (m - 1) / (m + 1), z = s^2.
     a = abs(x)
     e = _log_exponent_f32(a)
     m = _log_significand_f32(a)
@@ -314,7 +321,8 @@ def _pow_from_log_f32(x: float32, y: float32, l: float32, l_low: float32) -> flo
     whole = trunc(y) == y
     odd = where(whole, trunc(0.5 * y) != 0.5 * y, False)
     value = where(odd, copysign(value, x), value)
-    # A negative base needs a whole exponent; -0 and -infinity count as non-negative here, as C's pow has it.
+    # A negative base needs a whole exponent; -0 and -infinity count as non-negative here, as C's
+    # pow has it.
     value = where(whole, value, where(x < 0.0, where(a < inf, _nan_f32(), value), value))
     value = where(x != x, x, value)
     value = where(y != y, y, value)
@@ -324,7 +332,8 @@ def _pow_from_log_f32(x: float32, y: float32, l: float32, l_low: float32) -> flo
 
 @func
 def _cbrt(x: float32) -> float32:
-    # A third of the exponent by integer division, then Halley's iteration, which cubes the error (3% at first).
+    # A third of the exponent by integer division, then Halley's iteration, which cubes the error
+    # (3% at first).
     a = abs(x)
     small = a < 1.17549435e-38
     scaled = where(small, a * 16777216.0, a)
@@ -338,7 +347,8 @@ def _cbrt(x: float32) -> float32:
     return copysign(where(a == 0.0, a, y), x)
 
 
-# ---- Inverse trigonometric -------------------------------------------------------------------------------------------
+# ---- Inverse trigonometric
+# -------------------------------------------------------------------------------------------
 
 
 @func
@@ -420,7 +430,8 @@ def _acos(x: float32) -> float32:
     return where(near, middle, where(x < 0.0, left, right))
 
 
-# ---- Hyperbolic ------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic
+# ------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -454,7 +465,8 @@ def _cosh(x: float32) -> float32:
     return half + 0.25 / half
 
 
-# ---- Remainder -------------------------------------------------------------------------------------------------------
+# ---- Remainder
+# -------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -467,8 +479,9 @@ def _binary_exponent_f32(x: float32) -> int32:
 
 @func
 def _mod(a: float32, b: float32) -> float32:
-    # Long division in binary, 22 bits of the quotient a turn: r - n d with n below 2^23 and right or one too large is
-    # exact, because the difference is a multiple of d's last bit and not above d.
+    # Long division in binary, 22 bits of the quotient a turn: r - n d with n below 2^23 and right
+    # or one too large is exact, because the difference is a multiple of d's last bit and not above
+    # d.
     r = abs(a)
     divisor = abs(b)
     if divisor > 0.0 and divisor < _inf_f32() and r < _inf_f32():
@@ -484,7 +497,8 @@ def _mod(a: float32, b: float32) -> float32:
     return where(r < divisor, a, _nan_f32())
 
 
-# ---- Error functions -------------------------------------------------------------------------------------------------
+# ---- Error functions
+# -------------------------------------------------------------------------------------------------
 
 
 @func

@@ -1,7 +1,8 @@
-# The elementary functions of elementary.py in float64. The methods are those of elementary_f32.py with longer
-# polynomials; comments here say only what differs.
+# The elementary functions of elementary.py in float64. The methods are those of elementary_f32.py
+# with longer polynomials; comments here say only what differs.
 
-# Adding 1.5 * 2^52 to a float below 2^51 rounds it to an integer, which is then in the low bits of the sum.
+# Adding 1.5 * 2^52 to a float below 2^51 rounds it to an integer, which is then in the low bits of
+# the sum.
 _ROUND_F64 = 6755399441055744.0
 _ROUND_F64_BITS = 0x4338000000000000
 # pi / 2 in three parts.
@@ -34,7 +35,8 @@ def _scale_f64(x: float64, n: int32) -> float64:
     return x * _power_of_two_f64(half) * _power_of_two_f64(n - half)
 
 
-# ---- sin, cos, tan ---------------------------------------------------------------------------------------------------
+# ---- sin, cos, tan
+# ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -203,7 +205,8 @@ def _tan(x: float64) -> float64:
     return where(x == 0.0, x, where((q & 1) == 0, value, inverse))
 
 
-# ---- exp, log, pow ---------------------------------------------------------------------------------------------------
+# ---- exp, log, pow
+# ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -275,7 +278,8 @@ def _log1p_rest_f64(f: float64) -> float64:
 
 @func
 def _log(x: float64) -> float64:
-    # The series in s converges twice as fast as the one in f, which float32 can afford (Muller, section 5.3).
+    # The series in s converges twice as fast as the one in f, which float32 can afford (Muller,
+    # section 5.3).
     e = _log_exponent_f64(x)
     f = _log_significand_f64(x) - 1.0
     value = _fma(e, 0.69314718055994529, f - _fma(e, -2.3190468138462996e-17, _log1p_rest_f64(f)))
@@ -284,7 +288,8 @@ def _log(x: float64) -> float64:
 
 @func
 def _log2(x: float64) -> float64:
-    # log2(1 + f) = (f - rest) / ln 2, where f / ln 2 keeps its rounding error; exact for powers of two.
+    # log2(1 + f) = (f - rest) / ln 2, where f / ln 2 keeps its rounding error; exact for powers of
+    # two.
     e = _log_exponent_f64(x)
     f = _log_significand_f64(x) - 1.0
     rest = _log1p_rest_f64(f)
@@ -380,7 +385,8 @@ def _pow_from_log_f64(x: float64, y: float64, l: float64, l_low: float64) -> flo
 
 @func
 def _cbrt(x: float64) -> float64:
-    # A third of the exponent by integer division, then Halley's iteration, which cubes the error (3% at first).
+    # A third of the exponent by integer division, then Halley's iteration, which cubes the error
+    # (3% at first).
     a = abs(x)
     small = a < 2.2250738585072014e-308
     scaled = where(small, a * 18014398509481984.0, a)
@@ -396,7 +402,8 @@ def _cbrt(x: float64) -> float64:
     return copysign(where(a == 0.0, a, y), x)
 
 
-# ---- Inverse trigonometric -------------------------------------------------------------------------------------------
+# ---- Inverse trigonometric
+# -------------------------------------------------------------------------------------------
 
 
 @func
@@ -497,7 +504,8 @@ def _acos(x: float64) -> float64:
     return where(near, middle, where(x < 0.0, left, right))
 
 
-# ---- Hyperbolic ------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic
+# ------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -541,7 +549,8 @@ def _cosh(x: float64) -> float64:
     return half + 0.25 / half
 
 
-# ---- Remainder -------------------------------------------------------------------------------------------------------
+# ---- Remainder
+# -------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -554,8 +563,9 @@ def _binary_exponent_f64(x: float64) -> int32:
 
 @func
 def _mod(a: float64, b: float64) -> float64:
-    # Long division in binary, 51 bits of the quotient a turn: r - n d with n below 2^52 and right or one too large is
-    # exact, because the difference is a multiple of d's last bit and not above d.
+    # Long division in binary, 51 bits of the quotient a turn: r - n d with n below 2^52 and right
+    # or one too large is exact, because the difference is a multiple of d's last bit and not above
+    # d.
     r = abs(a)
     divisor = abs(b)
     if divisor > 0.0 and divisor < _inf_f64() and r < _inf_f64():
@@ -571,7 +581,8 @@ def _mod(a: float64, b: float64) -> float64:
     return where(r < divisor, a, _nan_f64())
 
 
-# ---- Error functions -------------------------------------------------------------------------------------------------
+# ---- Error functions
+# -------------------------------------------------------------------------------------------------
 
 
 @func

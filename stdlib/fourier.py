@@ -1,9 +1,13 @@
-# Fourier transforms of the lines of tiles, one pass for each factor of their length (Stockham: each pass leaves its results in order). `src/check/tiles/fourier.rs`
-# calls the passes one after the other, with two pairs of tiles in turns; backward is forward with real and imaginary parts exchanged.
+# Fourier transforms of the lines of tiles, one pass for each factor of their length (Stockham: each
+# pass leaves its results in order). `src/check/tiles/fourier.rs` calls the passes one after the
+# other, with two pairs of tiles in turns; backward is forward with real and imaginary parts
+# exchanged.
 #
-# A pass of radix `r` behind passes whose radices multiply to `stride` takes the elements `q + stride * (p + m * k)`, `m = n / (r * stride)`, for
-# `k` from 0 to `r - 1`, and sets `q + stride * (r * p + j)` to the sum of the terms `k`, each turned by `j * k / r`, turned by `j * p / (r * m)` as a whole.
-# The number of lines and all strides are constants of the call: so the threads of a block share these loops, and on the host the innermost one with more than one
+# A pass of radix `r` behind passes whose radices multiply to `stride` takes the elements
+# `q + stride * (p + m * k)`, `m = n / (r * stride)`, for `k` from 0 to `r - 1`, and sets
+# `q + stride * (r * p + j)` to the sum of the terms `k`, each turned by `j * k / r`, turned by
+# `j * p / (r * m)` as a whole. The number of lines and all strides are constants of the call: so
+# the threads of a block share these loops, and on the host the innermost one with more than one
 # iteration is one for vectors. In the last pass `p` is 0, and nothing is turned as a whole.
 
 
@@ -272,7 +276,8 @@ def _fourier_8(
                 dy = y0 - y2
                 ex = y1 - y3
                 ey = x3 - x1
-                # Of the differences, the elements 1 and 5, 3 and 7: 6 is turned back by a quarter, 5 and 7 by one and by three eighths.
+                # Of the differences, the elements 1 and 5, 3 and 7: 6 is turned back by a quarter,
+                # 5 and 7 by one and by three eighths.
                 fx = x4 + y6
                 fy = y4 - x6
                 gx = x4 - y6

@@ -90,7 +90,8 @@ def intersect_tri_tri(
         return 0
     if dv[0] == Float(0.0) and dv[1] == Float(0.0) and dv[2] == Float(0.0):
         return _coplanar(n, v0, v1, v2, u0, u1, u2)
-    # On the line in which the planes meet, each triangle covers an interval; a coordinate represents the line.
+    # On the line in which the planes meet, each triangle covers an interval; a coordinate
+    # represents the line.
     line = cross(n, m)
     k = int32(argmax(abs(line)))
     a = _interval(Vec[3, Float](v0[k], v1[k], v2[k]), dv)

@@ -1,5 +1,5 @@
-# What a thread knows of its launch, and loops, decisions and printing. The compiler itself does these; the signatures
-# say how they are called.
+# What a thread knows of its launch, and loops, decisions and printing. The compiler itself does
+# these; the signatures say how they are called.
 
 
 @intrinsic

@@ -1,8 +1,10 @@
-# Matrices: products, transposition, determinants and inverses of 2x2, 3x3 and 4x4, diagonals; construction from rows and
-# columns. Indices are row, column. Sums run from the first term to the last.
+# Matrices: products, transposition, determinants and inverses of 2x2, 3x3 and 4x4, diagonals;
+# construction from rows and columns. Indices are row, column. Sums run from the first term to the
+# last.
 
 
-# ---- Products -----------------------------------------------------------------------------------------------------------
+# ---- Products
+# -----------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -41,7 +43,8 @@ def ddot(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Scalar:
     return s
 
 
-# ---- Rearrangement ------------------------------------------------------------------------------------------------------
+# ---- Rearrangement
+# ------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -216,7 +219,8 @@ def matrix_from_rows(
     return m
 
 
-# ---- Determinant, inverse -----------------------------------------------------------------------------------------------
+# ---- Determinant, inverse
+# -----------------------------------------------------------------------------------------------
 
 
 @func
@@ -327,7 +331,8 @@ def inverse_approx(a: Mat[N, N, Float]) -> Mat[N, N, Float]:
     return inverse(a)
 
 
-# ---- Interpolation, classification --------------------------------------------------------------------------------------
+# ---- Interpolation, classification
+# --------------------------------------------------------------------------------------
 
 
 @func
@@ -366,7 +371,8 @@ def isfinite(a: Mat[R, C, Float]) -> bool:
     return finite
 
 
-# ---- Operators ----------------------------------------------------------------------------------------------------------
+# ---- Operators
+# ----------------------------------------------------------------------------------------------------------
 
 
 @op("add")

@@ -1,5 +1,6 @@
-# Gradient noise (K. Perlin, Improving Noise, SIGGRAPH 2002) in one to four dimensions, with a hash of the lattice point and
-# `state` for the gradients. Inside, a *jet* is a value and its derivatives along the axes: (value, x, y, z, t).
+# Gradient noise (K. Perlin, Improving Noise, SIGGRAPH 2002) in one to four dimensions, with a hash
+# of the lattice point and `state` for the gradients. Inside, a *jet* is a value and its derivatives
+# along the axes: (value, x, y, z, t).
 
 
 @func
@@ -36,7 +37,8 @@ def _lattice(state: uint32, low: Vec[N, int32], high: Vec[N, int32], d: Vec[N, f
     """The jet of the noise at offset `d` in the cell from lattice point `low` to `high`."""
     waiting = Mat[4, 5, float32]()
     jet = Vec[5, float32]()
-    # Corners in binary order, a bit per axis: a corner or edge or face waits for its partner one bit up.
+    # Corners in binary order, a bit per axis: a corner or edge or face waits for its partner one
+    # bit up.
     for c in range(1 << N):
         cell = low
         r = d
@@ -103,7 +105,8 @@ def noise(state: uint32, xyzt: Vec[4, float32]) -> float32:
     return _noise(state, xyzt)
 
 
-# ---- Periodic -----------------------------------------------------------------------------------------------------------
+# ---- Periodic
+# -----------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -159,7 +162,8 @@ def pnoise(state: uint32, xyzt: Vec[4, float32], px: int32, py: int32, pz: int32
     return _periodic(state, xyzt, Vec[4, int32](px, py, pz, pt))
 
 
-# ---- Curl ---------------------------------------------------------------------------------------------------------------
+# ---- Curl
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @func

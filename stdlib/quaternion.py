@@ -1,8 +1,9 @@
-# Quaternions: x, y, z, w with the real part w last. Rotations are unit quaternions; `a * b` rotates by `b` first.
-# Angles are in radians.
+# Quaternions: x, y, z, w with the real part w last. Rotations are unit quaternions; `a * b` rotates
+# by `b` first. Angles are in radians.
 
 
-# ---- Arithmetic ---------------------------------------------------------------------------------------------------------
+# ---- Arithmetic
+# ---------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -183,7 +184,8 @@ def isfinite(a: Quat[Float]) -> bool:
     return isfinite(a[0]) and isfinite(a[1]) and isfinite(a[2]) and isfinite(a[3])
 
 
-# ---- Rotation -----------------------------------------------------------------------------------------------------------
+# ---- Rotation
+# -----------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -214,7 +216,8 @@ def quat_slerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
 
     Smooth where `a` and `b` are equal.
     """
-    # The rotation between them, to the power t: of its half angle h, only smooth functions of the square are taken.
+    # The rotation between them, to the power t: of its half angle h, only smooth functions of the
+    # square are taken.
     between = quat_inverse(a) * b
     v = Vec[3, Float](between[0], between[1], between[2])
     s = dot(v, v)
@@ -261,7 +264,8 @@ def _cos_sinc_root(s: Float) -> tuple[Float, Float]:
     return cos(root), sin(root) / root
 
 
-# ---- Axis and angle -----------------------------------------------------------------------------------------------------
+# ---- Axis and angle
+# -----------------------------------------------------------------------------------------------------
 
 
 @func
@@ -278,7 +282,8 @@ def quat_between_vectors(a: Vec[3, Float], b: Vec[3, Float]) -> Quat[Float]:
 
     Between opposite directions there are many: such a call gives the identity, as in Warp.
     """
-    # The product of the directions is the rotation by twice the angle; its sum with no rotation is on half the way.
+    # The product of the directions is the rotation by twice the angle; its sum with no rotation is
+    # on half the way.
     u = normalize(a)
     v = normalize(b)
     axis = cross(u, v)
@@ -294,7 +299,8 @@ def quat_to_axis_angle(quat: Quat[Float]) -> tuple[Vec[3, Float], Float]:
     vec = Vec[3, Float](quat[0], quat[1], quat[2])
     axis = normalize(vec)
     w = quat[3]
-    # As `axis` turns and not as `abs` has it: at half a turn exactly, both go on as for the angles below it.
+    # As `axis` turns and not as `abs` has it: at half a turn exactly, both go on as for the angles
+    # below it.
     if w < Float(0.0):
         axis = -axis
         w = -w
@@ -343,7 +349,8 @@ def quat_twist_angle_signed(axis: Vec[3, Float], q: Quat[Float]) -> Float:
     return Float(2.0) * atan2(dot(axis, Vec[3, Float](q[0], q[1], q[2])), q[3])
 
 
-# ---- Euler angles -------------------------------------------------------------------------------------------------------
+# ---- Euler angles
+# -------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -421,7 +428,8 @@ def quat_to_euler(q: Quat[Float], i: int32, j: int32, k: int32) -> Vec[3, Float]
     minus = atan2(d, c)
     first = plus - minus
     third = plus + minus
-    # At the poles only the sum or the difference of the outer angles is defined: the first is taken as 0.
+    # At the poles only the sum or the difference of the outer angles is defined: the first is taken
+    # as 0.
     if abs(middle) < Float(1.0e-6):
         first = Float(0.0)
         third = Float(2.0) * plus
@@ -438,7 +446,8 @@ def quat_to_euler(q: Quat[Float], i: int32, j: int32, k: int32) -> Vec[3, Float]
     return e
 
 
-# ---- Matrices -----------------------------------------------------------------------------------------------------------
+# ---- Matrices
+# -----------------------------------------------------------------------------------------------------------
 
 
 @func

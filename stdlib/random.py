@@ -1,5 +1,6 @@
-# Random numbers. A generator is one uint32 that every draw advances by a PCG hash (Jarzynski and Olano, Hash Functions
-# for GPU Rendering, Journal of Computer Graphics Techniques 9(3), 2020), so sequences are the same on every machine.
+# Random numbers. A generator is one uint32 that every draw advances by a PCG hash (Jarzynski and
+# Olano, Hash Functions for GPU Rendering, Journal of Computer Graphics Techniques 9(3), 2020), so
+# sequences are the same on every machine.
 
 _TWO_PI = 6.283185307179586
 
@@ -27,7 +28,8 @@ def rand_init(seed: int32, offset: int32) -> uint32:
     return _pcg(uint32(seed) + _pcg(uint32(offset)))
 
 
-# ---- Uniform ------------------------------------------------------------------------------------------------------------
+# ---- Uniform
+# ------------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -72,7 +74,8 @@ def randf(state: ref[uint32], low: float32, high: float32) -> float32:
     return (high - low) * randf(state) + low
 
 
-# ---- Other distributions ------------------------------------------------------------------------------------------------
+# ---- Other distributions
+# ------------------------------------------------------------------------------------------------
 
 
 @func
@@ -167,7 +170,8 @@ def _log_gamma(x: float32) -> float32:
     return result
 
 
-# ---- Points in shapes ---------------------------------------------------------------------------------------------------
+# ---- Points in shapes
+# ---------------------------------------------------------------------------------------------------
 
 
 @func

@@ -1,11 +1,12 @@
-# Scalar functions that are one operation or a few: operators as functions, rounding, comparison, classification,
-# interpolation. The transcendental functions are in elementary.py.
+# Scalar functions that are one operation or a few: operators as functions, rounding, comparison,
+# classification, interpolation. The transcendental functions are in elementary.py.
 #
-# Kinks: the derivative of abs at 0 is 0; min and max give a tie to the left operand. So clamp at `low` passes its adjoint
-# to `low`, and at `high` to `x`.
+# Kinks: the derivative of abs at 0 is 0; min and max give a tie to the left operand. So clamp at
+# `low` passes its adjoint to `low`, and at `high` to `x`.
 
 
-# ---- The machine: operations that only the library uses --------------------------------------------------------------
+# ---- The machine: operations that only the library uses
+# --------------------------------------------------------------
 
 
 @op("fma")
@@ -70,7 +71,8 @@ def _round_even(x: Float) -> Float:
     """The nearest integer, ties to even."""
 
 
-# ---- Operators as functions ------------------------------------------------------------------------------------------
+# ---- Operators as functions
+# ------------------------------------------------------------------------------------------
 
 
 @op("add")
@@ -232,7 +234,8 @@ def bit_count(x: Int) -> int32:
     return int32(_pop_count(x))
 
 
-# ---- Magnitude, sign, order ------------------------------------------------------------------------------------------
+# ---- Magnitude, sign, order
+# ------------------------------------------------------------------------------------------
 
 
 @op("abs")
@@ -275,7 +278,8 @@ def copysign(x: Float, y: Float) -> Float:
 
 @func_grad(copysign)
 def _(x: Float, y: Float, adj_ret: Float):
-    # 1 where the signs agree, -1 where they differ, by the sign bits; no gradient for y, whose effect is a jump.
+    # 1 where the signs agree, -1 where they differ, by the sign bits; no gradient for y, whose
+    # effect is a jump.
     adjoint[x] += copysign(Float(1.0), x) * copysign(Float(1.0), y) * adj_ret
 
 
@@ -313,7 +317,8 @@ def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return min(max(low, x), high)
 
 
-# ---- Classification --------------------------------------------------------------------------------------------------
+# ---- Classification
+# --------------------------------------------------------------------------------------------------
 
 
 @func
@@ -340,7 +345,8 @@ def isfinite(a: Float) -> bool:
     return abs(a) < Float(_float_from_bits(uint32(0x7F800000)))
 
 
-# ---- Rounding to integers --------------------------------------------------------------------------------------------
+# ---- Rounding to integers
+# --------------------------------------------------------------------------------------------
 
 
 @op("floor")
@@ -384,7 +390,8 @@ def frac(x: Float) -> Float:
     return x - trunc(x)
 
 
-# ---- Square root, angles, interpolation ------------------------------------------------------------------------------
+# ---- Square root, angles, interpolation
+# ------------------------------------------------------------------------------
 
 
 @op("sqrt")

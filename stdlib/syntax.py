@@ -1,5 +1,5 @@
-# Built-ins of Warp that are no functions to call but what its compiler makes of statements. Here the statements are the
-# way to write them: `@syntax` says which.
+# Built-ins of Warp that are no functions to call but what its compiler makes of statements. Here
+# the statements are the way to write them: `@syntax` says which.
 
 
 @intrinsic

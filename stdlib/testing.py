@@ -1,4 +1,5 @@
-# Checks that kernels make of their own results. A failed check is an error of the run; the thread goes on.
+# Checks that kernels make of their own results. A failed check is an error of the run; the thread
+# goes on.
 
 
 @func

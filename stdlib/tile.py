@@ -1,5 +1,6 @@
-# Tiles: arrays of fixed shape that belong to a block of threads. The compiler itself does these; the signatures say how they
-# are called. `Tile` represents a tile, `Shape` for a tuple of constants or one.
+# Tiles: arrays of fixed shape that belong to a block of threads. The compiler itself does these;
+# the signatures say how they are called. `Tile` represents a tile, `Shape` for a tuple of constants
+# or one.
 
 
 @intrinsic

@@ -1,4 +1,5 @@
-# What the threads of a block have each for themselves: as tiles, from tiles, into tiles, and on stacks.
+# What the threads of a block have each for themselves: as tiles, from tiles, into tiles, and on
+# stacks.
 
 
 @intrinsic

@@ -1,8 +1,9 @@
-# Rigid transforms (a translation `p` and a rotation `q`; `a * b` applies `b` first) and 6-vectors of rigid body mechanics:
-# a twist is (angular, linear) velocity, a wrench is (torque, force).
+# Rigid transforms (a translation `p` and a rotation `q`; `a * b` applies `b` first) and 6-vectors
+# of rigid body mechanics: a twist is (angular, linear) velocity, a wrench is (torque, force).
 
 
-# ---- Transforms ---------------------------------------------------------------------------------------------------------
+# ---- Transforms
+# ---------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -133,7 +134,8 @@ def lerp(a: Transform[Float], b: Transform[Float], t: Float) -> Transform[Float]
     return a * (Float(1.0) - t) + b * t
 
 
-# ---- Matrices -----------------------------------------------------------------------------------------------------------
+# ---- Matrices
+# -----------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -178,7 +180,8 @@ def transform_decompose(m: Mat[4, 4, Float]) -> tuple[Vec[3, Float], Quat[Float]
     return Vec[3, Float](m[0, 3], m[1, 3], m[2, 3]), quat_from_matrix(turn), scale
 
 
-# ---- Spatial vectors ----------------------------------------------------------------------------------------------------
+# ---- Spatial vectors
+# ----------------------------------------------------------------------------------------------------
 
 
 @func

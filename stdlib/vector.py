@@ -1,10 +1,12 @@
-# Vectors: products, lengths, order, interpolation; the operators that are not one operation of the machine.
+# Vectors: products, lengths, order, interpolation; the operators that are not one operation of the
+# machine.
 #
-# Sums run from the first component to the last, so results do not depend on the back end. `length` has derivative 0 at
-# the zero vector, where it has a kink.
+# Sums run from the first component to the last, so results do not depend on the back end. `length`
+# has derivative 0 at the zero vector, where it has a kink.
 
 
-# ---- Products -----------------------------------------------------------------------------------------------------------
+# ---- Products
+# -----------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -78,7 +80,8 @@ def _(a: Mat[R, C, Float], b: Mat[R, C, Float], adj_ret: Mat[R, C, Float]):
     adjoint[b] -= cw_mul(cw_div(a, b), q)
 
 
-# ---- Lengths ------------------------------------------------------------------------------------------------------------
+# ---- Lengths
+# ------------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -166,7 +169,8 @@ def smooth_normalize(v: Vec[N, Float], delta: Float = 1.0) -> Vec[N, Float]:
     return v / norm_pseudo_huber(v, delta)
 
 
-# ---- Order --------------------------------------------------------------------------------------------------------------
+# ---- Order
+# --------------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -251,7 +255,8 @@ def sign(x: Vec[N, Scalar]) -> Vec[N, Scalar]:
     return r
 
 
-# ---- Interpolation, classification --------------------------------------------------------------------------------------
+# ---- Interpolation, classification
+# --------------------------------------------------------------------------------------
 
 
 @func
@@ -290,7 +295,8 @@ def isfinite(a: Vec[N, Float]) -> bool:
     return finite
 
 
-# ---- Operators ----------------------------------------------------------------------------------------------------------
+# ---- Operators
+# ----------------------------------------------------------------------------------------------------------
 
 
 @op("add")

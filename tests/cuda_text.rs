@@ -6,8 +6,12 @@
 #[path = "common/arguments.rs"]
 mod arguments;
 mod common;
+// It serves several tests, and none of them needs all of it.
 #[path = "common/cpp.rs"]
 mod cpp;
+#[allow(dead_code)]
+#[path = "expressions/mod.rs"]
+mod expressions;
 #[path = "hand_written/check.rs"]
 mod hand_written;
 #[path = "common/host_text.rs"]
@@ -18,13 +22,16 @@ mod large;
 use std::path::{Path, PathBuf};
 
 use kc::codegen::cuda::{Abi, CudaOptions, PlainEntry, Texts, emit, emit_marked, emit_with_entries};
-use kc::dataset::sample::{Category, sample};
+// The generator of expressions names it `crate::dataset`.
+use kc::dataset;
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
 use kc::source::lined::Lined;
 use kc::source::{FileId, SourceFile};
 use kc::types::Scalar;
 use libtest_mimic::{Arguments, Failed, Trial};
+
+use expressions::{Category, sample};
 
 fn main() {
     let arguments = Arguments::from_args();

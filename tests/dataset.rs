@@ -407,7 +407,7 @@ fn passes(source: &str, folder: &Path) -> bool {
     let program = folder.join("alone");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_string());
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dataset");
-    let flags = ["-std=c++17", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"];
+    let flags = ["-std=c++17", "-O1", "-w", "-fno-strict-aliasing", "-ffp-contract=off"];
     let built = Command::new(compiler)
         .args(flags)
         .args(["-include", "cuda_runtime.h"])

@@ -194,6 +194,7 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                         alone: true,
                         cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,
+                        objects: None,
                     },
                 )?;
                 let job = Job::new(bounds, args, 1);

@@ -2,12 +2,18 @@
 //! functions of the library from one program to the next: checked ([`kc::check::Instances`]), as IR
 //! ([`kc::link`]), differentiated, and as texts.
 
+// It serves several tests, and none of them needs all of it.
+#[allow(dead_code)]
+#[path = "expressions/mod.rs"]
+mod expressions;
+
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use kc::autodiff;
-use kc::dataset::sample::{self, category::Category};
+// The generator of expressions names it `crate::dataset`.
+use kc::dataset;
 use kc::driver::{Abi, Arch, ArrayLayout, Artefact, Compiler, Cpu, Grid, Opt, Options, Request};
 
 /// A program, and how it is compiled.
@@ -105,7 +111,7 @@ fn programs() -> Vec<Program> {
         texts.push((format!("curious {n}"), text.to_string()));
     }
     for n in 0..200 {
-        texts.push((format!("sample {n}"), sample::sample(7, n, Category::ALL).plan.text));
+        texts.push((format!("sample {n}"), expressions::sample(7, n, expressions::Category::ALL).plan.text));
     }
     let forward = autodiff::Options { backward: false, ..autodiff::Options::default() };
     let request = |n: usize| match n % 7 {

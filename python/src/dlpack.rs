@@ -111,19 +111,74 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
         let what = format!("has elements of DLPack type ({}, {}, {})", tensor.code, tensor.bits, tensor.lanes);
         return Err(Refused::new("E1005", what).into());
     };
-    let n = usize::try_from(tensor.ndim).unwrap_or(0);
-    // SAFETY: as many extents and strides as dimensions.
-    let list =
-        |start: *mut i64| -> SmallVec<[isize; 6]> { (0..n).map(|k| unsafe { *start.add(k) } as isize).collect() };
-    let size = scalar.size() as isize;
-    let shape = list(tensor.shape);
-    let strides = match tensor.strides.is_null() {
-        false => list(tensor.strides).into_iter().map(|stride| stride * size).collect(),
-        true => gpu::by_rows(&shape, size),
-    };
-    let data = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
+    let on_gpu = tensor.device == CUDA;
+    if on_gpu != gpu.is_some() || !(on_gpu || ON_HOST.contains(&tensor.device)) {
+        let what = format!("its capsule says DLPack device {}, and its `__dlpack_device__` another one", tensor.device);
+        return Err(Refused::new("E1005", what).into());
+    }
+    // SAFETY: the library vouches for as many extents and strides as dimensions.
+    let layout = unsafe { Layout::of(tensor, scalar) };
+    let Layout { data, shape, strides } = layout.map_err(|what| Refused::new("E1005", what))?;
     let (kind, owner) = (Kind::Scalar(scalar), Some(capsule.into_any()));
     Ok(Some(View { data, shape, strides, kind, writable, owner, gpu }))
+}
+
+/// The most dimensions that an array can have: NumPy's limit. A larger number is no number of
+/// dimensions.
+const MOST_DIMENSIONS: i32 = 64;
+
+/// Where the elements of a tensor are.
+struct Layout {
+    data: *mut u8,
+    shape: SmallVec<[isize; 6]>,
+    /// In bytes.
+    strides: SmallVec<[isize; 6]>,
+}
+
+impl Layout {
+    /// The error completes the name of an argument: "has a negative extent".
+    ///
+    /// # Safety
+    ///
+    /// Where they are not null, shape and strides hold as many numbers as the tensor has dimensions.
+    unsafe fn of(tensor: &Tensor, scalar: Scalar) -> Result<Layout, String> {
+        let size = scalar.size() as isize;
+        if !(0..=MOST_DIMENSIONS).contains(&tensor.ndim) {
+            return Err(format!("has {} dimensions by DLPack", tensor.ndim));
+        }
+        let n = tensor.ndim as usize;
+        if n > 0 && tensor.shape.is_null() {
+            return Err("has no extents by DLPack".to_string());
+        }
+        let list = |start: *mut i64| -> SmallVec<[i64; 6]> {
+            // SAFETY: the caller vouches for it.
+            (0..n).map(|k| unsafe { *start.add(k) }).collect()
+        };
+        let extents = list(tensor.shape);
+        if let Some(extent) = extents.iter().find(|&&extent| extent < 0) {
+            return Err(format!("has the negative extent {extent}"));
+        }
+        let large = || "is larger than the memory of any machine".to_string();
+        let shape: SmallVec<[isize; 6]> = extents.iter().map(|&extent| extent as isize).collect();
+        let bytes = shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent.max(1)));
+        let strides = match tensor.strides.is_null() {
+            false => list(tensor.strides).into_iter().map(|stride| (stride as isize).checked_mul(size)).collect(),
+            true => bytes.map(|_| gpu::by_rows(&shape, size)),
+        };
+        let strides: SmallVec<[isize; 6]> = strides.ok_or_else(large)?;
+        let is_empty = shape.contains(&0);
+        if !is_empty {
+            let reach = shape.iter().zip(&strides).try_fold(size, |reach, (&extent, &stride)| {
+                reach.checked_add((extent - 1).checked_mul(stride.checked_abs()?)?)
+            });
+            reach.ok_or_else(large)?;
+            if tensor.data.is_null() {
+                return Err("has elements, and no memory by DLPack".to_string());
+            }
+        }
+        let offset = isize::try_from(tensor.byte_offset).map_err(|_| large())?;
+        Ok(Layout { data: tensor.data.cast::<u8>().wrapping_offset(offset), shape, strides })
+    }
 }
 
 /// Whether it is a tensor of PyTorch whose numbers are those of its memory with the other sign, as

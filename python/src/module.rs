@@ -15,18 +15,18 @@ use crate::error;
 fn compiler() -> &'static kc::Compiler {
     static COMPILER: OnceLock<kc::Compiler> = OnceLock::new();
     COMPILER.get_or_init(|| {
-        stop::ask_during_launches(crate::kernel::interrupted);
-        if let Some(folder) = cache_folder() {
-            kc::run::devices::objects::keep_in(&folder);
+        let compiler = kc::Compiler::new().ask_during_launches(crate::kernel::interrupted);
+        match cache_folder() {
+            Some(folder) => compiler.keep_objects_in(&folder),
+            None => compiler,
         }
-        kc::Compiler::new()
     })
 }
 
 /// Runs `work` without Python's lock. Where a signal handler raises meanwhile, that is the error,
 /// and the work goes on by itself.
 pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
-    let made = py.detach(|| stop::unless_stopped(work));
+    let made = py.detach(|| stop::unless_stopped(Some(crate::kernel::interrupted), work));
     made.ok_or_else(|| crate::kernel::raised().unwrap_or_else(|| PyRuntimeError::new_err("the work was ended")))
 }
 

@@ -65,7 +65,7 @@ impl Interval {
     }
 
     /// As if the integers had no bounds; None if nothing is known.
-    pub(super) fn unary(self, op: UnaryOp, scalar: Scalar) -> Option<Interval> {
+    pub fn unary(self, op: UnaryOp, scalar: Scalar) -> Option<Interval> {
         let Interval { low, high } = self;
         Some(match op {
             UnaryOp::Neg => Interval { low: -high, high: -low },
@@ -78,7 +78,7 @@ impl Interval {
     }
 
     /// As if the integers had no bounds, apart from shifts; None if nothing is known.
-    pub(super) fn binary(self, op: BinaryOp, other: Interval, scalar: Scalar) -> Option<Interval> {
+    pub fn binary(self, op: BinaryOp, other: Interval, scalar: Scalar) -> Option<Interval> {
         let (a, b) = (self, other);
         let both_positive = a.low >= 0 && b.low >= 0;
         Some(match op {

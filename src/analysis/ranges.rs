@@ -31,6 +31,10 @@ pub struct LaunchFacts {
     pub extents: BTreeMap<Root, [u32; MAX_DIMS]>,
 }
 
+/// The most elements that an array has, and threads that a launch has, along a dimension (rules 13
+/// and 18).
+const MOST: i128 = i32::MAX as i128;
+
 /// What is known of an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bounds {
@@ -99,17 +103,22 @@ impl Ranges {
 
     /// Of one call, whose arguments lie in these bounds (None or missing: any).
     pub fn of_call(function: &Function, arguments: &[Option<Bounds>]) -> Ranges {
-        Ranges::with(function, arguments, None)
+        Ranges::with(function, arguments, None, MOST)
     }
 
     /// Of one launch of a kernel.
     pub fn of_launch(function: &Function, launch: &LaunchFacts) -> Ranges {
-        Ranges::with(function, &[], Some(launch))
+        Ranges::with(function, &[], Some(launch), MOST)
     }
 
-    fn with(function: &Function, arguments: &[Option<Bounds>], launch: Option<&LaunchFacts>) -> Ranges {
+    /// As if no extent and no number of threads were within 2^16 of 2^31.
+    pub fn of_usual_sizes(function: &Function) -> Ranges {
+        Ranges::with(function, &[], None, MOST - (1 << 16))
+    }
+
+    fn with(function: &Function, arguments: &[Option<Bounds>], launch: Option<&LaunchFacts>, most: i128) -> Ranges {
         let known = Ranges { defined: function.values.ids().map(|_| None).collect(), read: IdMap::default() };
-        let mut analysis = Analysis { function, launch, known, depth: 0, narrowed: Vec::new() };
+        let mut analysis = Analysis { function, launch, most, known, depth: 0, narrowed: Vec::new() };
         for (n, &param) in function.params().iter().enumerate() {
             analysis.set_full(param);
             let given = arguments.get(n).copied().flatten();
@@ -144,7 +153,8 @@ impl Ranges {
         result: ValueId,
         operand: &dyn Fn(ValueId) -> Option<Bounds>,
     ) -> Option<Bounds> {
-        let analysis = Analysis { function, launch: None, known: Ranges::default(), depth: 0, narrowed: Vec::new() };
+        let analysis =
+            Analysis { function, launch: None, most: MOST, known: Ranges::default(), depth: 0, narrowed: Vec::new() };
         analysis.simple(&function.def(result)?.op, function.ty(result).as_scalar()?, operand)
     }
 
@@ -204,6 +214,8 @@ type Old = Vec<(ValueId, Option<Bounds>)>;
 struct Analysis<'a> {
     function: &'a Function,
     launch: Option<&'a LaunchFacts>,
+    /// The largest extent or number of threads along a dimension.
+    most: i128,
     known: Ranges,
     /// Loops around the current block.
     depth: u32,
@@ -578,7 +590,7 @@ impl Analysis<'_> {
     /// `at` gives.
     fn simple(&self, op: &Op, scalar: Scalar, at: &dyn Fn(ValueId) -> Option<Bounds>) -> Option<Bounds> {
         let full = Interval::full(scalar)?;
-        let max = i128::from(i32::MAX);
+        let max = self.most;
         let mut from_start = false;
         let interval = match op {
             Op::Const(c) => Some(Interval::exactly(c.as_int()?)),

@@ -36,8 +36,8 @@ impl Checker<'_> {
         if parts > MAX_CONSTANT_PARTS {
             return Err(self.constant_too_large(span));
         }
-        self.budget.copied += parts;
-        if self.budget.copied > MAX_CONSTANT_COPIES {
+        self.evaluation.budget.copied += parts;
+        if self.evaluation.budget.copied > MAX_CONSTANT_COPIES {
             let message =
                 format!("the uses of constants in this file have more than {MAX_CONSTANT_COPIES} parts together");
             return Err(self.overspent(Code::E0508, message, span, "this use is too many"));
@@ -55,8 +55,8 @@ impl Checker<'_> {
 
     /// Counts a statement of an unrolled loop.
     pub fn charge_unrolled(&mut self, span: Span) -> Res<()> {
-        self.budget.unrolled += 1;
-        if self.budget.unrolled > MAX_UNROLLED_STATEMENTS {
+        self.evaluation.budget.unrolled += 1;
+        if self.evaluation.budget.unrolled > MAX_UNROLLED_STATEMENTS {
             let message =
                 format!("`wp.static` unrolls the loops of this file to more than {MAX_UNROLLED_STATEMENTS} statements");
             return Err(self.overspent(Code::E0910, message, span, "this one, for one"));
@@ -66,13 +66,13 @@ impl Checker<'_> {
 
     /// Whether no more is unrolled.
     pub fn is_unrolled_enough(&self) -> bool {
-        self.budget.unrolled > MAX_UNROLLED_STATEMENTS
+        self.evaluation.budget.unrolled > MAX_UNROLLED_STATEMENTS
     }
 
     /// Runs `f` for a function or constant that is needed at `span`, unless too many wait for
     /// others.
     pub fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        if self.budget.nested >= MAX_NESTED_USES {
+        if self.evaluation.budget.nested >= MAX_NESTED_USES {
             return self.error(
                 Code::E0910,
                 span,
@@ -80,9 +80,9 @@ impl Checker<'_> {
                 "this use is too deep",
             );
         }
-        self.budget.nested += 1;
+        self.evaluation.budget.nested += 1;
         let result = f(self);
-        self.budget.nested -= 1;
+        self.evaluation.budget.nested -= 1;
         result
     }
 
@@ -110,38 +110,38 @@ impl Checker<'_> {
 
     /// How many gradients there are inside one another in a function, with all that it calls.
     fn gradient_depth(&mut self, id: FnId) -> u32 {
-        if let Some(&known) = self.budget.gradients.get(&id) {
+        if let Some(&known) = self.evaluation.budget.gradients.get(&id) {
             return known;
         }
         let mut depth = 0;
-        for callee in visit::callees(&self.functions[id]) {
+        for callee in visit::callees(&self.output.functions[id]) {
             depth = depth.max(self.gradient_depth(callee));
         }
-        if let Derivative::AdjointOf(primal) = self.functions[id].derivative {
+        if let Derivative::AdjointOf(primal) = self.output.functions[id].derivative {
             depth = depth.max(1 + self.gradient_depth(primal));
         }
-        self.budget.gradients.insert(id, depth);
+        self.evaluation.budget.gradients.insert(id, depth);
         depth
     }
 
     /// Whether one more search for the nearest name is worth its time: with hundreds of unknown
     /// names, none was a slip.
     pub fn may_suggest(&mut self) -> bool {
-        self.budget.suggested += 1;
-        self.budget.suggested <= MAX_SUGGESTIONS
+        self.evaluation.budget.suggested += 1;
+        self.evaluation.budget.suggested <= MAX_SUGGESTIONS
     }
 
     /// Whether the end of a budget was reported: no more work is done for a file that is refused.
     pub fn is_spent(&self) -> bool {
-        self.budget.spent
+        self.evaluation.budget.spent
     }
 
     /// Reports the end of a budget, unless that was done.
     fn overspent(&mut self, code: Code, message: String, span: Span, label: &str) -> Reported {
-        if !self.budget.spent {
+        if !self.evaluation.budget.spent {
             self.report(Diagnostic::new(code, message).label(span, label));
             // What is said quietly is not heard.
-            self.budget.spent = self.quiet == 0;
+            self.evaluation.budget.spent = !self.evaluation.is_quiet();
         }
         Reported
     }

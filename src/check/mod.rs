@@ -21,6 +21,7 @@ mod host;
 pub mod lints;
 mod names;
 mod options;
+mod state;
 mod tiles;
 pub mod tree;
 mod types;
@@ -30,20 +31,20 @@ pub use calls::instances;
 pub use tiles::precision_kept;
 pub use types::value;
 
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::check::names::scope::{Global, Scope, ScopeId};
+use crate::check::names::scope::{Global, ScopeId};
+use crate::check::state::{Definitions, Evaluation, Gradients, HostCode, InstanceTable, Output, Scopes, Settings};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic, Diagnostics};
-use crate::ids::{IdMap, IdVec};
-use crate::ir::{ConstantNames, Nudged};
+use crate::ids::IdVec;
+use crate::ir::Nudged;
 use crate::memo::Same;
-use crate::source::{FileId, SourceMap, Span};
+use crate::source::{SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
-use crate::types::{StructTable, Type};
+use crate::types::Type;
 use body::Body;
 pub use calls::instances::Instances;
 pub use tree::Checked;
@@ -102,66 +103,29 @@ pub fn check(
     let syntax_errors =
         diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
-        syntax_errors,
-        main: parsed.file,
-        modules: names::modules::Modules::default(),
-        following: 0,
         sources,
         diagnostics,
         known,
-        scopes: IdVec::new(),
-        scope: ScopeId(0),
-        conditional: false,
-        calls: Vec::new(),
-        makers: Vec::new(),
-        limit: None,
-        call_depth: 0,
-        budget: budget::Budget::default(),
-        definitions: Vec::new(),
-        entries: HashMap::new(),
-        unknown: Vec::new(),
-        failures: HashMap::new(),
-        unresolved: Vec::new(),
-        quiet: 0,
-        quiet_failures: HashSet::new(),
-        computing: 0,
-        own_names: Vec::new(),
-        custom_written: Vec::new(),
-        structs: IdVec::new(),
-        constants: ConstantNames::default(),
-        indexed: Vec::new(),
-        functions: IdVec::new(),
-        instances: IdMap::default(),
-        names: HashSet::new(),
-        numbers: HashMap::new(),
-        custom: HashMap::new(),
-        underived: Vec::new(),
-        gradients: HashMap::new(),
-        needs_rules: false,
-        requests: Vec::new(),
-        overloads: Vec::new(),
-        launches: Vec::new(),
-        missing_warp: false,
-        foreign_kernel: None,
-        backward_off: false,
-        double: options.double,
-        strict: options.strict,
-        tests: options.tests,
-        nudged: options.nudged,
-        block_dim: 1,
-        launched: HashMap::new(),
-        facts: options.facts.then(facts::EditorFacts::default),
+        settings: Settings::new(options),
+        modules: names::modules::Modules::new(parsed.file, syntax_errors),
+        scopes: Scopes::new(),
+        host: HostCode::default(),
+        definitions: Definitions::default(),
+        evaluation: Evaluation::default(),
+        instances: InstanceTable::default(),
+        gradients: Gradients::default(),
+        output: Output { facts: options.facts.then(facts::EditorFacts::default), ..Output::default() },
     };
     checker.collect(parsed);
     let spelling = checker.spelling();
     checker.diagnostics.spell(parsed.file, spelling);
     checker.take_types(&options.types);
     let stated = checker.stated_block_dim();
-    checker.block_dim = options.block_dim.unwrap_or(stated);
-    let mut written: Vec<Arc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
+    checker.settings.block_dim = options.block_dim.unwrap_or(stated);
+    let mut written: Vec<Arc<Definition>> = checker.gradients.written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();
     let mut kernels = Vec::new();
-    for definition in checker.definitions.clone() {
+    for definition in checker.definitions.all.clone() {
         if definition.kernel {
             kernels.extend(checker.kernels(&definition));
         } else {
@@ -179,8 +143,8 @@ pub fn check(
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
     lints::run(
         parsed.file,
-        &checker.functions,
-        &checker.structs,
+        &checker.output.functions,
+        &checker.output.structs,
         &written,
         &modules,
         checker.sources,
@@ -191,21 +155,23 @@ pub fn check(
     if let Some(threads) = options.last_threads {
         checker.check_last_block(threads, &mut kernels);
     }
-    let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
-    checker.derive(checker.needs_rules || options.backward && differentiated);
+    let differentiated = kernels.iter().any(|&id| checker.output.functions[id].derivative == tree::Derivative::Body);
+    checker.derive(checker.gradients.needs_rules || options.backward && differentiated);
     names::quiet(parsed, checker.sources, checker.diagnostics);
-    let mut facts = checker.facts.take().unwrap_or_default();
+    let mut facts = checker.output.facts.take().unwrap_or_default();
     if options.facts {
-        facts.structs.clone_from(&checker.structs);
+        facts.structs.clone_from(&checker.output.structs);
         for &id in &kernels {
-            let kernel = &checker.functions[id];
+            let kernel = &checker.output.functions[id];
             for (name, differs) in lints::per_thread(kernel) {
                 facts.per_thread.insert((kernel.span, name), differs);
             }
         }
     }
     let declared = checker.declared();
-    let Checker { structs, constants, functions, unresolved, block_dim, launched, .. } = checker;
+    let Checker { output, settings, host, .. } = checker;
+    let Output { structs, constants, functions, unresolved, .. } = output;
+    let (block_dim, launched) = (settings.block_dim, host.launched);
     Checked { structs, constants, functions, kernels, block_dim, launched, declared, unresolved, facts }
 }
 
@@ -280,99 +246,20 @@ enum Instance {
 
 /// The state of one file's check.
 pub(crate) struct Checker<'a> {
-    /// Where the parser found errors: it repairs what it can, but a function with a repaired line
-    /// is not compiled.
-    syntax_errors: Vec<Span>,
-    /// The checked file.
-    main: FileId,
-    /// Those that it imports from.
-    modules: names::modules::Modules,
-    /// The imports between the name being resolved and the current file.
-    following: usize,
-    /// [`Options::tests`]
-    tests: bool,
-    /// [`Options::nudged`]
-    nudged: Option<Nudged>,
-    /// [`Options::block_dim`]
-    pub block_dim: u32,
-    /// By kernel the dimensions of its launches in the file that say a `block_dim`. None: not
-    /// known, or not always as many.
-    launched: HashMap<String, Option<usize>>,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
     /// The library, and what is known of it.
     known: &'a Instances,
-    /// What names mean. The first scope is the module.
-    scopes: IdVec<ScopeId, Scope>,
-    /// The scope in which names are resolved.
-    scope: ScopeId,
-    /// Entering a block of host code that may not run.
-    conditional: bool,
-    /// Calls of host functions, and where they stand.
-    calls: Vec<(ScopeId, ast::Expr)>,
-    /// The host functions that make kernels, with the scopes made so far by their arguments.
-    makers: Vec<(Rc<host::nest::Maker>, Vec<(String, ScopeId)>)>,
-    /// A host function with more variants than the checker follows.
-    limit: Option<Span>,
-    /// The calls of host functions around the value that is computed.
-    call_depth: u32,
-    budget: budget::Budget,
-    /// The kernels and functions of the file, in its order.
-    definitions: Vec<Arc<Definition>>,
-    /// The names of the kernels' entries.
-    entries: HashMap<*const Definition, String>,
-    /// Names without known values that the current kernel needs.
-    unknown: Vec<host::nest::Unknown>,
-    /// Why instances failed without an error.
-    failures: HashMap<InstanceKey, Vec<host::nest::Unknown>>,
-    /// The kernels that need unknown names.
-    unresolved: Vec<tree::Unresolved>,
-    /// How many quiet evaluations are around the current one.
-    quiet: u32,
-    /// Module constants that failed in quiet evaluations.
-    quiet_failures: HashSet<(ScopeId, String)>,
-    /// Expressions that Python computes where they stand, one within the other.
-    pub computing: u32,
-    /// The constants that are computed just now.
-    pub own_names: Vec<String>,
-    custom_written: Vec<calls::gradient::CustomWritten>,
-    pub structs: StructTable,
-    constants: ConstantNames,
-    /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
-    indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
-    pub functions: IdVec<tree::FnId, tree::Function>,
-    instances: IdMap<InstanceKey, Instance>,
-    /// Function names taken in the output.
-    names: HashSet<String>,
-    /// The number of the last name that [`Checker::unique_name`] made of a wanted one: thousands of
-    /// functions of one name would else each try all before them.
-    numbers: HashMap<String, usize>,
-    /// Custom gradients by their function.
-    custom: HashMap<FunctionName, calls::gradient::Custom>,
-    underived: Vec<calls::gradient::Underived>,
-    /// The functions that `wp.grad` made.
-    gradients: HashMap<tree::FnId, tree::FnId>,
-    /// Gradients are part of forward code: the library's rules are needed in any case.
-    needs_rules: bool,
-    /// What the functions under check asked for, innermost last.
-    requests: Vec<calls::instances::Requests>,
-    /// `wp.overload(kernel, types)` in the file.
-    overloads: Vec<host::overload::Overload>,
-    /// The calls of host code that may be launches, with their scopes.
-    launches: Vec<(ScopeId, ast::Expr)>,
-    /// It was said that Warp is not imported.
-    missing_warp: bool,
-    /// The first function that a decorator of another library makes a kernel, that decorator and
-    /// its path.
-    foreign_kernel: Option<(String, Span, String)>,
-    /// The file's `wp.set_module_options({"enable_backward": False})`.
-    backward_off: bool,
-    /// [`Options::double`]
-    double: bool,
-    /// [`Options::strict`]
-    strict: bool,
-    /// What an editor asks for.
-    pub facts: Option<facts::EditorFacts>,
+    pub settings: Settings,
+    /// The checked file, and those that it imports from.
+    modules: names::modules::Modules,
+    scopes: Scopes,
+    host: HostCode,
+    definitions: Definitions,
+    pub evaluation: Evaluation,
+    instances: InstanceTable,
+    gradients: Gradients,
+    pub output: Output,
 }
 
 impl Checker<'_> {
@@ -387,7 +274,7 @@ impl Checker<'_> {
 
     /// The type's name for messages.
     pub fn show(&self, ty: Type) -> String {
-        ty.display(&self.structs)
+        ty.display(&self.output.structs)
     }
 
     fn kernel(&mut self, definition: &Arc<Definition>) -> Res<tree::FnId> {
@@ -398,7 +285,7 @@ impl Checker<'_> {
                 Pattern::Exact(ty) => args.push(InstanceArg::Type(ty)),
                 Pattern::Unknown => args.push(InstanceArg::Unknown),
                 _ => {
-                    let why = host::nest::Why::Generic(param.pattern.display(&self.structs));
+                    let why = host::nest::Why::Generic(param.pattern.display(&self.output.structs));
                     self.need_unknown(&host::nest::Unknown { name: param.name.clone(), place: param.span, why });
                     args.push(InstanceArg::Unknown);
                 }
@@ -445,9 +332,9 @@ impl Checker<'_> {
     ) -> Res<tree::FnId> {
         let key = InstanceKey::new(definition, args);
         match self.instances.get(&key) {
-            Some(Instance::Done(id)) => return Ok(*id),
+            Some(Instance::Done(id)) => return Ok(id),
             Some(Instance::Failed) => {
-                let unknown = self.failures.get(&key).cloned().unwrap_or_default();
+                let unknown = self.instances.unknown(&key);
                 for unknown in &unknown {
                     self.need_unknown(unknown);
                 }
@@ -472,13 +359,13 @@ impl Checker<'_> {
             return Ok(id);
         }
         self.charge_instance(call)?;
-        self.instances.insert(key.clone(), Instance::Open);
+        self.instances.open(key.clone());
         self.start_requests();
         let (known, errors) = (self.diagnostics.len(), self.diagnostics.error_count());
-        let outer = std::mem::take(&mut self.unknown);
+        let outer = std::mem::take(&mut self.evaluation.unknown);
         let scope = self.body_scope(definition);
         let function = self.nested(call, |c| c.within(scope, |c| Body::check(c, definition, &key.args, bindings)));
-        let unknown = std::mem::replace(&mut self.unknown, outer);
+        let unknown = std::mem::replace(&mut self.evaluation.unknown, outer);
         for unknown in &unknown {
             self.need_unknown(unknown);
         }
@@ -493,22 +380,21 @@ impl Checker<'_> {
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {
             let (definition, args) = (definition.clone(), key.args.clone());
-            self.underived.push(calls::gradient::Underived { id, definition, args });
+            self.gradients.underived.push(calls::gradient::Underived { id, definition, args });
         }
         match result {
             Ok(id) => {
-                self.instances.insert(key, Instance::Done(id));
+                self.instances.done(key, id);
             }
             // What it found is not shown: it must be found again.
-            Err(Reported) if self.quiet > 0 => {
-                self.instances.remove(&key);
+            Err(Reported) if self.evaluation.is_quiet() => {
+                self.instances.forget(&key);
             }
             Err(Reported) => {
                 if unknown.is_empty() {
                     self.blame_import(definition, call);
                 }
-                self.failures.insert(key.clone(), unknown);
-                self.instances.insert(key, Instance::Failed);
+                self.instances.failed(key, unknown);
             }
         }
         result
@@ -518,7 +404,7 @@ impl Checker<'_> {
     /// file.
     fn blame_import(&mut self, definition: &Definition, call: Span) {
         let name = &definition.ast.name;
-        if definition.library() || name.span.file == call.file || call.file != self.main {
+        if definition.library() || name.span.file == call.file || call.file != self.modules.main {
             return;
         }
         let path = self.sources.path(name.span.file).display().to_string();
@@ -533,28 +419,13 @@ impl Checker<'_> {
     /// Takes a function into the module, unless checking it found an error (there were `errors`
     /// before) or the parser had to repair it.
     fn accept(&mut self, definition: &Definition, errors: usize, function: Res<tree::Function>) -> Res<tree::FnId> {
-        let repaired = self.is_repaired(definition.ast.span);
+        let repaired = self.modules.is_repaired(definition.ast.span);
         match function {
-            Ok(function) if self.diagnostics.error_count() == errors && !repaired => Ok(self.functions.push(function)),
+            Ok(function) if self.diagnostics.error_count() == errors && !repaired => {
+                Ok(self.output.functions.push(function))
+            }
             _ => Err(Reported),
         }
-    }
-
-    /// Whether the parser found an error in this place.
-    fn is_repaired(&self, whole: Span) -> bool {
-        self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end)
-    }
-
-    /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their
-    /// source names.
-    pub fn unique_name(&mut self, wanted: &str) -> String {
-        let mut name = wanted.to_string();
-        while !self.names.insert(name.clone()) {
-            let n = self.numbers.entry(wanted.to_string()).or_insert(1);
-            *n += 1;
-            name = format!("{wanted}_{n}");
-        }
-        name
     }
 
     /// The parameters of a definition.
@@ -563,7 +434,7 @@ impl Checker<'_> {
             return known.clone().ok_or(Reported);
         }
         let result = self.within(definition.scope, |c| c.resolve_signature(definition));
-        if result.is_ok() || self.quiet == 0 {
+        if result.is_ok() || !self.evaluation.is_quiet() {
             definition.signature.get_or_init(|| result.as_ref().ok().cloned());
         }
         result
@@ -572,7 +443,7 @@ impl Checker<'_> {
     fn resolve_signature(&mut self, definition: &Definition) -> Res<Arc<Signature>> {
         let mut params = Vec::new();
         let mut failed = false;
-        let outer = std::mem::take(&mut self.unknown);
+        let outer = std::mem::take(&mut self.evaluation.unknown);
         for param in &definition.ast.params {
             if param.star != ast::Star::None {
                 self.report(
@@ -629,7 +500,7 @@ impl Checker<'_> {
             let (name, default) = (param.name.text.clone(), param.default.clone());
             params.push(ParamInfo { name, pattern, default, span: param.span });
         }
-        let unknown = std::mem::replace(&mut self.unknown, outer);
+        let unknown = std::mem::replace(&mut self.evaluation.unknown, outer);
         // Without an error and without a reason, the error is one that was reported before.
         failed |= unknown.is_empty() && params.iter().any(|param| param.pattern == Pattern::Unknown);
         let returns = match &definition.ast.returns {

@@ -18,6 +18,17 @@ use crate::syntax::ast::Parsed;
 #[derive(Clone, Debug)]
 pub struct Compiler {
     pub(super) cache: Arc<LibraryCache>,
+    launches: LaunchSettings,
+}
+
+/// What the program that kc is a part of wants of launches of a compiler's kernels.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct LaunchSettings {
+    /// Host code is kept in this folder for other processes.
+    pub objects: Option<Arc<Path>>,
+    /// Called from time to time on threads that launch; says whether the launch is to end.
+    pub stop: Option<fn() -> bool>,
 }
 
 /// What a compiler knows of the library, within a bound on its memory.
@@ -61,7 +72,30 @@ impl Compiler {
     /// The same; at most about so many library functions are kept from program to program, some 20
     /// kB each in all forms.
     pub fn with_room_for(functions: usize) -> Compiler {
-        Compiler { cache: Arc::new(LibraryCache::new(functions)) }
+        Compiler { cache: Arc::new(LibraryCache::new(functions)), launches: LaunchSettings::default() }
+    }
+
+    /// The same compiler; host code of its kernels is kept in this folder for other processes. The
+    /// folder is made when it is first needed.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn keep_objects_in(mut self, folder: &Path) -> Compiler {
+        self.launches.objects = Some(folder.into());
+        self
+    }
+
+    /// The same compiler; `ask` is called from time to time on threads that launch its kernels. It
+    /// says whether the launch is to end: then threads of it have not run, and whoever asked knows.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ask_during_launches(mut self, ask: fn() -> bool) -> Compiler {
+        self.launches.stop = Some(ask);
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn launches(&self) -> &LaunchSettings {
+        &self.launches
     }
 
     /// Reads a file from `files` and looks for errors, in its gradients too if the request wants

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
-use super::kernel::{HOW, rank, ready, signature};
+use super::kernel::{rank, ready, signature};
 use super::resident::Residents;
 use super::watch::Watch;
 use super::{Error, Kernel, Module, Outcome, Warning};
@@ -355,7 +355,7 @@ impl Gradient {
     /// # Safety
     /// As for [`crate::run::devices::Executable::run`].
     unsafe fn code(&self, id: FuncId, kernel: &Kernel, job: &Job) -> Result<Report> {
-        let (entry, module) = (self.entry(id, kernel.device()), &self.program.module);
+        let (entry, module) = (self.entry(id, kernel), &self.program.module);
         let code = match entry.compiled(&job.bounds, job.threads) {
             Some(code) => code,
             None => ready(&entry, module, job, &Arc::new((entry.clone(), self.program.clone())))?,
@@ -365,9 +365,9 @@ impl Gradient {
     }
 
     /// An entry, made ready when first asked for.
-    fn entry(&self, id: FuncId, device: &'static dyn Device) -> Arc<Entry> {
+    fn entry(&self, id: FuncId, kernel: &Kernel) -> Arc<Entry> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Entry::new(&self.program.module, id, device, HOW));
+        let new = || Arc::new(Entry::new(&self.program.module, id, kernel.device(), kernel.shared.module.how()));
         entries.entry(id).or_insert_with(new).clone()
     }
 }
@@ -391,7 +391,7 @@ impl Tangents {
         let ir = &program.module;
         let in_order = order::moves_floats(ir, kernel);
         let device = if in_order { devices::named("interp").map_err(|error| Error::plain(*error))? } else { device };
-        let entry = Entry::new(ir, kernel, device, HOW);
+        let entry = Entry::new(ir, kernel, device, module.how());
         let threads = (!in_order).then(|| Threads::of(ir, kernel));
         let signature = signature(&program, kernel).named(name);
         Ok(Tangents { program, kernel, signature, threads, entry, told: Mutex::default() })

@@ -78,6 +78,7 @@ pub(super) const HOW: How = How {
     alone: false,
     cpu: devices::Cpu::Native,
     trial: Trial::PLAIN,
+    objects: None,
 };
 
 impl Kernel {
@@ -90,7 +91,7 @@ impl Kernel {
         let forward = program::kernel(program, module.path(), Some(name))
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
-        let entry = Entry::new(&program.module, forward, device, HOW);
+        let entry = Entry::new(&program.module, forward, device, module.how());
         let (gradients, resident) = (Mutex::default(), Residents::default());
         let (tangents, others) = (OnceLock::new(), Mutex::default());
         let block_dim = module.blocks();
@@ -185,7 +186,8 @@ impl Kernel {
 
     /// A job on the device, in these blocks.
     pub(super) fn job(&self, bounds: LaunchBounds, block: *const std::ffi::c_void) -> Job<'static> {
-        Job { block_dim: self.block_dim.unwrap_or(Job::BLOCK_DIM), ..Job::new(bounds, block, self.threads) }
+        let block_dim = self.block_dim.unwrap_or(Job::BLOCK_DIM);
+        Job { block_dim, stop: self.shared.module.launches().stop, ..Job::new(bounds, block, self.threads) }
     }
 
     pub(super) fn bounds(&self, dim: &Dim) -> Result<LaunchBounds> {
@@ -402,7 +404,7 @@ pub(super) fn ready<'e>(
         drop(owner);
         made.unwrap_or_else(|fault| Err(Box::new(fault.into())))
     };
-    stop::unless_stopped(work).unwrap_or_else(|| Err(fail(Code::E0999, "the launch was ended")))?;
+    stop::unless_stopped(job.stop, work).unwrap_or_else(|| Err(fail(Code::E0999, "the launch was ended")))?;
     entry.compiled(&bounds, threads).ok_or_else(|| fail(Code::E0999, "the kernel has no code"))
 }
 

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::derivative::Form;
+use super::kernel::HOW;
 use super::{Error, Kernel};
 use crate::diag::render::{Format, Style, render_all};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::driver::{self, Arch, Artefact, BlockThreads, Compilation, Compiler, Disk, Request, SameArrays};
+use crate::driver::{
+    self, Arch, Artefact, BlockThreads, Compilation, Compiler, Disk, LaunchSettings, Request, SameArrays,
+};
 use crate::ir::FuncId;
+use crate::run::devices::How;
 use crate::run::program::Program;
 use crate::source::{FileSystem, SourceMap};
 
@@ -274,6 +278,16 @@ impl Module {
                 Err(Error::new(refused, Arc::new(program)))
             }
         }
+    }
+
+    /// What launches of its kernels are to do.
+    pub(super) fn launches(&self) -> &LaunchSettings {
+        self.0.compiler.launches()
+    }
+
+    /// How its kernels are compiled for devices.
+    pub(super) fn how(&self) -> How {
+        How { objects: self.launches().objects.clone(), ..HOW }
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -618,3 +618,18 @@ fn a_gradient_that_a_convention_decides_is_told_with_the_run() {
     assert_eq!(codes(&large, [0.0; 3], 10_000), [] as [&str; 0]);
     assert_eq!(codes(&large, [0.0; 3], 10_000), ["W1120"]);
 }
+
+#[test]
+fn each_compiler_keeps_code_in_its_own_folder() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    for folder in &folders {
+        let compiler = Compiler::new().keep_objects_in(folder.path());
+        let text = format!("import warp as wp\n\n{COPY}");
+        let copy = compiler.compile_text("copy.py", text).expect("no errors").kernel("copy").expect("a kernel");
+        let (x, mut y) = ([1.0f32, 2.0, 3.0], [0.0f32; 3]);
+        copy.launch(3, &mut [Arg::read(&x), Arg::write(&mut y)]).expect("a launch");
+        assert_eq!(y, x);
+        let kept = std::fs::read_dir(folder.path()).expect("it is there").count();
+        assert_eq!(kept, 1, "the code of one kernel");
+    }
+}

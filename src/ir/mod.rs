@@ -172,7 +172,7 @@ pub enum ResultRole {
 pub struct ResultInfo {
     pub ty: Type,
     pub role: ResultRole,
-    /// What CUDA text calls it where it has to, if anything special; not in the text of the IR.
+    /// What CUDA text calls it where it has to, if anything special. Only the complete text has it.
     pub name: Option<String>,
 }
 
@@ -208,8 +208,8 @@ pub struct Function {
     /// The stores of a kernel that its backward entry takes to be made to an element by one thread
     /// at most, without a proof.
     pub assumed_disjoint: Vec<Span>,
-    /// What the loops of a backward entry keep for their reverse, for people and metadata; not part
-    /// of the text form.
+    /// What the loops of a backward entry keep for their reverse, for people and metadata. Only the
+    /// complete text has it.
     pub kept: Vec<Kept>,
     /// Remarks for readers of the CUDA text, printed above the instruction.
     pub notes: BTreeMap<InstId, String>,
@@ -296,7 +296,7 @@ impl Derivative {
 /// What one loop keeps for its reverse.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kept {
-    /// The kind of store: `stack`, `tape` or `checkpoint`.
+    /// The kind of store: one of [`Kept::STORES`].
     pub store: &'static str,
     /// Bytes per thread and iteration (or snapshot).
     pub bytes: u32,
@@ -306,6 +306,10 @@ pub struct Kept {
     pub what: String,
     /// Why this store.
     pub why: String,
+}
+
+impl Kept {
+    pub const STORES: [&'static str; 4] = ["unroll", "stack", "tape", "checkpoint"];
 }
 
 /// A buffer that the caller of an entry provides: the parameter `param` of a kernel's function.

@@ -320,7 +320,9 @@ impl<'t> Parser<'t> {
         if self.eat_mark('>') {
             self.function.results = self.list('(', ')', |p| {
                 let role = if p.eat_word("ref") { ResultRole::ByRef(p.number()?) } else { ResultRole::Return };
-                Ok(ResultInfo { ty: p.ty()?, role, name: None })
+                let ty = p.ty()?;
+                let name = if p.eat_word("named") { Some(p.text()?) } else { None };
+                Ok(ResultInfo { ty, role, name })
             })?;
         }
         self.function.source_name = if self.eat_word("source") { self.text()? } else { name.clone() };
@@ -360,6 +362,9 @@ impl<'t> Parser<'t> {
         if self.eat_word("tape") {
             self.function.tape = self.list('(', ')', Self::tape_buffer)?;
         }
+        if self.eat_word("kept") {
+            self.function.kept = self.list('(', ')', Self::kept)?;
+        }
         self.braces(entry)?;
         self.line_end()?;
         let function = std::mem::replace(&mut self.function, empty_function());
@@ -394,6 +399,15 @@ impl<'t> Parser<'t> {
         };
         let slots = if let TokenKind::Number(_) = self.peek() { Some(self.number()?) } else { None };
         Ok(TapeBuffer { param, role, slots, reason: self.text()? })
+    }
+
+    fn kept(&mut self) -> Parsed<Kept> {
+        let Some(store) = Kept::STORES.into_iter().find(|store| self.eat_word(store)) else {
+            return self.expected("`unroll`, `stack`, `tape` or `checkpoint`");
+        };
+        let bytes = self.number()?;
+        let slots = if let TokenKind::Number(_) = self.peek() { Some(self.number()?) } else { None };
+        Ok(Kept { store, bytes, slots, what: self.text()?, why: self.text()? })
     }
 
     fn ty(&mut self) -> Parsed<Type> {

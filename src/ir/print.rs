@@ -40,21 +40,37 @@ struct Text {
 
 /// The whole module.
 pub fn print(module: &Module) -> String {
-    text_of(module, false, |_| true)
+    text_of(module, Detail::Usual, |_| true)
+}
+
+/// The whole module with what only people and CUDA text are told: the names of results, and what
+/// loops keep. [`parse`](super::parse) reads back all of it.
+pub fn print_complete(module: &Module) -> String {
+    text_of(module, Detail::Complete, |_| true)
 }
 
 /// Some entries, and what they reach.
 pub fn print_entries(module: &Module, entries: &[FuncId]) -> String {
     let reached = module.needed_by(entries.iter().copied());
-    text_of(module, false, |id| reached[id])
+    text_of(module, Detail::Usual, |id| reached[id])
 }
 
 /// The whole module, with a mark around what each instruction gives ([`crate::source::lined`]).
 pub fn print_marked(module: &Module) -> String {
-    text_of(module, true, |_| true)
+    text_of(module, Detail::Marked, |_| true)
 }
 
-fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> String {
+/// What the text has beside the code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Usual,
+    /// Marks around what each instruction gives.
+    Marked,
+    /// Names of results and what loops keep.
+    Complete,
+}
+
+fn text_of(module: &Module, detail: Detail, wanted: impl Fn(FuncId) -> bool) -> String {
     let structs = shown_structs(&module.structs);
     let mut text = String::new();
     for (id, def) in structs.iter() {
@@ -70,7 +86,8 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
             text.push('\n');
         }
         let derivative = derivative(module, function) + &assumed_disjoint(module, function, &wanted);
-        let linked = module.functions.linked(id).zip(module.functions.fingerprint(id)).filter(|_| !marked);
+        let linked =
+            module.functions.linked(id).zip(module.functions.fingerprint(id)).filter(|_| detail == Detail::Usual);
         if let Some((linked, fingerprint)) = linked
             && let Some(known) = linked.facts.get::<Text>()
             && (known.fingerprint, &known.derivative) == (fingerprint, &derivative)
@@ -79,7 +96,7 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
             continue;
         }
         let start = text.len();
-        let mut printer = Printer { text, marked, types, ..Printer::new(module, &structs, function) };
+        let mut printer = Printer { text, detail, types, ..Printer::new(module, &structs, function) };
         printer.function(&derivative);
         (text, types) = (printer.text, printer.types);
         if let Some((linked, fingerprint)) = linked {
@@ -144,7 +161,7 @@ struct Printer<'a> {
     types: IdMap<Type, String>,
     text: String,
     nested: bool,
-    marked: bool,
+    detail: Detail,
     /// Blocks on the way to this one: a faulty module could nest one in itself.
     open: Vec<BlockId>,
 }
@@ -206,6 +223,12 @@ fn visit(function: &Function, block: BlockId, seen: &mut [bool], define: &mut im
 }
 
 /// `5 log 8 "the old value of x[i]"`
+fn kept(kept: &Kept) -> String {
+    let Kept { store, bytes, slots, what, why } = kept;
+    let slots = slots.map_or_else(String::new, |slots| format!("{slots} "));
+    format!("{store} {bytes} {slots}{} {}", quote(what), quote(why))
+}
+
 fn tape_buffer(buffer: &TapeBuffer) -> String {
     let slots = buffer.slots.map_or(String::new(), |n| format!("{n} "));
     format!("{} {} {slots}{}", buffer.param, buffer.role.name(), quote(&buffer.reason))
@@ -215,7 +238,7 @@ impl<'a> Printer<'a> {
     fn new(module: &'a Module, structs: &'a StructTable, function: &'a Function) -> Self {
         let (text, types, open) = (String::new(), IdMap::default(), Vec::new());
         let names = Names::of(function);
-        Printer { module, structs, function, names, types, text, nested: true, marked: false, open }
+        Printer { module, structs, function, names, types, text, nested: true, detail: Detail::Usual, open }
     }
 
     fn put(&mut self, text: &str) {
@@ -246,9 +269,13 @@ impl<'a> Printer<'a> {
             let results: Vec<String> = function
                 .results
                 .iter()
-                .map(|r| match r.role {
-                    ResultRole::Return => r.ty.display(structs),
-                    ResultRole::ByRef(n) => format!("ref {n} {}", r.ty.shown(structs)),
+                .map(|r| {
+                    let named = r.name.as_ref().filter(|_| self.detail == Detail::Complete);
+                    let named = named.map_or_else(String::new, |name| format!(" named {}", quote(name)));
+                    match r.role {
+                        ResultRole::Return => r.ty.display(structs) + &named,
+                        ResultRole::ByRef(n) => format!("ref {n} {}{named}", r.ty.shown(structs)),
+                    }
                 })
                 .collect();
             self.write(format_args!(" -> ({})", results.join(", ")));
@@ -283,6 +310,10 @@ impl<'a> Printer<'a> {
             let tape: Vec<String> = function.tape.iter().map(tape_buffer).collect();
             self.write(format_args!(" tape ({})", tape.join(", ")));
         }
+        if self.detail == Detail::Complete && !function.kept.is_empty() {
+            let kept: Vec<String> = function.kept.iter().map(kept).collect();
+            self.write(format_args!(" kept ({})", kept.join(", ")));
+        }
         self.put(" {");
         self.end();
         self.put("\n");
@@ -291,13 +322,13 @@ impl<'a> Printer<'a> {
     }
 
     fn begin(&mut self, span: Span) {
-        if self.marked {
+        if self.detail == Detail::Marked {
             self.text.push_str(&lined::begin(span));
         }
     }
 
     fn end(&mut self) {
-        if self.marked {
+        if self.detail == Detail::Marked {
             self.text.push(lined::END);
         }
     }

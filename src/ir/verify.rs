@@ -1,10 +1,12 @@
 //! Does a module keep the rules of [`super`]? Structure first (ids, single definition, scopes,
 //! terminators), then the type rule of every operation.
 
+mod form;
 mod types;
 
 use std::collections::HashSet;
 
+pub use self::form::Form;
 use self::types::{Types, Typing, check, same};
 use super::print::print_inst;
 use super::*;
@@ -37,9 +39,54 @@ pub fn verify_but(module: &Module, known: impl Fn(FuncId) -> bool) -> Result<(),
 /// Checks one function of a module whose structs and signatures are right: for passes, which change
 /// only bodies.
 pub fn verify_function(module: &Module, id: FuncId) -> Result<(), Vec<String>> {
-    let mut verifier = Verifier::new(module, &module.functions[id]);
+    verify_body(Within::Module(module), &module.functions[id], Form::Any)
+}
+
+/// Checks one function in a form, wherever it is.
+pub fn verify_body(within: Within, function: &Function, form: Form) -> Result<(), Vec<String>> {
+    let mut verifier = Verifier::new(within, function);
     verifier.function();
+    // A walk needs the structure.
+    if verifier.errors.is_empty() {
+        form.check(within, function, &mut verifier.errors);
+    }
     if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
+}
+
+/// Where a function is.
+#[derive(Clone, Copy)]
+pub enum Within<'a> {
+    Module(&'a Module),
+    /// Taken out of its module: what it calls is not known, and calls are not checked.
+    Structs(&'a StructTable),
+}
+
+impl<'a> Within<'a> {
+    fn structs(self) -> &'a StructTable {
+        match self {
+            Within::Module(module) => &module.structs,
+            Within::Structs(structs) => structs,
+        }
+    }
+
+    fn function(self, id: FuncId) -> Option<&'a Function> {
+        match self {
+            Within::Module(module) => module.functions.get(id),
+            Within::Structs(_) => None,
+        }
+    }
+
+    /// Whether the results of a call can be checked.
+    fn knows_callee(self, op: &Op) -> bool {
+        matches!(self, Within::Module(_)) || !matches!(op, Op::Call(..))
+    }
+
+    fn print(self, function: &Function, id: InstId) -> String {
+        match self {
+            Within::Module(module) => print_inst(module, function, id),
+            Within::Structs(_) => format!("{:?}", function.insts[id].op),
+        }
+    }
 }
 
 fn is_c_identifier(name: &str) -> bool {
@@ -120,6 +167,9 @@ fn signatures(module: &Module, known: impl Fn(FuncId) -> bool, errors: &mut Vec<
                 error("a kernel's parameter cannot be a local array");
             }
         }
+        if function.native.is_some() && function.is_kernel() {
+            error("a kernel's body is no CUDA text");
+        }
         if function.phase != Phase::Forward && !function.is_kernel() {
             error("only kernels have entries other than `forward`");
         }
@@ -194,7 +244,7 @@ struct Context<'a> {
 }
 
 struct Verifier<'a> {
-    module: &'a Module,
+    within: Within<'a>,
     function: &'a Function,
     errors: Vec<String>,
     visible: Vec<bool>,
@@ -206,10 +256,10 @@ struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    fn new(module: &'a Module, function: &'a Function) -> Self {
+    fn new(within: Within<'a>, function: &'a Function) -> Self {
         let values = function.values.len();
         Verifier {
-            module,
+            within,
             function,
             errors: Vec::new(),
             visible: vec![false; values],
@@ -230,7 +280,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn inst_error(&mut self, inst: InstId, message: &str) {
-        let line = print_inst(self.module, self.function, inst);
+        let line = self.within.print(self.function, inst);
         self.error(format!("`{line}`: {message}"));
     }
 
@@ -295,8 +345,10 @@ impl<'a> Verifier<'a> {
             return self.inst_error(id, "an operand is not visible here, or an id is not in its list");
         }
         let mut types = inst.results.iter().map(|&r| self.function.ty(r));
-        let rule = if nested.is_empty() && !inst.op.is_terminator() {
-            let typing = Typing { module: self.module, function: self.function, result: types.clone().next() };
+        let rule = if !self.within.knows_callee(&inst.op) {
+            Ok(())
+        } else if nested.is_empty() && !inst.op.is_terminator() {
+            let typing = Typing { within: self.within, function: self.function, result: types.clone().next() };
             typing.results(&inst.op).and_then(|expected| {
                 let fits = expected.len() == types.len() && expected.iter().all(|&ty| types.next() == Some(ty));
                 if fits { Ok(()) } else { Err("the results have other types".to_string()) }

@@ -1,9 +1,10 @@
 //! IR to simpler IR: one pass per file.
 //!
 //! The CUDA text is printed from what comes out, so the passes keep source names and structure:
-//! they remove and replace single instructions, carried values and branches that are never taken,
-//! and move nothing. They never change a result: floats keep every bit (which NaN a NaN is aside).
-//! An access whose value nothing uses goes, and its bounds check with it.
+//! most remove and replace single instructions, carried values and branches that are never taken.
+//! Those that move code say so in the table. They never change a result: floats keep every bit
+//! (which NaN a NaN is aside). An access whose value nothing uses goes, and its bounds check with
+//! it.
 //!
 //! | pass | what it does |
 //! |---|---|

@@ -1,19 +1,34 @@
 //! In which orders do passes run? Every order has its name here: what runs two passes in a row
 //! calls one of these.
 //!
-//! | pipeline | passes | result |
+//! | pipeline | passes | why in this order |
 //! |---|---|---|
-//! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
+//! | [`simplify`] | [`simplify_function`], then [`select()`] | only calls that are gone no longer keep their functions |
+//! | [`simplify_function`] | [`rewrite`], [`dce`], until nothing changes | what the walk left unused, the sweep takes, and the walk finds more |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
-//! | [`reversible`] | [`loop_exits`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`code_sinking`], each cleaned | the form that can be differentiated |
-//! | [`forward_loops`] | [`loop_reversal`], cleaned | reverse code whose loops go forward where they may |
-//! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | reverse code with few branches, which compute only what they need |
-//! | [`last_takes`] | [`unread_stores`], cleaned | reverse code that leaves nothing in tiles which nothing reads again |
-//! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], each cleaned | reverse code that reads no element again that it has just written |
-//! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
-//! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
-//! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
-//! | [`flat`] | [`inline`], [`loop_exits`], [`clean`] | a kernel without calls that threads run side by side |
+//! | [`reversible`] | [`test_inside`], [`loop_exits`], [`join_stores`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`code_sinking`], [`clean`] | conditions first, for exits go by them; then see below |
+//! | [`forward_loops`] | [`loop_reversal`], [`clean`] | finished reverse code: only there is it known what a loop carries |
+//! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | joined branches take in more of what only they need |
+//! | [`last_takes`] | [`unread_stores`], [`clean`] | finished reverse code: nothing reads the tiles again |
+//! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], [`clean`] | a store is dead when no load of its element is left |
+//! | [`write_out`] | [`unroll`], [`clean`] | written-out loops leave constants |
+//! | [`drop_tests`] | [`clean`] | what only the tests used is unused without them |
+//! | [`small_tiles`] | [`clean`], [`unroll`], [`local_arrays`] | elements have constant indices when their loops are written out |
+//! | [`flat`] | [`inline`], [`loop_exits`], [`clean`] | inlined functions bring exits of their own |
+//!
+//! These run by themselves, where their callers need what they make:
+//!
+//! | pass | called by | why there |
+//! |---|---|---|
+//! | [`same_arrays`] | `driver` | before all others: it makes one parameter of two |
+//! | [`inline`] | `autodiff`, `codegen` | as many calls as the caller asks for |
+//! | [`zero_sums`] | `autodiff` | on reverse code as it is made; [`own_elements`] does it again |
+//! | [`select()`] | `driver`, `autodiff` | when it is known which kernels are wanted |
+//! | [`thread_loops`] | `driver` | before differentiation: loops over threads are differentiated |
+//! | [`reverse_sums`] | [`block_threads`], `codegen`, `run` | before loops are dealt out or ordered |
+//! | [`block_alone`] | `codegen` | for the host, whose blocks are one thread |
+//! | [`block_threads`] | `codegen` | for a GPU; its own order is `block_threads::steps` |
+//! | [`index_checks`] | `codegen` | for the simulator, on finished code |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what
 //! the walk left unused, and fewer carried values let the walk find more; and only calls that are
@@ -29,7 +44,7 @@ use super::{
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::verify::{verify, verify_function};
+use crate::ir::verify::{Form, Within, verify, verify_body, verify_function};
 use crate::ir::{Check, FuncId, Function, Inst, Module, Op, Step, ValueId};
 use crate::types::StructTable;
 
@@ -89,6 +104,7 @@ pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTab
             break;
         }
     }
+    verified("clean", function, structs, Form::Any);
 }
 
 /// Brings a function into the form that can be differentiated: no condition of a loop that writes,
@@ -118,6 +134,7 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
     if sinking {
         code_sinking::run(function, effects);
     }
+    verified("reversible", function, structs, Form::Reversible);
 }
 
 /// Joins neighbouring branches of finished reverse code and moves into them what only they need.
@@ -157,6 +174,7 @@ pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &Ef
     if dead_stores::run(function, effects) {
         clean(function, structs, effects);
     }
+    verified("own_elements", function, structs, Form::Any);
 }
 
 /// Takes what forward code has for differentiation alone, when that is done: the tests of
@@ -269,6 +287,15 @@ pub(super) fn round(function: &mut Function, structs: &StructTable, effects: &Ef
     let walked = rewrite::walk(function, structs);
     let swept = dce::sweep(function, effects);
     walked.unfinished || swept.replaced || walked.changed && swept.has_while
+}
+
+/// Verifies a function after a pass, in a form, in debug builds and tests.
+pub(super) fn verified(pass: impl std::fmt::Display, function: &Function, structs: &StructTable, form: Form) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = verify_body(Within::Structs(structs), function, form)
+    {
+        panic!("after pass {pass}: {}", errors.join("\n"));
+    }
 }
 
 /// A pass that breaks a rule is a fault of kc, found in debug builds and tests.

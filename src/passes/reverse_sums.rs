@@ -23,7 +23,7 @@ use crate::ir::{
     Access, BinaryOp, BlockId, Const, FuncId, Function, InstId, Module, Op, Phase, ValueDef, ValueId, Values,
 };
 use crate::passes::block_threads::products::{Counted, counted, each, reverse};
-use crate::passes::block_threads::total;
+use crate::passes::block_threads::rows::total;
 use crate::passes::copy::Copier;
 use crate::passes::loops::has_loop;
 use crate::passes::rebuild::Rebuild;

@@ -480,7 +480,7 @@ impl<'a> Session<'a> {
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
         let Options { device, checked, fmad, tensor_cores, trial, .. } = self.options;
-        let how = How { checked, fmad, tensor_cores, alone: false, cpu: Cpu::Native, trial };
+        let how = How { checked, fmad, tensor_cores, alone: false, cpu: Cpu::Native, trial, objects: None };
         let new = || Rc::new(Entry::new(module, entry, device, how));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }

@@ -42,8 +42,7 @@ pub fn build_with(wrappers: &str, text: &str, folder: &Path, optimise: &str) -> 
     let (input, output) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
     std::fs::write(&input, source).expect("the temporary folder is writable");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_string());
-    let flags =
-        ["-std=c++17", optimise, "-w", "-shared", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"];
+    let flags = ["-std=c++17", optimise, "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-ffp-contract=off"];
     let run = Command::new(&compiler).args(flags).arg("-o").arg(&output).arg(&input).output();
     let run = run.map_err(|error| format!("{compiler} does not start: {error}"))?;
     if !run.status.success() {

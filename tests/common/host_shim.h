@@ -25,6 +25,14 @@ template <typename To, typename From> static To bit_copy(From from) {
     return to;
 }
 static int __float_as_int(float x) { return bit_copy<int>(x); }
+static int __float2int_rz(float x) {
+    if (!(x == x)) return 0;
+    return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? (-2147483647 - 1) : (int)x;
+}
+static unsigned __float2uint_rz(float x) {
+    if (!(x > 0.0f)) return 0;
+    return x >= 4294967296.0f ? 4294967295u : (unsigned)x;
+}
 static unsigned __float_as_uint(float x) { return bit_copy<unsigned>(x); }
 static float __int_as_float(int x) { return bit_copy<float>(x); }
 static float __uint_as_float(unsigned x) { return bit_copy<float>(x); }

@@ -5,6 +5,7 @@ typedef unsigned char uint8;
 typedef unsigned short uint16;
 typedef unsigned int uint32;
 typedef long long int64;
+typedef unsigned long long uint64;
 #ifndef INFINITY  // NVRTC has no math.h
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fc00000)
@@ -155,7 +156,7 @@ extern "C" __global__ void divide_cuda_kernel_forward(
         int i = (int)task;
         int x = a[i];
         int y = b[i];
-        out[i] = x / 7 * safe_rem(x, y) - floor_div(x, y) - (i / 7 - safe_div(x, -1));
+        out[i] = (unsigned)(x / 7) * safe_rem(x, y) - floor_div(x, y) - ((unsigned)(i / 7) - safe_div(x, -1));
         uint32 u_i = u[i];
         u[i] = shift_left(safe_rem(u_i / 3u, u_i), u_i) & 0xffffffffu;
     }
@@ -186,7 +187,7 @@ extern "C" __global__ void narrow_cuda_kernel_forward(
         uint16 quotient = safe_div((uint16)((uint32)difference * difference), y);
         b[i] = quotient;
         int64 z = c[i];
-        c[i] = max((z + 9000000000ll) * (int64)quotient, z);
+        c[i] = max((int64)(((uint64)z + 9000000000ll) * (int64)quotient), z);
     }
 }
 
@@ -197,7 +198,7 @@ extern "C" __global__ void indices_cuda_kernel_forward(
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         int k = n[j];
-        out.at(i, j, -1) = a.at(i, k) + a.at(i - 1, j);
+        out.at(i, j, -1) = (unsigned)a.at(i, k) + a.at(i - 1, j);
         array1<int> row = a.at(k);
         out[i][j][1] = row[j];
     }
@@ -225,7 +226,8 @@ extern "C" __global__ void convert_finite_cuda_kernel_forward(
         float x = f[i];
         double y = d[i];
         b[i] = !b[i];
-        out[i] = ((int)x * saturate<int>(y) + (int)saturate<uint8>(x) + (int)(x != 0.0f)) ^ __float_as_int(x);
+        out[i] = (int)((unsigned)__float2int_rz(x) * saturate<int>(y) + (int)saturate<uint8>(x)
+                + (int)(x != 0.0f)) ^ __float_as_int(x);
         d[i] = (double)x * 0.1;
     }
 }

@@ -107,6 +107,6 @@ extern "C" __global__ void atomics_cuda_kernel_forward(
         double old_16 = atomicAdd(&f64[0], f64_i);
         atomicMax(&f64[0], old_16);
         atomicExch(&f64[0], f64_i);
-        out[i] = (int)old_7 + old_5;
+        out[i] = (unsigned)(int)old_7 + old_5;
     }
 }

@@ -140,7 +140,7 @@ extern "C" __global__ void product_cuda_kernel_backward(
         }
         float adj_p = adj_y ? adj_y[i] : 0.0f;
         if (adj_y) adj_y[i] = 0.0f;
-        int last = n - 1;
+        int last = (unsigned)n - 1;
         for (int k = last; k >= 0; --k) {
             float p_2 = k < slots ? p_kept(k, i) : 0.0f;
             if (adj_x) atomicAdd(&adj_x[k], adj_p * p_2);

@@ -361,7 +361,7 @@ extern "C" __global__ void particles_cuda_kernel_forward(
         p_2.velocity = mul_value;
         float minus = -mul_value.y;
         p_2.position.x = minus;
-        p_2.class_ += 1;
+        p_2.class_ += 1u;
         p[i] = p_2;
         p[i].velocity.z = minus;
         float p_part = p[i].velocity.z;

@@ -53,7 +53,7 @@ extern "C" __global__ void constants_cuda_kernel_forward(launch_bounds dim, arra
         for (int k = 0; k < count; ++k) {
             int o = offsets[k];
             float w = weights[k];
-            s += o;
+            s += (unsigned)o;
             v *= w;
         }
         int far = component(offsets, i);
@@ -63,7 +63,7 @@ extern "C" __global__ void constants_cuda_kernel_forward(launch_bounds dim, arra
         float narrow = (float)wider;
         bool less = narrow < INFINITY;
         int chosen = less ? 3 : near;
-        a[i] = (s + far) * chosen;
+        a[i] = ((unsigned)s + far) * chosen;
         x[i] = narrow;
     }
 }

@@ -58,7 +58,7 @@ static __device__ vec2 min_v(vec2 a, vec2 b) {
 
 static __device__ int floor_div_(int a, int b) {
     int q = floor_div(a, b);
-    q = -q;
+    q = 0u - q;
     return q;
 }
 
@@ -81,12 +81,12 @@ static __device__ float square(float x) {
 }
 
 static __device__ int square(int x) {
-    int y = x * x;
+    int y = (unsigned)x * x;
     return y;
 }
 
 static __device__ int square_again(int x) {
-    int y = x * 2;
+    int y = (unsigned)x * 2;
     return y;
 }
 
@@ -119,7 +119,8 @@ extern "C" __global__ void calls_cuda_kernel_forward(
         float a = x[task_2];
         int c = n[task_2];
         float low, high;
-        min_max(sqrtf(square(a)), (float)(max_i(square_again(square(c)), dim) + find(n, c)), low, high);
+        min_max(sqrtf(square(a)), (float)(int)((unsigned)max_i(square_again(square(c)), dim) + find(n, c)),
+                low, high);
         out[task_2] = high - low;
     }
 }

@@ -75,13 +75,13 @@ extern "C" __global__ void backwards_cuda_kernel_forward(launch_bounds dim, arra
 {
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
-        int j = n - 1;
+        int j = (unsigned)n - 1;
         float s = 0.0f;
         while (j >= 0) {
             s += a[j];
             j -= 1;
         }
-        for (int k = n - 1; k >= 0; --k) {
+        for (int k = (int)((unsigned)n - 1); k >= 0; --k) {
             s += a[k] * 2.0f;
         }
         if (i - 2 >= 0) s += a[i - 2];
@@ -94,11 +94,13 @@ extern "C" __global__ void flat_cuda_kernel_forward(
 {
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
-        int m = floor_div(i * a.shape[0], 3);
-        int q = safe_rem(i * 747796405, a.shape[0]);
-        if (w > 0 && i * w + 1 < b.shape[0]) b[i * w + 1] = a.at(q) + a.at(safe_rem(m, a.shape[0]));
+        int m = floor_div((int)((unsigned)i * a.shape[0]), 3);
+        int q = safe_rem((int)((unsigned)i * 747796405), a.shape[0]);
+        if (w > 0 && (int)((unsigned)i * w + 1) < b.shape[0]) {
+            b[i * w + 1] = a.at(q) + a.at(safe_rem(m, a.shape[0]));
+        }
         if (i != 0) b[i - 1] = 1.0f;
-        int x = w - 5;
+        int x = (unsigned)w - 5;
         if (x > 3) {
             b.at(w - 8) = 2.0f;
             b.at(w - 9) = 3.0f;

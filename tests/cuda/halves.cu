@@ -2,6 +2,7 @@
 
 typedef unsigned short uint16;
 typedef long long int64;
+typedef unsigned long long uint64;
 
 struct launch_bounds {
     unsigned int shape[4];
@@ -152,7 +153,8 @@ extern "C" __global__ void brains_cuda_kernel_forward(
         bfloat16 a = x[i];
         bfloat16 product = a * a;
         bfloat16 sum = bfloat16(fma_round_to_odd((float)(product
-                - bfloat16(round_to_odd((int64)(n[i] * 1234567890123ll)))), (float)a, (float)product));
+                - bfloat16(round_to_odd((int64)(int64)((uint64)n[i] * 1234567890123ll)))), (float)a,
+                (float)product));
         x[i] = sum;
         v[i] *= a;
         f[i] = (float)sum;
@@ -166,7 +168,7 @@ extern "C" __global__ void half_to_int_finite_cuda_kernel_forward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float16 a = x[i];
-        int a_as_int = (int)(float)a;
+        int a_as_int = __float2int_rz((float)a);
         n[i] = a_as_int;
         vec2h h_i = h[i];
         h[i] = vec2h{float16_from_bits(h_i.x.bits), float16((float)a_as_int)} + h_i;

@@ -53,7 +53,7 @@ extern "C" __global__ void fibonacci_cuda_kernel_forward(launch_bounds dim, arra
         int a = 0;
         int b = 1;
         for (int k = 0; k < i; ++k) {
-            int b_next = a + b;
+            int b_next = (unsigned)a + b;
             a = b;
             b = b_next;
         }
@@ -72,7 +72,7 @@ extern "C" __global__ void swap_cuda_kernel_forward(launch_bounds dim, array1<in
             b = a;
             a = a_next;
         }
-        int d = a - b;
+        int d = (unsigned)a - b;
         out[i] = d;
     }
 }
@@ -92,9 +92,9 @@ extern "C" __global__ void search_cuda_kernel_forward(launch_bounds dim, array1<
                 break;
             }
             if (x < 0) continue;
-            seen += 1;
+            seen += 1u;
         }
-        out[i] = found * n + seen;
+        out[i] = (unsigned)found * n + seen;
     }
 }
 
@@ -132,10 +132,10 @@ extern "C" __global__ void steps_cuda_kernel_forward(
         int i = (int)task;
         int s = 0;
         for (int k = start; step > 0 ? k < end : step < 0 && k > end; k += step) {
-            s += k;
+            s += (unsigned)k;
         }
         for (int k = 10; k > i; k -= 2) {
-            s -= k;
+            s -= (unsigned)k;
         }
         out[i] = s;
     }
@@ -150,8 +150,8 @@ extern "C" __global__ void collatz_cuda_kernel_forward(launch_bounds dim, array1
         int steps = 0;
         while (n > 1) {
             bool even = n % 2 == 0;
-            n = even ? n / 2 : n * 3 + 1;
-            steps += 1;
+            n = even ? n / 2 : (int)((unsigned)n * 3 + 1);
+            steps += 1u;
         }
         out[i] = steps;
     }
@@ -164,17 +164,17 @@ extern "C" __global__ void drain_cuda_kernel_forward(launch_bounds dim, array1<i
         int turns = 0;
         for (;;) {
             int c = counts[i];
-            c += 1;
+            c += 1u;
             counts[i] = c;
             if (c >= 10) break;
-            turns += 1;
+            turns += 1u;
         }
         int k = 0;
         for (;;) {
             if (k > i) break;
-            k += 1;
+            k += 1u;
         }
-        out[i] = turns + k;
+        out[i] = (unsigned)turns + k;
     }
 }
 
@@ -185,12 +185,12 @@ extern "C" __global__ void bounds_change_cuda_kernel_forward(
         int i = (int)task;
         int end = offsets[i + 1];
         for (int k = offsets[i]; k < end; ++k) {
-            offsets[i + 1] -= 1;
+            offsets[i + 1] -= 1u;
             atomicAdd(&out[i], k);
         }
         int n = i;
         for (int j = 0; j < i; ++j) {
-            n += n;
+            n += (unsigned)n;
         }
         atomicAdd(&out[i], n);
     }

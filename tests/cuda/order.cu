@@ -45,7 +45,7 @@ extern "C" __global__ void exchange_cuda_kernel_forward(launch_bounds dim, array
         x[i + 1] = x_i;
         int peek_value = peek(x, i);
         int bump_value = bump(x, i);
-        out[i] = peek_value * peek(x, i) + bump_value;
+        out[i] = (unsigned)peek_value * peek(x, i) + bump_value;
     }
 }
 
@@ -59,7 +59,7 @@ extern "C" __global__ void late_use_cuda_kernel_forward(
         int b = x[i];
         int x_value = x[1];
         int old = atomicAdd(&x[1], a);
-        out[i] = (a + 1) * b + (x_value - old);
+        out[i] = ((unsigned)a + 1) * b + ((unsigned)x_value - old);
     }
 }
 
@@ -90,6 +90,6 @@ extern "C" __global__ void local_and_global_cuda_kernel_forward(
         buffer[wrap(x_i, 4)] = i;
         int buffer_value = buffer[1];
         buffer[1] = x[0];
-        out[i] = buffer_value - buffer[1] + x_i;
+        out[i] = (unsigned)buffer_value - buffer[1] + x_i;
     }
 }

@@ -196,11 +196,11 @@ extern "C" __global__ void running_cuda_kernel_forward(
                         if (test && choice_2 < end ? !(t[choice_2] < t[choice]) : test) {
                             tile_2[k] = t[choice];
                             tile_3[k] = tile[choice];
-                            choice += 1;
+                            choice += 1u;
                         } else {
                             tile_2[k] = t[choice_2];
                             tile_3[k] = tile[choice_2];
-                            choice_2 += 1;
+                            choice_2 += 1u;
                         }
                     }
                     choice = end;
@@ -226,7 +226,7 @@ extern "C" __global__ void running_cuda_kernel_forward(
         for (int k = threadIdx.x; k < 7; k += blockDim.x) {
             at[k] = tile[k];
         }
-        int sum = t[3] + i;
+        int sum = (unsigned)t[3] + i;
         __syncthreads();
         if (threadIdx.x == 0) t[2] = sum;
         if (i == 2) {
@@ -246,7 +246,7 @@ extern "C" __global__ void running_cuda_kernel_forward(
             if (threadIdx.x == 0) {
                 int sum_2 = 0;
                 for (int k = 0; k < 7; ++k) {
-                    sum_2 += t[k];
+                    sum_2 += (unsigned)t[k];
                     tile_4[k] = sum_2;
                 }
             }

@@ -384,6 +384,7 @@ impl Code {
                         alone: true,
                         cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,
+                        objects: None,
                     };
                     slot.insert(devices::prepare(&Interp, module, entry, &how)?);
                 }

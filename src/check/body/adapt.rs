@@ -5,6 +5,8 @@
 //! Warp's rule is stricter: nothing converts by itself ([`crate::check::Options::strict`]). What it
 //! accepts means the same here, as adapting begins where it ends in an error.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::check::body::{Body, Mode};
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId};
@@ -18,10 +20,36 @@ use crate::types::{Scalar, Type};
 /// The greatest whole exponent of an integer that is written out as products.
 const MOST_PRODUCTS: i128 = 63;
 
+/// What a body knows of literals that adapt.
+#[derive(Default)]
+pub(crate) struct Literals {
+    /// What arithmetic on literals alone gives in Python, by its place.
+    pub computed: HashMap<Span, f64>,
+    /// The types of variables that start with a literal, where a first look has told them.
+    pub starts: Starts,
+    /// The variables that started with a literal.
+    pub started: HashMap<LocalId, Constant>,
+    /// Those that started with what is computed of these.
+    pub derived: HashMap<LocalId, Vec<LocalId>>,
+    /// Types that variables should have from their start; those that they should have if they come
+    /// to hold floats that are computed; and the variables that do.
+    pub wishes: Vec<(Span, Scalar)>,
+    pub weak: Vec<(Span, Scalar)>,
+    pub computed_floats: HashSet<Span>,
+    /// The number that the function's annotation says it returns.
+    pub promised: Option<Scalar>,
+    /// The literal that its first `return` gives.
+    pub first_literal: Option<(Span, Constant)>,
+    /// A call is tried in which literals adapt.
+    pub opening: bool,
+    /// The variable that the current statement assigns.
+    pub assigning: Option<LocalId>,
+}
+
 impl Body<'_, '_> {
     /// Whether literals of this code adapt.
     pub fn adapts(&self) -> bool {
-        self.mode == Mode::User && !self.c.strict
+        self.mode == Mode::User && !self.c.settings.strict
     }
 
     /// The number that an operand is in Python: a literal, or arithmetic on literals alone.
@@ -29,7 +57,7 @@ impl Body<'_, '_> {
         match operand {
             Operand::Const(c) if c.scalar.is_none() => Some(*c),
             Operand::Value(expr) if expr.ty.as_scalar().is_some() => {
-                self.computed.get(&expr.span).map(|&number| Constant::untyped(Number::Float(number)))
+                self.literals.computed.get(&expr.span).map(|&number| Constant::untyped(Number::Float(number)))
             }
             _ => None,
         }
@@ -106,13 +134,13 @@ impl Body<'_, '_> {
             BinaryOp::Div if y != 0.0 => x / y,
             _ => return,
         };
-        self.computed.insert(span, result);
+        self.literals.computed.insert(span, result);
     }
 
     /// The negative of such a number.
     pub fn note_negated(&mut self, operand: &Expr, span: Span) {
-        if let Some(&number) = self.computed.get(&operand.span) {
-            self.computed.insert(span, -number);
+        if let Some(&number) = self.literals.computed.get(&operand.span) {
+            self.literals.computed.insert(span, -number);
         }
     }
 
@@ -173,7 +201,7 @@ impl Body<'_, '_> {
 
     /// The value that a variable starts with, which has the type that it comes to have.
     pub fn start_value(&mut self, operand: Operand, at: Span, value: Span) -> Res<Expr> {
-        if let (Some(c), Some(&scalar)) = (self.literal_number(&operand), self.starts.get(&at))
+        if let (Some(c), Some(&scalar)) = (self.literal_number(&operand), self.literals.starts.get(&at))
             && adapts_exactly(&c, scalar)
         {
             return Ok(c.expr_as(scalar, value));
@@ -184,21 +212,21 @@ impl Body<'_, '_> {
     /// Notes that a new variable holds a literal, or what is computed of such variables and
     /// literals.
     pub fn note_start(&mut self, id: LocalId, literal: Option<Constant>, value: &Expr) {
-        if !self.adapts() || id.index() < self.parameters {
+        if !self.adapts() || id.index() < self.function.parameters {
             return;
         }
         let mut from = Vec::new();
         if let Some(constant) = literal {
-            self.started.entry(id).or_insert(constant);
+            self.literals.started.entry(id).or_insert(constant);
         } else if value.ty.as_scalar().is_some_and(Scalar::is_float) && self.is_of_starts(value, &mut from) {
-            self.derived.entry(id).or_insert(from);
+            self.literals.derived.entry(id).or_insert(from);
         }
     }
 
     fn is_of_starts(&self, value: &Expr, from: &mut Vec<LocalId>) -> bool {
         match &value.kind {
             ExprKind::Const(_) => true,
-            ExprKind::Local(id) if self.started.contains_key(id) || self.derived.contains_key(id) => {
+            ExprKind::Local(id) if self.literals.started.contains_key(id) || self.literals.derived.contains_key(id) => {
                 from.push(*id);
                 true
             }
@@ -212,11 +240,11 @@ impl Body<'_, '_> {
     /// have had this type, the body is checked again with it. `becomes`: the variable is to hold
     /// the result. Else an integer stays one.
     pub fn wish(&mut self, variable: LocalId, scalar: Scalar, becomes: bool) {
-        if let Some(from) = self.derived.get(&variable).cloned() {
+        if let Some(from) = self.literals.derived.get(&variable).cloned() {
             from.into_iter().for_each(|id| self.wish(id, scalar, false));
             return;
         }
-        let Some(constant) = self.started.get(&variable) else { return };
+        let Some(constant) = self.literals.started.get(&variable) else { return };
         let local = &self.locals[variable];
         let (Some(from), span) = (local.ty.as_scalar(), local.span) else { return };
         let is_wider = scalar.is_float() && !from.is_float() || scalar.is_float() == from.is_float();
@@ -224,7 +252,7 @@ impl Body<'_, '_> {
         if from == scalar || kept || !is_wider || !adapts_exactly(constant, scalar) {
             return;
         }
-        self.wishes.push((span, scalar));
+        self.literals.wishes.push((span, scalar));
     }
 
     /// An integer that is computed of variables that started with literals meets a float: they are
@@ -234,8 +262,8 @@ impl Body<'_, '_> {
         if self.is_of_starts(value, &mut from) {
             for id in from {
                 let span = self.locals[id].span;
-                if self.started.get(&id).is_some_and(|constant| adapts_exactly(constant, scalar)) {
-                    self.weak.push((span, scalar));
+                if self.literals.started.get(&id).is_some_and(|constant| adapts_exactly(constant, scalar)) {
+                    self.literals.weak.push((span, scalar));
                 }
             }
         }
@@ -245,9 +273,9 @@ impl Body<'_, '_> {
     pub fn note_computed_float(&mut self, variable: LocalId, literal: bool, ty: Type) {
         if !literal
             && ty.as_scalar().is_some_and(Scalar::is_float)
-            && self.starts.contains_key(&self.locals[variable].span)
+            && self.literals.starts.contains_key(&self.locals[variable].span)
         {
-            self.computed_floats.insert(self.locals[variable].span);
+            self.literals.computed_floats.insert(self.locals[variable].span);
         }
     }
 
@@ -268,14 +296,15 @@ impl Body<'_, '_> {
             })
             .collect();
         for (n, &(id, scalar)) in scalars.iter().enumerate() {
-            let starts = |id: &LocalId| self.started.contains_key(id) || self.derived.contains_key(id);
+            let starts =
+                |id: &LocalId| self.literals.started.contains_key(id) || self.literals.derived.contains_key(id);
             let Some(id) = id.filter(starts) else { continue };
             let other = scalars
                 .iter()
                 .enumerate()
                 .find(|(m, (other, to))| *m != n && *to != scalar && other.is_none_or(|other| !starts(&other)));
             if let Some((_, &(_, to))) = other {
-                let becomes = self.assigning == Some(id);
+                let becomes = self.literals.assigning == Some(id);
                 self.wish(id, to, becomes);
             }
         }
@@ -296,7 +325,7 @@ pub fn adapts_exactly(c: &Constant, scalar: Scalar) -> bool {
 }
 
 /// Types of variables that start with literals, by the places of their names.
-pub type Starts = std::collections::HashMap<Span, Scalar>;
+pub type Starts = HashMap<Span, Scalar>;
 
 /// How often a body is checked again for the types of its variables.
 pub const MOST_LOOKS: usize = 16;
@@ -307,7 +336,7 @@ pub struct Wishes {
     pub strong: Vec<(Span, Scalar)>,
     pub weak: Vec<(Span, Scalar)>,
     /// The variables that hold floats which are computed.
-    pub computed: std::collections::HashSet<Span>,
+    pub computed: HashSet<Span>,
 }
 
 /// Adds types to those that variables start with. False: none is new.

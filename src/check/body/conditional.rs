@@ -26,22 +26,22 @@ impl Body<'_, '_> {
                 None => self.truth(operand, condition.span)?,
             },
         };
-        let before = self.pending.len();
+        let before = self.statement.pending.len();
         let left = self.expr(then)?;
-        let first = self.pending.split_off(before);
+        let first = self.statement.pending.split_off(before);
         let right = self.expr(otherwise)?;
-        let second = self.pending.split_off(before);
+        let second = self.statement.pending.split_off(before);
         if let Some(chosen) = self.known_choice(&left, &right, (then.span, otherwise.span), expr.span) {
             return chosen;
         }
         if self.has_several(&left) && self.has_several(&right) {
-            if self.by_block {
-                self.pending.extend(first.iter().chain(&second).cloned());
+            if self.summary.by_block {
+                self.statement.pending.extend(first.iter().chain(&second).cloned());
                 self.nothing_pending(before, expr.span)?;
             }
             return self.tuple_choice(condition, (left, first, then.span), (right, second, otherwise.span), expr.span);
         }
-        self.pending.extend(first.into_iter().chain(second));
+        self.statement.pending.extend(first.into_iter().chain(second));
         self.nothing_pending(before, expr.span)?;
         if self.is_tile(&left) && self.is_tile(&right) {
             let given = |operand, span| Given { name: None, operand, span };
@@ -132,9 +132,9 @@ impl Body<'_, '_> {
                         Operand::Tuple(items) => items,
                         other => vec![other],
                     };
-                    let before = self.pending.len();
+                    let before = self.statement.pending.len();
                     let values: Res<Vec<Expr>> = items.into_iter().map(|item| self.materialize(item, at)).collect();
-                    side.extend(self.pending.split_off(before));
+                    side.extend(self.statement.pending.split_off(before));
                     let values = values?;
                     (values.iter().map(|value| value.ty).collect(), Ok(values))
                 }
@@ -164,7 +164,7 @@ impl Body<'_, '_> {
         }
         let mut sides = sides.into_iter();
         let (then, otherwise) = (sides.next().unwrap_or_default(), sides.next().unwrap_or_default());
-        self.pending.push(Stmt { kind: StmtKind::If { condition, then, otherwise }, span });
+        self.statement.pending.push(Stmt { kind: StmtKind::If { condition, then, otherwise }, span });
         Ok(Operand::Tuple(ids.unwrap_or_default().into_iter().map(|id| self.local_operand(id, span)).collect()))
     }
 }

@@ -16,7 +16,7 @@ impl Body<'_, '_> {
         if let Ok(operand) = &result {
             self.note_name(expr, operand);
         }
-        if let (Some(facts), Ok(operand)) = (&mut self.c.facts, &result) {
+        if let (Some(facts), Ok(operand)) = (&mut self.c.output.facts, &result) {
             facts.expression(expr.span, operand);
         }
         result
@@ -50,8 +50,8 @@ impl Body<'_, '_> {
             _ => return,
         };
         if self.mode == Mode::User {
-            let id = self.c.constants.enter(NamedConstant { name, composite });
-            self.named.insert(expr.span, id);
+            let id = self.c.output.constants.enter(NamedConstant { name, composite });
+            self.summary.named.insert(expr.span, id);
         }
     }
 
@@ -169,7 +169,7 @@ impl Body<'_, '_> {
         let mut constants = Vec::new();
         let mut failed = false;
         for operand in operands {
-            let before = self.pending.len();
+            let before = self.statement.pending.len();
             let value = self.expr(operand);
             if !values.is_empty() {
                 self.nothing_pending(before, operand.span)?;

@@ -19,7 +19,7 @@ impl Checker<'_> {
     /// The type of indexed arrays of these elements and this rank.
     pub fn indexed_array(&mut self, element: Element, ndim: u8) -> Type {
         let array = ArrayType { element, ndim };
-        if let Some((id, _)) = self.indexed.iter().find(|(_, known)| *known == array) {
+        if let Some((id, _)) = self.output.indexed.iter().find(|(_, known)| *known == array) {
             return Type::Struct(*id);
         }
         let mut fields = vec![Field { name: "data".into(), ty: Type::Array(array) }];
@@ -28,16 +28,16 @@ impl Checker<'_> {
         let rank = if ndim == 1 { String::new() } else { format!("{ndim}d") };
         let shown: String = self.show(element.into());
         let shown: String = shown.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let name = self.unique_name(format!("indexedarray{rank}_{shown}").trim_end_matches('_'));
-        let id = self.structs.push(StructDef { name, fields });
-        self.indexed.push((id, array));
+        let name = self.output.names.unique(format!("indexedarray{rank}_{shown}").trim_end_matches('_'));
+        let id = self.output.structs.push(StructDef { name, fields });
+        self.output.indexed.push((id, array));
         Type::Struct(id)
     }
 
     /// Element and rank, if a type is that of an indexed array.
     pub fn as_indexed(&self, ty: Type) -> Option<ArrayType> {
         let Type::Struct(id) = ty else { return None };
-        self.indexed.iter().find(|(known, _)| *known == id).map(|(_, array)| *array)
+        self.output.indexed.iter().find(|(known, _)| *known == id).map(|(_, array)| *array)
     }
 }
 

@@ -141,7 +141,7 @@ impl Body<'_, '_> {
     pub fn frozen_view(&mut self, view: Expr) -> Expr {
         let mut before = Vec::new();
         let view = self.freeze_view(view, &mut before);
-        self.pending.append(&mut before);
+        self.statement.pending.append(&mut before);
         view
     }
 
@@ -178,10 +178,10 @@ impl Body<'_, '_> {
         let known = matches!(self.scope.get(name), Some(Binding::Local(_)));
         let id = self.assigned_local(name, value.ty, at, value.span)?;
         let makes = matches!(value.kind, ExprKind::LocalArray);
-        if !known && self.depth == 0 {
-            self.own_arrays.insert(id);
+        if !known && self.nesting.depth == 0 {
+            self.tiles.own_arrays.insert(id);
         }
-        if !makes && self.own_arrays.contains(&id) && known {
+        if !makes && self.tiles.own_arrays.contains(&id) && known {
             out.push(self.copy_local(value, id, ty, span));
             return Ok(());
         }
@@ -215,7 +215,7 @@ impl Body<'_, '_> {
             ));
         }
         // A first look at the body has no parameters for them: it is for their types.
-        let params: Vec<LocalId> = self.arrays.iter().map(|array| array.param).collect();
+        let params: Vec<LocalId> = self.summary.returned_arrays.iter().map(|array| array.param).collect();
         for (array, param) in arrays.into_iter().zip(params) {
             if let Type::Local(ty) = array.ty {
                 let copy = self.copy_local(array, param, ty, span);

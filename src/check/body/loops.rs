@@ -103,7 +103,7 @@ impl Body<'_, '_> {
     fn loop_variable(&mut self, name: &str, ty: Type, place: Span, iter: Span, span: Span) -> Res<LocalId> {
         if let Some(Binding::Local(id)) = self.scope.get(name)
             && self.locals[*id].ty != ty
-            && let Some(source) = self.source.clone()
+            && let Some(source) = self.function.source.clone()
             && is_of_loops(&source.body, name, Some(span))
         {
             let id = self.new_local(name, ty, place);
@@ -123,7 +123,7 @@ impl Body<'_, '_> {
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
         let outer = self.scope.get(name).cloned();
-        self.unrolled += 1;
+        self.nesting.unrolled += 1;
         let errors = self.c.diagnostics.error_count();
         for &iteration in iterations {
             let constant = Operand::Const(Constant::untyped(Number::Int(iteration)));
@@ -140,7 +140,7 @@ impl Body<'_, '_> {
                 break;
             }
         }
-        self.unrolled -= 1;
+        self.nesting.unrolled -= 1;
         // After the loop the name is an ordinary variable with the last value.
         self.unbind(name, outer);
         if let Some(&last) = iterations.last() {

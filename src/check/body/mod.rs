@@ -19,25 +19,25 @@ pub(in crate::check) mod python_math;
 pub mod python_value;
 mod results;
 mod slice;
+mod state;
 mod stmt;
 mod transform;
 mod ways;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::check::body::known::Known;
+use crate::check::body::state::{Nesting, OwnFunction, Statement, Summary, Tiles};
 use crate::check::body::ways::{Several, Ways};
-use crate::check::calls::gradient::Rule;
 use crate::check::facts::Variable;
 use crate::check::tiles::Stack;
-use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray, Stmt};
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic, counted};
 use crate::ids::{Id, IdVec};
-use crate::ir::ConstantId;
 use crate::library::Meaning;
 use crate::source::Span;
 use crate::syntax::ast;
@@ -80,71 +80,20 @@ struct Look {
 pub(crate) struct Body<'c, 'a> {
     pub c: &'c mut Checker<'a>,
     pub mode: Mode,
-    pub bindings: Bindings,
+    pub function: OwnFunction,
     pub locals: IdVec<LocalId, Local>,
-    /// How many of the locals are parameters.
-    pub parameters: usize,
     pub scope: HashMap<String, Binding>,
-    pub kernel: bool,
-    /// The most coordinates that a `tid()` of this kernel asks for.
-    pub rank: u8,
-    /// The types of the first `return`, and its place.
-    pub results: Option<(Vec<Type>, Span)>,
-    pub loop_depth: u32,
-    pub by_ref: Vec<LocalId>,
     pub known: Known,
-    /// How many branches and loops are around the current statement.
-    pub depth: u32,
-    /// How many loops around it are unrolled.
-    pub unrolled: u32,
     /// What its names mean on each way through its branches and loops.
     pub(crate) ways: Ways,
-    /// The places of the tiles of whose elements something is computed: what is said of an element
-    /// is said there.
-    pub of_tiles: Vec<Span>,
-    /// The local arrays that a first look at the body found to be returned.
-    pub arrays: Vec<ReturnedArray>,
-    /// Variables that have a local array of their own wherever they are known.
-    pub own_arrays: HashSet<LocalId>,
+    pub nesting: Nesting,
+    pub statement: Statement,
+    pub tiles: Tiles,
+    pub summary: Summary,
     /// An error was reported in this body.
     pub failed: bool,
-    /// In the body of a gradient rule.
-    pub rule: Option<Rule>,
-    /// Where it names a constant.
-    pub named: HashMap<Span, ConstantId>,
-    /// It works on tiles, or calls what does.
-    pub by_block: bool,
-    /// It uses what differs between the threads of a block.
-    pub by_thread: bool,
-    /// What the parts of the current statement ask for before it.
-    pub pending: Vec<Stmt>,
-    /// The tiles of which a loop, by its counter, or a call sets all elements.
-    pub filled: HashMap<LocalId, LocalId>,
-    /// The expression whose value the current statement drops.
-    pub dropped: Option<Span>,
-    /// What is checked, if it is a function of its own.
-    pub source: Option<Arc<ast::Function>>,
-    /// What arithmetic on literals alone gives in Python, by its place.
-    pub computed: HashMap<Span, f64>,
-    /// The types of variables that start with a literal, where a first look has told them.
-    pub starts: adapt::Starts,
-    /// The variables that started with a literal.
-    pub started: HashMap<LocalId, Constant>,
-    /// Those that started with what is computed of these.
-    pub derived: HashMap<LocalId, Vec<LocalId>>,
-    /// Types that variables should have from their start; those that they should have if they come
-    /// to hold floats that are computed; and the variables that do.
-    pub wishes: Vec<(Span, Scalar)>,
-    pub weak: Vec<(Span, Scalar)>,
-    pub computed_floats: HashSet<Span>,
-    /// The number that its annotation says it returns.
-    pub promised: Option<Scalar>,
-    /// The literal that its first `return` gives.
-    pub first_literal: Option<(Span, Constant)>,
-    /// A call is tried in which literals adapt.
-    pub opening: bool,
-    /// The variable that the current statement assigns.
-    pub assigning: Option<LocalId>,
+    /// Literals that adapt to what they meet.
+    pub literals: adapt::Literals,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -152,42 +101,17 @@ impl<'c, 'a> Body<'c, 'a> {
         Body {
             c,
             mode,
-            bindings,
+            function: OwnFunction { bindings, ..OwnFunction::default() },
             locals: IdVec::new(),
-            parameters: 0,
             scope: HashMap::new(),
-            kernel: false,
-            rank: 1,
-            results: None,
-            loop_depth: 0,
-            by_ref: Vec::new(),
             known: Known::new(),
-            depth: 0,
-            unrolled: 0,
             ways: Ways::default(),
-            of_tiles: Vec::new(),
-            arrays: Vec::new(),
-            own_arrays: HashSet::new(),
+            nesting: Nesting::default(),
+            statement: Statement::default(),
+            tiles: Tiles::default(),
+            summary: Summary::default(),
             failed: false,
-            rule: None,
-            named: HashMap::new(),
-            by_block: false,
-            by_thread: false,
-            pending: Vec::new(),
-            filled: HashMap::new(),
-            dropped: None,
-            source: None,
-            computed: HashMap::new(),
-            starts: adapt::Starts::new(),
-            started: HashMap::new(),
-            derived: HashMap::new(),
-            wishes: Vec::new(),
-            weak: Vec::new(),
-            computed_floats: HashSet::new(),
-            promised: None,
-            first_literal: None,
-            opening: false,
-            assigning: None,
+            literals: adapt::Literals::default(),
         }
     }
 
@@ -202,9 +126,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
         body.scope = scope;
         body.locals = locals;
-        body.c.computing += u32::from(!library);
+        body.c.evaluation.computing += u32::from(!library);
         let value = body.expr(expr);
-        body.c.computing -= u32::from(!library);
+        body.c.evaluation.computing -= u32::from(!library);
         let value = value?;
         let value = crate::check::body::known::closed(value).ok_or_else(|| c.constant_too_large(expr.span))?;
         c.charge(&value, expr.span)?;
@@ -255,7 +179,7 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             let findings = c.diagnostics.take_after(known);
             let forget = |c: &mut Checker<'_>| {
-                if let Some(facts) = &mut c.facts {
+                if let Some(facts) = &mut c.output.facts {
                     facts.forget(definition.ast.span);
                 }
             };
@@ -300,16 +224,16 @@ impl<'c, 'a> Body<'c, 'a> {
         let signature = c.signature(definition)?;
         let mode = if definition.library() { Mode::Library } else { Mode::User };
         let mut body = Body::new(c, mode, bindings);
-        body.kernel = definition.kernel;
-        body.source = Some(definition.ast.clone());
-        body.starts.clone_from(starts);
-        body.promised = body.promised_scalar(definition);
+        body.function.kernel = definition.kernel;
+        body.function.source = Some(definition.ast.clone());
+        body.literals.starts.clone_from(starts);
+        body.literals.promised = body.promised_scalar(definition);
         for (param, arg) in signature.params.iter().zip(args) {
             let binding = match arg {
                 InstanceArg::Type(ty) => {
                     let id = body.locals.push(Local { name: param.name.clone(), ty: *ty, span: param.span });
                     if matches!(param.pattern, Pattern::Ref(_)) {
-                        body.by_ref.push(id);
+                        body.function.by_ref.push(id);
                     }
                     Binding::Local(id)
                 }
@@ -330,25 +254,25 @@ impl<'c, 'a> Body<'c, 'a> {
             // Two of one name are no Python, which is said already.
             body.failed |= body.scope.insert(param.name.clone(), binding).is_some();
         }
-        body.parameters = body.locals.len();
+        body.function.parameters = body.locals.len();
         for (position, &ty) in returned.iter().enumerate().filter(|(_, ty)| matches!(ty, Type::Local(_))) {
             let param = body.new_local("", ty, definition.ast.name.span);
-            body.arrays.push(ReturnedArray { position, param });
+            body.summary.returned_arrays.push(ReturnedArray { position, param });
         }
         let param_count = body.locals.len() as u32;
         let mut statements = body.block(&definition.ast.body);
-        wishes.strong.append(&mut body.wishes);
-        wishes.weak.append(&mut body.weak);
-        wishes.computed.extend(body.computed_floats.drain());
+        wishes.strong.append(&mut body.literals.wishes);
+        wishes.weak.append(&mut body.literals.weak);
+        wishes.computed.extend(body.literals.computed_floats.drain());
         let own = |id: LocalId| id.index() >= param_count as usize;
-        crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
+        crate::check::tiles::place(&mut statements, &body.locals, own, &body.tiles.filled);
         if !body.failed && mode == Mode::User {
             match definition.kernel {
                 true => body.no_promise(definition),
                 false => body.keep_promise(definition),
             }
         }
-        if let Some(facts) = &mut body.c.facts {
+        if let Some(facts) = &mut body.c.output.facts {
             for local in body.locals.values() {
                 let Local { name, ty, span } = local.clone();
                 facts.variable_of(Variable { function: definition.ast.span, name, ty, span });
@@ -357,13 +281,13 @@ impl<'c, 'a> Body<'c, 'a> {
         if body.failed {
             return Err(Reported);
         }
-        let types = body.results.map(|(types, _)| types).unwrap_or_default();
+        let types = body.summary.results.map(|(types, _)| types).unwrap_or_default();
         let (arrays, results): (Vec<Type>, Vec<Type>) =
             types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
-        let returned = (arrays.len() > body.arrays.len()).then_some(types);
-        let arrays = body.arrays;
-        let (by_block, by_thread) = (body.by_block, body.by_thread);
-        let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
+        let returned = (arrays.len() > body.summary.returned_arrays.len()).then_some(types);
+        let arrays = body.summary.returned_arrays;
+        let (by_block, by_thread) = (body.summary.by_block, body.summary.by_thread);
+        let (locals, by_ref, rank, named) = (body.locals, body.function.by_ref, body.summary.rank, body.summary.named);
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
         let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
@@ -435,7 +359,7 @@ impl<'c, 'a> Body<'c, 'a> {
             // A view of another rank: outside branches and loops every later use means the new one.
             if let (Type::Array(old), Type::Array(new)) = (local.ty, ty)
                 && old.element == new.element
-                && self.depth == 0
+                && self.nesting.depth == 0
             {
                 let id = self.new_local(name, ty, span);
                 self.means(name, Binding::Local(id), span);
@@ -503,7 +427,7 @@ impl<'c, 'a> Body<'c, 'a> {
             None => {}
         }
         if self.is_library() {
-            if name == "adjoint" && self.rule.is_some() {
+            if name == "adjoint" && self.function.rule.is_some() {
                 return Ok(Operand::Adjoint);
             }
             if let Some(operand) = self.library_name(name) {
@@ -595,10 +519,10 @@ impl<'c, 'a> Body<'c, 'a> {
     /// A name inside library code: the signature's variables, type names, constants and entries of
     /// the library.
     fn library_name(&mut self, name: &str) -> Option<Res<Operand>> {
-        if let Some(ty) = self.bindings.ty(name) {
+        if let Some(ty) = self.function.bindings.ty(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
-        if let Some(n) = self.bindings.length(name) {
+        if let Some(n) = self.function.bindings.length(name) {
             return Some(Ok(Operand::Const(Constant::untyped(Number::Int(i128::from(n))))));
         }
         if let Some(class) = ScalarClass::from_name(name) {
@@ -660,7 +584,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 self.error(Code::E0304, span, "a slice is not a value of its own", "it names a part: `t[slice(0, 4)]`")
             }
             Operand::Results(call, types) if types.is_empty() => {
-                let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);
+                let message = format!("`{}` returns nothing", self.c.output.functions[call.callee].source_name);
                 self.error(Code::E0324, span, message, "no value comes out of this call")
             }
             // An array is in a variable first.
@@ -746,7 +670,7 @@ impl Checker<'_> {
     /// is taken.
     pub fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
         let wanted = self.wanted_name(definition, args);
-        self.unique_name(&wanted)
+        self.output.names.unique(&wanted)
     }
 
     /// The name of an instance where it is free.

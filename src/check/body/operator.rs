@@ -252,7 +252,7 @@ impl Body<'_, '_> {
         if let Operand::Value(value) = value {
             diagnostic = self.label_origin(diagnostic, value, at_value);
         }
-        let own = variable.filter(|id| id.index() >= self.parameters && to.is_int() && from.is_float());
+        let own = variable.filter(|id| id.index() >= self.function.parameters && to.is_int() && from.is_float());
         diagnostic = match own {
             Some(id) => self.suggest_float_from_start(diagnostic, id),
             None => self.suggest_cast(diagnostic, at_value, (from.into(), to), "the value", Applicability::Maybe),
@@ -266,7 +266,7 @@ impl Body<'_, '_> {
     /// once is enough.
     fn distrust(&mut self, operand: &Expr, other: Type) {
         let ExprKind::Local(id) = operand.kind else { return };
-        let is_parameter = id.index() < self.parameters;
+        let is_parameter = id.index() < self.function.parameters;
         if !is_parameter && operand.ty.as_scalar().is_none() && other.as_scalar().is_some() {
             self.break_bindings(id);
         }
@@ -275,7 +275,7 @@ impl Body<'_, '_> {
     /// Says nothing more of a variable that is assigned.
     pub fn forget(&mut self, name: &str) {
         if let Some(Binding::Local(id)) = self.scope.get(name)
-            && id.index() >= self.parameters
+            && id.index() >= self.function.parameters
         {
             self.break_bindings(*id);
         }

@@ -147,10 +147,10 @@ impl Body<'_, '_> {
             Step::At(k) => Some(k),
             Step::Dynamic(_) => None,
         };
-        let ty = base.ty.step(index, &self.c.structs).unwrap_or(base.ty);
+        let ty = base.ty.step(index, &self.c.output.structs).unwrap_or(base.ty);
         let base = self.unguarded(base);
         let base = match base.kind {
-            ExprKind::Local(id) if ty.bears_array(&self.c.structs) => {
+            ExprKind::Local(id) if ty.bears_array(&self.c.output.structs) => {
                 Expr { kind: ExprKind::Local(self.shadow_of(id).unwrap_or(id)), ..base }
             }
             _ => base,
@@ -239,7 +239,7 @@ impl Body<'_, '_> {
             Type::Vec(..) | Type::Quat(_) => {
                 let k = "xyzw".find(name).filter(|_| name.len() == 1).map(|k| k as u32);
                 match k {
-                    Some(k) if k < expr.ty.step_count(&self.c.structs) => {
+                    Some(k) if k < expr.ty.step_count(&self.c.output.structs) => {
                         Some(Operand::Value(self.part(expr.clone(), Step::At(k), span)))
                     }
                     _ => None,
@@ -257,7 +257,7 @@ impl Body<'_, '_> {
                 self.indexed_extents(expr, span).into_iter().reduce(product).map(Operand::Value)
             }
             Type::Struct(id) => {
-                let k = self.c.structs[id].fields.iter().position(|f| f.name == name)?;
+                let k = self.c.output.structs[id].fields.iter().position(|f| f.name == name)?;
                 Some(Operand::Value(self.part(expr.clone(), Step::At(k as u32), span)))
             }
             Type::Array(array) => match name {
@@ -378,7 +378,7 @@ impl Body<'_, '_> {
                 span,
             };
             let pattern = self.c.annotation(&whole, true)?;
-            return match pattern.resolve(&self.bindings) {
+            return match pattern.resolve(&self.function.bindings) {
                 Some(ty) => Ok(Operand::Type(TypeWord::Type(ty))),
                 None => self.error(Code::E0310, span, "this type has open parts", "not known here"),
             };
@@ -654,7 +654,7 @@ impl Body<'_, '_> {
         }
         let (whole, mut expr) = (base.ty, base);
         for (level, index) in indices.iter().enumerate() {
-            let count = expr.ty.step_count(&self.c.structs);
+            let count = expr.ty.step_count(&self.c.output.structs);
             let step = self.component_step(index, count, whole, level)?;
             expr = self.part(expr, step, span);
         }

@@ -30,7 +30,7 @@ impl Body<'_, '_> {
     /// The number that a function's annotation says it returns.
     pub fn promised_scalar(&mut self, definition: &Definition) -> Option<Scalar> {
         let promised = definition.ast.returns.as_ref().filter(|_| self.adapts() && !definition.kernel)?;
-        if self.c.double || matches!(promised.kind, ExprKind::None) {
+        if self.c.settings.double || matches!(promised.kind, ExprKind::None) {
             return None;
         }
         let (pattern, _) = self.c.within(definition.scope, |c| c.quietly(|c| c.annotation(promised, false)));
@@ -45,14 +45,14 @@ impl Body<'_, '_> {
     pub fn keep_promise(&mut self, definition: &Definition) {
         let Some(promised) = &definition.ast.returns else { return };
         // In double precision the types are others than those written.
-        if self.c.double || matches!(promised.kind, ExprKind::None) {
+        if self.c.settings.double || matches!(promised.kind, ExprKind::None) {
             return;
         }
         let (pattern, _) = self.c.within(definition.scope, |c| c.quietly(|c| c.annotation(promised, false)));
         let Ok(Pattern::Exact(wanted)) = pattern else { return };
         let name = &definition.ast.name;
         let shown = self.show(wanted);
-        match self.results.clone() {
+        match self.summary.results.clone() {
             Some((types, _)) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {}
             None => {
                 let diagnostic =

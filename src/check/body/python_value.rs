@@ -60,7 +60,7 @@ impl Body<'_, '_> {
             ast::ExprKind::List(items) => {
                 items.iter().map(|item| self.expr(item)).collect::<Res<_>>().map(Operand::Tuple)
             }
-            ast::ExprKind::Dict(entries) => Ok(Operand::Dict(Rc::new(Dict::new(entries, self.c.scope)))),
+            ast::ExprKind::Dict(entries) => Ok(Operand::Dict(Rc::new(Dict::new(entries, self.c.scopes.current)))),
             ast::ExprKind::Comprehension(comprehension) => self.comprehension(comprehension, expr.span),
             _ => return None,
         })
@@ -217,14 +217,14 @@ impl Body<'_, '_> {
             Entry::Known(value) => return self.c.charge(&value, span).map(|()| value),
             Entry::Evaluating => return self.error(Code::E0501, span, "this entry depends on itself", "used here"),
             // What was not said must be found again.
-            Entry::Failed { said } if said || self.c.quiet > 0 => return Err(Reported),
+            Entry::Failed { said } if said || self.c.evaluation.is_quiet() => return Err(Reported),
             Entry::Failed { .. } | Entry::Unread => {}
         }
         dict.found.borrow_mut()[at] = Entry::Evaluating;
         let value = self.c.nested(span, |c| c.within(dict.scope, |c| c.constant(&dict.entries[at].1, false)));
         dict.found.borrow_mut()[at] = match &value {
             Ok(value) => Entry::Known(value.clone()),
-            Err(Reported) => Entry::Failed { said: self.c.quiet == 0 },
+            Err(Reported) => Entry::Failed { said: !self.c.evaluation.is_quiet() },
         };
         value
     }

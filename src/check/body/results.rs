@@ -37,12 +37,13 @@ impl Body<'_, '_> {
                 }
                 Operand::Results(call, types) => (types, StmtKind::ReturnCall(call)),
                 operand => {
-                    let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
-                    let known = known.or(self.promised.map(Type::from));
-                    if self.results.is_none() {
-                        self.first_literal = self.literal_number(&operand).map(|constant| (value.span, constant));
+                    let known = self.summary.results.as_ref().and_then(|(types, _)| types.first().copied());
+                    let known = known.or(self.literals.promised.map(Type::from));
+                    if self.summary.results.is_none() {
+                        self.literals.first_literal =
+                            self.literal_number(&operand).map(|constant| (value.span, constant));
                     }
-                    let expr = match (known, self.first_literal) {
+                    let expr = match (known, self.literals.first_literal) {
                         (None, Some(_)) => self.start_value(operand, value.span, value.span)?,
                         _ => self.returned_value(operand, known, value.span)?,
                     };
@@ -50,21 +51,21 @@ impl Body<'_, '_> {
                 }
             },
         };
-        if self.kernel && !types.is_empty() {
+        if self.function.kernel && !types.is_empty() {
             return Err(self.report(
                 Diagnostic::new(Code::E0312, "kernels do not return values")
                     .label(span, "returned here")
                     .help("write the result to an array parameter"),
             ));
         }
-        match &self.results {
-            None => self.results = Some((types, span)),
+        match &self.summary.results {
+            None => self.summary.results = Some((types, span)),
             Some((first, place)) if *first != types => {
-                if let (Some((at, constant)), &[Type::Scalar(to)]) = (self.first_literal, types.as_slice())
+                if let (Some((at, constant)), &[Type::Scalar(to)]) = (self.literals.first_literal, types.as_slice())
                     && self.adapts()
                     && adapts_exactly(&constant, to)
                 {
-                    self.wishes.push((at, to));
+                    self.literals.wishes.push((at, to));
                 }
                 let show = |types: &[Type]| match types {
                     [] => "nothing".to_string(),
@@ -140,7 +141,7 @@ impl Body<'_, '_> {
             };
             if array.block {
                 // Where the array of a tile is is decided later.
-                self.filled.insert(id, id);
+                self.tiles.filled.insert(id, id);
             } else {
                 out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
             }
@@ -169,8 +170,8 @@ impl Body<'_, '_> {
                 ids.push(made);
             } else {
                 let id = self.assigned_local(name, ty, at, value)?;
-                if self.depth == 0 && matches!(ty, Type::Local(_)) {
-                    self.own_arrays.insert(id);
+                if self.nesting.depth == 0 && matches!(ty, Type::Local(_)) {
+                    self.tiles.own_arrays.insert(id);
                 }
                 ids.push(id);
             }

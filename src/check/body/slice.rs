@@ -164,7 +164,7 @@ impl Body<'_, '_> {
             let mut part = ty;
             for step in steps {
                 let at = if let Step::At(k) = step { Some(k) } else { None };
-                part = part.step(at, &self.c.structs).unwrap_or(part);
+                part = part.step(at, &self.c.output.structs).unwrap_or(part);
                 place.path.push(step);
             }
             Place { ty: part, span: target.span, ..place }
@@ -299,7 +299,7 @@ impl Body<'_, '_> {
             Operand::Shape(array) => Ok(self.extents(&array, span)),
             Operand::Value(expr) if expr.ty.is_composite() && !matches!(expr.ty, Type::Transform(_)) => {
                 let mut lets = Vec::new();
-                let count = expr.ty.step_count(&self.c.structs);
+                let count = expr.ty.step_count(&self.c.output.structs);
                 let whole = if self.as_place(expr.clone()).is_some() { expr } else { self.shared(expr, &mut lets) };
                 let items = (0..count).map(|k| self.part(whole.clone(), Step::At(k), span)).collect();
                 Ok(self.shared_items(lets, items))

@@ -14,7 +14,7 @@ impl Body<'_, '_> {
     pub fn block(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(statements.len());
         for statement in statements {
-            let (outer, at) = (std::mem::take(&mut self.pending), out.len());
+            let (outer, at) = (std::mem::take(&mut self.statement.pending), out.len());
             if self.statement(statement, &mut out).is_err() {
                 self.failed = true;
             }
@@ -26,12 +26,12 @@ impl Body<'_, '_> {
     /// Looks at the branches of a condition that is not known: perhaps only one of them is ever
     /// compiled, so what they assign and return says nothing about the code behind them.
     fn either(&mut self, then: &[ast::Stmt], otherwise: &[ast::Stmt]) {
-        let (scope, results, mark) = (self.scope.clone(), self.results.clone(), self.mark());
+        let (scope, results, mark) = (self.scope.clone(), self.summary.results.clone(), self.mark());
         let names: Vec<String> = assigned(then).union(&assigned(otherwise)).map(|name| (*name).to_string()).collect();
         for branch in [then, otherwise] {
             self.block(branch);
             self.scope.clone_from(&scope);
-            self.results.clone_from(&results);
+            self.summary.results.clone_from(&results);
             self.drop_changes(mark);
         }
         for name in names {
@@ -41,7 +41,7 @@ impl Body<'_, '_> {
 
     fn statement(&mut self, statement: &ast::Stmt, out: &mut Vec<Stmt>) -> Res<()> {
         let span = statement.span;
-        if self.unrolled > 0 {
+        if self.nesting.unrolled > 0 {
             self.c.charge_unrolled(span)?;
         }
         let mut push = |kind| out.push(Stmt { kind, span });
@@ -107,7 +107,7 @@ impl Body<'_, '_> {
                     }
                     Ok(operand) => {
                         let condition = self.truth(operand, condition.span);
-                        self.depth += 1;
+                        self.nesting.depth += 1;
                         let before = self.known.clone();
                         let mark = self.mark();
                         let mut then = self.branch(then);
@@ -116,7 +116,7 @@ impl Body<'_, '_> {
                         let mark = self.mark();
                         let mut otherwise = self.branch(otherwise);
                         self.join_known(&after_then);
-                        self.depth -= 1;
+                        self.nesting.depth -= 1;
                         self.join_ways(mark, ends, &mut then, &mut otherwise);
                         push(StmtKind::If { condition: condition?, then, otherwise });
                     }
@@ -129,7 +129,7 @@ impl Body<'_, '_> {
             ast::StmtKind::While { condition, body, otherwise } => {
                 self.forget_assigned(std::slice::from_ref(statement));
                 self.enter_loop(body, out);
-                let before = self.pending.len();
+                let before = self.statement.pending.len();
                 let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
                 let alone = self.nothing_pending(before, condition.span);
                 let checked_body = self.loop_body(body);
@@ -144,11 +144,11 @@ impl Body<'_, '_> {
             }
             ast::StmtKind::Break | ast::StmtKind::Continue => {
                 let is_break = matches!(statement.kind, ast::StmtKind::Break);
-                if self.loop_depth == 0 {
+                if self.nesting.loops == 0 {
                     let word = if is_break { "break" } else { "continue" };
                     let diagnostic = Diagnostic::new(Code::E0308, format!("`{word}` outside a loop"))
                         .label(span, "there is no loop around this");
-                    return Err(match self.kernel {
+                    return Err(match self.function.kernel {
                         true => self.replaced(diagnostic.note("`return` ends the work of this thread"), span, "return"),
                         false => self.report(diagnostic),
                     });
@@ -212,13 +212,13 @@ impl Body<'_, '_> {
     /// The body of a loop whose iterations are not known one by one; what it assigns is forgotten
     /// already.
     pub fn loop_body(&mut self, body: &[ast::Stmt]) -> Vec<Stmt> {
-        self.loop_depth += 1;
-        self.depth += 1;
+        self.nesting.loops += 1;
+        self.nesting.depth += 1;
         let before = self.known.clone();
         let body = self.branch(body);
         self.join_known(&before);
-        self.depth -= 1;
-        self.loop_depth -= 1;
+        self.nesting.depth -= 1;
+        self.nesting.loops -= 1;
         body
     }
 
@@ -291,13 +291,13 @@ impl Body<'_, '_> {
     }
 
     fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
-        let outer = self.assigning.take();
-        self.assigning = match self.scope.get(name) {
+        let outer = self.literals.assigning.take();
+        self.literals.assigning = match self.scope.get(name) {
             Some(Binding::Local(id)) => Some(*id),
             _ => None,
         };
         let result = self.expr(value);
-        self.assigning = outer;
+        self.literals.assigning = outer;
         let mut operand = result?;
         // A name of a view gives its elements, as in Warp; what is no name gives the view.
         if let (ast::ExprKind::Name(_), Some(elements)) = (&value.kind, self.tile_elements(&operand))
@@ -435,9 +435,10 @@ impl Body<'_, '_> {
             Operand::Tuple(items) => items,
             Operand::Shape(array) => self.extents(&array, value.span),
             Operand::Value(expr)
-                if expr.ty.step_count(&self.c.structs) > 0 && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) =>
+                if expr.ty.step_count(&self.c.output.structs) > 0
+                    && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) =>
             {
-                let steps = expr.ty.step_count(&self.c.structs);
+                let steps = expr.ty.step_count(&self.c.output.structs);
                 let id = self.new_local("", expr.ty, value.span);
                 let whole = Expr::new(ExprKind::Local(id), expr.ty, value.span);
                 out.push(self.assign_local(id, expr, span));
@@ -531,7 +532,7 @@ impl Body<'_, '_> {
                 format!("{} variables", names.len()),
             );
         }
-        self.rank = self.rank.max(names.len() as u8);
+        self.summary.rank = self.summary.rank.max(names.len() as u8);
         for (k, (name, at)) in names.iter().enumerate() {
             let id = self.assigned_local(name, I32, *at, span)?;
             out.push(self.assign_local(id, Expr::new(ExprKind::ThreadIndex(k as u8), I32, span), span));
@@ -540,7 +541,7 @@ impl Body<'_, '_> {
     }
 
     pub fn tid_allowed(&mut self, span: Span) -> Res<()> {
-        if self.kernel {
+        if self.function.kernel {
             return Ok(());
         }
         Err(self.report(
@@ -713,9 +714,9 @@ impl Body<'_, '_> {
             out.push(Stmt { kind, span });
             return Ok(());
         }
-        self.dropped = Some(expr.span);
+        self.statement.dropped = Some(expr.span);
         let operand = self.expr(expr);
-        self.dropped = None;
+        self.statement.dropped = None;
         let kind = match operand? {
             Operand::Results(call, types) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {
                 return self.results_of(call, &types, span).map(|_| ());

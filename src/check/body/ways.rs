@@ -74,7 +74,7 @@ impl Body<'_, '_> {
     }
 
     fn rebind(&mut self, name: &str, meaning: Option<Meaning>) {
-        if self.depth > 0 {
+        if self.nesting.depth > 0 {
             self.ways.journal.push((name.to_string(), self.meaning_of(name)));
         }
         self.ways.maybe.remove(name);
@@ -207,7 +207,7 @@ impl Body<'_, '_> {
             return;
         };
         if !matches!(operand, Operand::Tuple(_) | Operand::Stack(_)) && !self.is_part(&operand) {
-            self.ways.maybe.insert(name.to_string(), (self.depth, place));
+            self.ways.maybe.insert(name.to_string(), (self.nesting.depth, place));
         }
     }
 
@@ -215,7 +215,7 @@ impl Body<'_, '_> {
     pub fn warn_maybe(&mut self, name: &str, span: Span) {
         let Some(&(depth, place)) = self.ways.maybe.get(name) else { return };
         // A condition around the use may be what says that it has it.
-        if self.depth > depth {
+        if self.nesting.depth > depth {
             return;
         }
         self.ways.maybe.remove(name);
@@ -260,7 +260,7 @@ impl Body<'_, '_> {
             return Some(self.differs(&first, &second));
         }
         let own = |value: &Expr| match value.kind {
-            ExprKind::Local(id) if id.index() >= self.parameters => Some(id),
+            ExprKind::Local(id) if id.index() >= self.function.parameters => Some(id),
             _ => None,
         };
         let kept: Option<Vec<LocalId>> = one.iter().map(own).collect();

@@ -23,7 +23,7 @@ impl Body<'_, '_> {
             "type" => self.type_of(given, span),
             "block_dim" => {
                 // In a kernel with tiles it is known when that is compiled.
-                self.by_thread = true;
+                self.summary.by_thread = true;
                 Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span)))
             }
             "vector" => self.construct(TypeWord::Family(Family::Vector), given, span),
@@ -114,7 +114,7 @@ impl Body<'_, '_> {
                         self.indexed_extents(&expr, span).into_iter().next().map(Operand::Value).ok_or(Reported)
                     }
                     Type::Transform(_) => number(7),
-                    ty if ty.is_composite() => number(ty.step_count(&self.c.structs)),
+                    ty if ty.is_composite() => number(ty.step_count(&self.c.output.structs)),
                     ty => {
                         let shown = self.show(ty);
                         self.error(
@@ -531,9 +531,9 @@ impl Body<'_, '_> {
                 let tile = self.print_tile(&operand, at)?;
                 if !pieces.is_empty() {
                     let before = self.print_of(std::mem::take(&mut pieces), " ", &mut lets, &mut values);
-                    self.pending.push(Stmt { kind: before, span });
+                    self.statement.pending.push(Stmt { kind: before, span });
                 }
-                self.pending.extend(tile);
+                self.statement.pending.extend(tile);
                 pieces.push(String::new());
                 continue;
             }
@@ -588,7 +588,7 @@ impl Body<'_, '_> {
     }
 
     fn all_scalars(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
-        let steps = value.ty.step_count(&self.c.structs);
+        let steps = value.ty.step_count(&self.c.output.structs);
         if steps == 0 {
             out.push(value);
             return;

@@ -214,7 +214,7 @@ impl Body<'_, '_> {
 
     fn call_builtin(&mut self, word: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         let on_tiles = self.tile_builtin(word, given, span);
-        self.by_block |= on_tiles.is_some();
+        self.summary.by_block |= on_tiles.is_some();
         on_tiles.or_else(|| self.builtin(word, given, span))
     }
 
@@ -233,9 +233,9 @@ impl Body<'_, '_> {
             return self.apply(fit, given, span);
         }
         if let Some(open) = self.open_arguments(&given) {
-            self.opening = true;
+            self.literals.opening = true;
             let fit = self.best_fit(name, &open);
-            self.opening = false;
+            self.literals.opening = false;
             if let Some(fit) = fit? {
                 return self.apply(fit, open, span);
             }
@@ -328,7 +328,7 @@ impl Body<'_, '_> {
                 Some(scalar) if scalar == constant.scalar() => {}
                 // Tests compare with plain numbers.
                 Some(scalar) if (self.is_library() || is_test(definition)) && constant.adapts_to(scalar) => cost += 1,
-                Some(scalar) if self.opening && adapts_exactly(&constant, scalar) => cost += 1,
+                Some(scalar) if self.literals.opening && adapts_exactly(&constant, scalar) => cost += 1,
                 Some(_) => return None,
                 None => {
                     if pattern.matches(constant.scalar().into(), &mut bindings) {
@@ -336,7 +336,7 @@ impl Body<'_, '_> {
                     }
                     // A whole number where there are only floats.
                     let float = Scalar::F32;
-                    let fits = self.opening && adapts_exactly(&constant, float);
+                    let fits = self.literals.opening && adapts_exactly(&constant, float);
                     if !fits || !pattern.matches(float.into(), &mut bindings) {
                         return None;
                     }
@@ -349,7 +349,7 @@ impl Body<'_, '_> {
 
     fn apply(&mut self, fit: Fit, given: Vec<Given>, span: Span) -> Res<Operand> {
         let (fit, given) = self.nudged(fit, given)?;
-        if let Some(facts) = &mut self.c.facts {
+        if let Some(facts) = &mut self.c.output.facts {
             facts.call(span, || Callee {
                 name: fit.definition.ast.name.span,
                 params: fit.signature.params.iter().map(|param| param.name.clone()).collect(),
@@ -370,7 +370,7 @@ impl Body<'_, '_> {
                 return Err(Reported);
             }
         };
-        if self.c.functions[callee].native.as_deref().is_some_and(is_barrier) && values.is_empty() {
+        if self.c.output.functions[callee].native.as_deref().is_some_and(is_barrier) && values.is_empty() {
             return self.sync(&[], span);
         }
         for place in &by_ref {
@@ -379,9 +379,9 @@ impl Body<'_, '_> {
             }
         }
         let test = self.degeneracy_test(&definition, callee, span);
-        let function = &self.c.functions[callee];
-        self.by_block |= function.by_block;
-        self.by_thread |= function.by_thread;
+        let function = &self.c.output.functions[callee];
+        self.summary.by_block |= function.by_block;
+        self.summary.by_thread |= function.by_thread;
         let returned = function.returned();
         let call = Call { callee, args: values, by_ref, test, span };
         Ok(match returned.as_slice() {
@@ -401,10 +401,10 @@ impl Body<'_, '_> {
     /// code of the user's: `_degenerate_f` for `f`. Its docstring has the words.
     fn degeneracy_test(&mut self, of: &Definition, callee: FnId, span: Span) -> Option<Box<DegeneracyTest>> {
         let name = format!("_degenerate_{}", of.ast.name.text);
-        if !self.c.tests || self.is_library() || !of.library() || !Library::has(&name) {
+        if !self.c.settings.tests || self.is_library() || !of.library() || !Library::has(&name) {
             return None;
         }
-        let function = &self.c.functions[callee];
+        let function = &self.c.output.functions[callee];
         let params = function.locals.values().take(function.param_count as usize).map(|local| local.ty);
         let by_ref = function.by_ref.iter().map(|&param| function.locals[param].ty);
         let types: Vec<Type> = params.chain(function.results.iter().copied()).chain(by_ref).collect();
@@ -422,7 +422,7 @@ impl Body<'_, '_> {
 
     /// `_nudged_f` in place of `f`, where the library has it and the program is one for beside.
     fn nudged(&mut self, fit: Fit, mut given: Vec<Given>) -> Res<(Fit, Vec<Given>)> {
-        let Some(how) = self.c.nudged.filter(|_| !self.is_library() && fit.definition.library()) else {
+        let Some(how) = self.c.settings.nudged.filter(|_| !self.is_library() && fit.definition.library()) else {
             return Ok((fit, given));
         };
         let name = format!("_nudged_{}", fit.definition.ast.name.text);

@@ -151,7 +151,7 @@ impl Body<'_, '_> {
         if given.is_empty() {
             return Ok(Operand::Value(Expr::new(ExprKind::Zero, ty, span)));
         }
-        let (name, fields) = (self.c.structs[id].name.clone(), self.c.structs[id].fields.clone());
+        let (name, fields) = (self.c.output.structs[id].name.clone(), self.c.output.structs[id].fields.clone());
         let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
         for (k, arg) in given.iter().enumerate() {
             let slot = match arg.keyword() {
@@ -449,7 +449,7 @@ impl Body<'_, '_> {
 
     /// All scalars of a value, row by row.
     pub fn scalars_of(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
-        let steps = value.ty.step_count(&self.c.structs);
+        let steps = value.ty.step_count(&self.c.output.structs);
         if steps == 0 {
             out.push(value);
             return;

@@ -17,7 +17,7 @@ impl Body<'_, '_> {
     /// The gradients of the sum of what an instance returns: one value per argument, as
     /// [`Checker::gradient_function`] says.
     pub fn gradient_of(&mut self, primal: FnId, args: Vec<Expr>, span: Span) -> Res<Operand> {
-        let function = &self.c.functions[primal];
+        let function = &self.c.output.functions[primal];
         let (name, results) = (function.source_name.clone(), function.results.clone());
         let array = !function.arrays.is_empty();
         if results.is_empty() || array {
@@ -43,7 +43,7 @@ impl Body<'_, '_> {
             return Err(Reported);
         }
         let callee = self.c.gradient_function(primal);
-        let results = self.c.functions[callee].results.clone();
+        let results = self.c.output.functions[callee].results.clone();
         let call = Call { callee, args, by_ref: Vec::new(), test: None, span };
         Ok(match results.as_slice() {
             [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
@@ -63,15 +63,15 @@ impl Checker<'_> {
     ) -> FnId {
         let key = InstanceKey::new(definition, key.to_vec());
         if let Some(Instance::Done(id)) = self.instances.get(&key) {
-            return *id;
+            return id;
         }
         let name = self.instance_name(definition, &key.args);
         let source_name = definition.ast.name.text.clone();
         let results = vec![result.ty];
         let id = self.made(name, source_name, params, Vec::new(), results, true, definition.ast.span);
         let span = result.span;
-        self.functions[id].body = vec![Stmt { kind: StmtKind::Return(vec![result]), span }];
-        self.instances.insert(key, Instance::Done(id));
+        self.output.functions[id].body = vec![Stmt { kind: StmtKind::Return(vec![result]), span }];
+        self.instances.done(key, id);
         id
     }
 
@@ -80,11 +80,11 @@ impl Checker<'_> {
     /// floats is zero; for an array it is the array behind its own gradient pointer, to which the
     /// gradient is added.
     fn gradient_function(&mut self, primal: FnId) -> FnId {
-        if let Some(&known) = self.gradients.get(&primal) {
+        if let Some(&known) = self.gradients.made.get(&primal) {
             return known;
         }
         let adjoint = self.adjoint_function(primal);
-        let of = &self.functions[primal];
+        let of = &self.output.functions[primal];
         let (span, library) = (of.span, of.library);
         let (name, source_name) = (format!("grad_{}", of.name), format!("grad_{}", of.source_name));
         let params: Vec<Local> = of.locals.values().take(of.param_count as usize).cloned().collect();
@@ -94,18 +94,18 @@ impl Checker<'_> {
         let ids: Vec<LocalId> = made.ids().collect();
         let local = |id: LocalId| Expr::new(ExprKind::Local(id), params[id.index()].ty, span);
         let mut args: Vec<Expr> = ids.iter().map(|&id| local(id)).collect();
-        let arrays = ids.iter().filter(|id| params[id.index()].ty.bears_array(&self.structs));
+        let arrays = ids.iter().filter(|id| params[id.index()].ty.bears_array(&self.output.structs));
         args.extend(arrays.map(|&id| self.gradients_in(local(id))));
         args.extend(results.iter().map(|&ty| ones(ty, span)));
         args.extend(by_ref.iter().map(|&ty| Expr::new(ExprKind::Zero, ty, span)));
         let mut targets = Vec::new();
         let mut values = Vec::new();
         for (&id, param) in ids.iter().zip(&params) {
-            values.push(if param.ty.holds_floats(&self.structs) {
+            values.push(if param.ty.holds_floats(&self.output.structs) {
                 let adj = made.push(Local { name: format!("adj_{}", param.name), ty: param.ty, span });
                 targets.push(Some(adj));
                 Expr::new(ExprKind::Local(adj), param.ty, span)
-            } else if param.ty.bears_array(&self.structs) {
+            } else if param.ty.bears_array(&self.output.structs) {
                 self.gradients_in(local(id))
             } else {
                 Expr::new(ExprKind::Zero, param.ty, span)
@@ -114,35 +114,35 @@ impl Checker<'_> {
         let call = Call { callee: adjoint, args, by_ref: Vec::new(), test: None, span };
         let body = [StmtKind::AssignCall { targets, call }, StmtKind::Return(values)];
         let results = params.iter().map(|param| param.ty).collect();
-        let name = self.unique_name(&name);
+        let name = self.output.names.unique(&name);
         let id = self.made(name, source_name, params, made.values().cloned().collect(), results, library, span);
-        self.functions[id].body = body.into_iter().map(|kind| Stmt { kind, span }).collect();
-        self.gradients.insert(primal, id);
+        self.output.functions[id].body = body.into_iter().map(|kind| Stmt { kind, span }).collect();
+        self.gradients.made.insert(primal, id);
         id
     }
 
     /// The adjoint of an instance, with the signature of a rule. Differentiation writes its body.
     fn adjoint_function(&mut self, primal: FnId) -> FnId {
-        self.needs_rules = true;
-        let of = &self.functions[primal];
+        self.gradients.needs_rules = true;
+        let of = &self.output.functions[primal];
         let (span, library) = (of.span, of.library);
         let (name, source_name) = (format!("adj_{}", of.name), format!("adj_{}", of.source_name));
         let mut params: Vec<Local> = of.locals.values().take(of.param_count as usize).cloned().collect();
-        let own = params.iter().map(|param| param.ty).filter(|ty| ty.holds_floats(&self.structs));
+        let own = params.iter().map(|param| param.ty).filter(|ty| ty.holds_floats(&self.output.structs));
         let results: Vec<Type> = own.collect();
         let adjoint = |param: &Local| Local { name: format!("adj_{}", param.name), ..param.clone() };
         let shadows: Vec<Local> =
-            params.iter().filter(|param| param.ty.bears_array(&self.structs)).map(adjoint).collect();
+            params.iter().filter(|param| param.ty.bears_array(&self.output.structs)).map(adjoint).collect();
         params.extend(shadows);
         params.extend(of.results.iter().map(|&ty| Local { name: "adj_ret".into(), ty, span }));
         params.extend(of.by_ref.iter().map(|&param| adjoint(&of.locals[param])));
         let zeros = results.iter().map(|&ty| Expr::new(ExprKind::Zero, ty, span)).collect();
-        let name = self.unique_name(&name);
+        let name = self.output.names.unique(&name);
         let id = self.made(name, source_name, params, Vec::new(), results, library, span);
-        self.functions[id].body = vec![Stmt { kind: StmtKind::Return(zeros), span }];
-        self.functions[id].derivative = Derivative::AdjointOf(primal);
-        self.functions[id].by_block = self.functions[primal].by_block;
-        self.functions[id].by_thread = self.functions[primal].by_thread;
+        self.output.functions[id].body = vec![Stmt { kind: StmtKind::Return(zeros), span }];
+        self.output.functions[id].derivative = Derivative::AdjointOf(primal);
+        self.output.functions[id].by_block = self.output.functions[primal].by_block;
+        self.output.functions[id].by_thread = self.output.functions[primal].by_thread;
         id
     }
 
@@ -161,7 +161,7 @@ impl Checker<'_> {
     ) -> FnId {
         let param_count = params.len() as u32;
         let locals = if locals.is_empty() { params } else { locals };
-        self.functions.push(Function {
+        self.output.functions.push(Function {
             name,
             source_name,
             kernel_rank: None,
@@ -191,7 +191,7 @@ impl Checker<'_> {
         let kind = match ty {
             Type::Array(_) => ExprKind::Gradient(Box::new(value)),
             Type::Struct(id) => {
-                let fields = self.structs[id].fields.iter().zip(0..).map(|(field, k)| {
+                let fields = self.output.structs[id].fields.iter().zip(0..).map(|(field, k)| {
                     let path = vec![Step::At(k)];
                     let kind = ExprKind::Part { base: Box::new(value.clone()), path };
                     self.gradients_in(Expr::new(kind, field.ty, span))

@@ -85,15 +85,15 @@ impl Checker<'_> {
                 [ast::Arg { value: ast::Expr { kind: Ast::Name(name), .. }, .. }] => name,
                 _ => continue,
             };
-            let definition = Arc::new(Definition::new(function.clone(), false, false, self.scope));
-            self.custom_written.push(CustomWritten { target: target.clone(), definition, replay });
+            let definition = Arc::new(Definition::new(function.clone(), false, false, self.scopes.current));
+            self.gradients.written.push(CustomWritten { target: target.clone(), definition, replay });
         }
     }
 
     /// Finds the functions of the custom gradients; reports gradients of things that are no
     /// functions.
     pub fn check_gradient_targets(&mut self) {
-        let mut written = std::mem::take(&mut self.custom_written);
+        let mut written = std::mem::take(&mut self.gradients.written);
         written.sort_by_key(|custom| custom.definition.ast.span);
         for CustomWritten { target: name, definition, replay } in written {
             let target = self.within(definition.scope, |c| match c.follow(&name) {
@@ -103,7 +103,7 @@ impl Checker<'_> {
                 _ => None,
             });
             if let Some(function) = target {
-                let custom = self.custom.entry(function).or_default();
+                let custom = self.gradients.custom.entry(function).or_default();
                 if replay {
                     custom.replays.push(definition)
                 } else {
@@ -123,7 +123,7 @@ impl Checker<'_> {
     /// Decides the derivative of every instance so far, and of what that brings in. `library`: also
     /// make instances of the library's rules, which only differentiation needs.
     pub fn derive(&mut self, library: bool) {
-        while let Some(next) = self.underived.pop() {
+        while let Some(next) = self.gradients.underived.pop() {
             let derivative = match &next.definition.entry {
                 Some(entry) => match &entry.decision {
                     Decision::Zero(reason) => Derivative::Zero(reason.clone()),
@@ -134,7 +134,7 @@ impl Checker<'_> {
                 None if next.definition.native => self.native_derivative(&next),
                 None => self.user_derivative(&next),
             };
-            self.functions[next.id].derivative = derivative;
+            self.output.functions[next.id].derivative = derivative;
         }
     }
 
@@ -160,7 +160,7 @@ impl Checker<'_> {
     fn user_derivative(&mut self, of: &Underived) -> Derivative {
         let name = of.definition.ast.name.text.clone();
         let function = FunctionName::User { scope: of.definition.scope, name: name.clone() };
-        let Some(custom) = self.custom.get(&function) else { return Derivative::Body };
+        let Some(custom) = self.gradients.custom.get(&function) else { return Derivative::Body };
         let (gradients, replays) = (custom.gradients.clone(), custom.replays.clone());
         let replay = match self.replay(&replays, of) {
             Ok(replay) => replay,
@@ -216,7 +216,7 @@ impl Checker<'_> {
     fn takes_results(&mut self, rule: &Arc<Definition>, of: &Underived, bindings: &mut Bindings) -> Res<()> {
         let signature = self.signature(rule)?;
         let extra = signature.params.get(of.args.len()..).unwrap_or_default();
-        let results = self.functions[of.id].results.clone();
+        let results = self.output.functions[of.id].results.clone();
         let fits = extra.len() == results.len()
             && extra.iter().zip(&results).all(|(param, &ty)| param.pattern.matches(ty, bindings));
         if fits {
@@ -250,7 +250,7 @@ impl Checker<'_> {
                 None
             };
             let shape = |f: &Function| (f.results.clone(), f.by_ref.clone());
-            if id.is_some_and(|id| shape(&self.functions[id]) == shape(&self.functions[of.id])) {
+            if id.is_some_and(|id| shape(&self.output.functions[id]) == shape(&self.output.functions[of.id])) {
                 return Ok(id);
             }
             let name = &of.definition.ast.name;
@@ -289,8 +289,8 @@ impl Checker<'_> {
         for (at, (param, arg)) in rule.ast.params.iter().zip(&of.args).enumerate() {
             let InstanceArg::Type(ty) = arg else { continue };
             let floats = match ty {
-                Type::Array(array) => Type::from(array.element).holds_floats(&self.structs),
-                ty => ty.holds_floats(&self.structs),
+                Type::Array(array) => Type::from(array.element).holds_floats(&self.output.structs),
+                ty => ty.holds_floats(&self.output.structs),
             };
             let meant = || !reads(&of.definition.ast, at) || reads_adjoint(&rule.ast, &param.name.text);
             if floats && !written.contains(&param.name.text) && !meant() {
@@ -369,11 +369,11 @@ impl<'a> Body<'_, 'a> {
     fn check_rule(c: &mut Checker<'a>, rule: &Arc<Definition>, of: &Underived, bindings: Bindings) -> Res<Function> {
         let signature = c.signature(rule)?;
         let mode = if rule.library() { Mode::Library } else { Mode::User };
-        let primal = &c.functions[of.id];
+        let primal = &c.output.functions[of.id];
         let (name, source_name) = (format!("adj_{}", primal.name), format!("adj_{}", primal.source_name));
         let (results, by_ref) = (primal.results.clone(), primal.by_ref.clone());
         let (on_tiles, by_thread) = (primal.by_block, primal.by_thread);
-        let structs = c.structs.clone();
+        let structs = c.output.structs.clone();
         let mut body = Body::new(c, mode, bindings);
         let mut params: Vec<(&str, Type, LocalId)> = Vec::new();
         for (param, arg) in signature.params.iter().zip(&of.args) {
@@ -420,11 +420,11 @@ impl<'a> Body<'_, 'a> {
             made.adjoints.entry(name.to_string()).or_default().own = Some(own);
             accumulators.push(own);
         }
-        body.rule = Some(made);
+        body.function.rule = Some(made);
         let mut statements = body.block(&rule.ast.body);
         let own = |id: LocalId| crate::ids::Id::index(id) >= param_count as usize;
-        crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
-        if let Some((types, at)) = body.results.clone()
+        crate::check::tiles::place(&mut statements, &body.locals, own, &body.tiles.filled);
+        if let Some((types, at)) = body.summary.results.clone()
             && !types.is_empty()
         {
             body.report(
@@ -433,7 +433,7 @@ impl<'a> Body<'_, 'a> {
             );
         }
         // How a kernel is run follows from its own code, before its gradient is made.
-        if body.by_block && !on_tiles || body.by_thread && !by_thread {
+        if body.summary.by_block && !on_tiles || body.summary.by_thread && !by_thread {
             let what = if on_tiles { "needs the threads of a block" } else { "works on tiles" };
             body.report(
                 Diagnostic::new(
@@ -446,14 +446,14 @@ impl<'a> Body<'_, 'a> {
         if body.failed {
             return Err(Reported);
         }
-        let (by_block, by_thread) = (body.by_block || on_tiles, body.by_thread || by_thread);
-        let written = body.rule.take().map(|rule| rule.written).unwrap_or_default();
-        let (locals, named): (IdVec<LocalId, Local>, _) = (body.locals, body.named);
+        let (by_block, by_thread) = (body.summary.by_block || on_tiles, body.summary.by_thread || by_thread);
+        let written = body.function.rule.take().map(|rule| rule.written).unwrap_or_default();
+        let (locals, named): (IdVec<LocalId, Local>, _) = (body.locals, body.summary.named);
         if !rule.library() {
             c.warn_of_missing_adjoints(rule, of, &written)?;
         }
         Ok(Function {
-            name: c.unique_name(&name),
+            name: c.output.names.unique(&name),
             source_name,
             kernel_rank: None,
             library: rule.library(),
@@ -477,7 +477,7 @@ impl<'a> Body<'_, 'a> {
 
     /// `adjoint[x]`
     pub fn adjoint(&mut self, indices: &[ast::Expr], span: Span) -> Res<Operand> {
-        let Some(rule) = &self.rule else {
+        let Some(rule) = &self.function.rule else {
             return self.error(
                 Code::E0624,
                 span,
@@ -511,7 +511,7 @@ impl<'a> Body<'_, 'a> {
     /// Notes that an assignment or call changes `adjoint[x]`, if this expression is it or a part of
     /// it.
     pub fn note_adjoint_write(&mut self, target: &ast::Expr) {
-        let Some(rule) = &mut self.rule else { return };
+        let Some(rule) = &mut self.function.rule else { return };
         let mut at = target;
         loop {
             match &at.kind {
@@ -541,13 +541,13 @@ impl<'a> Body<'_, 'a> {
 
     /// In the adjoint of a struct, arrays are those of the shadow.
     pub fn shadow_of(&self, id: LocalId) -> Option<LocalId> {
-        let adjoints = self.rule.as_ref()?.adjoints.values();
+        let adjoints = self.function.rule.as_ref()?.adjoints.values();
         adjoints.filter(|adjoint| adjoint.own == Some(id)).find_map(|adjoint| adjoint.shadow)
     }
 
     /// The array behind a view or part, if it is an array of adjoints in a rule: it may be null.
     fn shadow_root<'e>(&self, array: &'e Expr) -> Option<&'e Expr> {
-        let shadows = &self.rule.as_ref()?.shadows;
+        let shadows = &self.function.rule.as_ref()?.shadows;
         let mut root = array;
         while let ExprKind::View { array, .. } = &root.kind {
             root = array;
@@ -578,7 +578,7 @@ impl<'a> Body<'_, 'a> {
     pub fn unguarded(&self, expr: Expr) -> Expr {
         match expr.kind {
             ExprKind::Conditional { condition, then, otherwise }
-                if self.rule.is_some()
+                if self.function.rule.is_some()
                     && matches!(condition.kind, ExprKind::IsSet(_))
                     && matches!(then.kind, ExprKind::Load { .. })
                     && matches!(otherwise.kind, ExprKind::Zero) =>
@@ -618,7 +618,7 @@ impl Checker<'_> {
             match wanted.map(|value| self.within(definition.scope, |c| c.quietly(|c| c.constant(&value, false)).0)) {
                 Some(Ok(Operand::Const(constant))) => !constant.number.is_true(),
                 Some(_) => false,
-                None => self.backward_off,
+                None => self.settings.backward_off,
             };
         if off { Derivative::None("its kernel has `enable_backward=False`".into()) } else { Derivative::Body }
     }

@@ -184,18 +184,18 @@ impl Instances {
 impl Checker<'_> {
     /// Begins to note what is asked for.
     pub(in crate::check) fn start_requests(&mut self) {
-        self.requests.push(Requests {
+        self.instances.requests.push(Requests {
             callees: Vec::new(),
             failed: false,
             diagnostics: self.diagnostics.len(),
-            structs: self.structs.len(),
-            functions: self.functions.len(),
+            structs: self.output.structs.len(),
+            functions: self.output.functions.len(),
         });
     }
 
     /// Notes what an instance that was asked for came to.
     pub(in crate::check) fn note_request(&mut self, result: Res<FnId>) {
-        if let Some(requests) = self.requests.last_mut() {
+        if let Some(requests) = self.instances.requests.last_mut() {
             match result {
                 Ok(id) if requests.callees.contains(&id) => {}
                 Ok(id) => requests.callees.push(id),
@@ -208,16 +208,16 @@ impl Checker<'_> {
     /// since then; None if it is not one that programs share. `of`: the instance that it is, or
     /// whose rule it is.
     pub(in crate::check) fn end_requests(&mut self, definition: &Definition, of: &InstanceKey) -> Option<Callees> {
-        let requests = self.requests.pop()?;
+        let requests = self.instances.requests.pop()?;
         let clean = !requests.failed
-            && self.facts.is_none()
+            && self.output.facts.is_none()
             && definition.library()
             && requests.diagnostics == self.diagnostics.len()
-            && requests.structs == self.structs.len()
+            && requests.structs == self.output.structs.len()
             && of.args.iter().all(is_plain);
-        let shared = |id: FnId| Some(self.functions[id].imported.as_ref()?.function.clone());
+        let shared = |id: FnId| Some(self.output.functions[id].imported.as_ref()?.function.clone());
         // What was made on the way, and what was there.
-        if !clean || !(requests.functions..self.functions.len()).all(|id| shared(FnId::new(id)).is_some()) {
+        if !clean || !(requests.functions..self.output.functions.len()).all(|id| shared(FnId::new(id)).is_some()) {
             return None;
         }
         requests.callees.into_iter().map(|id| Some((id, shared(id)?))).collect()
@@ -244,7 +244,7 @@ impl Checker<'_> {
 
     /// A kept function, as a function of this program.
     pub(in crate::check) fn import(&mut self, key: &InstanceKey) -> Option<FnId> {
-        if !key.definition.0.library() || self.facts.is_some() {
+        if !key.definition.0.library() || self.output.facts.is_some() {
             return None;
         }
         let kept = self.known.functions.get(&Key { of: key.clone(), is_rule: false })?;
@@ -252,13 +252,13 @@ impl Checker<'_> {
     }
 
     fn import_instance(&mut self, kept: &Arc<LibraryFunction>) -> Option<FnId> {
-        if let Some(&Instance::Done(id)) = self.instances.get(&kept.key.of) {
+        if let Some(Instance::Done(id)) = self.instances.get(&kept.key.of) {
             return Some(id);
         }
         let id = self.import_as(kept, &kept.name)?;
         let args = kept.key.of.args.clone();
-        self.underived.push(gradient::Underived { id, definition: kept.definition.clone(), args });
-        self.instances.insert(kept.key.of.clone(), Instance::Done(id));
+        self.gradients.underived.push(gradient::Underived { id, definition: kept.definition.clone(), args });
+        self.instances.done(kept.key.of.clone(), id);
         Some(id)
     }
 
@@ -267,20 +267,21 @@ impl Checker<'_> {
         let callee = |this: &mut Self, callee: &Arc<LibraryFunction>| {
             let id = this.import_instance(callee)?;
             // If the callee was forgotten and checked anew, so must be who calls it.
-            let same = this.functions[id].imported.as_ref().is_some_and(|known| Arc::ptr_eq(&known.function, callee));
+            let same =
+                this.output.functions[id].imported.as_ref().is_some_and(|known| Arc::ptr_eq(&known.function, callee));
             same.then_some(id)
         };
         let callees = kept.callees.iter().map(|(_, kept)| callee(self, kept)).collect::<Option<Vec<_>>>()?;
-        let name = self.unique_name(name);
+        let name = self.output.names.unique(name);
         let function = kept.head(name, Imported { function: kept.clone(), callees });
-        Some(self.functions.push(function))
+        Some(self.output.functions.push(function))
     }
 
     /// The kept rule of a function of this program, as a function of this program.
     pub(in crate::check) fn import_rule(&mut self, of: &gradient::Underived) -> Option<FnId> {
-        let key = self.functions[of.id].imported.as_ref()?.function.key.of.clone();
+        let key = self.output.functions[of.id].imported.as_ref()?.function.key.of.clone();
         let rule = self.known.functions.get(&Key { of: key, is_rule: true })?;
-        let name = format!("adj_{}", self.functions[of.id].name);
+        let name = format!("adj_{}", self.output.functions[of.id].name);
         self.import_as(&rule, &name)
     }
 }

@@ -21,7 +21,7 @@ impl Body<'_, '_> {
         let text = name.text().to_string();
         let candidates = self.c.candidates(name);
         // Of a damaged definition the parameters are not known.
-        if candidates.iter().any(|candidate| self.c.is_repaired(candidate.ast.span)) {
+        if candidates.iter().any(|candidate| self.c.modules.is_repaired(candidate.ast.span)) {
             self.failed = true;
             return Err(Reported);
         }
@@ -178,7 +178,7 @@ impl Body<'_, '_> {
             }
             let wanted = match param.pattern.resolve(&bindings) {
                 Some(ty) => self.show(ty),
-                None => param.pattern.display(&self.c.structs),
+                None => param.pattern.display(&self.c.output.structs),
             };
             let found = self.show(ty);
             let mut diagnostic =
@@ -232,8 +232,11 @@ impl Body<'_, '_> {
 
     fn show_signature(&mut self, definition: &Arc<Definition>) -> Option<String> {
         let signature = self.c.signature(definition).ok()?;
-        let params: Vec<String> =
-            signature.params.iter().map(|p| format!("{}: {}", p.name, p.pattern.display(&self.c.structs))).collect();
+        let params: Vec<String> = signature
+            .params
+            .iter()
+            .map(|p| format!("{}: {}", p.name, p.pattern.display(&self.c.output.structs)))
+            .collect();
         Some(format!("`{}({})`", definition.ast.name.text, params.join(", ")))
     }
 }

@@ -58,13 +58,14 @@ impl Checker<'_> {
             Ok(replay) => replay,
             Err(Reported) => return Derivative::None("the text of its `replay_snippet` is not known".into()),
         };
-        let primal = &self.functions[of.id];
+        let primal = &self.output.functions[of.id];
         let params: Vec<Local> = primal.locals.values().cloned().collect();
         let (results, name) = (primal.results.clone(), primal.name.clone());
         let adjoint = |param: &Local| Local { name: format!("adj_{}", param.name), ..param.clone() };
         let (mut locals, mut own) = (params.clone(), Vec::new());
         for param in &params {
-            let (bears, holds) = (param.ty.bears_array(&self.structs), param.ty.holds_floats(&self.structs));
+            let (bears, holds) =
+                (param.ty.bears_array(&self.output.structs), param.ty.holds_floats(&self.output.structs));
             if bears && holds {
                 return Derivative::None(format!("`{}` holds numbers and arrays", param.name));
             }
@@ -76,18 +77,18 @@ impl Checker<'_> {
             }
         }
         locals.extend(results.iter().map(|&ty| Local { name: "adj_ret".into(), ty, span: definition.ast.span }));
-        let adjoint_name = self.unique_name(&format!("adj_{name}"));
+        let adjoint_name = self.output.names.unique(&format!("adj_{name}"));
         let mut made = self.native(adjoint_name, &definition.ast, locals, Vec::new(), text);
         made.source_name = format!("adj_{}", made.source_name);
         made.derivative = Derivative::None("it is the gradient of CUDA text".into());
         made.accumulators = own.into_iter().map(|local| made.locals.push(local)).collect();
-        let adjoint = self.functions.push(made);
+        let adjoint = self.output.functions.push(made);
         let replay = replay.map(|text| {
-            let name = self.unique_name(&format!("replay_{name}"));
+            let name = self.output.names.unique(&format!("replay_{name}"));
             let mut made = self.native(name, &definition.ast, params, results, text);
             made.source_name = format!("replay_{}", made.source_name);
             made.derivative = Derivative::None("it is only replayed".into());
-            self.functions.push(made)
+            self.output.functions.push(made)
         });
         Derivative::Rule { adjoint, replay }
     }

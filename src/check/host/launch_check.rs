@@ -24,12 +24,12 @@ impl Checker<'_> {
     /// Looks at every launch of the file.
     pub fn check_launches(&mut self) {
         // In double precision the kernels' types are others than those written.
-        if self.double {
+        if self.settings.double {
             return;
         }
-        for (scope, call) in self.launches.clone() {
+        for (scope, call) in self.host.launches.clone() {
             let found = self.within(scope, |c| c.launch_finding(&call));
-            if let Some(finding) = found.filter(|_| call.span.file == self.main) {
+            if let Some(finding) = found.filter(|_| call.span.file == self.modules.main) {
                 self.diagnostics.push(finding);
             }
         }
@@ -38,7 +38,7 @@ impl Checker<'_> {
     /// Notes a call of host code, if it may be a launch.
     pub fn note_launch(&mut self, call: &Expr) {
         if self.in_main() {
-            self.launches.push((self.scope, call.clone()));
+            self.host.launches.push((self.scopes.current, call.clone()));
         }
     }
 
@@ -176,7 +176,7 @@ impl Checker<'_> {
         };
         let wanted = match &param.pattern {
             Pattern::Exact(ty) => self.show(*ty),
-            other => other.display(&self.structs),
+            other => other.display(&self.output.structs),
         };
         let diagnostic = Diagnostic::new(
             Code::W0409,

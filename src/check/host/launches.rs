@@ -31,7 +31,7 @@ impl Checker<'_> {
     /// say several.
     pub fn stated_block_dim(&mut self) -> u32 {
         let mut stated: Option<u32> = None;
-        for (scope, call) in self.launches.clone() {
+        for (scope, call) in self.host.launches.clone() {
             let ExprKind::Call { callee, args } = &call.kind else { continue };
             let given = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "block_dim"));
             let Some(given) = given else { continue };
@@ -44,7 +44,7 @@ impl Checker<'_> {
             let value = self.within(scope, |c| c.host_value(&given.value));
             let Some(Operand::Const(constant)) = value else { continue };
             let threads = constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n));
-            if threads.is_none() && given.value.span.file == self.main {
+            if threads.is_none() && given.value.span.file == self.modules.main {
                 let written = self.sources.text(given.value.span).to_string();
                 let message = format!("a block has 1 to 1024 threads, and not {written}");
                 self.diagnostics.push(
@@ -60,7 +60,7 @@ impl Checker<'_> {
             }
             let dims = self.within(scope, |c| c.dimensions(args)).map(|dims| dims + tiled);
             if let Some((kernel, _)) = parts_of(args) {
-                let known = self.launched.entry(kernel.to_string()).or_insert(dims);
+                let known = self.host.launched.entry(kernel.to_string()).or_insert(dims);
                 *known = known.filter(|&known| Some(known) == dims);
             }
         }
@@ -110,7 +110,7 @@ impl Checker<'_> {
             ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
                 // Its items are names of the scope that binds it; only the current scope is
                 // searched.
-                (scope, Global::Constant(value)) if scope == self.scope => self.items_of(&value, steps - 1),
+                (scope, Global::Constant(value)) if scope == self.scopes.current => self.items_of(&value, steps - 1),
                 _ => None,
             },
             _ => None,

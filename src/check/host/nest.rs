@@ -60,9 +60,9 @@ pub(crate) enum Why {
 impl Checker<'_> {
     /// Runs `f` with names looked up in another scope.
     pub fn within<T>(&mut self, scope: ScopeId, f: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = std::mem::replace(&mut self.scope, scope);
+        let outer = std::mem::replace(&mut self.scopes.current, scope);
         let result = f(self);
-        self.scope = outer;
+        self.scopes.current = outer;
         result
     }
 
@@ -70,11 +70,11 @@ impl Checker<'_> {
     /// found again.
     pub fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> (T, Quiet) {
         let kept = std::mem::take(self.diagnostics);
-        let unknown = std::mem::take(&mut self.unknown);
-        self.quiet += 1;
+        let unknown = std::mem::take(&mut self.evaluation.unknown);
+        self.evaluation.quiet += 1;
         let result = f(self);
-        self.quiet -= 1;
-        let unknown = std::mem::replace(&mut self.unknown, unknown);
+        self.evaluation.quiet -= 1;
+        let unknown = std::mem::replace(&mut self.evaluation.unknown, unknown);
         (result, Quiet { found: std::mem::replace(self.diagnostics, kept), unknown })
     }
 
@@ -86,9 +86,7 @@ impl Checker<'_> {
 
     /// Notes that the current function needs a name without a known value.
     pub fn need_unknown(&mut self, unknown: &Unknown) -> Reported {
-        if !self.unknown.contains(unknown) {
-            self.unknown.push(unknown.clone());
-        }
+        self.evaluation.need(unknown);
         Reported
     }
 
@@ -96,13 +94,13 @@ impl Checker<'_> {
     pub fn collect_region(&mut self, region: &ast::Region) {
         match &region.kind {
             RegionKind::Block { conditional } => {
-                let outer = self.conditional;
-                self.conditional |= conditional;
+                let outer = self.scopes.conditional;
+                self.scopes.conditional |= conditional;
                 self.collect_items(&region.items);
-                self.conditional = outer;
+                self.scopes.conditional = outer;
             }
             RegionKind::Class(name) => {
-                let scope = self.new_scope(self.scope, Some(&name.text), true);
+                let scope = self.new_scope(self.scopes.current, Some(&name.text), true);
                 self.within(scope, |c| c.collect_scope(&region.items));
                 self.bind(&name.text, Global::Class(scope, name.span));
             }
@@ -114,7 +112,7 @@ impl Checker<'_> {
             RegionKind::Launching { name, params } => {
                 self.bind(&name.text, Global::Host(name.span));
                 if self.scopes.len() < MAX_SCOPES {
-                    let scope = self.new_scope(self.scope, Some(&name.text), false);
+                    let scope = self.new_scope(self.scopes.current, Some(&name.text), false);
                     self.within(scope, |c| {
                         for param in params {
                             let (name, place) = (param.name.text.clone(), param.name.span);
@@ -130,10 +128,10 @@ impl Checker<'_> {
                     name: name.clone(),
                     params: params.clone(),
                     items: region.items.clone(),
-                    scope: self.scope,
+                    scope: self.scopes.current,
                 });
                 self.bind(&name.text, Global::Maker(maker.clone()));
-                self.makers.push((maker, Vec::new()));
+                self.host.makers.push((maker, Vec::new()));
             }
         }
     }
@@ -152,7 +150,7 @@ impl Checker<'_> {
             if self.scopes.len() >= MAX_SCOPES {
                 break;
             }
-            let scope = self.new_scope(self.scope, None, false);
+            let scope = self.new_scope(self.scopes.current, None, false);
             if let Some(tag) = iteration.as_ref().and_then(|value| self.tag(value)) {
                 self.scopes[scope].tag = format!("_{tag}");
             }
@@ -195,13 +193,13 @@ impl Checker<'_> {
     pub fn expand_makers(&mut self) {
         let mut next = 0;
         loop {
-            while let Some((scope, call)) = self.calls.get(next).cloned() {
+            while let Some((scope, call)) = self.host.calls.get(next).cloned() {
                 next += 1;
                 self.within(scope, |c| c.call_scope(&call));
             }
             // What nobody in the file calls.
             let own = |maker: &Maker| self.module_of(maker.scope) == MODULE;
-            let uncalled = self.makers.iter().find(|(maker, instances)| instances.is_empty() && own(maker));
+            let uncalled = self.host.makers.iter().find(|(maker, instances)| instances.is_empty() && own(maker));
             let Some(maker) = uncalled.map(|(maker, _)| maker.clone()) else { break };
             self.maker_scope(&maker, vec![None; maker.params.len()]);
         }
@@ -240,21 +238,21 @@ impl Checker<'_> {
 
     /// The scope of a host function for these arguments.
     fn maker_scope(&mut self, maker: &Rc<Maker>, values: Vec<Option<Operand>>) -> Option<ScopeId> {
-        let at = self.makers.iter().position(|(known, _)| Rc::ptr_eq(known, maker))?;
+        let at = self.host.makers.iter().position(|(known, _)| Rc::ptr_eq(known, maker))?;
         let key = format!("{values:?}");
-        if let Some((_, scope)) = self.makers[at].1.iter().find(|(known, _)| *known == key) {
+        if let Some((_, scope)) = self.host.makers[at].1.iter().find(|(known, _)| *known == key) {
             return Some(*scope);
         }
         if self.scopes.len() >= MAX_SCOPES {
-            if self.makers[at].1.is_empty() {
+            if self.host.makers[at].1.is_empty() {
                 // Marks it as looked at.
-                self.makers[at].1.push((key, maker.scope));
+                self.host.makers[at].1.push((key, maker.scope));
             }
-            self.limit.get_or_insert(maker.name.span);
+            self.host.limit.get_or_insert(maker.name.span);
             return None;
         }
         let scope = self.new_scope(maker.scope, Some(&maker.name.text), false);
-        self.makers[at].1.push((key, scope));
+        self.host.makers[at].1.push((key, scope));
         let mut tag = String::new();
         for (param, value) in maker.params.iter().zip(values) {
             let name = &param.name.text;
@@ -274,9 +272,9 @@ impl Checker<'_> {
             self.scopes[scope].names.insert(name.clone(), global);
         }
         self.scopes[scope].tag = tag;
-        let outer = std::mem::replace(&mut self.conditional, false);
+        let outer = std::mem::replace(&mut self.scopes.conditional, false);
         self.within(scope, |c| c.collect_scope(&maker.items));
-        self.conditional = outer;
+        self.scopes.conditional = outer;
         // Targets of loops that are not read hide names outside.
         let file = self.module_of(maker.scope);
         let own = |change: &&Change| change.owner.as_ref() == Some(&maker.name.text) && change.what == Changed::Name;
@@ -290,10 +288,10 @@ impl Checker<'_> {
     /// What a call of a host function returns, or only one item of that, if it has one `return` and
     /// kc can know its value.
     pub fn returned(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Res<Operand> {
-        if self.call_depth >= MAX_HOST_CALLS {
+        if self.host.call_depth >= MAX_HOST_CALLS {
             return Err(Reported);
         }
-        self.call_depth += 1;
+        self.host.call_depth += 1;
         let scope = self.call_scope(call);
         let result = match scope.and_then(|scope| Some((scope, self.scopes[scope].returned.clone()?))) {
             Some((scope, Some(value))) => {
@@ -310,7 +308,7 @@ impl Checker<'_> {
             }
             _ => Err(Reported),
         };
-        self.call_depth -= 1;
+        self.host.call_depth -= 1;
         result
     }
 
@@ -336,7 +334,7 @@ impl Checker<'_> {
     /// makes them differ.
     pub fn name_kernels(&mut self) {
         let mut groups: HashMap<String, Vec<Arc<Definition>>> = HashMap::new();
-        let kernels: Vec<Arc<Definition>> = self.definitions.iter().filter(|d| d.kernel).cloned().collect();
+        let kernels: Vec<Arc<Definition>> = self.definitions.kernels().cloned().collect();
         for kernel in &kernels {
             groups.entry(kernel.ast.name.text.clone()).or_default().push(kernel.clone());
         }
@@ -348,13 +346,13 @@ impl Checker<'_> {
                 _ => group.iter().rev().find(|kernel| kernel.scope == module),
             };
             if let Some(owner) = owner
-                && self.names.insert(name.clone())
+                && self.output.names.take(name)
             {
-                self.entries.insert(Arc::as_ptr(owner), name.clone());
+                self.definitions.entries.insert(Arc::as_ptr(owner), name.clone());
             }
         }
         for kernel in &kernels {
-            if self.entries.contains_key(&Arc::as_ptr(kernel)) {
+            if self.definitions.entries.contains_key(&Arc::as_ptr(kernel)) {
                 continue;
             }
             let name = &kernel.ast.name.text;
@@ -366,8 +364,8 @@ impl Checker<'_> {
             // in the function.
             let one_place = same.iter().all(|other| other.ast.span == kernel.ast.span);
             let wanted = if one_place { tagged } else { full };
-            let entry = self.unique_name(&wanted);
-            self.entries.insert(Arc::as_ptr(kernel), entry);
+            let entry = self.output.names.unique(&wanted);
+            self.definitions.entries.insert(Arc::as_ptr(kernel), entry);
         }
     }
 
@@ -464,9 +462,9 @@ impl Body<'_, '_> {
     pub fn returned_by(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Option<Res<Operand>> {
         let ExprKind::Call { callee, .. } = &call.kind else { return None };
         let (name, known) = self.host_callee(callee)?;
-        let needed = self.c.unknown.len();
+        let needed = self.c.evaluation.unknown.len();
         let result = if known { self.c.returned(call, item) } else { Err(Reported) };
-        if result.is_err() && self.c.unknown.len() == needed {
+        if result.is_err() && self.c.evaluation.unknown.len() == needed {
             self.c.need_unknown(&Unknown { name: name.clone(), place: callee.span, why: Why::Computed(None) });
         }
         Some(result)

@@ -43,16 +43,16 @@ impl Checker<'_> {
             ExprKind::Name(name) => name.as_str(),
             _ => return,
         };
-        let (scope, span) = (Some(self.scope), call.span);
+        let (scope, span) = (Some(self.scopes.current), call.span);
         match (word, args.as_slice()) {
             ("overload", [ast::Arg { value: ast::Expr { kind: ExprKind::Name(kernel), .. }, .. }, types]) => {
                 let given = Given::Types(listed(&types.value));
-                self.overloads.push(Overload { kernel: kernel.clone(), scope, span: types.value.span, given });
+                self.host.overloads.push(Overload { kernel: kernel.clone(), scope, span: types.value.span, given });
             }
             ("launch" | "launch_tiled", args) => {
                 if let Some((kernel, lists)) = launches::parts_of(args) {
                     let given = Given::Launch(lists);
-                    self.overloads.push(Overload { kernel: kernel.to_string(), scope, span, given });
+                    self.host.overloads.push(Overload { kernel: kernel.to_string(), scope, span, given });
                 }
             }
             ("set_module_options", [ast::Arg { value: ast::Expr { kind: ExprKind::Dict(pairs), .. }, .. }, ..]) => {
@@ -60,7 +60,7 @@ impl Checker<'_> {
                     if let (ExprKind::Str(key), ExprKind::Bool(on)) = (&key.kind, &value.kind)
                         && key == "enable_backward"
                     {
-                        self.backward_off = !on;
+                        self.settings.backward_off = !on;
                     }
                 }
             }
@@ -83,9 +83,14 @@ impl Checker<'_> {
                 ExprKind::Call { callee, args } if let ExprKind::Name(kernel) = &callee.kind => {
                     let types = args.iter().map(|arg| (arg.name.as_ref().map(|n| n.text.clone()), arg.value.clone()));
                     let given = Given::Types(types.collect());
-                    let known = self.definitions.iter().any(|d| d.kernel && self.entry_name(d) == *kernel);
+                    let known = self.definitions.all.iter().any(|d| d.kernel && self.entry_name(d) == *kernel);
                     if known {
-                        self.overloads.push(Overload { kernel: kernel.clone(), scope: None, span: call.span, given });
+                        self.host.overloads.push(Overload {
+                            kernel: kernel.clone(),
+                            scope: None,
+                            span: call.span,
+                            given,
+                        });
                     } else {
                         let message = format!("there is no kernel `{kernel}`");
                         self.report(Diagnostic::new(Code::E0905, message).label(callee.span, "types are given for it"));
@@ -105,7 +110,7 @@ impl Checker<'_> {
     /// command line ask for. What has errors is reported and left out.
     pub fn kernels(&mut self, definition: &Arc<Definition>) -> Vec<FnId> {
         let signature = self.signature(definition);
-        self.unknown.clear();
+        self.evaluation.unknown.clear();
         let Ok(signature) = signature else {
             self.leave_out(definition, &[]);
             return Vec::new();
@@ -150,9 +155,9 @@ impl Checker<'_> {
 
     /// What `check` makes of a kernel. One that needs unknown names is reported as unresolved.
     fn resolved(&mut self, definition: &Arc<Definition>, check: impl FnOnce(&mut Self) -> Res<FnId>) -> Option<FnId> {
-        self.unknown.clear();
+        self.evaluation.unknown.clear();
         let result = check(self);
-        let unknown = std::mem::take(&mut self.unknown);
+        let unknown = std::mem::take(&mut self.evaluation.unknown);
         if result.is_err() {
             self.leave_out(definition, &unknown);
         }
@@ -168,13 +173,13 @@ impl Checker<'_> {
         }
         self.report_unresolved(definition, unknown);
         let unresolved = Unresolved { name: self.entry_name(definition), span: definition.ast.name.span };
-        if !self.unresolved.contains(&unresolved) {
-            self.unresolved.push(unresolved);
+        if !self.output.unresolved.contains(&unresolved) {
+            self.output.unresolved.push(unresolved);
         }
     }
 
     fn overloads_of(&mut self, definition: &Arc<Definition>) -> Vec<Overload> {
-        let all = self.overloads.clone();
+        let all = self.host.overloads.clone();
         let of = |overload: &Overload| match overload.scope {
             None => self.entry_name(definition) == overload.kernel,
             Some(scope) => self.within(scope, |c| match c.lookup(&overload.kernel) {
@@ -223,7 +228,7 @@ impl Checker<'_> {
                 }
             };
             if !param.pattern.matches(ty, &mut bindings) {
-                let (wanted, found) = (param.pattern.display(&self.structs), self.show(ty));
+                let (wanted, found) = (param.pattern.display(&self.output.structs), self.show(ty));
                 return Err(self.report(
                     Diagnostic::new(
                         Code::E0315,
@@ -281,7 +286,7 @@ impl Checker<'_> {
         if seen.is_empty() {
             return None;
         }
-        Some(self.unique_name(name.trim_end_matches('_')))
+        Some(self.output.names.unique(name.trim_end_matches('_')))
     }
 }
 

@@ -13,23 +13,23 @@ impl Checker<'_> {
     /// is known.
     pub fn bind(&mut self, name: &str, global: Global) {
         use Global::{Constant, Host, Member, Module, Value};
-        let certain = self.scopes[self.scope].parent.is_none() && !self.conditional;
+        let certain = self.scopes.here().parent.is_none() && !self.scopes.conditional;
         if let (Some(old @ (Constant(_) | Value(_) | Global::Unknown(_))), Constant(new)) =
             (self.names().get(name), &global)
             && certain
             && self.sources.text(new.span).contains(name)
         {
             let old = old.clone();
-            self.scopes[self.scope].earlier.entry(name.to_string()).or_default().push(old);
+            self.scopes.here_mut().earlier.entry(name.to_string()).or_default().push(old);
         }
         if let (Some(Constant(_) | Value(_) | Global::Unknown(_)), Constant(new), true) =
             (self.names().get(name), &global, certain)
         {
-            self.scopes[self.scope].rebound.insert(name.to_string(), new.span);
+            self.scopes.here_mut().rebound.insert(name.to_string(), new.span);
         }
         let global = match (self.names().get(name), global) {
             // `except ImportError: np = None`
-            (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.conditional => old.clone(),
+            (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.scopes.conditional => old.clone(),
             // `P = 3.0`, and below it `from math import pi as P`.
             (Some(old @ (Module(_) | Member { .. })), Constant(value))
                 if certain && self.is_imported_below(name, value.span) =>
@@ -42,12 +42,12 @@ impl Checker<'_> {
             (Some(Constant(_) | Value(_) | Global::Unknown(_)), Constant(value)) if !certain => {
                 Global::Unknown(Unknown { name: name.to_string(), place: value.span, why: Why::Rebound })
             }
-            (Some(Global::Functions(_) | Global::Struct(_)), Host(place)) if self.conditional => {
+            (Some(Global::Functions(_) | Global::Struct(_)), Host(place)) if self.scopes.conditional => {
                 Global::Unknown(Unknown { name: name.to_string(), place, why: Why::Rebound })
             }
             // A third one does not tell which of them it is.
             (Some(Global::Unknown(unknown)), Global::Functions(_) | Global::Struct(_))
-                if self.conditional && unknown.why == Why::Rebound =>
+                if self.scopes.conditional && unknown.why == Why::Rebound =>
             {
                 Global::Unknown(unknown.clone())
             }
@@ -61,7 +61,7 @@ impl Checker<'_> {
             },
             (_, new) => new,
         };
-        self.scopes[self.scope].names.insert(name.to_string(), global);
+        self.scopes.here_mut().names.insert(name.to_string(), global);
     }
 
     /// Where host code changes a name's value, or what a name of a function or file is bound to,
@@ -109,7 +109,7 @@ impl Checker<'_> {
     }
 
     fn is_imported_below(&self, name: &str, place: Span) -> bool {
-        let imported = self.scopes[self.scope].imported.get(name);
+        let imported = self.scopes.here().imported.get(name);
         imported.is_some_and(|import| import.file == place.file && import.start > place.start)
     }
 

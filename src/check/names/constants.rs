@@ -14,7 +14,7 @@ impl Checker<'_> {
     /// The value of a constant, computed on its first use.
     pub fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr, used: Span) -> Res<Operand> {
         let module = self.scopes[scope].parent.is_none();
-        if self.quiet > 0 && module && self.quiet_failures.contains(&(scope, name.to_string())) {
+        if self.evaluation.is_quiet() && module && self.evaluation.quiet_failures.contains(&(scope, name.to_string())) {
             return Err(Reported);
         }
         if let Some(place) = self.changed(scope, name, &value) {
@@ -23,8 +23,8 @@ impl Checker<'_> {
         // `N = N if N > 0 else 16` means the binding before.
         let earlier = self.scopes[scope].earlier.get_mut(name).and_then(Vec::pop);
         self.scopes[scope].names.insert(name.to_string(), earlier.clone().unwrap_or(Global::Evaluating));
-        self.own_names.push(name.to_string());
-        let needed = std::mem::take(&mut self.unknown);
+        self.evaluation.own_names.push(name.to_string());
+        let needed = std::mem::take(&mut self.evaluation.unknown);
         let (result, after) = if module {
             let known = self.diagnostics.len();
             let result = self.nested(used, |c| c.within(scope, |c| c.constant(&value, false)));
@@ -32,11 +32,11 @@ impl Checker<'_> {
                 self.leave_to_python(known, name, value.span);
             }
             self.diagnostics.blame(known, used, "needed here");
-            let failed = match self.unknown.first() {
+            let failed = match self.evaluation.unknown.first() {
                 Some(unknown) => Global::Unknown(unknown.clone()),
-                None if self.quiet > 0 => {
+                None if self.evaluation.is_quiet() => {
                     if result.is_err() {
-                        self.quiet_failures.insert((scope, name.to_string()));
+                        self.evaluation.quiet_failures.insert((scope, name.to_string()));
                     }
                     Global::Constant(value)
                 }
@@ -48,8 +48,8 @@ impl Checker<'_> {
             let (result, quiet) = self.quietly(|c| c.nested(used, |c| c.within(scope, |c| c.constant(&value, false))));
             (result, Global::Unknown(quiet.cause(name, value.span)))
         };
-        self.unknown = needed;
-        self.own_names.pop();
+        self.evaluation.unknown = needed;
+        self.evaluation.own_names.pop();
         let after = match &result {
             Ok(operand) => Global::Value(operand.clone()),
             Err(Reported) => after,

@@ -46,8 +46,8 @@ impl Checker<'_> {
                 Some(Global::Member { module, name }) => format!("{module}.{name}"),
                 Some(_) => continue,
                 None if matches!(text.as_str(), "wp.kernel" | "wp.func" | "warp.kernel" | "warp.func") => {
-                    if !self.missing_warp {
-                        self.missing_warp = true;
+                    if !self.definitions.missing_warp {
+                        self.definitions.missing_warp = true;
                         let import = if root == "wp" { "import warp as wp" } else { "import warp" };
                         let start = Span { start: 0, end: 0, ..path.span };
                         self.report(
@@ -69,8 +69,8 @@ impl Checker<'_> {
                 return true;
             }
             let full = format!("{base}{}", &text[root.len()..]);
-            if foreign::is_jit(&full) && self.foreign_kernel.is_none() {
-                self.foreign_kernel = Some((function.name.text.clone(), decorator.expr.span, full));
+            if foreign::is_jit(&full) && self.definitions.foreign_kernel.is_none() {
+                self.definitions.foreign_kernel = Some((function.name.text.clone(), decorator.expr.span, full));
             }
         }
         false
@@ -78,8 +78,8 @@ impl Checker<'_> {
 
     /// Says of a file without kernels which of its functions is a kernel of another library.
     pub fn expect_own_kernels(&mut self) {
-        let Some((name, span, path)) = self.foreign_kernel.take() else { return };
-        if self.definitions.iter().any(|definition| definition.kernel) || self.diagnostics.has_errors() {
+        let Some((name, span, path)) = self.definitions.foreign_kernel.take() else { return };
+        if self.definitions.kernels().next().is_some() || self.diagnostics.has_errors() {
             return;
         }
         let library = foreign::library_of(&path).unwrap_or("another library");

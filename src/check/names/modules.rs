@@ -22,8 +22,15 @@ use crate::syntax;
 use crate::syntax::ast::Parsed;
 
 /// The files that the checked one imports from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Modules {
+    /// The checked file.
+    pub main: FileId,
+    /// Where the parser found errors: it repairs what it can, but a function with a repaired line
+    /// is not compiled.
+    syntax_errors: Vec<Span>,
+    /// The imports between the name being resolved and the current file.
+    following: usize,
     /// Where the file to check is: imports are searched from there.
     home: Home,
     /// What is taken off paths in messages: the file to check was given relative to it.
@@ -54,6 +61,26 @@ struct Module {
     faults: Vec<Diagnostic>,
 }
 
+impl Modules {
+    pub fn new(main: FileId, syntax_errors: Vec<Span>) -> Modules {
+        Modules {
+            main,
+            syntax_errors,
+            following: 0,
+            home: Home::default(),
+            base: PathBuf::new(),
+            known: HashMap::new(),
+            files: HashMap::new(),
+            count: 0,
+        }
+    }
+
+    /// Whether the parser found an error in this place.
+    pub fn is_repaired(&self, whole: Span) -> bool {
+        self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end)
+    }
+}
+
 impl Checker<'_> {
     /// Notes where the checked file is.
     pub fn open_main(&mut self, parsed: &Parsed) {
@@ -67,29 +94,25 @@ impl Checker<'_> {
         }
         let base = if given.is_relative() && base.join(&given) == path { base } else { PathBuf::new() };
         let module = Module { name: home.name.clone(), package: home.package, file: parsed.file, faults: Vec::new() };
-        self.modules = Modules { home, base, ..Modules::default() };
+        (self.modules.home, self.modules.base) = (home, base);
         self.modules.known.insert(path, Found::Here(MODULE));
         self.modules.files.insert(MODULE, module);
     }
 
     /// The scope of the file that a scope is in.
     pub fn module_of(&self, scope: ScopeId) -> ScopeId {
-        let mut at = scope;
-        while let Some(parent) = self.scopes[at].parent {
-            at = parent;
-        }
-        at
+        self.scopes.module_of(scope)
     }
 
     /// Whether names are resolved in the checked file, not in one that it imports from.
     pub fn in_main(&self) -> bool {
-        self.module_of(self.scope) == MODULE
+        self.module_of(self.scopes.current) == MODULE
     }
 
     /// The module that an import of the current file means, from a root: `.x` in `a.b` is `a.x`.
     /// What leads out of the outermost package stays as it is.
     pub fn absolute_module(&self, written: &str) -> String {
-        let module = self.modules.files.get(&self.module_of(self.scope));
+        let module = self.modules.files.get(&self.module_of(self.scopes.current));
         let meant = module.and_then(|module| absolute(&module.name, module.package, written));
         meant.unwrap_or_else(|| written.to_string())
     }
@@ -122,7 +145,9 @@ impl Checker<'_> {
         let mut faults = Diagnostics::new();
         let parsed = syntax::parse(file, &text, &mut faults);
         let faults: Vec<Diagnostic> = faults.into_sorted();
-        self.syntax_errors.extend(faults.iter().filter(|d| d.level == Level::Error).filter_map(Diagnostic::span));
+        self.modules
+            .syntax_errors
+            .extend(faults.iter().filter(|d| d.level == Level::Error).filter_map(Diagnostic::span));
         let scope = self.scopes.push(Scope::new(None, None, false));
         let package = path.file_name().is_some_and(|name| name == "__init__.py");
         self.modules.files.insert(scope, Module { name: name.to_string(), package, file, faults });
@@ -150,16 +175,16 @@ impl Checker<'_> {
     /// Enters the names of an imported file. What is wrong in it is said when it is used, or when
     /// it is checked itself.
     fn collect_file(&mut self, scope: ScopeId, parsed: &Parsed) {
-        let conditional = std::mem::replace(&mut self.conditional, false);
-        let written = std::mem::take(&mut self.custom_written);
+        let conditional = std::mem::replace(&mut self.scopes.conditional, false);
+        let written = std::mem::take(&mut self.gradients.written);
         self.quietly(|c| {
             c.scopes[scope].changes.clone_from(&parsed.changes);
             c.within(scope, |c| c.collect_scope(&parsed.items));
             c.note_aliases(scope);
             c.check_gradient_targets();
         });
-        self.custom_written = written;
-        self.conditional = conditional;
+        self.gradients.written = written;
+        self.scopes.conditional = conditional;
     }
 
     /// What a name means in the current scope, through the imports of other files.
@@ -189,13 +214,13 @@ impl Checker<'_> {
             // `from . import name` of a package is its own file.
             && !matches!(global, Global::Member { module: from, name: same } if from == module && same == name)
         {
-            if self.following >= MAX_IMPORTS {
+            if self.modules.following >= MAX_IMPORTS {
                 let message = format!("the import of `{name}` from `{module}` leads back to itself");
                 return Some(self.error(Code::E0507, span, message, "used here"));
             }
-            self.following += 1;
+            self.modules.following += 1;
             let result = self.within(scope, |c| c.global(name, span));
-            self.following -= 1;
+            self.modules.following -= 1;
             return result;
         }
         let inner = format!("{module}.{name}");
@@ -221,7 +246,7 @@ impl Checker<'_> {
         for (name, global) in names {
             self.bind(&name, global);
         }
-        let here = self.module_of(self.scope);
+        let here = self.module_of(self.scopes.current);
         self.scopes[here].star_import |= star;
         true
     }

@@ -140,12 +140,12 @@ impl Checker<'_> {
         self.within(module, |c| c.collect_scope(&parsed.items));
         self.note_aliases(module);
         self.expand_makers();
-        if let Some(place) = self.limit {
+        if let Some(place) = self.host.limit {
             let message =
                 format!("this file makes more than {MAX_SCOPES} variants of its kernels; the rest is not looked at");
             self.report(Diagnostic::new(Code::W0504, message).label(place, "of this function, for one"));
         }
-        self.definitions.sort_by_key(|definition| definition.ast.span);
+        self.definitions.all.sort_by_key(|definition| definition.ast.span);
         self.name_kernels();
     }
 
@@ -182,7 +182,7 @@ impl Checker<'_> {
                 Item::Call(call) => {
                     self.collect_call(call);
                     self.note_launch(call);
-                    self.calls.push((self.scope, call.clone()));
+                    self.host.calls.push((self.scopes.current, call.clone()));
                 }
                 Item::Constant(constant) => {
                     // `k_float = wp.overload(k, [...])`
@@ -195,7 +195,7 @@ impl Checker<'_> {
                 Item::Function(function) => self.collect_function(function),
                 Item::Region(region) => self.collect_region(region),
                 Item::Return(value) => {
-                    let returned = &mut self.scopes[self.scope].returned;
+                    let returned = &mut self.scopes.here_mut().returned;
                     *returned = Some(if returned.is_none() { Some(value.clone()) } else { None });
                 }
             }
@@ -204,16 +204,16 @@ impl Checker<'_> {
 
     /// The names of the current scope.
     pub fn names(&self) -> &HashMap<String, Global> {
-        &self.scopes[self.scope].names
+        &self.scopes.here().names
     }
 
     /// What a name means in the current scope, and which scope binds it.
     pub fn lookup(&self, name: &str) -> Option<(ScopeId, &Global)> {
-        let mut at = Some(self.scope);
+        let mut at = Some(self.scopes.current);
         while let Some(id) = at {
             let scope = &self.scopes[id];
             if let Some(global) = scope.names.get(name)
-                && (!scope.is_class || id == self.scope)
+                && (!scope.is_class || id == self.scopes.current)
             {
                 return Some((id, global));
             }
@@ -242,7 +242,7 @@ impl Checker<'_> {
     /// The names that can be used in the current scope.
     pub fn visible_names(&self) -> Vec<&String> {
         let mut found = Vec::new();
-        let mut at = Some(self.scope);
+        let mut at = Some(self.scopes.current);
         while let Some(id) = at {
             found.extend(self.scopes[id].names.keys());
             at = self.scopes[id].parent;
@@ -252,13 +252,12 @@ impl Checker<'_> {
 
     /// The names of all functions and kernels of the file.
     pub fn declared(&self) -> Vec<String> {
-        self.definitions.iter().map(|definition| self.entry_name(definition)).collect()
+        self.definitions.all.iter().map(|definition| self.entry_name(definition)).collect()
     }
 
     /// What a kernel is called in the output; the source name of a function.
     pub fn entry_name(&self, definition: &Definition) -> String {
-        let entry = self.entries.get(&std::ptr::from_ref(definition));
-        entry.unwrap_or(&definition.ast.name.text).clone()
+        self.definitions.entry_name(definition)
     }
 
     fn collect_import(&mut self, import: &ast::Import) {
@@ -277,14 +276,14 @@ impl Checker<'_> {
         for imported in &import.names {
             if imported.name.text == "*" {
                 if is_core(&module) {
-                    let here = self.module_of(self.scope);
+                    let here = self.module_of(self.scopes.current);
                     self.scopes[here].star_import |= is_warp(&module);
                     continue;
                 }
                 if self.import_all(&module) {
                     continue;
                 }
-                let here = self.module_of(self.scope);
+                let here = self.module_of(self.scopes.current);
                 self.scopes[here].open = true;
                 // Another file's names come with it, most often those of its own imports.
                 for (name, module) in [("wp", "warp"), ("np", "numpy")] {
@@ -297,7 +296,7 @@ impl Checker<'_> {
             let name = imported.alias.as_ref().unwrap_or(&imported.name);
             let global = Global::Member { module: module.clone(), name: imported.name.text.clone() };
             self.bind(&name.text, global);
-            self.scopes[self.scope].imported.insert(name.text.clone(), name.span);
+            self.scopes.here_mut().imported.insert(name.text.clone(), name.span);
         }
     }
 
@@ -306,12 +305,12 @@ impl Checker<'_> {
         let role = self.role(function);
         let kernel = role == Some(Role::Kernel);
         let native = role == Some(Role::Native);
-        let definition = || Arc::new(Definition::new(function.clone(), kernel, native, self.scope));
+        let definition = || Arc::new(Definition::new(function.clone(), kernel, native, self.scopes.current));
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();
                 if self.in_main() {
-                    self.definitions.push(definition.clone());
+                    self.definitions.all.push(definition.clone());
                 }
                 self.bind(&name, Global::Kernel(definition));
             }
@@ -319,17 +318,19 @@ impl Checker<'_> {
                 let definition = definition();
                 // There is no body to look at.
                 if !native && self.in_main() {
-                    self.definitions.push(definition.clone());
+                    self.definitions.all.push(definition.clone());
                 }
-                let here = self.scopes[self.scope].names.get(&name);
+                let here = self.scopes.here().names.get(&name);
                 let alike = |other: &Arc<Definition>| self.takes_alike(&other.ast, function);
                 // Which of two that take the same is the function, the condition says.
-                if self.conditional && matches!(here, Some(Global::Functions(others)) if others.iter().any(alike)) {
+                if self.scopes.conditional
+                    && matches!(here, Some(Global::Functions(others)) if others.iter().any(alike))
+                {
                     let unknown = Unknown { name: name.clone(), place: function.name.span, why: Why::Rebound };
                     self.bind(&name, Global::Unknown(unknown));
                     return;
                 }
-                match self.scopes[self.scope].names.get_mut(&name) {
+                match self.scopes.here_mut().names.get_mut(&name) {
                     Some(Global::Functions(overloads)) => overloads.push(definition),
                     _ => self.bind(&name, Global::Functions(vec![definition])),
                 }
@@ -352,7 +353,7 @@ impl Checker<'_> {
                 false => Global::ForeignStruct(Rc::new(class.clone())),
             };
             let is_there = matches!(self.names().get(&name), Some(Global::Struct(_) | Global::ForeignStruct(_)));
-            let global = match self.conditional && is_there {
+            let global = match self.scopes.conditional && is_there {
                 true => Global::Unknown(Unknown { name: name.clone(), place: class.name.span, why: Why::Rebound }),
                 false => global,
             };
@@ -377,7 +378,7 @@ impl Checker<'_> {
                 }
             }
             members.extend(values);
-            let scope = self.new_scope(self.scope, Some(&name), true);
+            let scope = self.new_scope(self.scopes.current, Some(&name), true);
             self.within(scope, |c| {
                 members.iter().for_each(|(name, value)| c.bind(name, Global::Constant(value.clone())))
             });
@@ -393,19 +394,19 @@ impl Checker<'_> {
         if let Some(Global::Enum(class)) = self.names().get(&class.text) {
             return class.scope;
         }
-        let scope = self.new_scope(self.scope, Some(&class.text), true);
-        self.scopes[self.scope].methods.insert(class.text.clone(), scope);
+        let scope = self.new_scope(self.scopes.current, Some(&class.text), true);
+        self.scopes.here_mut().methods.insert(class.text.clone(), scope);
         scope
     }
 
     fn struct_of(&mut self, class: &ast::Class) -> Global {
-        let (errors, needed) = (self.diagnostics.error_count(), std::mem::take(&mut self.unknown));
+        let (errors, needed) = (self.diagnostics.error_count(), std::mem::take(&mut self.evaluation.unknown));
         let fields = self.struct_fields(class);
-        let unknown = std::mem::replace(&mut self.unknown, needed);
+        let unknown = std::mem::replace(&mut self.evaluation.unknown, needed);
         match fields {
             Ok(fields) => {
-                let name = self.unique_name(&class.name.text);
-                let id = self.structs.push(StructDef { name, fields });
+                let name = self.output.names.unique(&class.name.text);
+                let id = self.output.structs.push(StructDef { name, fields });
                 match self.bounded(Type::Struct(id), class.name.span) {
                     Ok(_) => Global::Struct(id),
                     Err(Reported) => Global::Broken,
@@ -432,7 +433,7 @@ impl Checker<'_> {
             _ => Err(Reported),
         };
         // What was not said must be found again.
-        let again = result.is_err() && self.quiet > 0;
+        let again = result.is_err() && self.evaluation.is_quiet();
         let after = if again { Global::ForeignStruct(Rc::new(class.clone())) } else { made };
         self.scopes[scope].names.insert(name.clone(), after);
         result
@@ -513,7 +514,7 @@ impl Checker<'_> {
             },
             ExprKind::Name(name) => match self.follow(name) {
                 Some((_, Global::Member { module, name })) if is_warp(&module) => name,
-                None if self.scopes[self.module_of(self.scope)].star_import => name.clone(),
+                None if self.scopes[self.module_of(self.scopes.current)].star_import => name.clone(),
                 _ => return None,
             },
             _ => return None,
@@ -534,11 +535,11 @@ impl Checker<'_> {
         let global = global.clone();
         // What Python computes where a definition is has the value of that time; kernels have the
         // last one.
-        if let (Global::Constant(_) | Global::Value(_), true) = (&global, self.computing > 0)
+        if let (Global::Constant(_) | Global::Value(_), true) = (&global, self.evaluation.computing > 0)
             && let Some(&last) = self.scopes[scope].rebound.get(name)
             && last.file == span.file
             && span.start < last.start
-            && !self.own_names.iter().any(|own| own == name)
+            && !self.evaluation.own_names.iter().any(|own| own == name)
         {
             let unknown = Unknown { name: name.to_string(), place: last, why: Why::Rebound };
             return Some(Err(self.need_unknown(&unknown)));

@@ -278,10 +278,10 @@ impl Body<'_, '_> {
     /// Where values of single threads were made tiles, a dimension may stand for the threads of a
     /// block.
     pub(super) fn blocks_of_one(&self, diagnostic: Diagnostic) -> Diagnostic {
-        match self.by_thread {
+        match self.summary.by_thread {
             false => diagnostic,
             true => diagnostic
-                .note(format!("the dimension of threads is {} here", self.c.block_dim))
+                .note(format!("the dimension of threads is {} here", self.c.settings.block_dim))
                 .help("a launch says how many threads a block has: `wp.launch(..., block_dim=n)` in the file, or `--block-dim n`"),
         }
     }

@@ -29,14 +29,16 @@ impl Body<'_, '_> {
         };
         // Of a parameter the caller keeps what it has. Without a branch around it, a name may also
         // get another shape.
-        let own = known.filter(|&id| id.index() >= self.parameters && (self.locals[id].ty == ty || self.depth > 0));
+        let own = known.filter(|&id| {
+            id.index() >= self.function.parameters && (self.locals[id].ty == ty || self.nesting.depth > 0)
+        });
         match (own, known) {
             (Some(_), _) => {
                 let id = self.assigned_local(name, ty, at, value)?;
                 self.no_view_of(id, name, span)?;
                 self.fill(id, &elements, span)
             }
-            (None, Some(id)) if self.depth > 0 => Err(self.report(
+            (None, Some(id)) if self.nesting.depth > 0 => Err(self.report(
                 Diagnostic::new(Code::E0302, format!("the parameter `{name}` cannot become another tile here"))
                     .label(span, "in a branch or loop")
                     .label(self.locals[id].span, "the caller's tile")
@@ -81,7 +83,7 @@ impl Body<'_, '_> {
         targets.sort();
         sources.sort();
         targets.dedup();
-        let chosen = self.depth > 0
+        let chosen = self.nesting.depth > 0
             && targets.iter().any(|&id| matches!(self.locals[id].ty, Type::Local(LocalArrayType { block: true, .. })));
         same && !viewed && !chosen && targets == sources
     }
@@ -116,7 +118,7 @@ impl Body<'_, '_> {
                         Type::Local(_) => self.copied_array(item, span, &mut before),
                         _ => self.hidden(item),
                     };
-                    self.pending.append(&mut before);
+                    self.statement.pending.append(&mut before);
                     Operand::Value(item)
                 }
             });
@@ -135,7 +137,7 @@ impl Body<'_, '_> {
                     let id = self.assigned_local(name, item.ty, at, value)?;
                     assigned.push(self.assign_local(id, item, span));
                 }
-                self.pending.append(&mut assigned);
+                self.statement.pending.append(&mut assigned);
             }
         }
         Ok(())
@@ -314,7 +316,7 @@ impl Body<'_, '_> {
         let ids: Vec<LocalId> = types.iter().map(|&ty| self.new_local("", ty, span)).collect();
         let mut stmts = Vec::new();
         self.call_into(call, &ids, span, &mut stmts);
-        self.pending.append(&mut stmts);
+        self.statement.pending.append(&mut stmts);
         let mut results = Vec::new();
         for (&id, &ty) in ids.iter().zip(types) {
             results.push(match ty {
@@ -332,18 +334,18 @@ impl Body<'_, '_> {
 
     /// Puts what the parts of a statement asked for before the statement.
     pub fn settle(&mut self, outer: Vec<Stmt>, at: usize, out: &mut Vec<Stmt>) {
-        let pending = std::mem::replace(&mut self.pending, outer);
+        let pending = std::mem::replace(&mut self.statement.pending, outer);
         out.splice(at..at, pending);
     }
 
     /// Refuses tile operations, and calls that return local arrays, in an expression that runs
     /// again, or perhaps not at all: they come before its statement.
     pub fn nothing_pending(&mut self, before: usize, span: Span) -> Res<()> {
-        if self.pending.len() == before {
+        if self.statement.pending.len() == before {
             return Ok(());
         }
-        self.pending.truncate(before);
-        if !self.by_block {
+        self.statement.pending.truncate(before);
+        if !self.summary.by_block {
             let message = "a call that returns a local array stands where it may not run, or more than once";
             return Err(self.report(
                 Diagnostic::new(Code::E0316, message)

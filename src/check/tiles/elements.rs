@@ -239,7 +239,7 @@ impl Body<'_, '_> {
         let (ty, span) = (value.ty, value.span);
         let id = self.new_local("", ty, span);
         let assign = self.assign_local(id, value, span);
-        self.pending.push(assign);
+        self.statement.pending.push(assign);
         variable(id, ty, span)
     }
 
@@ -280,9 +280,9 @@ impl Body<'_, '_> {
         let counters: Vec<LocalId> =
             extents.iter().zip(named).map(|(_, name)| self.new_local(name, I32, span)).collect();
         let index: Vec<Expr> = counters.iter().map(|&id| variable(id, I32, span)).collect();
-        let before = self.pending.len();
+        let before = self.statement.pending.len();
         let body = f(self, &index)?;
-        if self.pending.len() != before {
+        if self.statement.pending.len() != before {
             return self.error(
                 Code::E0319,
                 span,
@@ -334,7 +334,7 @@ impl Body<'_, '_> {
     pub fn fills(&mut self, tile: LocalId, stmts: &[Stmt]) {
         for stmt in stmts {
             match &stmt.kind {
-                StmtKind::For { variable, .. } => _ = self.filled.insert(*variable, tile),
+                StmtKind::For { variable, .. } => _ = self.tiles.filled.insert(*variable, tile),
                 StmtKind::If { then, otherwise, .. } => {
                     self.fills(tile, then);
                     self.fills(tile, otherwise);

@@ -120,7 +120,7 @@ impl Body<'_, '_> {
         let value = variable(so_far, tile.element(), span);
         if axis.is_none() {
             let stmts = self.one_after_the_other(so_far, &tile, &[], &line, fold, span)?;
-            self.pending.extend(stmts);
+            self.statement.pending.extend(stmts);
             return Ok(Elements::single(value, tile.ty.element));
         }
         let (id, result) = self.scratch(tile.ty.element, &rest, span);
@@ -130,7 +130,7 @@ impl Body<'_, '_> {
             Ok(stmts)
         })?;
         self.fills(id, &stmts);
-        self.pending.extend(stmts);
+        self.statement.pending.extend(stmts);
         self.result(id, span)
     }
 
@@ -204,7 +204,7 @@ impl Body<'_, '_> {
             })
         })?;
         self.fills(id, &stmts);
-        self.pending.extend(stmts);
+        self.statement.pending.extend(stmts);
         let chains = self.result(id, span)?;
         let axis = (!rest.is_empty()).then_some(rest.len());
         self.folded(narrowed(&chains, rest, fold, span), axis, fold, span)

@@ -131,7 +131,7 @@ impl Body<'_, '_> {
     /// A tile for the library to work in.
     fn unfilled(&mut self, scalar: Scalar, extents: &[u32], span: Span) -> LocalId {
         let (id, _) = self.scratch(Element::Scalar(scalar), extents, span);
-        self.filled.insert(id, id);
+        self.tiles.filled.insert(id, id);
         id
     }
 }

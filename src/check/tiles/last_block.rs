@@ -12,11 +12,11 @@ impl Checker<'_> {
     /// Checks kernels with tiles once more, for a block of so many threads. Those that make no
     /// sense for it are none of a launch with such a block.
     pub fn check_last_block(&mut self, threads: u32, kernels: &mut Vec<FnId>) {
-        let whole = std::mem::replace(&mut self.block_dim, threads);
-        self.instances.retain(|key, _| key.is_library());
-        for definition in self.definitions.clone().iter().filter(|definition| definition.kernel) {
+        let whole = std::mem::replace(&mut self.settings.block_dim, threads);
+        self.instances.keep_library();
+        for definition in self.definitions.all.clone().iter().filter(|definition| definition.kernel) {
             let span = definition.ast.span;
-            let on_tiles = |c: &Self, id: FnId| c.functions[id].span == span && c.functions[id].by_block;
+            let on_tiles = |c: &Self, id: FnId| c.output.functions[id].span == span && c.output.functions[id].by_block;
             if kernels.iter().any(|&id| on_tiles(self, id))
                 && let Err(refused) = self.of_last_block(definition, whole)
             {
@@ -24,7 +24,7 @@ impl Checker<'_> {
                 self.report(refused);
             }
         }
-        self.block_dim = whole;
+        self.settings.block_dim = whole;
     }
 
     fn of_last_block(&mut self, definition: &Arc<Definition>, whole: u32) -> Result<(), Diagnostic> {
@@ -33,13 +33,13 @@ impl Checker<'_> {
         let made = self.kernels(definition);
         let found = std::mem::replace(self.diagnostics, said);
         for id in made {
-            let name = self.unique_name(&format!("{}_last_block", self.functions[id].name));
-            let kernel = &mut self.functions[id];
+            let name = self.output.names.unique(&format!("{}_last_block", self.output.functions[id].name));
+            let kernel = &mut self.output.functions[id];
             kernel.name = name;
             kernel.source_name.push_str(OF_LAST);
         }
         let Some(error) = found.iter().find(|found| found.level == Level::Error) else { return Ok(()) };
-        let (name, threads) = (&definition.ast.name.text, self.block_dim);
+        let (name, threads) = (&definition.ast.name.text, self.settings.block_dim);
         let message =
             format!("kernel `{name}` cannot run in a block of {threads} of {whole} threads, the last of this launch");
         let refused = Diagnostic::new(Code::E1006, message).note(format!("in such a block, {}", error.message)).help(

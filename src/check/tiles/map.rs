@@ -65,15 +65,15 @@ impl Body<'_, '_> {
                 });
             }
             let of_tiles = parts.iter().filter_map(|part| part.as_ref().ok()).map(|tile| tile.span).collect();
-            let outer = std::mem::replace(&mut body.of_tiles, of_tiles);
+            let outer = std::mem::replace(&mut body.tiles.computed, of_tiles);
             let result = f(body, values);
-            body.of_tiles = outer;
+            body.tiles.computed = outer;
             body.materialize(result?, span)
         });
         // The type is that of any element, of which no statement is made.
-        let (zeros, pending) = (first.ty.extents().iter().map(|_| number(0, span)), self.pending.len());
+        let (zeros, pending) = (first.ty.extents().iter().map(|_| number(0, span)), self.statement.pending.len());
         let sample = at(self, &zeros.collect::<Vec<_>>(), true)?;
-        self.pending.truncate(pending);
+        self.statement.pending.truncate(pending);
         let Some(element) = sample.ty.element() else {
             return self.error(Code::E0401, span, "a tile holds numbers, vectors or structs", "no element comes out");
         };
@@ -155,7 +155,7 @@ impl Body<'_, '_> {
         let mut lets = Vec::new();
         let (l, r) = (self.shared(l.clone(), &mut lets), self.shared(r.clone(), &mut lets));
         let mut fields = Vec::new();
-        for n in 0..self.c.structs[id].fields.len() as u32 {
+        for n in 0..self.c.output.structs[id].fields.len() as u32 {
             let [a, b] = [&l, &r].map(|whole| Operand::Value(self.part(whole.clone(), Step::At(n), span)));
             let field = self.element_binary(op, a, b, (span, at_left, at_right))?;
             fields.push(self.materialize(field, span)?);

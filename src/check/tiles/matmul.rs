@@ -98,7 +98,7 @@ impl Body<'_, '_> {
                 Ok(true)
             }
             // All types are others than those written.
-            Operand::Str(word) if word == "tf32" && self.c.double => Ok(false),
+            Operand::Str(word) if word == "tf32" && self.c.settings.double => Ok(false),
             Operand::Str(word) if word == "tf32" => {
                 let message = "`precision=\"tf32\"` is for products of `float32` tiles";
                 self.error(Code::E0401, given.span, message, "a tile has another type")
@@ -123,7 +123,7 @@ impl Body<'_, '_> {
         let (id, _) = self.scratch(Element::Scalar(scalar), &[m, n], span);
         let stmts = self.add_products(id, factors, size, tf32, span)?;
         self.fills(id, &stmts);
-        self.pending.extend(stmts);
+        self.statement.pending.extend(stmts);
         self.result(id, span)
     }
 

@@ -136,7 +136,7 @@ impl Body<'_, '_> {
         }
         let id = self.new_local("", BOOL, span);
         let assign = self.assign_local(id, all_of(conditions, span), span);
-        self.pending.push(assign);
+        self.statement.pending.push(assign);
         Ok((region, vec![id]))
     }
 
@@ -219,7 +219,7 @@ impl Body<'_, '_> {
             let value = path.iter().fold(value.clone(), |v, &n| body.part(v, Step::At(n), span));
             (Place { path: steps.collect(), ty: value.ty, ..place.clone() }, value)
         };
-        if self.dropped == Some(span) || paths.len() > 1 {
+        if self.statement.dropped == Some(span) || paths.len() > 1 {
             self.written(args, span, |this, _, place, value| {
                 let of = |path: &Vec<u32>| {
                     let (place, value) = part(this, &place, &value, path);
@@ -227,7 +227,7 @@ impl Body<'_, '_> {
                 };
                 paths.iter().map(of).collect()
             })?;
-            return match self.dropped {
+            return match self.statement.dropped {
                 Some(dropped) if dropped == span => Ok(Operand::Tuple(Vec::new())),
                 _ => self.error(Code::E0401, span, "the old structs cannot be told", "use this as a statement"),
             };
@@ -245,7 +245,7 @@ impl Body<'_, '_> {
     /// False: there is none for some.
     fn addable(&self, ty: Type, path: Vec<u32>, paths: &mut Vec<Vec<u32>>) -> bool {
         if let Type::Struct(id) = ty {
-            let fields: Vec<Type> = self.c.structs[id].fields.iter().map(|field| field.ty).collect();
+            let fields: Vec<Type> = self.c.output.structs[id].fields.iter().map(|field| field.ty).collect();
             return fields.iter().enumerate().all(|(n, &field)| {
                 let path = path.iter().copied().chain([n as u32]).collect();
                 self.addable(field, path, paths)

@@ -87,14 +87,14 @@ fn is_storage(given: &Given) -> bool {
 impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
     pub fn tile_builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
-        let before = self.pending.len();
+        let before = self.statement.pending.len();
         let together = name.starts_with("tile_") && !threads::BY_THREAD.contains(&name);
         if together {
             self.together(true, span);
         }
         let result = self.tile_operation(name, given, span);
         match result {
-            None => self.pending.truncate(before),
+            None => self.statement.pending.truncate(before),
             Some(_) if together => self.together(false, span),
             Some(_) => {}
         }

@@ -56,7 +56,7 @@ impl Body<'_, '_> {
     pub(in crate::check) fn take_back(&mut self, result: Operand, lent: Vec<Lent>, span: Span) -> Res<Operand> {
         let call = match &result {
             Operand::Value(Expr { kind: ExprKind::Call(call), .. }) | Operand::Results(call, _) => Some(call.clone()),
-            _ => self.pending.last().and_then(|stmt| match &stmt.kind {
+            _ => self.statement.pending.last().and_then(|stmt| match &stmt.kind {
                 StmtKind::Call(call) | StmtKind::AssignCall { call, .. } => Some(call.clone()),
                 _ => None,
             }),
@@ -151,11 +151,11 @@ impl Body<'_, '_> {
         if count > MOST_COMPARED {
             return Ok(None);
         }
-        let pending = self.pending.len();
+        let pending = self.statement.pending.len();
         let mut named = HashSet::new();
         for n in 0..count {
             let element = (view.at)(self, &constant_index(n, &extents, view.span), true);
-            self.pending.truncate(pending);
+            self.statement.pending.truncate(pending);
             let ExprKind::Load { array, index, .. } = element?.kind else { return Ok(None) };
             let (ExprKind::Local(tile), Some(index)) = (array.kind, index.iter().map(value).collect()) else {
                 return Ok(None);
@@ -167,7 +167,7 @@ impl Body<'_, '_> {
 
     /// Whether a function changes elements of an array that it is given.
     fn changes(&self, function: FnId, param: LocalId) -> bool {
-        let function = &self.c.functions[function];
+        let function = &self.c.output.functions[function];
         if function.native.is_some() {
             return true;
         }

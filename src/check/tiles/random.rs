@@ -28,7 +28,7 @@ impl Body<'_, '_> {
             _ => return self.error(Code::E0402, span, format!("`{name}` takes both bounds or none"), "one of them"),
         };
         let (id, _) = self.scratch(Element::Scalar(scalar), &[total], span);
-        self.filled.insert(id, id);
+        self.tiles.filled.insert(id, id);
         let mut more = vec![rng.clone()];
         more.extend(bounds);
         more.iter_mut().for_each(|given| given.name = None);

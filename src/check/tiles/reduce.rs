@@ -82,9 +82,9 @@ impl Body<'_, '_> {
         let axis = self.optional_axis(args.get("axis"), &tile)?;
         let (element, at) = (tile.element(), tile.span);
         let step: Step = Rc::new(move |body, so_far, value| {
-            let outer = std::mem::replace(&mut body.of_tiles, vec![at]);
+            let outer = std::mem::replace(&mut body.tiles.computed, vec![at]);
             let result = f(body, vec![Operand::Value(so_far), Operand::Value(value)]);
-            body.of_tiles = outer;
+            body.tiles.computed = outer;
             let result = body.materialize(result?, span)?;
             if result.ty != element {
                 let (found, wanted) = (body.show(result.ty), body.show(element));
@@ -139,8 +139,8 @@ impl Body<'_, '_> {
         let kind = StmtKind::If { condition, then, otherwise: Vec::new() };
         let search = count(n, [1, extents.iter().product()], vec![Stmt { kind, span }], span);
         let start = [self.assign_local(best, first, span), self.assign_local(place, number(0, span), span)];
-        self.pending.extend(start);
-        self.pending.push(search);
+        self.statement.pending.extend(start);
+        self.statement.pending.push(search);
         Ok(Operand::Tile(Elements::single(variable(place, I32, span), Element::Scalar(Scalar::I32))))
     }
 
@@ -177,8 +177,8 @@ impl Body<'_, '_> {
         let begin = self.assign_local(so_far, start, span);
         let stmts = vec![count(n, [0, extents.iter().product()], body, span)];
         self.fills(id, &stmts);
-        self.pending.push(begin);
-        self.pending.extend(stmts);
+        self.statement.pending.push(begin);
+        self.statement.pending.extend(stmts);
         self.result(id, span).map(Operand::Tile)
     }
 }

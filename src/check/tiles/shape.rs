@@ -229,12 +229,12 @@ impl Body<'_, '_> {
         let candidates: Vec<usize> = (0..indices.len()).filter(|&axis| may_be_tile(&indices[axis])).collect();
         let mut found = None;
         for axis in candidates {
-            let (index, before) = (&indices[axis], self.pending.len());
+            let (index, before) = (&indices[axis], self.statement.pending.len());
             let operand = self.expr(index)?;
             match self.tile_elements(&operand) {
                 Some(elements) => found = Some((axis, Elements { span: index.span, ..elements })),
                 // A number after all, which is looked at again as one.
-                None => self.pending.truncate(before),
+                None => self.statement.pending.truncate(before),
             }
         }
         let Some((axis, picked)) = found else { return Ok(None) };
@@ -292,7 +292,7 @@ impl Body<'_, '_> {
         let dims = index[..ndim].iter().cloned().map(ViewIndex::At).collect();
         let mut part = self.array_part(whole, dims, span)?;
         for (step, at) in index[ndim..].iter().zip(&indices[ndim..]) {
-            let count = part.ty.step_count(&self.c.structs);
+            let count = part.ty.step_count(&self.c.output.structs);
             let (true, count) = (part.ty.is_composite() && count > 0, i128::from(count)) else {
                 let shown = self.show(part.ty);
                 return self.error(Code::E0304, at.span, format!("`{shown}` cannot be indexed"), "one index too many");

@@ -50,7 +50,7 @@ impl Body<'_, '_> {
         };
         let given = tiles.iter().map(given).chain(more.iter().cloned()).collect();
         match self.call_function(&FunctionName::Builtin(function.to_string()), given, span)? {
-            Operand::Results(call, _) => self.pending.push(Stmt { kind: StmtKind::Call(call), span }),
+            Operand::Results(call, _) => self.statement.pending.push(Stmt { kind: StmtKind::Call(call), span }),
             _ => return self.error(Code::E0999, span, format!("the library's `{function}` gives a value"), "here"),
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Body<'_, '_> {
         let mut tiles = vec![self.copied(&keys, span)?, self.copied(&values, span)?];
         for tile in [&keys, &values] {
             let (id, _) = self.scratch(tile.ty.element, tile.ty.extents(), span);
-            self.filled.insert(id, id);
+            self.tiles.filled.insert(id, id);
             tiles.push(id);
         }
         self.work("_tile_sort", &tiles, &[], span)?;
@@ -134,7 +134,7 @@ impl Body<'_, '_> {
         let a = if triangle == Triangle::Upper { self.transposed(a, span) } else { a };
         let a = self.copied(&a, span)?;
         let (factor, _) = self.scratch(element, &[n, n], span);
-        self.filled.insert(factor, factor);
+        self.tiles.filled.insert(factor, factor);
         self.work("_tile_cholesky", &[a, factor], &[], span)?;
         let mut result = self.result(factor, span)?;
         if triangle == Triangle::Upper {
@@ -209,7 +209,7 @@ impl Body<'_, '_> {
         };
         let matrix = self.copied(matrix, span)?;
         let (x, _) = self.scratch(ty.element, ty.extents(), span);
-        self.filled.insert(x, x);
+        self.tiles.filled.insert(x, x);
         let function = if triangle == Triangle::Lower { "_tile_lower_solve" } else { "_tile_upper_solve" };
         self.work(function, &[matrix, right, x], &[], span)?;
         Ok(x)

@@ -55,13 +55,13 @@ impl Body<'_, '_> {
             return self.error(Code::E0319, capacity.span, "the capacity of a stack is one number", "several");
         }
         let element = self.dtype_argument(args.get("dtype"), Element::Scalar(Scalar::F32))?;
-        self.by_thread = true;
+        self.summary.by_thread = true;
         let (elements, place) = self.scratch(element, &extents, span);
         // Here, and not where the first of its elements is set, which some threads may not come to.
         let made = self.assign_local(elements, Expr::new(ExprKind::LocalArray, place.ty, span), span);
-        self.pending.push(made);
+        self.statement.pending.push(made);
         let (count, _) = self.scratch(Element::Scalar(Scalar::I32), &[1], span);
-        self.filled.insert(count, count);
+        self.tiles.filled.insert(count, count);
         let stack = Stack { elements, count };
         self.set_count(stack, number(0, span), span);
         Ok(Operand::Stack(stack))
@@ -121,12 +121,12 @@ impl Body<'_, '_> {
 
     /// What each thread does under a condition of its own, one after the other.
     fn by_each(&mut self, condition: Expr, then: Vec<Stmt>, span: Span) {
-        let condition = match self.c.block_dim {
+        let condition = match self.c.settings.block_dim {
             1 => condition,
             _ => all_of(vec![compare(CompareOp::Ge, self.thread_in_block(span), number(0, span)), condition], span),
         };
         let kind = StmtKind::If { condition, then, otherwise: Vec::new() };
-        self.pending.push(Stmt { kind, span });
+        self.statement.pending.push(Stmt { kind, span });
     }
 
     /// `tile_stack_push(s, value, has_value)`: the slot that the thread's value got, or -1.
@@ -180,7 +180,7 @@ impl Body<'_, '_> {
         let (slot, count) = (self.hidden_number(-1, span), self.new_local("", I32, span));
         let value = self.new_local("", ty, span);
         let zero = self.assign_local(value, Expr::new(ExprKind::Zero, ty, span), span);
-        self.pending.push(zero);
+        self.statement.pending.push(zero);
         let top = arithmetic(BinaryOp::Sub, variable(count, I32, span), number(1, span));
         let elements = variable(stack.elements, self.locals[stack.elements].ty, span);
         let last = variable(slot, I32, span);
@@ -219,14 +219,14 @@ impl Body<'_, '_> {
     fn hidden_number(&mut self, n: i64, span: Span) -> LocalId {
         let id = self.new_local("", I32, span);
         let assign = self.assign_local(id, number(n, span), span);
-        self.pending.push(assign);
+        self.statement.pending.push(assign);
         id
     }
 
     /// `name = stack`: another name for it.
     pub fn assign_stack(&mut self, name: &str, stack: Stack, span: Span) -> Res<()> {
         use crate::check::body::Binding;
-        if self.depth > 0 && self.scope.contains_key(name) {
+        if self.nesting.depth > 0 && self.scope.contains_key(name) {
             return Err(self.report(
                 Diagnostic::new(Code::E0302, format!("`{name}` cannot become another stack in a branch or loop"))
                     .label(span, "assigned here")

@@ -37,8 +37,8 @@ const MOST: u32 = 1024;
 impl Body<'_, '_> {
     /// Says that what follows, or what came before, all threads of a block do together.
     pub(super) fn together(&mut self, begins: bool, span: Span) {
-        if self.c.block_dim > 1 {
-            self.pending.push(Stmt { kind: StmtKind::Together { begins }, span });
+        if self.c.settings.block_dim > 1 {
+            self.statement.pending.push(Stmt { kind: StmtKind::Together { begins }, span });
         }
     }
 
@@ -51,19 +51,19 @@ impl Body<'_, '_> {
     /// Statements that all threads of a block do together.
     pub(super) fn all_together(&mut self, stmts: Vec<Stmt>, span: Span) {
         self.together(true, span);
-        self.pending.extend(stmts);
+        self.statement.pending.extend(stmts);
         self.together(false, span);
     }
 
     /// The number of the thread in its block.
     pub(super) fn thread_in_block(&self, span: Span) -> Expr {
-        if self.c.block_dim == 1 { number(0, span) } else { Expr::new(ExprKind::ThreadInBlock, I32, span) }
+        if self.c.settings.block_dim == 1 { number(0, span) } else { Expr::new(ExprKind::ThreadInBlock, I32, span) }
     }
 
     /// The index, as one that counts as different in each thread where launches count threads: for
     /// what each of them does by itself, be it the same ([`crate::passes::thread_loops::is_own`]).
     pub(in crate::check) fn of_each_thread(&self, index: Expr) -> Expr {
-        if self.c.block_dim == 1 || self.mode != Mode::User {
+        if self.c.settings.block_dim == 1 || self.mode != Mode::User {
             return index;
         }
         let (ty, span) = (index.ty, index.span);
@@ -87,7 +87,7 @@ impl Body<'_, '_> {
 
     /// A statement for which the same is true.
     pub(in crate::check) fn each_thread(&self, kind: StmtKind, span: Span) -> StmtKind {
-        if self.c.block_dim == 1 || self.mode != Mode::User {
+        if self.c.settings.block_dim == 1 || self.mode != Mode::User {
             return kind;
         }
         let otherwise = vec![Stmt { kind, span }];
@@ -102,7 +102,7 @@ impl Body<'_, '_> {
     /// The variable of a tile in which each thread sets the elements that `index` and `value` say.
     pub(super) fn set_by_threads(&mut self, value: Expr, element: Element, parts: &[u32], span: Span) -> Res<Elements> {
         let mut extents = parts.to_vec();
-        extents.push(self.c.block_dim);
+        extents.push(self.c.settings.block_dim);
         let (id, array) = self.scratch(element, &extents, span);
         // Whoever reads the elements of others before is done.
         self.meet(span);
@@ -114,9 +114,9 @@ impl Body<'_, '_> {
         let innermost = vec![set(array, &index, part, span)];
         let stmts =
             counters.iter().zip(parts).rev().fold(innermost, |body, (&id, &n)| vec![count(id, [0, n], body, span)]);
-        self.filled.insert(id, id);
+        self.tiles.filled.insert(id, id);
         self.fills(id, &stmts);
-        self.pending.extend(stmts);
+        self.statement.pending.extend(stmts);
         self.result(id, span)
     }
 
@@ -126,7 +126,7 @@ impl Body<'_, '_> {
         let args = self.arguments_of("tile", &["x", "preserve_type"], 1, given, span)?;
         let Some(x) = args.get("x") else { return self.error(Code::E0402, span, "no value", "here") };
         let whole = self.flag_argument(args.get("preserve_type"), false)?;
-        self.by_thread = true;
+        self.summary.by_thread = true;
         let value = self.materialize(x.operand.clone(), x.span)?;
         let Some(element) = value.ty.element() else {
             let shown = self.show(value.ty);
@@ -135,16 +135,16 @@ impl Body<'_, '_> {
         };
         let value = self.hidden(value);
         let parts: Vec<u32> = match value.ty {
-            Type::Vec(..) | Type::Quat(_) if !whole => vec![value.ty.step_count(&self.c.structs)],
+            Type::Vec(..) | Type::Quat(_) if !whole => vec![value.ty.step_count(&self.c.output.structs)],
             Type::Mat(..) if !whole => {
-                let rows = value.ty.step_count(&self.c.structs);
-                let row = value.ty.step(Some(0), &self.c.structs).unwrap_or(value.ty);
-                vec![rows, row.step_count(&self.c.structs)]
+                let rows = value.ty.step_count(&self.c.output.structs);
+                let row = value.ty.step(Some(0), &self.c.output.structs).unwrap_or(value.ty);
+                vec![rows, row.step_count(&self.c.output.structs)]
             }
             _ => Vec::new(),
         };
         let scalar = value.ty.scalar_part().filter(|_| !parts.is_empty());
-        if self.c.block_dim > 1 {
+        if self.c.settings.block_dim > 1 {
             return self
                 .set_by_threads(value, scalar.map_or(element, Element::Scalar), &parts, span)
                 .map(Operand::Tile);
@@ -164,9 +164,9 @@ impl Body<'_, '_> {
     pub(super) fn untile(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("untile", &["a"], 1, given, span)?;
         let tile = self.tile_argument(&args, "a")?;
-        self.by_thread = true;
+        self.summary.by_thread = true;
         let extents = tile.ty.extents().to_vec();
-        let threads = self.c.block_dim;
+        let threads = self.c.settings.block_dim;
         if extents.last() != Some(&threads) {
             let shown = shape_text(&tile.ty);
             let message = format!("`untile` takes a tile whose last dimension is `block_dim`, {threads}, not {shown}");
@@ -217,8 +217,8 @@ impl Body<'_, '_> {
             return self.error(Code::E0401, value.span, "a tile holds numbers, vectors or structs", "not an element");
         };
         let mut value = self.hidden(value);
-        if self.c.block_dim > 1 {
-            self.by_thread = true;
+        if self.c.settings.block_dim > 1 {
+            self.summary.by_thread = true;
             let all = self.set_by_threads(value, element, &[], span)?;
             self.together(true, span);
             let one = (all.at)(self, &[thread], false)?;
@@ -245,7 +245,7 @@ impl Body<'_, '_> {
         params.extend(adds.then_some("atomic"));
         let args = self.arguments_of(name, &params, required, given, span)?;
         self.flag_argument(args.get("atomic"), true)?;
-        self.by_thread |= adds || self.c.block_dim > 1;
+        self.summary.by_thread |= adds || self.c.settings.block_dim > 1;
         self.meet(span);
         let mut index = Vec::new();
         for param in &params[1..=usize::from(tile.ty.ndim)] {
@@ -273,7 +273,7 @@ impl Body<'_, '_> {
             return self.error(Code::E0401, mask.span, "`has_value` is a bool", format!("this is `{shown}`"));
         }
         // Each thread that has a value does this, although all may have the same.
-        let condition = match self.c.block_dim {
+        let condition = match self.c.settings.block_dim {
             1 => condition,
             _ => all_of(vec![compare(CompareOp::Ge, self.thread_in_block(span), number(0, span)), condition], span),
         };
@@ -295,7 +295,7 @@ impl Body<'_, '_> {
             false => value,
         };
         let then = vec![Stmt { kind: StmtKind::Assign(place, value), span }];
-        self.pending.push(Stmt { kind: StmtKind::If { condition, then, otherwise: Vec::new() }, span });
+        self.statement.pending.push(Stmt { kind: StmtKind::If { condition, then, otherwise: Vec::new() }, span });
         Ok(Operand::Tuple(Vec::new()))
     }
 }

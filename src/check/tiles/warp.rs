@@ -40,14 +40,14 @@ impl Body<'_, '_> {
     /// `lane()`: the number of the thread in its block.
     pub(super) fn thread_in_block_number(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         self.arguments_of("lane", &[], 0, given, span)?;
-        self.by_thread = true;
+        self.summary.by_thread = true;
         Ok(Operand::Value(self.thread_in_block(span)))
     }
 
     /// `sync()`: what threads did before is seen by all behind it.
     pub(in crate::check) fn sync(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         self.arguments_of("sync", &[], 0, given, span)?;
-        self.by_thread = true;
+        self.summary.by_thread = true;
         self.meet(span);
         Ok(Operand::Tuple(Vec::new()))
     }
@@ -63,7 +63,7 @@ impl Body<'_, '_> {
 
     /// Whether there is a thread of this number; None: there always is.
     fn is_thread(&self, thread: &Expr) -> Option<Expr> {
-        let (threads, span) = (self.c.block_dim, thread.span);
+        let (threads, span) = (self.c.settings.block_dim, thread.span);
         (!threads.is_multiple_of(WARP)).then(|| compare(CompareOp::Lt, thread.clone(), number(threads, span)))
     }
 
@@ -78,7 +78,7 @@ impl Body<'_, '_> {
         let (Some(value), Some(by)) = (args.get("value"), args.get(by)) else {
             return self.error(Code::E0402, span, format!("`{name}` takes a value and a number"), "this call");
         };
-        self.by_thread = true;
+        self.summary.by_thread = true;
         let by = self.integer_argument(&by.operand, by.span)?;
         let at = value.span;
         let value = self.materialize(value.operand.clone(), at)?;
@@ -88,7 +88,7 @@ impl Body<'_, '_> {
             return self.error(Code::E0401, at, message, format!("this is `{shown}`"));
         };
         let value = self.hidden(value);
-        if self.c.block_dim == 1 {
+        if self.c.settings.block_dim == 1 {
             return Ok(Operand::Value(value));
         }
         let all = self.set_by_threads(value, element, &[], span)?;
@@ -129,10 +129,10 @@ impl Body<'_, '_> {
         let Some(predicate) = args.get("predicate") else {
             return self.error(Code::E0402, span, "`ballot` takes a condition", "this call");
         };
-        self.by_thread = true;
+        self.summary.by_thread = true;
         let holds = self.truth(predicate.operand.clone(), predicate.span)?;
         let bit = self.hidden(select(holds, mask(1, span), mask(0, span)));
-        if self.c.block_dim == 1 {
+        if self.c.settings.block_dim == 1 {
             return Ok(Operand::Value(bit));
         }
         let all = self.set_by_threads(bit, Element::Scalar(Scalar::U32), &[], span)?;
@@ -150,8 +150,8 @@ impl Body<'_, '_> {
         conditions.push(holds(element));
         let set_bit = self.set_bit(so_far, &k_value, conditions, span);
         let begin = self.assign_local(so_far, mask(0, span), span);
-        self.pending.push(begin);
-        self.pending.push(count(k, [0, WARP.min(self.c.block_dim)], vec![set_bit], span));
+        self.statement.pending.push(begin);
+        self.statement.pending.push(count(k, [0, WARP.min(self.c.settings.block_dim)], vec![set_bit], span));
         Ok(Operand::Value(variable(so_far, Type::Scalar(Scalar::U32), span)))
     }
 
@@ -161,7 +161,7 @@ impl Body<'_, '_> {
         let Some(value) = args.get("value") else {
             return self.error(Code::E0402, span, "`match` takes a value", "this call");
         };
-        self.by_thread = true;
+        self.summary.by_thread = true;
         let at = value.span;
         let value = self.materialize(value.operand.clone(), at)?;
         let Some(scalar) = value.ty.as_scalar().filter(|scalar| !scalar.is_float()) else {
@@ -169,7 +169,7 @@ impl Body<'_, '_> {
             return self.error(Code::E0401, at, "`match` compares integers", format!("this is `{shown}`"));
         };
         let value = self.hidden(value);
-        if self.c.block_dim == 1 {
+        if self.c.settings.block_dim == 1 {
             return Ok(Operand::Value(mask(1, span)));
         }
         let all = self.set_by_threads(value, Element::Scalar(scalar), &[], span)?;

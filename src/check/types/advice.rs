@@ -87,13 +87,14 @@ impl Body<'_, '_> {
         sure: Applicability,
     ) -> Diagnostic {
         let text = self.c.sources.text(at);
-        if self.of_tiles.contains(&at) {
+        if self.tiles.computed.contains(&at) {
             let repaired = format!("wp.tile_astype({text}, {})", cast_name(to));
             return diagnostic.help(format!("convert the tile: `{repaired}`")).fix("convert it", at, repaired, sure);
         }
         if from.is_int()
             && to.is_float()
-            && let Some(fraction) = self.source.as_ref().and_then(|source| fraction(source, at, to, self.c.sources))
+            && let Some(fraction) =
+                self.function.source.as_ref().and_then(|source| fraction(source, at, to, self.c.sources))
         {
             return match fraction {
                 Ok(text) => diagnostic
@@ -209,9 +210,9 @@ impl Body<'_, '_> {
         let shown = self.show(expr.ty);
         let components = |n: u32| -> Vec<String> { "xyzw".chars().take(n as usize).map(String::from).collect() };
         let known: Vec<String> = match expr.ty {
-            Type::Struct(id) => self.c.structs[id].fields.iter().map(|f| f.name.clone()).collect(),
+            Type::Struct(id) => self.c.output.structs[id].fields.iter().map(|f| f.name.clone()).collect(),
             Type::Array(_) => ["shape", "size", "ndim", "dtype", "ptr", "grad"].map(String::from).to_vec(),
-            Type::Vec(..) | Type::Quat(_) => components(expr.ty.step_count(&self.c.structs)),
+            Type::Vec(..) | Type::Quat(_) => components(expr.ty.step_count(&self.c.output.structs)),
             Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
             _ => Vec::new(),
         };

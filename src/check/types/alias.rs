@@ -26,17 +26,21 @@ impl Checker<'_> {
         // An alias that needs itself is a circle, as any such constant is.
         self.scopes[scope].names.insert(name.clone(), Global::Evaluating);
         let (known, errors) = (self.diagnostics.len(), self.diagnostics.error_count());
-        let needed = std::mem::take(&mut self.unknown);
+        let needed = std::mem::take(&mut self.evaluation.unknown);
         let pattern = self.nested(expr.span, |c| c.within(scope, |c| c.annotation(&value, false)));
         self.diagnostics.blame(known, expr.span, "needed here");
-        let unknown = std::mem::replace(&mut self.unknown, needed);
+        let unknown = std::mem::replace(&mut self.evaluation.unknown, needed);
         for unknown in &unknown {
             self.need_unknown(unknown);
         }
         // What is wrong in it is said once; what only Python knows, every kernel needs that uses
         // it.
         let wrong = unknown.is_empty() || self.diagnostics.error_count() > errors;
-        let after = if pattern.is_err() && self.quiet == 0 && wrong { Global::Broken } else { Global::Constant(value) };
+        let after = if pattern.is_err() && !self.evaluation.is_quiet() && wrong {
+            Global::Broken
+        } else {
+            Global::Constant(value)
+        };
         self.scopes[scope].names.insert(name, after);
         Some(pattern)
     }

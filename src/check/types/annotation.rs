@@ -45,7 +45,7 @@ impl Checker<'_> {
         match self.annotation(expr, library)? {
             Pattern::Exact(ty) => self.bounded(ty, expr.span),
             other => {
-                let shown = other.display(&self.structs);
+                let shown = other.display(&self.output.structs);
                 self.error(
                     Code::E0310,
                     expr.span,
@@ -70,7 +70,7 @@ impl Checker<'_> {
 
     /// Refuses a matrix or a struct of more parts than a thread can work with.
     pub fn bounded(&mut self, ty: Type, span: Span) -> Res<Type> {
-        let parts = ty.parts(&self.structs);
+        let parts = ty.parts(&self.output.structs);
         if parts <= MAX_PARTS {
             return Ok(ty);
         }

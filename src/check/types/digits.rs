@@ -14,10 +14,10 @@ impl Body<'_, '_> {
     /// Warns where a conversion to `float64`, the call at `span`, gets a constant that was computed
     /// as `float32`.
     pub(in crate::check) fn warn_of_digits(&mut self, at: Span, span: Span) {
-        if self.mode != Mode::User || self.c.double {
+        if self.mode != Mode::User || self.c.settings.double {
             return;
         }
-        let Some(source) = self.source.clone() else { return };
+        let Some(source) = self.function.source.clone() else { return };
         let Some(expr) = expression_at(&source, at) else { return };
         let assigned = self.assigned_once(&source, expr);
         let computed = assigned.unwrap_or(expr);
@@ -52,7 +52,7 @@ impl Body<'_, '_> {
     /// The text of a constant expression with all digits of a `float64`, and where it goes; None
     /// where converting the value of the expression at a place loses nothing that a kernel had.
     pub(super) fn text_with_digits(&self, at: Span) -> Option<(Span, String)> {
-        let source = self.source.as_ref()?;
+        let source = self.function.source.as_ref()?;
         let expr = expression_at(source, at)?;
         let computed = self.assigned_once(source, expr).unwrap_or(expr);
         let text = self.with_digits(computed)?;

@@ -15,7 +15,7 @@ impl Body<'_, '_> {
     /// The meaning of an expression of the file in double precision; itself if that is not wanted,
     /// or in library code.
     pub(in crate::check) fn in_double(&self, operand: Operand) -> Operand {
-        if !self.c.double || self.is_library() {
+        if !self.c.settings.double || self.is_library() {
             return operand;
         }
         match operand {
@@ -37,7 +37,7 @@ impl Body<'_, '_> {
 
     /// The float type where the file names none.
     pub(in crate::check) fn default_float(&self) -> Scalar {
-        if self.c.double && !self.is_library() { Scalar::F64 } else { Scalar::F32 }
+        if self.c.settings.double && !self.is_library() { Scalar::F64 } else { Scalar::F32 }
     }
 }
 

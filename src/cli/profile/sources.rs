@@ -81,8 +81,15 @@ pub(super) fn outlines(args: &Args, path: &Path, files: &Arc<Overlaid>, list: &m
         let module = &meant.program.module;
         let name = &module.functions[id].source_name;
         let trial = Trial { counts: true, ..Trial::PLAIN };
-        let how =
-            How { checked: false, fmad: false, tensor_cores: TensorCores::On, alone: false, cpu: Cpu::Native, trial };
+        let how = How {
+            checked: false,
+            fmad: false,
+            tensor_cores: TensorCores::On,
+            alone: false,
+            cpu: Cpu::Native,
+            trial,
+            objects: None,
+        };
         let ready = holds_no_cuda_text(module, id).and_then(|()| sim::prepared(module, id, &how));
         let told = ready.and_then(|kernel| {
             let (entry, text, shared) = kernel.outline();

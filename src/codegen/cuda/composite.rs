@@ -4,9 +4,10 @@
 use super::helpers::Helper;
 use super::prelude::Prelude;
 use super::print::{Variables, expression};
-use super::scalar::{self, OperandFacts};
+use super::scalar;
 use super::tree::{Expr, Infix, Var};
 use super::types::{component, has_named_components, scalar_name, type_name};
+use super::wrapping;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, UnaryOp};
 use crate::types::{Scalar, StructTable, Type};
 
@@ -145,7 +146,7 @@ fn declare_binary(op: BinaryOp, ta: Type, tb: Type, structs: &StructTable, prelu
         let mut each = |operands: &[Expr], part: Type, prelude: &mut Prelude| {
             let (a, b) = (operands[0].clone(), operands[1].clone());
             match part {
-                Type::Scalar(s) => scalar::binary(op, s, a, b, OperandFacts::default(), prelude),
+                Type::Scalar(s) => wrapping::binary(op, s, a, b, prelude),
                 row => {
                     let of = |ty: Type| if ty.is_composite() { row } else { ty };
                     binary(op, (of(ta), a), (of(tb), b), structs, prelude)
@@ -396,7 +397,7 @@ pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelu
     prelude.function(signature, |prelude| {
         let (old, value) = (Expr::atom("old"), Expr::atom("value"));
         let new = match op.binary() {
-            Some(op) => scalar::binary(op, s, old, value, OperandFacts::default(), prelude),
+            Some(op) => wrapping::binary(op, s, old, value, prelude),
             None => value,
         };
         format!(

@@ -10,6 +10,7 @@ use super::prelude::ArrayMember;
 use super::scalar::{self, OperandFacts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
+use super::wrapping;
 use crate::analysis::inside;
 use crate::ir::{Access, Ask, AtomicOp, Const, Exchange, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
 use crate::types::{ArrayType, Scalar, Type};
@@ -59,8 +60,10 @@ impl Translator<'_> {
                 _ => Expr::Braces(self.type_name(ty), Vec::new()),
             },
             Op::Unary(op, a) => {
+                let wraps = self.wrapping.is_at(inst);
                 let a = self.value(*a)?;
                 match ty {
+                    Type::Scalar(s) if wraps => wrapping::unary(*op, s, a, self.prelude),
                     Type::Scalar(s) => scalar::unary(*op, s, a, self.prelude),
                     _ => composite::unary(*op, ty, a, structs, self.prelude),
                 }
@@ -68,8 +71,10 @@ impl Translator<'_> {
             Op::Binary(op, a, b) => {
                 let (ta, tb) = (self.function.ty(*a), self.function.ty(*b));
                 let facts = self.facts(*a, *b);
+                let wraps = self.wrapping.is_at(inst);
                 let (a, b) = (self.value(*a)?, self.value(*b)?);
                 match (ta, tb) {
+                    (Type::Scalar(s), Type::Scalar(_)) if wraps => wrapping::binary(*op, s, a, b, self.prelude),
                     (Type::Scalar(s), Type::Scalar(_)) => scalar::binary(*op, s, a, b, facts, self.prelude),
                     _ => composite::binary(*op, (ta, a), (tb, b), structs, self.prelude),
                 }

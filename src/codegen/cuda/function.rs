@@ -11,6 +11,7 @@ use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::{VarData, identifier};
 use super::vars::Variables;
+use super::wrapping::Wrapping;
 use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
 use crate::codegen::blocks;
@@ -50,6 +51,7 @@ pub struct Translator<'a> {
     pub plan: &'a Plan,
     pub variables: &'a Variables,
     pub ranges: Ranges,
+    pub wrapping: Wrapping,
     /// The instruction whose operands are read: [`Ranges`] are asked for there.
     pub at: InstId,
     /// How many operands read each value.
@@ -100,12 +102,14 @@ pub fn translate(
         };
         vars.push(VarData { ty, hint, by_reference: false });
     }
+    let ranges = Ranges::of(function);
     let translator = Translator {
         shared,
         function,
         plan: &plan,
         variables: &variables,
-        ranges: Ranges::of(function),
+        wrapping: Wrapping::of(function, &ranges),
+        ranges,
         at: InstId(0),
         uses: crate::analysis::uses(function),
         prelude,

@@ -10,10 +10,11 @@
 //!
 //! Kernels take their arguments as Warp's do, or as people write them ([`Abi`], [`plain`]).
 //!
-//! The text means what the IR means, with three stated limits. The compiler may contract
-//! `a * b + c` unless it is reported not to (`--fmad=false`). Indices are not checked. A `for`
-//! whose end is within one step of the largest number of its index type may overflow, unless its
-//! step is 1 or -1.
+//! The text means what the IR means, with four stated limits. The compiler may contract
+//! `a * b + c` unless it is told not to (`--fmad=false`). Indices are not checked, and may overflow
+//! where no array has the element. A `for` whose end is within one step of the largest number of
+//! its index type may overflow, unless its step is 1 or -1. Extents and numbers of threads are below
+//! 2^31 - 2^16 ([`wrapping`]).
 
 mod block_memory;
 mod composite;
@@ -39,6 +40,7 @@ mod survey;
 mod tree;
 mod types;
 mod vars;
+mod wrapping;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

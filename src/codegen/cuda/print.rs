@@ -1,6 +1,7 @@
 //! Text of the syntax tree: minimal parentheses, four spaces per level.
 
 use super::tree::{Expr, Infix, Stmt, Var, spoken};
+use super::wrapping;
 use crate::source::{Span, lined};
 
 /// What the printer asks about variables.
@@ -392,7 +393,7 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
                     write_list(out, parts, vars);
                     out.push('}');
                 }
-                other => write_expr(out, other, vars),
+                other => write_expr(out, wrapping::assigned(other), vars),
             }
             out.push(';');
         }),
@@ -408,7 +409,7 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
         Stmt::Return(None) => line(out, level, "return;"),
         Stmt::Return(Some(value)) => written(out, level, |out| {
             out.push_str("return ");
-            write_expr(out, value, vars);
+            write_expr(out, wrapping::assigned(value), vars);
             out.push(';');
         }),
         Stmt::If { condition, then, otherwise } => print_if(out, "", condition, then, otherwise, level, vars),
@@ -440,9 +441,11 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
 fn assignment(out: &mut String, level: usize, target: &Expr, value: &Expr, vars: &dyn Variables) {
     written(out, level, |out| {
         write_expr(out, target, vars);
-        let (operator, value) = match value {
-            Expr::Infix(op, a, b) if op.has_assignment() && **a == *target => (op.symbol(), &**b),
-            _ => ("", value),
+        let updated = wrapping::update(target, value);
+        let (operator, value) = match (value, &updated) {
+            (_, Some((op, right))) => (op.symbol(), right),
+            (Expr::Infix(op, a, b), _) if op.has_assignment() && **a == *target => (op.symbol(), &**b),
+            _ => ("", wrapping::assigned(value)),
         };
         for part in [" ", operator, "= "] {
             out.push_str(part);

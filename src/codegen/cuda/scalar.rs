@@ -1,8 +1,6 @@
 //! Scalar operations as C++ expressions that mean exactly what the IR says.
 //!
-//! Signed arithmetic is printed plainly: it wraps on every GPU, as in the IR, though C++ leaves
-//! overflow undefined; host builds of the text need `-fwrapv`. Conversions of `float` to `int` and
-//! `unsigned` are plain too: the hardware instruction saturates and maps NaN to 0.
+//! Signed arithmetic is printed plainly here; where it may overflow, [`super::wrapping`] prints it.
 
 use super::helpers::Helper;
 use super::prelude::Prelude;
@@ -335,7 +333,9 @@ pub fn cast(from: Scalar, to: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
             let float = if from == Scalar::F32 { a } else { to_float(a) };
             from_float(to, float, prelude)
         }
-        (Scalar::F32, Scalar::I32 | Scalar::U32) => Expr::cast(name, a),
+        // The instruction saturates and maps NaN to 0; C++ leaves both undefined for a cast.
+        (Scalar::F32, Scalar::I32) => Expr::call("__float2int_rz", [a]),
+        (Scalar::F32, Scalar::U32) => Expr::call("__float2uint_rz", [a]),
         (from, to) if from.is_float() && to.is_int() => {
             let call = format!("{}<{name}>", prelude.helper(Helper::Saturate));
             Expr::call(call, [a])

@@ -29,7 +29,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         value: ValueId,
         inst: &'a Inst,
     ) -> Scalars<'ctx> {
-        if self.lanes.is_some() {
+        if self.mode.lanes().is_some() {
             return self.atomic_lanes(frame, op, access, value, inst);
         }
         let operands = frame.get(value).clone();
@@ -59,7 +59,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         [expected, new]: [ValueId; 2],
         inst: &'a Inst,
     ) -> Scalars<'ctx> {
-        if self.lanes.is_some() {
+        if self.mode.lanes().is_some() {
             return self.atomic_cas_lanes(frame, access, [expected, new], inst);
         }
         let (expected, new) = (frame.get(expected).clone(), frame.get(new).clone());
@@ -203,9 +203,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (ll, ty) = (self.ll, self.ops.ty(s));
         let name = format!("kc_atomic_{}_{}", op.name(), s.name());
         let function = self.function_once(&name, Some(ty), &[ll.ptr(0), ty], |lower, function| {
-            let around = std::mem::replace(&mut lower.llvm_function, function);
+            let around = std::mem::replace(&mut lower.into.function, function);
             let old = lower.atomic_in_place(op, s, ll.param(function, 0), ll.param(function, 1));
-            lower.llvm_function = around;
+            lower.into.function = around;
             ll.ret(Some(old));
         });
         ll.call(function, &[pointer, operand])
@@ -256,8 +256,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Val<'ctx> {
         let (ll, ops) = (self.ll, self.ops);
         let bits_ty = ll.int_ty(s.size() * 8);
-        let (before, retry) = (ll.current_block(), ll.block(self.llvm_function, "retry"));
-        let (swap, done) = (ll.block(self.llvm_function, "swap"), ll.block(self.llvm_function, "swapped"));
+        let (before, retry) = (ll.current_block(), ll.block(self.into.function, "retry"));
+        let (swap, done) = (ll.block(self.into.function, "swap"), ll.block(self.into.function, "swapped"));
         let seen = ll.load_atomic(bits_ty, pointer, s.size());
         ll.br(retry);
         ll.position_at_end(retry);

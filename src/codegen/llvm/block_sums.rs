@@ -8,7 +8,7 @@
 //! end: in entries whose threads have a task each.
 
 use super::builder::{AtomicRMWBinOp, Attribute, AttributeLoc, IntPredicate, Val};
-use super::lower::{Lower, Scalars};
+use super::lower::{BlockSum, Lower, Scalars};
 use crate::ir::AtomicOp;
 use crate::types::Scalar;
 
@@ -24,20 +24,6 @@ pub fn has_block_sums(ptx: &str) -> bool {
     ptx.contains(NAME)
 }
 
-/// The sums of a kernel's blocks.
-#[derive(Default)]
-pub struct BlockSums<'ctx> {
-    sums: Vec<Sum<'ctx>>,
-}
-
-/// Memory of the block.
-struct Sum<'ctx> {
-    scalar: Scalar,
-    sum: Val<'ctx>,
-    /// The address that it belongs to; 0 as long as nobody has added.
-    place: Val<'ctx>,
-}
-
 impl<'ctx> Lower<'_, '_, 'ctx> {
     /// Adds to the block's sum for an address, if there is one.
     pub fn add_to_block(&mut self, op: AtomicOp, scalar: Scalar, pointer: Val<'ctx>, operand: Val<'ctx>) -> bool {
@@ -45,10 +31,14 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         if !matches!(scalar, Scalar::F32 | Scalar::F64) {
             return false;
         }
-        let Some(sums) = self.block_sums.as_mut().filter(|own| own.sums.len() < MOST) else { return false };
+        let Some(sums) =
+            self.mode.kernel_mut().and_then(|kernel| kernel.block_sums.as_mut()).filter(|own| own.sums.len() < MOST)
+        else {
+            return false;
+        };
         let sum = ll.shared(NAME, scalar.size().into(), scalar.size());
         let place = ll.shared("block_place", 8, 8);
-        sums.sums.push(Sum { scalar, sum, place });
+        sums.sums.push(BlockSum { scalar, sum, place });
         self.atomic_scalar(op, scalar, sum, operand);
         let address = ll.ptr_to_int(pointer, ll.i64());
         ll.atomic_rmw(AtomicRMWBinOp::UMax, place, address, 8);
@@ -58,7 +48,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
     /// Before the tasks of a block, when they have been lowered.
     pub fn begin_block_sums(&mut self) {
         let ll = self.ll;
-        let Some(sums) = self.block_sums.take().filter(|own| !own.sums.is_empty()) else { return };
+        let Some(sums) = self.mode.take_block_sums().filter(|own| !own.sums.is_empty()) else { return };
         self.by_one_thread(|lower| {
             for sum in &sums.sums {
                 lower.write(sum.scalar, sum.sum, ll.zero(lower.ops.ty(sum.scalar)));
@@ -67,15 +57,17 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         });
         // Or LLVM would copy the code around it into branches that threads of a block take
         // differently.
-        ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
         ll.block_barrier();
-        self.block_sums = Some(sums);
+        if let Some(kernel) = self.mode.kernel_mut() {
+            kernel.block_sums = Some(sums);
+        }
     }
 
     /// Behind the tasks of a block.
     pub fn end_block_sums(&mut self) {
         let ll = self.ll;
-        let Some(sums) = self.block_sums.take().filter(|own| !own.sums.is_empty()) else { return };
+        let Some(sums) = self.mode.take_block_sums().filter(|own| !own.sums.is_empty()) else { return };
         ll.block_barrier();
         self.by_one_thread(|lower| {
             for sum in &sums.sums {

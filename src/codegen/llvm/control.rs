@@ -142,20 +142,20 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         match &inst.op {
             Op::If { condition, then, otherwise } => self.if_(frame, inst, *condition, *then, *otherwise),
             Op::For { start, end, step, init, body } => {
-                self.loop_depth += 1;
+                self.loops.depth += 1;
                 let range = [*start, *end, *step];
                 if self.stands_twice(frame, inst, *body) {
                     self.twice(frame, &inst.results, |lower, frame| lower.for_(frame, inst, range, init, *body));
                 } else {
                     self.for_(frame, inst, range, init, *body);
                 }
-                self.loop_depth -= 1;
+                self.loops.depth -= 1;
                 true
             }
             Op::While { init, condition, body } => {
-                self.loop_depth += 1;
+                self.loops.depth += 1;
                 self.while_(frame, inst, init, *condition, *body);
-                self.loop_depth -= 1;
+                self.loops.depth -= 1;
                 true
             }
             _ => true,
@@ -163,7 +163,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     fn join(&self, name: &str, types: &[Ty<'ctx>]) -> Join<'ctx> {
-        Join::new(self.ll, self.llvm_function, name, types)
+        Join::new(self.ll, self.into.function, name, types)
     }
 
     /// Hands flattened values out to `targets`.
@@ -198,7 +198,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return true;
         }
         let mut join = self.join("endif", &self.types_of(frame, &inst.results));
-        let (then_block, else_block) = (ll.block(self.llvm_function, "then"), ll.block(self.llvm_function, "else"));
+        let (then_block, else_block) = (ll.block(self.into.function, "then"), ll.block(self.into.function, "else"));
         ll.cond_br(frame.scalar(condition), then_block, else_block);
         for (block, body) in [(then_block, then), (else_block, otherwise)] {
             ll.position_at_end(block);
@@ -237,7 +237,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (first, limit) = (frame.scalar(start), frame.scalar(end));
         let below = extents.iter().map(|extent| ll.icmp(IntPredicate::SLE, limit, *extent));
         let inside = below.fold(ll.icmp(IntPredicate::SGE, first, ll.const_i32(0)), |a, b| ll.and(a, b));
-        let (fast, careful) = (ll.block(self.llvm_function, "inbounds"), ll.block(self.llvm_function, "careful"));
+        let (fast, careful) = (ll.block(self.into.function, "inbounds"), ll.block(self.into.function, "careful"));
         let mut join = self.join("endfor", &self.types_of(frame, &inst.results));
         ll.likely_br(inside, fast, careful);
         for (block, extents) in [(fast, &extents[..]), (careful, &[])] {
@@ -265,7 +265,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let unit = ll.as_int(frame.scalar(step)) == Some(1) && frame.scalar_ty(start) == Scalar::I32;
         let by_row = self.facts.is_row_range(ll, frame.scalar(start), frame.scalar(end));
         let Some(&variable) = function.blocks[body].params.first() else { return extents };
-        if self.guards.is_none() || self.lanes.is_some() || !unit || by_row {
+        if self.mode.row().is_none_or(|row| row.lanes.is_some()) || !unit || by_row {
             return extents;
         }
         let (mut insts, mut innermost) = (0, true);
@@ -320,7 +320,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut header = self.join("for", &types);
         let next = self.join("next", &carried);
         let mut exit = self.join("endfor", &self.types_of(frame, results));
-        let body_block = ll.block(self.llvm_function, "body");
+        let body_block = ll.block(self.into.function, "body");
 
         let mut initial: Scalars = SmallVec::from_slice(&[first]);
         initial.extend(iterations.map(|_| zero));
@@ -353,10 +353,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let turns = self.turns_at_once(frame.function, body, open, dealt);
         // Elements of an array are registers where it is certain which ones are meant.
         let whole = registers_by(frame.function, [start, end, step], body).filter(|_| self.target.is_gpu());
-        let around = std::mem::replace(&mut self.unrolled, turns.is_some() && !dealt || whole.is_some());
+        let around = std::mem::replace(&mut self.loops.unrolled, turns.is_some() && !dealt || whole.is_some());
         frame.loops.push(LoopContext { exit, next });
         let ended = self.block(frame, body, false);
-        self.unrolled = around;
+        self.loops.unrolled = around;
         let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return Scalars::new() };
         if let End::Yield(values) = ended {
             next.jump(ll, &values);
@@ -471,7 +471,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let carried = self.types_of(frame, &frame.function.blocks[body].params);
         let mut next = self.join("while", &carried);
         let mut exit = self.join("endwhile", &carried);
-        let body_block = ll.block(self.llvm_function, "body");
+        let body_block = ll.block(self.into.function, "body");
         next.jump(ll, &frame.flat(init));
         ll.position_at_end(next.block);
         let values = next.phis.clone();

@@ -129,7 +129,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             true => ll.icmp(IntPredicate::ULT, ll.add(written, ll.const_i64(many)), ll.const_i64(2 * many)),
             false => ll.icmp(IntPredicate::ULT, written, ll.const_i64(many)),
         };
-        let (failed, go_on) = (ll.block(self.llvm_function, "nocomponent"), ll.block(self.llvm_function, "component"));
+        let (failed, go_on) = (ll.block(self.into.function, "nocomponent"), ll.block(self.into.function, "component"));
         let bad = ll.lanes(within).is_some().then(|| self.narrowed(ll.not(within)));
         ll.likely_br(bad.map_or(within, |bad| ll.not(ll.any(bad))), go_on, failed);
         ll.position_at_end(failed);
@@ -198,7 +198,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let ll = self.ll;
         let here = ll.lanes(holds).is_some().then(|| self.narrowed(holds));
-        let (noted, go_on) = (ll.block(self.llvm_function, "noted"), ll.block(self.llvm_function, "plain"));
+        let (noted, go_on) = (ll.block(self.into.function, "noted"), ll.block(self.into.function, "plain"));
         ll.likely_br(here.map_or(ll.not(holds), |here| ll.not(ll.any(here))), go_on, noted);
         ll.position_at_end(noted);
         note(self, here);
@@ -247,7 +247,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Target::Host { .. } => Some(self.site(span, SiteKind::Assert, message)),
             Target::Nvptx { .. } => None,
         };
-        let (failed, go_on) = (ll.block(self.llvm_function, "failed"), ll.block(self.llvm_function, "asserted"));
+        let (failed, go_on) = (ll.block(self.into.function, "failed"), ll.block(self.into.function, "asserted"));
         ll.likely_br(condition, go_on, failed);
         ll.position_at_end(failed);
         match site {
@@ -313,8 +313,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     fn host_print(&mut self, format: &str, values: &[Val<'ctx>]) {
         let ll = self.ll;
-        let entry = self.entry;
-        let buffer = *self.print_buffer.get_or_insert_with(|| ll.alloca(entry, PRINT_BUFFER, 1));
+        let entry = self.into.entry;
+        let buffer = *self.into.print_buffer.get_or_insert_with(|| ll.alloca(entry, PRINT_BUFFER, 1));
         let snprintf = ll.declare("snprintf", Some(ll.i32()), &[ll.ptr(0), ll.i64(), ll.ptr(0)], true);
         let mut call = vec![buffer, ll.const_i64(PRINT_BUFFER as i64), self.text(format)];
         call.extend(values);
@@ -354,7 +354,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             places.push((size, bytes as u32));
             size += bytes;
         }
-        let buffer = ll.alloca(self.entry, size, 8);
+        let buffer = ll.alloca(self.into.entry, size, 8);
         for (value, (offset, align)) in values.iter().zip(places) {
             ll.store(*value, ll.offset_by(buffer, offset), align);
         }

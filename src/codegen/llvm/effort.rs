@@ -6,7 +6,7 @@
 //! function of thousands of lines from taking minutes. Times are those of LLVM 22 on one core of a
 //! Zen 5.
 
-use super::Opt;
+use super::options::Opt;
 
 /// With more instructions than this in one function, the costly passes take seconds.
 const COSTLY_INSTRUCTIONS: usize = 12_000;

@@ -15,12 +15,13 @@ use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::library::Library;
-use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
+use super::local_memory;
+use super::lower::{Lower, Mode, ModuleState, Row, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::options::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use super::prefetch::{self, Ahead};
 use super::simd::{self, Plan, SimdLanes};
 use super::versions::Versions;
-use super::{Atomics, CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
 use crate::codegen::shadow;
@@ -99,7 +100,7 @@ pub(super) fn compile<'ctx>(
     library: Option<&IdSet<u128>>,
 ) -> Result<Compiled<'ctx>, CodegenError> {
     for &kernel in kernels {
-        super::validate(module, kernel)?;
+        local_memory::validate(module, kernel)?;
     }
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);
@@ -544,14 +545,14 @@ impl KernelEntry {
             let inner = if width == 1 { inner } else { ll.add(inner, ll.sequence(ll.i32(), width)) };
             lower.thread.coordinates[last] = inner;
             lower.thread.linear = ll.add(base, j);
-            self.follow(&mut lower, &arguments, inner, j);
-            lower.row = Some((row_number, inner));
+            let guards = self.follow(&mut lower, &arguments, inner, j);
             lower.facts.set_invariant(row_number, true);
             let kernel = simd_body.as_ref().map_or(self.kernel, |body| body.function);
             let copies = simd_body.is_some() && lower.target.is_alone();
-            lower.copies = copies.then(|| simd::Copies::new(start));
-            lower.lanes =
+            let copies = copies.then(|| simd::Copies::new(start));
+            let lanes =
                 simd_body.map(|SimdBody { count, vectors, plan, .. }| SimdLanes { count, vectors, mask: None, plan });
+            lower.mode = Mode::Row(Row { first: row_number, coordinate: inner, guards, lanes, copies, ahead: None });
 
             // The threads that are left at the end of a row fill some lanes.
             let tail = has_tail.then(|| {
@@ -567,7 +568,9 @@ impl KernelEntry {
             });
             ll.position_at_end(body);
             let end_of_row = prefetch::end_of_row(ll, start);
-            lower.ahead = far.then(|| Ahead::new(ll, end_of_row, j, width));
+            if let (true, Some(row)) = (far, lower.mode.row_mut()) {
+                row.ahead = Some(Ahead::new(ll, end_of_row, j, width));
+            }
             lower.kernel(kernel, arguments);
             let next = ll.add_nsw(j, ll.const_i64(width.into()));
             let latch = ll.current_block();
@@ -578,11 +581,11 @@ impl KernelEntry {
 
             // All guards are known now: find the part of the row for the loop, and run what is
             // before and after it.
-            let guards = lower.guards.take();
+            let guards = lower.mode.row().map(|row| &row.guards);
             let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
             ll.store(end_of_fast, end_of_row, 8);
-            let copies = lower.copies.take();
+            let copies = lower.mode.row_mut().and_then(|row| row.copies.take());
             if let Some(copies) = &copies {
                 copies.emit_start(ll, first, end_of_fast, width);
             }
@@ -679,7 +682,7 @@ impl KernelEntry {
         arguments: &[Scalars<'ctx>],
         inner: Val<'ctx>,
         j: Val<'ctx>,
-    ) {
+    ) -> Guards<'ctx> {
         let ll = lower.ll;
         lower.facts.follow_affine(inner);
         for (k, coordinate) in lower.thread.coordinates.into_iter().enumerate() {
@@ -700,6 +703,6 @@ impl KernelEntry {
                 }
             }
         }
-        lower.guards = Some(Guards::new(j, known));
+        Guards::new(j, known)
     }
 }

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::builder::Context;
 use super::ffi::{Jit, JitCode};
+use super::host;
 use super::machine::Machine;
-use super::{CodegenError, Cpu, HostOptions, Opt, host};
+use super::options::{CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostEntry};
 use crate::codegen::sites::Sites;
 use crate::ids::IdSet;

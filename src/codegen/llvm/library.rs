@@ -9,10 +9,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::CodegenError;
 use super::builder::{Attribute, AttributeLoc, Func, Ty, Val};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
+use super::options::CodegenError;
 use crate::ir::fingerprint::Fingerprints;
 use crate::ir::properties::DependsOn;
 use crate::ir::{FuncId, Function, Module, Op};

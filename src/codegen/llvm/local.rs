@@ -12,13 +12,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// The address of a new local array, all zeros.
     pub fn local_array(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Scalars<'ctx> {
         let layout = Layout::of(frame.ty(array), &self.ir.structs);
-        let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
+        let lanes = self.mode.lanes().map_or(1, |lanes| lanes.count);
         let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
         let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
         if self.target.is_gpu() {
             return smallvec![self.zeroed_on_device(size, align)];
         }
-        let slot = self.ll.alloca(self.entry, size, align);
+        let slot = self.ll.alloca(self.into.entry, size, align);
         self.ll.memset_zero(slot, size, align);
         smallvec![slot]
     }
@@ -28,13 +28,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let layout = Layout::of(frame.ty(array), &self.ir.structs);
         let (size, align) = (u64::from(layout.size), layout.align.max(MAX_ALIGN));
         smallvec![match self.target {
-            Target::Host { .. } => self.ll.alloca(self.entry, size, align),
+            Target::Host { .. } => self.ll.alloca(self.into.entry, size, align),
             Target::Nvptx { .. } => {
                 let (ll, function) = (self.ll, frame.function);
                 // `sanitize_thread` keeps LLVM from hoisting loads of shared memory across
                 // branches.
-                ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("sanitize_thread"));
-                if let Some(&at) = self.asked_places.as_ref().and_then(|places| places.get(&array)) {
+                ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("sanitize_thread"));
+                if let Some(&at) = self.mode.kernel().and_then(|kernel| kernel.asked_places.get(&array)) {
                     return smallvec![ll.offset_by(ll.asked_shared(align), at)];
                 }
                 let own = function.values[array].name.as_deref().unwrap_or("tile");
@@ -59,7 +59,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         const MOST_STEPS: u64 = 16;
         let ll = self.ll;
         let align = if size >= u64::from(MAX_ALIGN) { align.max(MAX_ALIGN) } else { align };
-        let slot = ll.alloca(self.entry, size, align);
+        let slot = ll.alloca(self.into.entry, size, align);
         let (steps, rest) = (size / STEP, size % STEP);
         if steps <= MOST_STEPS {
             for step in 0..steps {
@@ -67,7 +67,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
         } else {
             let before = ll.current_block();
-            let (more, done) = (ll.block(self.llvm_function, "zero"), ll.block(self.llvm_function, "zeroed"));
+            let (more, done) = (ll.block(self.into.function, "zero"), ll.block(self.into.function, "zeroed"));
             ll.br(more);
             ll.position_at_end(more);
             let at = ll.phi(ll.i64());

@@ -7,14 +7,14 @@
 //! as functions of their own; lean code calls the library's ([`super::library`]).
 
 mod components;
+mod mode;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::affine::{Guards, ValueFacts};
-use super::block_sums::BlockSums;
+use super::affine::ValueFacts;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
@@ -23,14 +23,13 @@ use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
 use super::library::Library;
 use super::ops::{Floats, Ops};
-use super::prefetch::Ahead;
-use super::simd::{Copies, SimdLanes};
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
-use crate::ids::{Id, IdMap, IdSet};
+use crate::ids::{Id, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, Check, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
+pub use mode::{BlockSum, BlockSums, GpuKernel, Mode, Row};
 
 /// A flattened value.
 pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;
@@ -258,40 +257,36 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub ll: &'a Llvm<'ctx>,
     pub ops: Ops<'a, 'ctx>,
     pub target: Target,
-    pub llvm_function: Func<'ctx>,
-    /// Where stack slots go.
-    pub entry: Block<'ctx>,
+    pub into: LlvmFunction<'ctx>,
     pub thread: Thread<'ctx>,
+    pub mode: Mode<'ctx>,
     pub facts: ValueFacts<'ctx>,
-    /// The host's fast loop collects here what must hold for it to be taken.
-    pub guards: Option<Guards<'ctx>>,
-    /// The number of loops around the cursor, other than that over threads.
-    pub loop_depth: u32,
-    /// The cursor is in a loop several iterations of which the device does at once.
-    pub unrolled: bool,
-    /// Where the prints of the function build their texts, one after the other.
-    pub print_buffer: Option<Val<'ctx>>,
-    /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the
-    /// launch), and the last coordinate, in a loop over a row.
-    pub row: Option<(Val<'ctx>, Val<'ctx>)>,
-    /// Several threads at once.
-    pub lanes: Option<SimdLanes<'ctx>>,
-    /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
-    pub copies: Option<Copies<'ctx>>,
-    /// What is known of later threads, in a loop over a row.
-    pub ahead: Option<Ahead<'ctx>>,
+    pub loops: Loops,
     /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power
     /// of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
-    /// Where arrays of the block begin in the shared memory that launches ask for, in a kernel that
-    /// takes it.
-    pub asked_places: Option<IdMap<ValueId, u64>>,
-    /// Where the threads of a block add up what goes to one place, in an entry of a GPU that lets
-    /// them.
-    pub block_sums: Option<BlockSums<'ctx>>,
+}
+
+/// The LLVM function that is written.
+pub struct LlvmFunction<'ctx> {
+    pub function: Func<'ctx>,
+    /// Where stack slots go.
+    pub entry: Block<'ctx>,
+    /// Where the prints of the function build their texts, one after the other.
+    pub print_buffer: Option<Val<'ctx>>,
+    /// Large callees are called rather than inlined.
     call_large: bool,
+}
+
+/// The loops around the cursor.
+#[derive(Default)]
+pub struct Loops {
+    /// How many, other than that over threads.
+    pub depth: u32,
+    /// The device does several iterations of one of them at once.
+    pub unrolled: bool,
 }
 
 /// One instance of an IR function: the body of a kernel, or of a callee at one call.
@@ -358,29 +353,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         inside_callee: bool,
     ) -> Lower<'s, 'a, 'ctx> {
         let (ir, ll, ops, target) = (state.ir, state.ll, state.ops, state.target);
-        Lower {
-            state,
-            ir,
-            ll,
-            ops,
-            target,
-            llvm_function,
-            entry,
-            thread,
-            facts: ValueFacts::default(),
-            guards: None,
-            loop_depth: 0,
-            unrolled: false,
-            print_buffer: None,
-            row: None,
-            lanes: None,
-            copies: None,
-            ahead: None,
-            aligned: IdSet::default(),
-            asked_places: None,
-            block_sums: None,
-            call_large: inside_callee,
-        }
+        let into = LlvmFunction { function: llvm_function, entry, print_buffer: None, call_large: inside_callee };
+        let (facts, loops) = (ValueFacts::default(), Loops::default());
+        Lower { state, ir, ll, ops, target, into, thread, mode: Mode::Thread, facts, loops, aligned: IdSet::default() }
     }
 
     pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty<'ctx>; 4]> {
@@ -398,7 +373,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
 
     /// The body of a kernel, at the cursor.
     pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>) {
-        self.call_large = self.state.weight(id) > INLINE_TOTAL;
+        self.into.call_large = self.state.weight(id) > INLINE_TOTAL;
         self.function(id, args, &[]);
     }
 
@@ -433,7 +408,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             (_, Some(join)) => join.enter(self.ll),
             // A function that never returns (its loop has no exit): what follows is not reached.
             (_, None) => {
-                let dead = self.ll.block(self.llvm_function, "never");
+                let dead = self.ll.block(self.into.function, "never");
                 self.ll.position_at_end(dead);
                 frame.result_types.iter().map(|t| self.ll.undefined(*t)).collect()
             }
@@ -464,7 +439,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                     let mut join = frame
                         .returns
                         .take()
-                        .unwrap_or_else(|| Join::new(self.ll, self.llvm_function, "return", &frame.result_types));
+                        .unwrap_or_else(|| Join::new(self.ll, self.into.function, "return", &frame.result_types));
                     join.jump(self.ll, &flat);
                     frame.returns = Some(join);
                     return End::Left;
@@ -552,14 +527,14 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::ThreadNumber => {
                 let ll = self.ll;
-                let number = match self.row {
+                let number = match self.mode {
                     // In the loop over a row, as a sum that shows how it follows the coordinate.
-                    Some((first, coordinate)) => {
+                    Mode::Row(Row { first, coordinate, .. }) => {
                         let number = ll.add(first, coordinate);
                         self.facts.binary(ll, BinaryOp::Add, Scalar::I32, first, coordinate, number);
                         number
                     }
-                    None => ll.trunc(self.thread.linear, ll.i32()),
+                    Mode::Thread | Mode::Kernel(_) => ll.trunc(self.thread.linear, ll.i32()),
                 };
                 smallvec![number]
             }
@@ -679,7 +654,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 }
                 _ => self.several_results(callee, made, &flat),
             }
-        } else if self.call_large && self.state.weight(callee) >= CALL_FROM {
+        } else if self.into.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
         } else {
             self.function(callee, args, &known)

@@ -12,8 +12,8 @@ use inkwell::targets::{
 
 use super::builder::Llvm;
 use super::ops::Floats;
+use super::options::{CodegenError, Cpu, Opt};
 use super::processor::{self, Costs, Isa, Processor};
-use super::{CodegenError, Cpu, Opt};
 use crate::memo::lock;
 
 /// The passes of [`Opt::Lean`], which make code small enough to be read. With `instcombine`, `licm`

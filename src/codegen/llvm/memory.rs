@@ -197,7 +197,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if self.facts.is_within(value, extent) {
             return (Index { wide: ll.sext(value, ll.i64()), narrow: None, step: None }, None);
         }
-        if let Some(guards) = &mut self.guards
+        if let Some(guards) = self.mode.guards_mut()
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
             && let Some((wide, step)) = guards.require_within(ll, &self.facts, value, extent)
         {
@@ -245,7 +245,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// into. Where it does several iterations at once, it turns the products into sums, which is
     /// better still.
     fn multiplies_by_hand(&self, index: Index<'ctx>) -> bool {
-        self.target.is_gpu() && !self.unrolled && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
+        self.target.is_gpu()
+            && !self.loops.unrolled
+            && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
 
     /// `index * stride` as i64.
@@ -286,7 +288,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             place.checks.extend(check);
             let dense = dim + 1 == access.indices.len()
                 && (ll.as_int(stride) == Some(i64::from(size))
-                    || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size)));
+                    || self.mode.guards_mut().is_some_and(|g| g.require_stride(stride, size)));
             place.indices.push((wide, stride));
             place.dense = (dense && !self.multiplies_by_hand(wide)).then_some(size);
         }
@@ -352,15 +354,15 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let Some(ok) = all(&|c| c.within) else {
             return access(self, place);
         };
-        let (good, bad) = (ll.block(self.llvm_function, "inside"), ll.block(self.llvm_function, "outside"));
-        let mut join = Join::new(ll, self.llvm_function, "accessed", &types);
+        let (good, bad) = (ll.block(self.into.function, "inside"), ll.block(self.into.function, "outside"));
+        let mut join = Join::new(ll, self.into.function, "accessed", &types);
         // Indices are rarely negative: what such a one means is only found out where it does not do
         // as it is.
         let mut indices: SmallVec<[(usize, Val); 2]> = smallvec![];
         if place.checks.iter().any(|c| c.direct.is_some())
             && let Some(direct) = all(&|c| c.direct.map_or(c.within, |direct| direct.0))
         {
-            let (here, second) = (ll.current_block(), ll.block(self.llvm_function, "fromend"));
+            let (here, second) = (ll.current_block(), ll.block(self.into.function, "fromend"));
             ll.likely_br(direct, good, second);
             ll.position_at_end(good);
             for check in &place.checks {
@@ -592,11 +594,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Scalars<'ctx> {
         let Some(condition) = condition else { return body(self) };
         let ll = self.ll;
-        let (yes, before) = (ll.block(self.llvm_function, "when"), ll.current_block());
+        let (yes, before) = (ll.block(self.into.function, "when"), ll.current_block());
         ll.position_at_end(yes);
         let values = body(self);
         let types: Vec<_> = values.iter().map(|v| ll.ty(*v)).collect();
-        let mut join = Join::new(ll, self.llvm_function, "endwhen", &types);
+        let mut join = Join::new(ll, self.into.function, "endwhen", &types);
         join.jump(ll, &values);
         ll.position_at_end(before);
         let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
@@ -611,7 +613,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if ll.as_int(condition).is_some_and(|n| n != 0) {
             return then(self);
         }
-        let [yes, no, after] = ["then", "else", "endif"].map(|name| ll.block(self.llvm_function, name));
+        let [yes, no, after] = ["then", "else", "endif"].map(|name| ll.block(self.into.function, name));
         ll.cond_br(condition, yes, no);
         ll.position_at_end(yes);
         then(self);

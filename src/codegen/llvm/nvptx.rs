@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::block_sums::BlockSums;
 use super::builder::{Attribute, AttributeLoc, Context, IntPredicate, Llvm, Ty, Val};
 use super::debug_locations::{self, DebugLocations};
 use super::flatten;
 use super::join::join;
 use super::join_ir::join_ir;
 use super::library::{Library, LibraryText, Parts, TextKey};
-use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
+use super::local_memory;
+use super::lower::{BlockSums, GpuKernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
+use super::options::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use super::param_names::name_parameters;
-use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::analysis::rounding;
 use crate::codegen::blocks;
@@ -196,7 +196,7 @@ impl Ready<'_> {
         for &kernel in kernels {
             // The tiles of a kernel that works on them are the block's, and looked at there.
             if !module.functions[kernel].by_block {
-                super::validate(module, kernel)?;
+                local_memory::validate(module, kernel)?;
             }
             validate_parameters(module, kernel)?;
         }
@@ -210,7 +210,7 @@ impl Ready<'_> {
             Cow::Borrowed(_) => module,
         };
         for &kernel in kernels.iter().filter(|&&kernel| module.functions[kernel].by_block) {
-            super::validate(&module, kernel)?;
+            local_memory::validate(&module, kernel)?;
         }
         Ok(Ready { module, shadows, known })
     }
@@ -428,10 +428,10 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    lower.asked_places = blocks::asked_places(function, &ir.structs);
-    if !function.by_block {
-        lower.block_sums = Some(BlockSums::default());
-    }
+    lower.mode = Mode::Kernel(GpuKernel {
+        asked_places: blocks::asked_places(function, &ir.structs).unwrap_or_default(),
+        block_sums: (!function.by_block).then(BlockSums::default),
+    });
     let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
     match options.grid {
         Grid::Any => tasks.in_turns(&mut lower, |lower| lower.kernel(kernel, args)),
@@ -486,7 +486,7 @@ impl<'ctx> Tasks<'ctx> {
     /// The thread's task, if the launch has so many. Ends the function.
     fn at_once(&self, lower: &mut Lower<'_, '_, 'ctx>, body: impl FnOnce(&mut Lower<'_, '_, 'ctx>)) {
         let ll = lower.ll;
-        let (task_block, done) = (ll.block(lower.llvm_function, "task"), ll.block(lower.llvm_function, "done"));
+        let (task_block, done) = (ll.block(lower.into.function, "task"), ll.block(lower.into.function, "done"));
         let task = self.thread_number(lower, ll.i32());
         // The low half: the other one is 0.
         let size = ll.load(ll.i32(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
@@ -507,7 +507,7 @@ impl<'ctx> Tasks<'ctx> {
     /// The thread's task and every one that lies a grid further. Ends the function.
     fn in_turns(&self, lower: &mut Lower<'_, '_, 'ctx>, body: impl FnOnce(&mut Lower<'_, '_, 'ctx>)) {
         let ll = lower.ll;
-        let block = |name| ll.block(lower.llvm_function, name);
+        let block = |name| ll.block(lower.into.function, name);
         let (head, task_block, done) = (block("tasks"), block("task"), block("done"));
         let first = self.thread_number(lower, ll.i64());
         let grid = ll.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", &[], &[]);

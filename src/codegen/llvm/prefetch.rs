@@ -113,14 +113,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// How many bytes (i64) further a later thread reads what is `bytes` further for the next one,
     /// if it is an index that is worth to be read now.
     pub fn to_later(&self, ty: Type, bytes: Val<'ctx>) -> Option<Val<'ctx>> {
-        let ahead = self.ahead.as_ref().filter(|_| self.loop_depth == 0)?;
+        let ahead = self.mode.row()?.ahead.as_ref().filter(|_| self.loops.depth == 0)?;
         let is_index = matches!(ty.scalar_part(), Some(Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64));
         (is_index && self.ll.as_int(bytes) != Some(0)).then(|| self.ll.mul(ahead.threads, bytes))
     }
 
     /// Notes what numbers that were read are for a later thread.
     pub fn note_later(&mut self, read: &Scalars<'ctx>, later: &Scalars<'ctx>) {
-        if let Some(ahead) = &mut self.ahead {
+        if let Some(ahead) = self.mode.row_mut().and_then(|row| row.ahead.as_mut()) {
             ahead.later.extend(read.iter().copied().zip(later.iter().copied()));
         }
     }
@@ -134,7 +134,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         array: &ArrayParts<'ctx>,
     ) -> Option<Val<'ctx>> {
         let ll = self.ll;
-        let ahead = self.ahead.as_mut().filter(|_| !array.is_local && self.loop_depth == 0)?;
+        let ahead = self.mode.row_mut()?.ahead.as_mut().filter(|_| !array.is_local && self.loops.depth == 0)?;
         let later = |i: ValueId| ahead.later.get(&frame.scalar(i)).copied();
         let first = *access.indices.iter().find(|i| later(**i).is_some())?;
         let wide = |i: ValueId, value| if frame.scalar_ty(i).bits() < 64 { ll.sext(value, ll.i64()) } else { value };

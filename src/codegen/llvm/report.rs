@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::machine::Machine;
+use super::options::{Cpu, HostOptions, Opt};
 use super::simd::{self, Plan, Reach};
-use super::{Cpu, HostOptions, Opt};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::effects;
 use crate::codegen::privatization::{self, NamedApart};

@@ -85,11 +85,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         // Or LLVM would copy the code around it into branches that threads of a warp take
         // differently.
-        ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
         let Rows { scalar, units, per_unit } = rows;
         let (size, unit) = (scalar.size(), scalar.size() * per_unit);
         let [ask, together, apart, done] =
-            ["side_by_side", "rows", "apart", "brought"].map(|name| ll.block(self.llvm_function, name));
+            ["side_by_side", "rows", "apart", "brought"].map(|name| ll.block(self.into.function, name));
         let all = ll.const_i32(-1);
         let active = ll.intrinsic("llvm.nvvm.activemask", &[], &[]);
         ll.cond_br(ll.eq(active, all), ask, apart);

@@ -68,7 +68,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         // Or LLVM would move the instructions, which all threads of a warp come to, under other
         // conditions.
-        ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
         let [rows, columns] = product.patches();
         let patches = ll.const_i32((rows * columns) as i32);
         let whole = ll.icmp(IntPredicate::ULT, place.warp, place.warps);
@@ -166,7 +166,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Scalars<'ctx> {
         let ll = self.ll;
         let before = ll.current_block();
-        let [head, inside, done] = ["turns", "turn", "turned"].map(|name| ll.block(self.llvm_function, name));
+        let [head, inside, done] = ["turns", "turn", "turned"].map(|name| ll.block(self.into.function, name));
         ll.br(head);
         ll.position_at_end(head);
         let at = ll.phi(ll.i32());

@@ -65,7 +65,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             // Or LLVM would copy the code around it into branches that threads of a block take
             // differently.
-            ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+            ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
             ll.block_barrier();
         }
     }
@@ -85,10 +85,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let combined = if op == AtomicOp::Sub { AtomicOp::Add } else { op };
         let active = ll.intrinsic("llvm.nvvm.activemask", &[], &[]);
         let whole = ll.eq(active, ll.const_i32(ALL_LANES));
-        let together = ll.block(self.llvm_function, "warp");
+        let together = ll.block(self.into.function, "warp");
         let mut types: Vec<_> = places.iter().map(|(_, operand)| ll.ty(*operand)).collect();
         types.push(ll.i1());
-        let mut join = Join::new(ll, self.llvm_function, "lanes", &types);
+        let mut join = Join::new(ll, self.into.function, "lanes", &types);
         let mut values: Scalars = places.iter().map(|(_, operand)| *operand).collect();
         values.push(ll.bool(true));
         join.come_from_here(ll, &values);
@@ -96,7 +96,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
         ll.position_at_end(together);
         if let (Same::Together, Some(&(pointer, _))) = (same, places.first()) {
-            let sums = ll.block(self.llvm_function, "sums");
+            let sums = ll.block(self.into.function, "sums");
             join.come_from_here(ll, &values);
             ll.cond_br(self.is_the_same(pointer), sums, join.block);
             ll.position_at_end(sums);
@@ -145,7 +145,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         // Or LLVM would copy the code around it into branches that threads of a warp take
         // differently.
-        ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
         let members = match exchange.part() {
             Some((0, part)) => ll.const_i32(part as i32),
             Some((first, part)) => {

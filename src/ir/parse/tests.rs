@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::dataset::expressions::{Category, sample};
 use crate::driver::{Compiler, Request};
-use crate::ir::print::print;
+use crate::ir::print::{print, print_complete};
 use crate::ir::text::parse_constant;
 use crate::ir::verify::verify;
 
@@ -229,17 +229,24 @@ fn programs_round_trip() {
     programs.push(SCATTER.to_string());
     programs.extend((0..100).map(|n| sample(3, n, Category::ALL).plan.text));
     let (mut rules, mut tapes, mut assumed, mut notes) = (0, 0, 0, 0);
+    let (mut kept, mut named) = (0, 0);
     for program in programs {
         let module = Compiler::new().load_text(Path::new("kernel.py"), program, &Request::default()).module;
-        let again = parse(&print(&module)).unwrap_or_else(|e| panic!("{e}\n{}", print(&module)));
-        assert_same(&module, &again);
+        for text in [print(&module), print_complete(&module)] {
+            let again = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            assert_same(&module, &again);
+        }
+        assert_complete(&module, &parse(&print_complete(&module)).expect("read above"));
         let count = |has: &dyn Fn(&Function) -> bool| module.functions.values().filter(|f| has(f)).count();
         rules += count(&|f| f.derivative != Derivative::Body);
         tapes += count(&|f| !f.tape.is_empty());
         assumed += count(&|f| !f.assumed_disjoint.is_empty());
         notes += count(&|f| !f.notes.is_empty());
+        kept += count(&|f| !f.kept.is_empty());
+        named += count(&|f| f.results.iter().any(|result| result.name.is_some()));
     }
     assert!(rules > 100 && tapes > 0 && assumed > 0 && notes > 0, "{rules} {tapes} {assumed} {notes}");
+    assert!(kept > 0 && named > 0, "{kept} {named}");
 }
 
 /// Stores that nothing proves to be made to different elements, in a kernel and in a function that
@@ -259,6 +266,16 @@ def k(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=floa
     z[to[i]] = x[i] * 2.0
     put(y, to[i], x[i] * x[i])
 ";
+
+/// What only the complete text has.
+fn assert_complete(a: &Module, b: &Module) {
+    for (id, f) in a.functions.iter() {
+        let g = &b.functions[id];
+        assert_eq!(f.kept, g.kept, "{}", f.name);
+        let names = |f: &Function| f.results.iter().map(|result| result.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(f), names(g), "{}", f.name);
+    }
+}
 
 fn assert_same(a: &Module, b: &Module) {
     assert_eq!(format!("{:?}", a.structs), format!("{:?}", b.structs));

@@ -3,6 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::super::*;
+use super::Within;
 use crate::types::{ArrayType, BOOL, Element, I32, MAX_DIMS, Scalar, U64};
 
 pub(super) fn check(condition: bool, message: &str) -> Result<(), String> {
@@ -69,7 +70,7 @@ fn atomic_has(op: AtomicOp, s: Scalar) -> bool {
 
 /// The type rules of the operations without blocks.
 pub(super) struct Typing<'a> {
-    pub module: &'a Module,
+    pub within: Within<'a>,
     pub function: &'a Function,
     /// Where the operands do not fix the result's type, it is checked against them.
     pub result: Option<Type>,
@@ -136,7 +137,7 @@ impl Typing<'_> {
                 let args = args.iter().map(|&a| self.ty(a));
                 let what = "the parts of the type";
                 match (ty, ty.scalar_part(), ty.scalar_count()) {
-                    (Type::Struct(id), ..) => same(args, self.module.structs[id].fields.iter().map(|f| f.ty), what)?,
+                    (Type::Struct(id), ..) => same(args, self.within.structs()[id].fields.iter().map(|f| f.ty), what)?,
                     (_, Some(s), Some(count)) if ty.is_composite() => {
                         same(args, std::iter::repeat_n(Type::Scalar(s), count as usize), what)?;
                     }
@@ -154,7 +155,7 @@ impl Typing<'_> {
                 one(self.ty(*a))
             }
             Op::Call(callee, args) => {
-                let callee = self.module.functions.get(*callee).ok_or("the function is not in the module")?;
+                let callee = self.within.function(*callee).ok_or("the function is not in the module")?;
                 check(callee.kind == FunctionKind::Device, "a kernel cannot be called")?;
                 let params = callee.params().iter().filter_map(|&p| callee.values.get(p)).map(|v| v.ty);
                 same(args.iter().map(|&a| self.ty(a)), params, "the function's parameters")?;
@@ -314,7 +315,7 @@ impl Typing<'_> {
                     None
                 }
             };
-            ty = ty.step(index, &self.module.structs).ok_or("the path leads to no part")?;
+            ty = ty.step(index, self.within.structs()).ok_or("the path leads to no part")?;
         }
         Ok(ty)
     }

@@ -17,26 +17,28 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `steps` | in which order does all of this run, and why? |
 //! | `accesses` | what does code touch, and do iterations of a loop touch the same? |
 //! | `plan` | which loops are dealt out, and what does one thread do alone? |
 //! | `products` | which loops are products of matrices? |
 //! | `tensor` | which of these do instructions for matrices compute? |
-//! | `fill` | are the zeros of a new tile needed? |
-//! | `deal` | carries the plans out |
+//! | `zero_fill` | are the zeros of a new tile needed? |
+//! | `distribute` | carries the plans out |
 //! | `rows` | how long are the rows of tiles? |
-//! | `ahead` | which parts of arrays are asked for before they are needed? |
+//! | `prefetch` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `footprint` | do two iterations touch the same element, by the indices of every iteration? |
 //! | `updates` | which updates may threads make at the same time, as atomic operations? |
-//! | `own` | what is of one thread alone where each has one iteration? |
+//! | `thread_tiles` | which tile elements can be private variables of a thread? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
-//! | `same` | which tiles hold what another one holds? |
-//! | `join` | which loops over elements does a thread go through as one? |
+//! | `copy_coalescing` | which tiles hold what another one holds? |
+//! | `loop_fusion` | which loops over elements does a thread go through as one? |
 //! | `chunks` | which tiles are in registers although a block may have any number of threads? |
-//! | `triangle` | which factor of a matrix can be in its place? |
-//! | `needed` | which tiles are needed at the same time? |
-//! | `slots` | which tiles are in the same memory? |
+//! | `in_place` | which factorisation can run in place? |
+//! | `index_folding` | what is certain of an index that comes of the number of its element? |
+//! | `liveness` | which tiles are live at the same time? |
+//! | `shared_memory` | which tiles are in the same memory? |
 //! | `barriers` | where must threads wait for each other? |
 
 pub(super) mod accesses;
@@ -47,14 +49,16 @@ mod copy_coalescing;
 mod distribute;
 pub(super) mod footprint;
 mod in_place;
+mod index_folding;
 mod liveness;
 mod loop_fusion;
 pub(super) mod plan;
 mod prefetch;
 pub(super) mod products;
 mod registers;
-mod rows;
+pub(super) mod rows;
 mod shared_memory;
+mod steps;
 mod tensor;
 mod thread_tiles;
 mod updates;
@@ -65,29 +69,19 @@ use std::borrow::Cow;
 
 use self::plan::{Meeting, Plan};
 use super::reverse_sums::{Terms, in_chains};
-use super::{dead_stores, inline, pipelines};
+use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
-use crate::analysis::ranges::Ranges;
 use crate::ids::IdSet;
 use crate::ir::properties::Io;
-use crate::ir::{
-    BinaryOp, CompareOp, Const, FuncId, Function, Inst, InstId, Module, Op, Part, Phase, Product, UnaryOp, Unit,
-    ValueId,
-};
+use crate::ir::verify::Form;
+use crate::ir::{FuncId, Function, Inst, Module, Op, Part, Phase, Product, UnaryOp, Unit};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
 pub use chunks::{goes_around_registers, registers_by};
-pub(in crate::passes) use rows::total;
+pub use plan::own_threads;
+pub use shared_memory::MOST_BYTES;
 pub use tensor::{Tensor, TensorCores};
-
-/// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute
-/// Capabilities").
-pub const MOST_BYTES: u64 = 48 << 10;
-
-/// What a block can ask for on each architecture since `sm_80` (the same place says 99 KB for the
-/// least of them).
-const MORE_BYTES: u64 = 96 << 10;
 
 /// Why a kernel with tiles has no form for the threads of a block.
 #[derive(Clone, Debug)]
@@ -230,57 +224,7 @@ fn multiplied(function: &Function, tensor: Tensor) -> Vec<Multiplied> {
 }
 
 fn kernel(module: &Module, id: FuncId, effects: &EffectTable, tensor: Tensor) -> Result<Function, Refused> {
-    let mut function = whole(module, id, effects)?;
-    let threads = own_threads(&function);
-    let plans = match threads {
-        Some(threads) => warps::ask(&mut function, &module.structs, effects, tensor, threads),
-        None => plan::plan(&function, effects, tensor),
-    };
-    updates::make(&mut function, &plans);
-    let mut shared = distribute::deal(&mut function, effects, &plans);
-    products::forget_tf32(&mut function);
-    if function.has(|inst| matches!(inst.op, Op::Product(..))) {
-        accumulators::keep(&mut function, effects, &shared.shares);
-        prefetch::copy(&mut function, &module.structs, effects, &mut shared.shares, MOST_BYTES);
-        rows::lengthen(&mut function, &module.structs, MOST_BYTES);
-    }
-    if let Some(threads) = threads {
-        thread_tiles::keep(&mut function, effects, &shared.shares, threads);
-    }
-    copy_coalescing::find(&mut function, effects, &shared.shares);
-    registers::keep(&mut function, effects, &shared.shares);
-    loop_fusion::join(&mut function, effects, &mut shared.shares);
-    if threads.is_none() {
-        chunks::keep(&mut function, effects, &mut shared.shares);
-    }
-    in_place::take(&mut function, effects, &shared.shares);
-    shared_memory::share(&mut function, &module.structs, effects, &shared.shares, MOST_BYTES);
-    if threads.is_none() {
-        chunks::share(&mut function, &mut shared.shares);
-    }
-    let more = rows::total(&function, &module.structs) > MOST_BYTES && tensor.arch >= 80;
-    rows::spread(&mut function, &module.structs, &shared.shares, if more { MORE_BYTES } else { MOST_BYTES });
-    barriers::place(&mut function, effects, &shared.shares);
-    if let Some(threads) = threads {
-        thread_tiles::straighten(&mut function, &shared.shares, threads);
-        pipelines::small_tiles(&mut function, &module.structs, effects, &|_| IdSet::default());
-    }
-    fold_known(&mut function);
-    pipelines::clean(&mut function, &module.structs, effects);
-    // Zeros that a thread's next store overwrites, where loops were joined.
-    if dead_stores::run_tiles(&mut function, effects) {
-        pipelines::clean(&mut function, &module.structs, effects);
-    }
-    Ok(function)
-}
-
-/// How many threads a block has where they have values of their own: exactly these, so each has one
-/// iteration of a loop over them. Other kernels do with any number.
-pub fn own_threads(function: &Function) -> Option<u32> {
-    function
-        .block_threads
-        .map(|block_threads| block_threads.threads)
-        .filter(|&threads| function.by_block && threads > 1)
+    Ok(steps::Kernel::new(whole(module, id, effects)?, &module.structs, effects, tensor).run())
 }
 
 /// The kernel with the functions that matter in it, its products parted: what is shared out.
@@ -321,34 +265,11 @@ fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function,
     if let Some(span) = chosen {
         return Err(Refused { kernel: id, why: "a branch or loop chooses between tiles".to_string(), span });
     }
+    pipelines::verified("whole", &function, &module.structs, Form::Made);
     if products::part(&mut function) {
         pipelines::clean(&mut function, &module.structs, effects);
     }
     Ok(function)
-}
-
-/// Computes what is certain of an index of a tile, once it comes of the number of its element:
-/// `index >= 0`, and quotient and rest of a number by a larger one.
-fn fold_known(function: &mut Function) {
-    let ranges = Ranges::of(function);
-    let int = |value: ValueId| function.as_const(value).and_then(|c| c.as_int());
-    let known = |id: InstId, inst: &Inst| {
-        let Op::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = inst.op else {
-            let Op::Compare(CompareOp::Ge, a, b) = inst.op else { return None };
-            let certain = int(b) == Some(0) && ranges.is_at_least(id, a, 0);
-            return certain.then_some(Op::Const(Const::new(Scalar::Bool, 1)));
-        };
-        let below = ranges.is_below(id, a, u32::try_from(int(b)?).ok()?);
-        below.then_some(match op {
-            BinaryOp::Div => Op::Zero,
-            _ => Op::Binary(BinaryOp::Or, a, a),
-        })
-    };
-    let certain: Vec<(InstId, Op)> =
-        function.insts.iter().filter_map(|(id, inst)| Some((id, known(id, inst)?))).collect();
-    for (id, op) in certain {
-        function.insts[id].op = op;
-    }
 }
 
 /// Whether a function makes tiles, or takes them.

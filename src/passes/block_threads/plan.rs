@@ -85,6 +85,15 @@ pub(super) struct Planner<'a> {
     plans: IdMap<InstId, Plan>,
 }
 
+/// How many threads a block has where they have values of their own: exactly these, so each has one
+/// iteration of a loop over them. Other kernels do with any number.
+pub fn own_threads(function: &Function) -> Option<u32> {
+    function
+        .block_threads
+        .map(|block_threads| block_threads.threads)
+        .filter(|&threads| function.by_block && threads > 1)
+}
+
 /// The plans of a kernel's loops and branches; those without one are done by every thread.
 pub(in crate::passes) fn plan(function: &Function, effects: &EffectTable, tensor: Tensor) -> IdMap<InstId, Plan> {
     let mut planner = Planner::new(function, effects, tensor);
@@ -255,7 +264,7 @@ impl<'a> Planner<'a> {
 
     fn region(&self, level: &Level) -> Region<'_> {
         let function = self.function;
-        let every = super::own_threads(function).map(|threads| (0, u64::from(threads)));
+        let every = own_threads(function).map(|threads| (0, u64::from(threads)));
         Region {
             function,
             ranges: &self.ranges,
@@ -296,7 +305,7 @@ impl<'a> Planner<'a> {
         }
         let fits = |level: &Level| once(level) || region.is_independent(level.variable);
         // Where threads have values of their own, each has one iteration of a loop over them.
-        if !first.dealt && super::own_threads(function).is_some() {
+        if !first.dealt && own_threads(function).is_some() {
             return None;
         }
         let known = first.known.is_some() || !first.dealt;

@@ -16,6 +16,14 @@ use crate::ids::IdMap;
 use crate::ir::{Function, InstId, Op, ValueId};
 use crate::types::{Layout, StructTable};
 
+/// The memory that a block has without asking for more (CUDA C++ Programming Guide, "Compute
+/// Capabilities").
+pub const MOST_BYTES: u64 = 48 << 10;
+
+/// What a block can ask for on each architecture since `sm_80` (the same place says 99 KB for the
+/// least of them).
+pub(super) const MORE_BYTES: u64 = 96 << 10;
+
 /// What the address of a tile is a multiple of.
 const ALIGN: u64 = 16;
 

@@ -49,7 +49,7 @@ impl Entry {
             return Ok(executable.as_ref());
         }
         // Two threads may both compile; one's code is kept.
-        let made = prepare(self.device, module, self.kernel, &How { alone, ..self.how })?;
+        let made = prepare(self.device, module, self.kernel, &How { alone, ..self.how.clone() })?;
         Ok(slot.get_or_init(|| made).as_ref())
     }
 

@@ -1,6 +1,7 @@
 //! How does compiled code run on the cores of this machine?
 
 use std::ffi::c_void;
+use std::path::Path;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 use super::leave::Call;
@@ -46,15 +47,20 @@ impl Device for Host {
         let sharing = sharing(module, kernel, how.alone);
         let atomics = if matches!(sharing, Sharing::Free) { Atomics::Shared } else { Atomics::Plain };
         let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, atomics };
-        let code = code(module, kernel, &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let code = code(module, kernel, &options, how.objects.as_deref()).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
         Ok(Box::new(Compiled { code, entry, sharing, smallest: grain::smallest(module, kernel) }))
     }
 }
 
-/// The code of a kernel: what was kept of it, or else made now.
-fn code(module: &Module, kernel: FuncId, options: &HostOptions) -> std::result::Result<HostModule, CodegenError> {
-    let Some(place) = ObjectPlace::of(module, kernel, options) else {
+/// The code of a kernel: what was kept of it in a folder, or else made now.
+fn code(
+    module: &Module,
+    kernel: FuncId,
+    options: &HostOptions,
+    objects: Option<&Path>,
+) -> std::result::Result<HostModule, CodegenError> {
+    let Some(place) = objects.and_then(|folder| ObjectPlace::of(folder, module, kernel, options)) else {
         return HostModule::compile(module, &[kernel], options);
     };
     let kept = place.read().and_then(|object| HostModule::link(module, &[kernel], options, &object).ok());
@@ -171,7 +177,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         visited: 0,
         note_thread: 0,
     };
-    let stop = Stop::begin();
+    let stop = Stop::begin(job.stop);
     let stop = stop.as_ref();
     let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status, stop };
     let size = job.bounds.size;

@@ -28,6 +28,8 @@ pub mod sim;
 pub mod stop;
 
 use std::ffi::c_void;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::abi::LaunchBounds;
 pub use crate::codegen::llvm::{Cpu, TensorCores};
@@ -131,7 +133,7 @@ pub struct Found {
 }
 
 /// How a kernel is compiled for a device, as far as the device has a choice.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct How {
     /// Every array index is tested. The interpreter does in any case, a GPU never.
     pub checked: bool,
@@ -144,6 +146,8 @@ pub struct How {
     /// The processor that host code is made for: this machine's, or an older one.
     pub cpu: Cpu,
     pub trial: Trial,
+    /// The folder in which host code is kept for other processes.
+    pub objects: Option<Arc<Path>>,
 }
 
 /// What a device that looks for faults tries, as far as it has a choice.
@@ -208,6 +212,8 @@ pub struct Job<'a> {
     pub memory: &'a [(u64, u64)],
     /// Of more memory, which the kernel only reads.
     pub constant: &'a [(u64, u64)],
+    /// Called from time to time on the thread that launches; says whether the launch is to end.
+    pub stop: Option<fn() -> bool>,
 }
 
 impl Job<'_> {
@@ -216,7 +222,7 @@ impl Job<'_> {
 
     /// A launch without memory.
     pub fn new(bounds: LaunchBounds, args: *const c_void, threads: usize) -> Self {
-        Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[] }
+        Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[], stop: None }
     }
 
     /// The threads of a block on a GPU. A kernel without tiles does the same in blocks of any size,

@@ -35,15 +35,8 @@ const MOST_BYTES: u64 = 256 << 20;
 /// A file that is not complete after this long has lost its writer.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
 
-static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
 static READ: AtomicU64 = AtomicU64::new(0);
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
-
-/// Objects are kept in this folder, which is made when it is first needed. Only the first call
-/// counts.
-pub fn keep_in(folder: &Path) {
-    FOLDER.get_or_init(|| Some(folder.to_path_buf()));
-}
 
 /// How many objects this process has read, and written.
 pub fn counts() -> (u64, u64) {
@@ -51,15 +44,16 @@ pub fn counts() -> (u64, u64) {
 }
 
 /// The place of an object.
-pub struct ObjectPlace {
-    folder: &'static Path,
+pub struct ObjectPlace<'f> {
+    folder: &'f Path,
     key: [u8; 32],
 }
 
-impl ObjectPlace {
-    /// That of the code of a kernel. None: nothing is kept.
-    pub fn of(module: &Module, kernel: FuncId, options: &HostOptions) -> Option<ObjectPlace> {
-        let folder = FOLDER.get()?.as_deref().filter(|folder| is_ours(folder))?;
+impl<'f> ObjectPlace<'f> {
+    /// That of the code of a kernel in a folder, which is made when it is first needed. None:
+    /// nothing is kept.
+    pub fn of(folder: &'f Path, module: &Module, kernel: FuncId, options: &HostOptions) -> Option<ObjectPlace<'f>> {
+        let folder = is_ours(folder).then_some(folder)?;
         let mut hash = Sha256::new();
         let HostOptions { checked, opt, cpu, atomics } = options;
         let head =
@@ -123,7 +117,7 @@ fn this_kc() -> Option<&'static str> {
         // SAFETY: all zeros is a value of it.
         let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
         // SAFETY: an address of this code, and room for the answer.
-        let known = unsafe { libc::dladdr(keep_in as *const c_void, &mut found) };
+        let known = unsafe { libc::dladdr(this_kc as *const c_void, &mut found) };
         if known == 0 || found.dli_fname.is_null() {
             return None;
         }
@@ -172,7 +166,7 @@ mod tests {
 
     const HOW: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
 
-    fn place(folder: &'static Path, key: u8) -> ObjectPlace {
+    fn place(folder: &Path, key: u8) -> ObjectPlace<'_> {
         ObjectPlace { folder, key: [key; 32] }
     }
 
@@ -235,7 +229,6 @@ mod tests {
     #[test]
     fn the_key_has_all_that_code_depends_on() {
         let folder = folder();
-        keep_in(folder);
         let text = |number: &str| {
             format!(
                 "kernel @k(%x: array(dtype=float32)) rank 1 {{\n  %i: int32 = thread_index 0\n  \
@@ -245,7 +238,7 @@ mod tests {
         let key = |number: &str, options: &HostOptions| {
             let module = parse(&text(number)).unwrap_or_else(|e| panic!("{e}"));
             let kernel = module.find("k").expect("the kernel");
-            ObjectPlace::of(&module, kernel, options).expect("a place").key
+            ObjectPlace::of(folder, &module, kernel, options).expect("a place").key
         };
         assert_eq!(key("2.0", &HOW), key("2.0", &HOW));
         let others = [

@@ -197,7 +197,8 @@ impl Kernel {
             block_dim: (self.grid == Grid::Covering).then_some(block_dim),
         };
         let shown = Shown { code: &self.code, arrays: &arrays, source, text: self.text.as_ref() };
-        let Some(memory) = tried(&shown, &form, &params, memory, repeats, &self.trial, &mut report) else {
+        let runs = Runs { repeats, trial: &self.trial, stop: job.stop };
+        let Some(memory) = tried(&shown, &form, &params, memory, &runs, &mut report) else {
             return Ok(report);
         };
         for &(address, len, device) in &pieces[..job.memory.len()] {
@@ -246,6 +247,13 @@ impl Kernel {
     }
 }
 
+/// How often a launch runs, and who may end it.
+struct Runs<'t> {
+    repeats: u64,
+    trial: &'t Trial,
+    stop: Option<fn() -> bool>,
+}
+
 /// Runs a launch as often as the trial asks for, and `repeats` times each; the memory that the
 /// first one left, if nothing stopped it.
 fn tried(
@@ -253,10 +261,10 @@ fn tried(
     form: &Form,
     params: &[u8],
     memory: Memory,
-    repeats: u64,
-    trial: &Trial,
+    runs: &Runs,
     report: &mut Report,
 ) -> Option<Memory> {
+    let &Runs { repeats, trial, stop } = runs;
     let checks = Checks { races: trial.races, uninitialised: trial.uninitialised };
     let mut first: Option<Memory> = None;
     for schedule in 0..trial.schedules.max(1) {
@@ -266,7 +274,7 @@ fn tried(
             sim::How { checks, seed, limit: trial.steps, counts: trial.counts && schedule == 0, footprint: false };
         let mut now = memory.clone();
         for _ in 0..repeats {
-            let mut watch = stop::Watch::begin();
+            let mut watch = stop::Watch::begin(stop);
             let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
             let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
             for finding in &outcome.findings {

@@ -3,17 +3,9 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-
-static ASK: OnceLock<fn() -> bool> = OnceLock::new();
-
-/// Has `ask` called from time to time on threads that launch; it says whether the launch is to end:
-/// then threads of it have not run, and whoever asked knows. Only the first `ask` counts.
-pub fn ask_during_launches(ask: fn() -> bool) {
-    ASK.get_or_init(|| ask);
-}
 
 /// Between two questions: nobody waits longer for the end, and asking costs nothing beside it.
 pub(super) const PERIOD: Duration = Duration::from_millis(50);
@@ -25,9 +17,9 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// None: nobody wants to be asked.
-    pub fn begin() -> Option<Watch> {
-        ASK.get().map(|&ask| Watch { ask, last: Instant::now() })
+    /// With [`Job::stop`](super::Job::stop). None: nobody wants to be asked.
+    pub fn begin(stop: Option<fn() -> bool>) -> Option<Watch> {
+        stop.map(|ask| Watch { ask, last: Instant::now() })
     }
 
     /// Whether the launch is to end; asks if it is time.
@@ -59,13 +51,8 @@ thread_local! {
 
 impl Stop {
     /// Of a launch of this thread. None: nobody wants to be asked.
-    pub fn begin() -> Option<Stop> {
-        ASK.get().map(|&ask| Stop {
-            ask,
-            thread: THIS.with(|id| *id),
-            says: AtomicBool::new(false),
-            last: Cell::new(None),
-        })
+    pub fn begin(stop: Option<fn() -> bool>) -> Option<Stop> {
+        stop.map(|ask| Stop { ask, thread: THIS.with(|id| *id), says: AtomicBool::new(false), last: Cell::new(None) })
     }
 
     /// Whether the launch is to end; the thread that launched asks if it is time.
@@ -114,8 +101,11 @@ pub fn abandoned() -> usize {
 
 /// Runs `work`. Where this is to end before it is done, gives None; the work goes on by itself, on
 /// a thread of its own.
-pub fn unless_stopped<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let Some(&ask) = ASK.get() else { return Some(work()) };
+pub fn unless_stopped<T: Send + 'static>(
+    stop: Option<fn() -> bool>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let Some(ask) = stop else { return Some(work()) };
     let (send, receive) = mpsc::sync_channel(1);
     let left = Arc::new(AtomicBool::new(false));
     let theirs = left.clone();

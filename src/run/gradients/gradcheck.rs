@@ -417,6 +417,7 @@ impl Runner<'_> {
                 alone: true,
                 cpu: Cpu::Native,
                 trial: Trial::PLAIN,
+                objects: None,
             };
             let device = if self.tangents == Some(entry) { &Interp } else { self.device };
             slot.insert(devices::prepare(device, self.module, entry, &how)?);

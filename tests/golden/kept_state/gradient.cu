@@ -2,6 +2,7 @@
 
 typedef unsigned int uint32;
 typedef long long int64;
+typedef unsigned long long uint64;
 
 struct launch_bounds {
     unsigned int shape[4];
@@ -68,17 +69,18 @@ extern "C" __global__ void kept_state_cuda_kernel_forward(
 static __device__ int next_snapshot(int from, int to, int free) {
     // where the next snapshot is best taken on the way to iteration `to` (binomial checkpointing)
     if (free > 0) {
-        int64 distance = (int64)(to - from);
+        int64 distance = (int64)(int)((unsigned)to - from);
         int64 snapshots = (int64)free + 1ll;
         int64 repetitions = 1ll;
         int64 covered = snapshots + 1ll;
         int64 covered_before = 1ll;
         while (covered <= distance) {
             covered_before = covered;
-            covered = safe_div(covered * (snapshots + (repetitions + 1ll)), repetitions + 1ll);
-            repetitions += 1ll;
+            covered = safe_div((int64)((uint64)covered * ((uint64)snapshots + ((uint64)repetitions + 1ll))),
+                    (int64)((uint64)repetitions + 1ll));
+            repetitions += 1ull;
         }
-        to = from + (int)min(covered_before, distance);
+        to = (unsigned)from + (int)min(covered_before, distance);
     }
     return to;
 }

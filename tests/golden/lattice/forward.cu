@@ -85,13 +85,15 @@ extern "C" __global__ void lattice_cuda_kernel_forward(
         vec2 momentum = {0.0f, 0.0f};
         float rho = 0.0f;
         for (int q = 0; q < 9; ++q) {
-            float fq = f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT);
+            float fq = f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH, (int)((unsigned)y - cy[q] + HEIGHT)
+                    % HEIGHT);
             rho += fq;
             momentum += fq * vec2{(float)cx[q], (float)cy[q]};
         }
         vec2 u = momentum / rho;
         for (int q = 0; q < 9; ++q) {
-            float fq = f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT);
+            float fq = f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH, (int)((unsigned)y - cy[q] + HEIGHT)
+                    % HEIGHT);
             f_out(q, x, y) = fq + OMEGA * (equilibrium(q, rho, u) - fq);
         }
     }

@@ -113,13 +113,15 @@ extern "C" __global__ void lattice_cuda_kernel_forward(
         vec2 momentum = {0.0f, 0.0f};
         float rho = 0.0f;
         for (int q = 0; q < 9; ++q) {
-            float fq = f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT);
+            float fq = f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH, (int)((unsigned)y - cy[q] + HEIGHT)
+                    % HEIGHT);
             rho += fq;
             momentum += fq * vec2{(float)cx[q], (float)cy[q]};
         }
         vec2 u = momentum / rho;
         for (int q = 0; q < 9; ++q) {
-            float fq = f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT);
+            float fq = f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH, (int)((unsigned)y - cy[q] + HEIGHT)
+                    % HEIGHT);
             f_out(q, x, y) = fq + OMEGA * (equilibrium(q, rho, u) - fq);
         }
     }
@@ -154,7 +156,8 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
         vec2 momentum = {0.0f, 0.0f};
         float rho = 0.0f;
         for (int q = 0; q < 9; ++q) {
-            float fq = f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT);
+            float fq = f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH, (int)((unsigned)y - cy[q] + HEIGHT)
+                    % HEIGHT);
             rho += fq;
             momentum += fq * vec2{(float)cx[q], (float)cy[q]};
         }
@@ -172,7 +175,8 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
             if (test) adj_u += adj_u_2;
             if (adj_f) {
                 float adj_fq_2 = adj_fq - product;
-                atomicAdd(&adj_f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT), adj_fq_2);
+                atomicAdd(&adj_f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH,
+                        (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq_2);
             }
         }
         vec2 adj_momentum = adj_u != vec2{} ? adj_u / rho : vec2{};
@@ -182,7 +186,8 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
             if (adj_f) {
                 vec2 product = adj_momentum * vec2{(float)cx[q], (float)cy[q]};
                 float adj_fq = product.x + product.y + adj_rho;
-                atomicAdd(&adj_f.at(q, (x - cx[q] + WIDTH) % WIDTH, (y - cy[q] + HEIGHT) % HEIGHT), adj_fq);
+                atomicAdd(&adj_f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH,
+                        (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 typedef unsigned int uint32;
 typedef long long int64;
+typedef unsigned long long uint64;
 
 struct launch_bounds {
     unsigned int shape[4];
@@ -64,17 +65,18 @@ extern "C" __global__ void while_loop_cuda_kernel_forward(launch_bounds dim, arr
 static __device__ int next_snapshot(int from, int to, int free) {
     // where the next snapshot is best taken on the way to iteration `to` (binomial checkpointing)
     if (free > 0) {
-        int64 distance = (int64)(to - from);
+        int64 distance = (int64)(int)((unsigned)to - from);
         int64 snapshots = (int64)free + 1ll;
         int64 repetitions = 1ll;
         int64 covered = snapshots + 1ll;
         int64 covered_before = 1ll;
         while (covered <= distance) {
             covered_before = covered;
-            covered = safe_div(covered * (snapshots + (repetitions + 1ll)), repetitions + 1ll);
-            repetitions += 1ll;
+            covered = safe_div((int64)((uint64)covered * ((uint64)snapshots + ((uint64)repetitions + 1ll))),
+                    (int64)((uint64)repetitions + 1ll));
+            repetitions += 1ull;
         }
-        to = from + (int)min(covered_before, distance);
+        to = (unsigned)from + (int)min(covered_before, distance);
     }
     return to;
 }
@@ -96,14 +98,14 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
         int iteration = 0;
         while (fabsf(r * r - a) > 1e-5f) {
             r = 0.5f * (r + a / r);
-            iteration += 1;
+            iteration += 1u;
         }
         float adj_r = adj_y ? take(adj_y[i]) : 0.0f;
         r_kept[0u] = 1.0f;
         iteration_kept[0u] = 0;
         float adj_a = 0.0f;
         uint32 latest = 0u;
-        for (int iteration_2 = iteration - 1; iteration_2 >= 0; --iteration_2) {
+        for (int iteration_2 = (int)((unsigned)iteration - 1); iteration_2 >= 0; --iteration_2) {
             // from the latest snapshot to this iteration, leaving new snapshots on the way
             int reached = iteration_kept[latest];
             float r_2 = r_kept[latest];

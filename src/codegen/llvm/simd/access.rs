@@ -97,7 +97,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let stride = parts.strides[dim];
             let dense = dim + 1 == indices.len()
                 && (ll.as_int(stride) == Some(size)
-                    || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size as u32)));
+                    || self.mode.guards_mut().is_some_and(|g| g.require_stride(stride, size as u32)));
             let bytes = if dense { ll.const_i64(size) } else { ll.sext(stride, ll.i64()) };
             let bytes = ll.mul(bytes, ll.const_i64(scale.into()));
             let (at, inner, check) = self.lane_index(frame, i, dim as u32, parts.extents[dim]);
@@ -145,7 +145,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         let value = frame.scalar(index);
         let value_differs = ll.lanes(value).is_some();
-        if let Some(guards) = &mut self.guards
+        if let Some(guards) = self.mode.guards_mut()
             && value_differs
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
             && let Some((first, inner)) = guards.require_within(ll, &self.facts, value, extent)
@@ -164,7 +164,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let good = self.narrowed(ok);
         let ok = ll.splat(ok, self.simd_width());
         let bad = self.narrowed(ll.not(ok));
-        let (report, go_on) = (ll.block(self.llvm_function, "outside"), ll.block(self.llvm_function, "inside"));
+        let (report, go_on) = (ll.block(self.into.function, "outside"), ll.block(self.into.function, "inside"));
         let none = ll.not(ll.any(bad));
         ll.likely_br(none, go_on, report);
         ll.position_at_end(report);
@@ -336,7 +336,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let SimdStep::Constant(step) = access.step else { return };
         let bytes = step * i64::from(self.simd_width());
         let composite = access.ty.scalar_count().is_some_and(|count| count > 1) && access.part == access.ty;
-        let in_turns = mask.is_none() && self.loop_depth == 0 && access.scale == 1 && access.offsets.is_none();
+        let in_turns = mask.is_none() && self.loops.depth == 0 && access.scale == 1 && access.offsets.is_none();
         if !composite || !in_turns || !(1..=FETCHED_MOST).contains(&bytes) {
             return;
         }

@@ -37,11 +37,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 sides.push(self.with_mask(Some(mask), |lower| lower.masked_block(frame, body)));
                 continue;
             }
-            let mut join = Join::new(ll, self.llvm_function, "endlanes", &types);
-            let some = ll.block(self.llvm_function, "lanes");
+            let mut join = Join::new(ll, self.into.function, "endlanes", &types);
+            let some = ll.block(self.into.function, "lanes");
             let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
             if self.gains_without_mask(frame, body) {
-                let (all, not_all) = (ll.block(self.llvm_function, "all"), ll.block(self.llvm_function, "notall"));
+                let (all, not_all) = (ll.block(self.into.function, "all"), ll.block(self.into.function, "notall"));
                 ll.cond_br(ll.all(mask), all, not_all);
                 ll.position_at_end(all);
                 let values = self.masked_block(frame, body);
@@ -64,7 +64,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// ones are read faster where masks cost. Only where no mask holds yet, so that nested branches
     /// grow with their depth, not by powers of two.
     fn gains_without_mask(&self, frame: &Frame<'a, 'ctx>, block: BlockId) -> bool {
-        let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
+        let Some(lanes) = self.mode.lanes().filter(|lanes| lanes.mask.is_none()) else { return false };
         let (mut insts, mut gains) = (0, false);
         frame.function.walk(block, &mut |_, inst| {
             insts += 1;
@@ -119,9 +119,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let zero = ll.int(ty, 0);
         let mut initial: Scalars = SmallVec::from_slice(&[first, zero, self.narrowed(more)]);
         initial.extend(frame.flat(init));
-        let mut header = Join::new(ll, self.llvm_function, "for", &types);
-        let mut exit = Join::new(ll, self.llvm_function, "endfor", &carried);
-        let inner = ll.block(self.llvm_function, "body");
+        let mut header = Join::new(ll, self.into.function, "for", &types);
+        let mut exit = Join::new(ll, self.into.function, "endfor", &carried);
+        let inner = ll.block(self.into.function, "body");
         header.jump(ll, &initial);
         let phis = header.phis();
         ll.position_at_end(header.block);
@@ -162,9 +162,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let carried = self.types_of(frame, &function.blocks[body].params);
         let mut types = vec![ll.vector_ty(ll.i1(), count)];
         types.extend(&carried);
-        let mut header = Join::new(ll, self.llvm_function, "while", &types);
-        let mut exit = Join::new(ll, self.llvm_function, "endwhile", &carried);
-        let inner = ll.block(self.llvm_function, "body");
+        let mut header = Join::new(ll, self.into.function, "while", &types);
+        let mut exit = Join::new(ll, self.into.function, "endwhile", &carried);
+        let inner = ll.block(self.into.function, "body");
         let mut initial: Scalars = SmallVec::from_slice(&[self.narrowed(ll.bool(true))]);
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);

@@ -54,7 +54,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         values
             .iter()
             .flat_map(|&v| {
-                let lanes = self.lanes.as_ref().filter(|lanes| lanes.plan.varies(v)).map(|lanes| lanes.count);
+                let lanes = self.mode.lanes().filter(|lanes| lanes.plan.varies(v)).map(|lanes| lanes.count);
                 let types = self.leaf_types(frame.ty(v));
                 types.into_iter().map(move |t| lanes.map_or(t, |n| self.ll.vector_ty(t, n)))
             })
@@ -64,34 +64,34 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether a block yields something that differs between lanes first: the condition of a
     /// `while`.
     pub fn lanes_differ(&self, frame: &Frame<'a, 'ctx>, block: BlockId) -> bool {
-        let Some(lanes) = &self.lanes else { return false };
+        let Some(lanes) = self.mode.lanes() else { return false };
         let last = frame.function.blocks[block].insts.last().map(|&id| &frame.function.insts[id].op);
         matches!(last, Some(Op::Yield(values)) if values.first().is_some_and(|&v| lanes.plan.varies(v)))
     }
 
     /// Whether some scalar differs between lanes.
     pub fn any_varies(&self, scalars: &Scalars<'ctx>) -> bool {
-        self.lanes.is_some() && scalars.iter().any(|v| self.ll.lanes(*v).is_some())
+        self.mode.lanes().is_some() && scalars.iter().any(|v| self.ll.lanes(*v).is_some())
     }
 
     /// Whether each lane has an array of its own.
     pub fn is_of_lane(&self, frame: &Frame<'a, 'ctx>, array: ValueId) -> bool {
-        self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_of_lane(frame.function, array))
+        self.mode.lanes().is_some_and(|lanes| lanes.plan.is_of_lane(frame.function, array))
     }
 
     fn mask(&self) -> Option<Val<'ctx>> {
-        self.lanes.as_ref().and_then(|lanes| lanes.mask)
+        self.mode.lanes().and_then(|lanes| lanes.mask)
     }
 
     fn simd_width(&self) -> u32 {
-        self.lanes.as_ref().map_or(1, |lanes| lanes.count)
+        self.mode.lanes().map_or(1, |lanes| lanes.count)
     }
 
     /// Runs `body` with another mask.
     pub fn with_mask<R>(&mut self, mask: Option<Val<'ctx>>, body: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.mask();
         let set = |lower: &mut Self, mask| {
-            if let Some(lanes) = &mut lower.lanes {
+            if let Some(lanes) = lower.mode.row_mut().and_then(|row| row.lanes.as_mut()) {
                 lanes.mask = mask;
             }
         };

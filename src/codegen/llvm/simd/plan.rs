@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Cpu;
 use super::super::machine::Machine;
+use super::super::options::Cpu;
 use super::super::processor::Costs;
 use super::interleave::{cost, is_interleaved};
 use super::is_in;

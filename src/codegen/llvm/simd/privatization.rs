@@ -136,14 +136,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         inst: &'a Inst,
     ) -> Option<(Val<'ctx>, Val<'ctx>)> {
         let ll = self.ll;
-        let copies = self.copies.as_ref()?;
+        let copies = self.mode.copies()?;
         let lanes = self.simd_width();
         let known = |site: &Site<'ctx>| inst.results.first() == Some(&site.atomic);
         let number = match copies.sites.iter().position(known) {
             Some(number) => number,
             None => {
                 let site = self.new_site(frame, op, access, place, inst)?;
-                let copies = self.copies.as_mut()?;
+                let copies = self.mode.copies_mut()?;
                 copies.sites.push(site);
                 copies.sites.len() - 1
             }
@@ -157,7 +157,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 open += 1;
             }
         }
-        let site = self.copies.as_ref()?.sites.get(number).filter(|site| site.open.len() == open)?;
+        let site = self.mode.copies()?.sites.get(number).filter(|site| site.open.len() == open)?;
         let bytes = i64::from(site.lane_bytes(lanes));
         let first = i64::from(place.part_offset() / site.scalar.size()) * bytes;
         let offset = ll.add(ll.mul(at, ll.const_i64(bytes * i64::from(site.components))), ll.const_i64(first));
@@ -175,7 +175,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         inst: &'a Inst,
     ) -> Option<Site<'ctx>> {
         let summed =
-            self.lanes.as_ref()?.plan.is_sum(frame.function, access.array) && is_whole(frame.function, access.array);
+            self.mode.lanes()?.plan.is_sum(frame.function, access.array) && is_whole(frame.function, access.array);
         let scalar = place.part.scalar_part()?;
         let element = place.element();
         let packed = Layout::of(element, &self.ir.structs).size == scalar.size() * element.scalar_count()?;
@@ -190,12 +190,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 Some(form) => fixed.push((form, parts.strides[dim])),
                 // Adding the copy goes over the whole dimension: rows of other workers may stand
                 // there.
-                None if self.lanes.as_ref()?.plan.differs_between_rows(i) => return None,
+                None if self.mode.lanes()?.plan.differs_between_rows(i) => return None,
                 None => open.push((parts.extents[dim], parts.strides[dim])),
             }
         }
         let few = open.len() <= 2 && access.indices.len() == parts.extents.len();
-        let slot = self.ll.alloca(self.copies.as_ref()?.entry, 8, 8);
+        let slot = self.ll.alloca(self.mode.copies()?.entry, 8, 8);
         few.then_some(Site {
             atomic: *inst.results.first()?,
             scalar,
@@ -204,7 +204,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             data: parts.data,
             fixed,
             open,
-            depth: self.loop_depth,
+            depth: self.loops.depth,
         })
     }
 
@@ -215,13 +215,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let value = frame.scalar(index);
         let form = self.facts.fixed_form(self.ll, value)?;
-        self.guards.as_mut()?.require_within(self.ll, &self.facts, value, extent)?;
+        self.mode.guards_mut()?.require_within(self.ll, &self.facts, value, extent)?;
         Some(form)
     }
 
     /// Notes what the loop at the cursor takes for true; false: it does not.
     fn assume(&mut self, what: Assumption) -> bool {
-        let Some(assumed) = self.copies.as_mut().and_then(|copies| copies.assumed.as_mut()) else { return false };
+        let Some(assumed) = self.mode.copies_mut().and_then(|copies| copies.assumed.as_mut()) else { return false };
         if !assumed.contains(&what) {
             assumed.push(what);
         }
@@ -241,8 +241,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Whether a loop is twice in the code.
     pub fn stands_twice(&self, frame: &Frame<'a, 'ctx>, inst: &Inst, body: BlockId) -> bool {
-        let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
-        if self.copies.as_ref().is_none_or(|copies| copies.assumed.is_some()) {
+        let Some(lanes) = self.mode.lanes().filter(|lanes| lanes.mask.is_none()) else { return false };
+        if self.mode.copies().is_none_or(|copies| copies.assumed.is_some()) {
             return false;
         }
         let (mut insts, mut plain, mut adds) = (0, true, false);
@@ -268,8 +268,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) {
         let ll = self.ll;
         let before = ll.current_block();
-        let [with, without] = ["all", "some"].map(|name| ll.block(self.llvm_function, name));
-        let mut join = Join::new(ll, self.llvm_function, "endtwice", &self.types_of(frame, results));
+        let [with, without] = ["all", "some"].map(|name| ll.block(self.into.function, name));
+        let mut join = Join::new(ll, self.into.function, "endtwice", &self.types_of(frame, results));
         let mut assumed = Some(Vec::new());
         for block in [with, without] {
             ll.position_at_end(block);
@@ -291,7 +291,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     fn swap_assumed(&mut self, other: &mut Option<Vec<Assumption>>) {
-        if let Some(copies) = &mut self.copies {
+        if let Some(copies) = self.mode.copies_mut() {
             std::mem::swap(&mut copies.assumed, other);
         }
     }
@@ -300,7 +300,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         match what {
             Assumption::IsSet(array) => self.is_set(frame, array),
             Assumption::HasCopy(number) => {
-                let site = self.copies.as_ref().and_then(|copies| copies.sites.get(number));
+                let site = self.mode.copies().and_then(|copies| copies.sites.get(number));
                 site.map_or(self.ll.bool(false), |site| site.copy(self.ll).0)
             }
         }

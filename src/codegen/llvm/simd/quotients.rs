@@ -53,14 +53,14 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         let ll = self.ll;
         let &[b] = denominators else { return None };
         let lanes = ll.lanes(b)?;
-        let of_vector = lanes / self.lanes.as_ref().map_or(1, |lanes| lanes.vectors);
+        let of_vector = lanes / self.mode.lanes().map_or(1, |lanes| lanes.vectors);
         if op != BinaryOp::Div || s != Scalar::F32 || numerators.len() < LEAST_NUMERATORS || of_vector < LEAST_LANES {
             return None;
         }
         let numerators: Scalars = numerators.iter().map(|x| ll.splat(*x, lanes)).collect();
         let [usual, unusual, with_zeros, others] =
-            ["usual", "unusual", "zeros", "others"].map(|name| ll.block(self.llvm_function, name));
-        let mut join = Join::new(ll, self.llvm_function, "quotients", &vec![ll.ty(b); numerators.len()]);
+            ["usual", "unusual", "zeros", "others"].map(|name| ll.block(self.into.function, name));
+        let mut join = Join::new(ll, self.into.function, "quotients", &vec![ll.ty(b); numerators.len()]);
 
         // Shifted to the left, the sign is gone and each bit is where the next one was.
         let bits = |x: Val<'ctx>| ll.bitcast(x, ll.i32());

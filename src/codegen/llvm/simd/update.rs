@@ -25,7 +25,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Scalars<'ctx> {
         let ll = self.ll;
         let operands = frame.get(value).clone();
-        let unused = inst.results.iter().all(|&r| self.lanes.as_ref().is_some_and(|lanes| !lanes.plan.is_used(r)));
+        let unused = inst.results.iter().all(|&r| self.mode.lanes().is_some_and(|lanes| !lanes.plan.is_used(r)));
         let place = self.lane_access(frame, access, inst.span);
         let mask = self.lanes_within(&place);
         let s = place.part.scalar_part().expect("verified IR: atomics work on scalars and composites");
@@ -73,7 +73,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             });
             return operands.iter().map(|_| ll.zero(self.ops.ty(s))).collect();
         }
-        let own = self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_private(frame.function, access.array));
+        let own = self.mode.lanes().is_some_and(|lanes| lanes.plan.is_private(frame.function, access.array));
         // Nobody else is there, and no two lanes are at one place.
         if own || local && place.is_spread() {
             let old = self.read_lanes(&place, mask);
@@ -126,7 +126,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Scalars<'ctx> {
         let ll = self.ll;
         let lanes = self.simd_width();
-        let (entry, function) = (self.entry, self.llvm_function);
+        let (entry, function) = (self.into.entry, self.into.function);
         // SimdLanes are picked by number from memory, which costs less than from registers.
         let spill = |value: Val<'ctx>| {
             let ty = ll.ty(value);

@@ -2,7 +2,7 @@
 
 use super::arrays::Arrays;
 use super::words::{Shown, Source, line_span};
-use super::{copies, host_bytes, host_bytes_mut, tried};
+use super::{Runs, copies, host_bytes, host_bytes_mut, tried};
 use crate::abi::argument_layout;
 use crate::diag::{Code, Diagnostic};
 use crate::ptx;
@@ -47,7 +47,8 @@ pub fn run(launch: &Ptx) -> Result<Report> {
     let text = launch.trial.counts.then(|| sim::Text::of(&launch.text.into(), &parsed, entry));
     let shown = Shown { code: &code, arrays: &arrays, source, text: text.as_ref() };
     let mut report = Report::default();
-    let Some(memory) = tried(&shown, &form, &params, memory, 1, &launch.trial, &mut report) else { return Ok(report) };
+    let runs = Runs { repeats: 1, trial: &launch.trial, stop: None };
+    let Some(memory) = tried(&shown, &form, &params, memory, &runs, &mut report) else { return Ok(report) };
     for &(address, len, device) in &pieces {
         // SAFETY: the memory is the launch's, and nobody else uses it.
         unsafe { host_bytes_mut(address, len) }.copy_from_slice(memory.contents(device, len));

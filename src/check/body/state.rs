@@ -1,0 +1,87 @@
+//! What does [`Body`](super::Body) know beside its names, concept by concept?
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::check::calls::gradient::Rule;
+use crate::check::tree::{LocalId, ReturnedArray, Stmt};
+use crate::check::types::pattern::Bindings;
+use crate::ir::ConstantId;
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::Type;
+
+/// The function that the body is of.
+#[derive(Default)]
+pub(crate) struct OwnFunction {
+    /// What is checked, if it is a function of its own.
+    pub source: Option<Arc<ast::Function>>,
+    pub kernel: bool,
+    /// In the body of a gradient rule.
+    pub rule: Option<Rule>,
+    /// What the variables of its signature stand for.
+    pub bindings: Bindings,
+    /// How many of the locals are parameters.
+    pub parameters: usize,
+    pub by_ref: Vec<LocalId>,
+}
+
+/// What callers and later stages ask of the body, as far as it is checked.
+pub(crate) struct Summary {
+    /// The most coordinates that a `tid()` of this kernel asks for.
+    pub rank: u8,
+    /// The types of the first `return`, and its place.
+    pub results: Option<(Vec<Type>, Span)>,
+    /// The local arrays that a first look at the body found to be returned.
+    pub returned_arrays: Vec<ReturnedArray>,
+    /// Where it names a constant.
+    pub named: HashMap<Span, ConstantId>,
+    /// It works on tiles, or calls what does.
+    pub by_block: bool,
+    /// It uses what differs between the threads of a block.
+    pub by_thread: bool,
+}
+
+impl Default for Summary {
+    fn default() -> Summary {
+        Summary {
+            rank: 1,
+            results: None,
+            returned_arrays: Vec::new(),
+            named: HashMap::new(),
+            by_block: false,
+            by_thread: false,
+        }
+    }
+}
+
+/// What is around the current statement.
+#[derive(Default)]
+pub(crate) struct Nesting {
+    /// Branches and loops.
+    pub depth: u32,
+    pub loops: u32,
+    /// Loops that are unrolled.
+    pub unrolled: u32,
+}
+
+/// The current statement.
+#[derive(Default)]
+pub(crate) struct Statement {
+    /// What its parts ask for before it.
+    pub pending: Vec<Stmt>,
+    /// The expression whose value it drops.
+    pub dropped: Option<Span>,
+}
+
+/// Tiles and local arrays.
+#[derive(Default)]
+pub(crate) struct Tiles {
+    /// The places of the tiles of whose elements something is computed: what is said of an element
+    /// is said there.
+    pub computed: Vec<Span>,
+    /// Variables that have a local array of their own wherever they are known.
+    pub own_arrays: HashSet<LocalId>,
+    /// The tiles of which a loop, by its counter, or a call sets all elements.
+    pub filled: HashMap<LocalId, LocalId>,
+}

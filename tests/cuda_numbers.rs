@@ -1,0 +1,126 @@
+//! Are the numbers of CUDA text those of the host, where C++ leaves them undefined? The text is
+//! compiled by NVRTC, whose optimiser relies on that, and its PTX runs on the simulator.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// Sums, products and negations at the ends of the integers, in all forms that the text has for
+/// them, and conversions of floats without an integer.
+const PROGRAM: &str = r#"import warp as wp
+
+
+@wp.func
+def turned(n: int, step: int) -> int:
+    return n - step * 3
+
+
+@wp.kernel
+def k(m: int, w: wp.int64, x: float, out: wp.array(dtype=wp.int64)):
+    one = wp.int64(1)
+    none = wp.int64(0)
+    out[0] = wp.int64(m + 1)
+    out[1] = wp.where(m + 1 > m, one, none)
+    out[2] = wp.int64(m * 2 // 2)
+    out[3] = wp.int64(-m)
+    out[4] = wp.where(-m > 0, one, none)
+    out[5] = wp.int64(m - 3)
+    out[6] = wp.where(m - 3 < m, one, none)
+    n = m
+    c = int(0)
+    for _ in range(20):
+        n = n + 1
+        if n < 0:
+            c += 1
+    out[7] = wp.int64(c)
+    out[8] = wp.int64(n)
+    out[9] = w * wp.int64(3) + one
+    out[10] = wp.where(w + one > w, one, none)
+    out[11] = -w
+    out[12] = wp.int64(int(x))
+    out[13] = wp.int64(wp.uint32(x))
+    out[14] = wp.where(int(x) + 1 > int(x), one, none)
+    v = wp.vec2i(m, 5) + wp.vec2i(m, m) * 3
+    out[15] = wp.int64(v[0])
+    out[16] = wp.int64(v[1])
+    out[17] = wp.int64(turned(m, m))
+    s = int(1)
+    steps = int(0)
+    while s > 0 and steps < 40:
+        s = s * 3 + (2 - m)
+        steps += 1
+    out[18] = wp.int64(s)
+    out[19] = wp.int64(steps)
+    p = m
+    p -= 7 * m
+    p *= 5
+    out[20] = wp.int64(p)
+    out[21] = wp.where(w * wp.int64(2) // wp.int64(2) == w, one, none)
+    out[22] = wp.int64(wp.abs(m))
+    out[23] = wp.int64(m << 1)
+"#;
+
+const COUNT: usize = 24;
+
+const CASES: [(i32, i64, &str); 8] = [
+    (i32::MAX, i64::MAX, "1e10"),
+    (i32::MIN, i64::MIN, "-1e10"),
+    (i32::MAX - 10, i64::MAX / 2 + 1, "nan"),
+    (i32::MIN + 2, i64::MIN + 1, "inf"),
+    (0x4000_0000, -1, "-inf"),
+    (-0x4000_0001, 0, "-0.75"),
+    (0, 1, "2147483648"),
+    (12345, 67, "4294967040"),
+];
+
+fn kc(args: &[&str], folder: &Path) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(args).current_dir(folder).output().expect("kc runs");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The numbers in a file of NumPy.
+fn numbers(path: &Path) -> Vec<i64> {
+    let bytes = std::fs::read(path).expect("an array");
+    let data = &bytes[bytes.len() - 8 * COUNT..];
+    data.chunks_exact(8).map(|word| i64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
+}
+
+#[test]
+fn integers_wrap_and_conversions_saturate_as_on_the_host() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("k.py"), PROGRAM).expect("a file");
+    kc(&["compile", "k.py", "--emit", "cuda", "--abi", "plain", "--no-backward", "-o", "k.cu"], path);
+    let text = std::fs::read_to_string(path.join("k.cu")).expect("a text");
+    let ptx = common::assert_cuda(&text, "sm_90");
+    std::fs::write(path.join("k.ptx"), &ptx).expect("a file");
+    let scalar = |name: &str| json!({"class": "scalar", "scalar": name, "shape": []});
+    let mut wrong = Vec::new();
+    for (m, w, x) in CASES {
+        let given = [format!("m={m}"), format!("w={w}"), format!("x={x}"), format!("out=zeros:{COUNT}")];
+        let mut host = vec!["run", "k.py", "--dim", "1", "--npy", "out=host.npy"];
+        given.iter().for_each(|given| host.extend(["--arg", given]));
+        kc(&host, path);
+        let float: Value = x.parse::<f64>().ok().filter(|x| x.is_finite()).map_or(json!(x), |x| json!(x));
+        let launch = json!({
+            "format": 1, "source": "k.ptx", "entry": "k", "grid": [1], "block": [1],
+            "args": [
+                {"name": "m", "kind": "value", "dtype": scalar("int32"), "value": m},
+                {"name": "w", "kind": "value", "dtype": scalar("int64"), "value": w},
+                {"name": "x", "kind": "value", "dtype": scalar("float32"), "value": float},
+                {"name": "out", "kind": "pointer", "dtype": scalar("int64"), "shape": [COUNT], "fill": 0},
+                {"name": "n", "kind": "value", "dtype": scalar("int32"), "value": 1},
+            ],
+        });
+        std::fs::write(path.join("launch.json"), launch.to_string()).expect("a file");
+        kc(&["run", "launch.json", "--device", "sim", "--npy", "out=sim.npy"], path);
+        let (host, sim) = (numbers(&path.join("host.npy")), numbers(&path.join("sim.npy")));
+        for (n, (host, sim)) in host.into_iter().zip(sim).enumerate().filter(|(_, (host, sim))| host != sim) {
+            wrong.push(format!("m = {m}, w = {w}, x = {x}: out[{n}] is {host} on the host, {sim} by NVRTC"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{text}", wrong.join("\n"));
+}
