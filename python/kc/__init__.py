@@ -176,7 +176,8 @@ def _after_fork():
 
 
 def _at_exit():
-    # What nobody waits for any more is in the compiler, which must not lose the process under its feet.
+    # What nobody waits for any more is in the compiler, which must not lose the process under
+    # its feet.
     import time
 
     while _native.abandoned():

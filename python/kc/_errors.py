@@ -163,7 +163,7 @@ def lint(native):
         warnings.warn_explicit(LintWarning(shown, code), None, *place, registry={})
 
 
-#: Texts that are made of kernels: by their names, the file and line that each of their lines comes from.
+#: Texts that are made of kernels: by their names, the file and line that each line comes from.
 _PLACES = {}
 
 
