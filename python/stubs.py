@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
 
+from . import jax as jax
+from . import torch as torch
 from . import types as types
 from ._errors import ArgumentError as ArgumentError
 from ._errors import AssertionError as AssertionError
@@ -29,6 +31,7 @@ from ._errors import GradientWarning as GradientWarning
 from ._errors import IndexError as IndexError
 from ._errors import InternalError as InternalError
 from ._errors import LaunchError as LaunchError
+from ._errors import LintWarning as LintWarning
 from ._errors import SourceError as SourceError
 
 __version__: str
@@ -77,7 +80,7 @@ class Module:
 @_overload
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @_overload
-def kernel(*, enable_backward: bool = ..., module: str = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(*, enable_backward: bool = ..., module: str = ..., strict: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
 @_overload
 def overload(kernel: Kernel, types: Sequence[Any] | Mapping[str, Any]) -> Kernel: ...
 @_overload
@@ -167,7 +170,8 @@ class _Transform(_Composite):
 
 def text() -> str:
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    from kc import _types
+    import kc
+    from kc import _native, _types
 
     lines = []
     for name, kind in sorted(_types.NAMED.items()):
@@ -178,9 +182,34 @@ def text() -> str:
         if name.startswith("transform"):
             base = "_Transform"
         lines.append(f"class {name}({base}): ...")
-    # The functions of kernels: kc itself tells of a wrong name, where it is used.
-    lines += ["", "def __getattr__(name: str) -> Any: ..."]
+    lines += ["", "class _Family: ...", ""]
+    lines += [f"{name}: _Family" for name, kind in sorted(_types.NAMED.items()) if isinstance(kind, _types.Family)]
+    lines += [""]
+    for name in sorted({*_native.builtins(), "static", "tid", *kc._TYPES} - set(_types.NAMED) - set(OWN)):
+        lines += builtin(name)
     return HEAD + "\n".join(lines) + "\n"
+
+
+#: Names that the head has.
+OWN = ("zeros", "empty", "full", "array")
+
+
+def builtin(name) -> list:
+    """A built-in of kernels: one declaration for all its forms, which its documentation lists."""
+    import kc
+
+    forms = [] if name in kc._TYPES else kc._native.described(name)
+    if not forms:
+        return [f"{name}: Any"]
+    parameters = kc._signature_of([form[1] for form in forms]).parameters.values()
+    written = []
+    for one in parameters:
+        star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(one.kind.name, "")
+        written.append(f"{star}{one.name}: Any" + (" = ..." if one.default is not one.empty else ""))
+    doc = kc._documentation(forms).replace("\\", "\\\\")
+    lines = [f"def {name}({', '.join(written)}) -> Any:", '    """']
+    lines += [f"    {line}".rstrip() for line in doc.splitlines()]
+    return [*lines, '    """', "    ...", ""]
 
 
 if __name__ == "__main__":

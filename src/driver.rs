@@ -20,7 +20,7 @@ use std::path::Path;
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending, Reads};
-pub use child::ends_with_this;
+pub use child::{ends_with_this, started_by, this_program};
 pub use compiler::{Compiler, Compilers, LaunchSettings};
 pub use folders::python_files;
 pub use guard::{Fault, abandon, catch, guard};
@@ -117,6 +117,7 @@ impl Compilation {
                 tests: request.checked && request.gradients.backward,
                 nudged: request.nudged,
                 double: request.double,
+                strict: request.strict,
                 types: request.types.clone(),
                 block_dim: request.block_threads.map(|block_threads| block_threads.threads).or(request.block_dim),
                 last_threads: request

@@ -293,11 +293,19 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
     Ok(found)
 }
 
+/// A comment at the end of a program asks for Warp's rule of literals.
+fn is_strict(program: &str) -> bool {
+    program.lines().any(|line| line == STRICT)
+}
+
+const STRICT: &str = "# strict";
+
 /// Findings; those about gradients only where these are the subject, so that the other examples may
 /// overwrite what they please.
 fn check(program: String, files: &Files, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
     let gradients = Gradients { backward: gradients, ..Gradients::default() };
-    let request = Request { gradients, ..Request::default() };
+    let strict = is_strict(&program);
+    let request = Request { gradients, strict, ..Request::default() };
     let files = Arc::new(files.clone());
     let mut compilation = guard(move || Compiler::new().check_among(Path::new("test.py"), program, files, &request))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
@@ -366,7 +374,7 @@ fn run_section(section: &Section) -> Result<(), String> {
     }
     for (language, command, maybe) in [("fixed", "kc fix", false), ("fixed-maybe", "kc fix --maybe", true)] {
         for block in section.blocks.iter().filter(|block| block.language == language) {
-            let text = fixed(&program, maybe).text;
+            let text = fixed(&program, maybe).text.replace(STRICT, "");
             if text.trim() != block.text.trim() {
                 faults.push(format!("`{command}` gives another text:\n{text}"));
             }
@@ -381,7 +389,8 @@ fn run_section(section: &Section) -> Result<(), String> {
 }
 
 fn fixed(program: &str, maybe: bool) -> fix::Fixed {
-    fix::fix(Path::new("test.py"), program.to_string(), maybe, |_| {})
+    let request = Request { strict: is_strict(program), ..Request::default() };
+    fix::fix(Path::new("test.py"), program.to_string(), &request, maybe, |_| {})
 }
 
 /// Every safe fix repairs its finding: applied, the finding is gone and no error is new. One that a

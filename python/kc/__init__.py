@@ -22,6 +22,7 @@ from ._errors import (
     IndexError,
     InternalError,
     LaunchError,
+    LintWarning,
     SourceError,
 )
 from ._kernel import Func, Kernel, Module, compile, func, func_grad, func_replay, kernel, overload
@@ -86,6 +87,55 @@ class _Word:
         return f"<kc built-in {self.__name__}>"
 
 
+#: Words that annotations use as types.
+_TYPES = ("tile", "fixedarray", "tile_stack")
+
+
+def _function_of(name):
+    """A built-in as a function of Python, with the documentation of the library."""
+    forms = [] if name in _TYPES else _native.described(name)
+    if not forms:
+        return _Word(name)
+    word = _Word(name)
+
+    def call(*arguments, **named):
+        return word(*arguments, **named)
+
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "kc"
+    call.__doc__ = _documentation(forms)
+    call.__signature__ = _signature_of([form[1] for form in forms])
+    call._kc_word = name
+    return call
+
+
+def _documentation(forms):
+    """The forms of a built-in with their types and shapes, what it does, and an example."""
+    told = []
+    for signature, _, doc in forms:
+        doc = doc.replace("wp.", "kc.")
+        text = f"kc.{signature}\n\n    " + doc.replace("\n", "\n    ").replace("\n    \n", "\n\n")
+        told.append(text)
+    return "\n\n".join(told)
+
+
+def _signature_of(forms):
+    """Of the forms together: their parameters where all have the same, else any."""
+    import inspect
+
+    kinds = inspect.Parameter
+    names = [[parameter.split(":")[0].split("=")[0].strip() for parameter in form] for form in forms]
+    if any(other != names[0] for other in names) or not all(name.isidentifier() for name in names[0]):
+        return inspect.Signature([kinds("arguments", kinds.VAR_POSITIONAL), kinds("named", kinds.VAR_KEYWORD)])
+
+    def made(n):
+        wanted = dict.fromkeys(form[n].split(":")[-1].split("=")[0].strip() for form in forms)
+        default = ... if any("=" in form[n] for form in forms) else kinds.empty
+        return kinds(names[0][n], kinds.POSITIONAL_OR_KEYWORD, default=default, annotation=" | ".join(wanted))
+
+    return inspect.Signature([made(n) for n in range(len(names[0]))])
+
+
 _words = None
 
 
@@ -110,7 +160,7 @@ def __getattr__(name):
             _words = frozenset(_native.builtins()) | {"static", "tid", "fixedarray"}
         if name not in _words:
             raise AttributeError(f"module 'kc' has no attribute {name!r}")
-        found = _Word(name)
+        found = _function_of(name)
     globals()[name] = found
     return found
 
@@ -119,3 +169,27 @@ def __dir__():
     from . import _types
 
     return sorted({*globals(), *_types.NAMED, *_native.builtins()})
+
+
+def _after_fork():
+    _native.forked()
+
+
+def _at_exit():
+    # What nobody waits for any more is in the compiler, which must not lose the process under
+    # its feet.
+    import time
+
+    while _native.abandoned():
+        time.sleep(0.01)
+
+
+def _register():
+    import atexit
+    import os
+
+    os.register_at_fork(after_in_child=_after_fork)
+    atexit.register(_at_exit)
+
+
+_register()

@@ -1,4 +1,8 @@
-"""``python -m kc run program.py``: runs a program of Warp, its CPU kernels by kc."""
+"""``python -m kc check file.py``: the ``kc`` command, which ``pip`` installs beside Python.
+
+``python -m kc run program.py`` runs a program of Warp, its CPU kernels by kc; with arguments of ``kc run`` (``--dim``, ``--arg``, a
+launch file, ...) it is that.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,51 @@ import runpy
 import sys
 
 
+#: What only programs of Warp are run with.
+_OF_PROGRAMS = {"--report", "--report-file", "-m"}
+
+
+def command(arguments=None) -> None:
+    """The ``kc`` command."""
+    import os
+    import signal
+
+    from . import _native
+
+    # The simulated driver of `kc gpu`, where the package carries it.
+    library = os.path.join(os.path.dirname(__file__), "libkc_gpu.so")
+    if os.path.exists(library):
+        os.environ.setdefault("KC_GPU_LIBRARY", library)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    again = [sys.executable, "-c", "from kc.__main__ import command; command()"]
+    sys.stdout.flush()
+    sys.exit(_native.command(["kc", *(sys.argv[1:] if arguments is None else arguments)], again))
+
+
+def _is_program(arguments) -> bool:
+    """Whether ``run`` is asked for a program of Warp, and not for a launch: a Python file that stands first, without options of
+    ``kc run`` behind it."""
+    words = arguments[1:]
+    while words and words[0].split("=")[0] in _OF_PROGRAMS:
+        if words[0] == "-m":
+            return True
+        words = words[1 if "=" in words[0] else 2 :]
+    if not words or words[0].startswith("-"):
+        return not words or words[0] in ("-h", "--help")
+    if not words[0].endswith(".py"):
+        return False
+    # Every launch by flags has one; programs have a `--device` of their own.
+    return not any(word.split("=")[0] in ("--dim", "--arg") for word in words[1:])
+
+
 def main(arguments=None) -> None:
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if not (given[:1] == ["run"] and _is_program(given)):
+        command(given)
+    _run_program(given)
+
+
+def _run_program(arguments) -> None:
     parser = argparse.ArgumentParser(prog="python -m kc", description="Runs programs of Warp through kc.")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a program that imports warp; its CPU kernels by kc")

@@ -12,7 +12,7 @@ import functools
 import json
 import sys
 
-from . import _native
+from . import _errors, _native
 from ._errors import Error
 from ._kernel import Kernel
 
@@ -112,10 +112,12 @@ class _Taken:
             raise ValueError("Warp reports what is not finite (verify_fp)")
         if deterministic is not None and deterministic.needs_deterministic:
             raise ValueError("deterministic launches are Warp's")
-        text, name = text_of(kernel)
-        native = _native.compile(f"<kernel {kernel.key} of {kernel.module.name}>", text, [])
+        text, name, places = text_of(kernel)
+        shown = _errors.known_places(f"<kernel {kernel.key} of {kernel.module.name}>", places)
+        native = _native.compile(shown, text, [])
         if name not in native.names:
             raise ValueError(f"it needs a value that is not known: {native.warnings}")
+        _errors.lint(native)
         made = Kernel(lambda: (native, name, {}), name)
         moves = _moves(kernel, _native.layout(made))
         if own.has_backward and moves:

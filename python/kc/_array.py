@@ -211,7 +211,8 @@ def converted(values, dtype, copy=False, only_integers=False):
             if not (range.min <= low and high <= range.max):
                 wrong = high if range.min <= low else low
                 raise OverflowError(f"{wrong} does not fit {dtype.name}, which has {range.min} to {range.max}")
-    return np.array(values, dtype=dtype, copy=True if copy else None)
+    # NumPy 1 has no `copy=None`.
+    return np.array(values, dtype=dtype) if copy else np.asarray(values, dtype=dtype)
 
 
 def _of_structs(data, dtype):

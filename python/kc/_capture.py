@@ -50,8 +50,8 @@ class Source:
         self.node = found[0]
         #: What tells overloads apart.
         self.parameters = [argument.annotation and ast.dump(argument.annotation) for argument in parameters(self.node)]
-        #: Whether a parameter may have any type.
-        self.is_generic = any(_names_any(argument.annotation) for argument in parameters(self.node))
+        #: Whether a parameter may have any type, as those without an annotation may.
+        self.is_generic = any(argument.annotation is None or _names_any(argument.annotation) for argument in parameters(self.node))
         #: Annotations and defaults are of the scope around, and what they use is apart from what the body uses.
         self.slots = slots(self.node)
         self.uses, self.outside = _Uses(), _Uses()
@@ -180,6 +180,8 @@ class Program:
         #: Of a generic kernel, the types of its parameters for which it is compiled.
         self.types = dict(types)
         self.given = []
+        #: Where values were found that may change: a dict, a cell or an object, the name there, and the value.
+        self.watched = []
         self.made = {}
         self.count = 0
         folder = os.path.dirname(os.path.abspath(source.filename)) if source.filename else os.getcwd()
@@ -218,6 +220,8 @@ class Program:
                 for name, parts in used.names.items():
                     own = name == source.node.name and name not in function.__code__.co_freevars
                     if name in known and not (own or getattr(_target(known[name]), "_kc_group", None) is group):
+                        if known is inside_names:
+                            self._watch(function, name, known[name])
                         self._use(uses, name, known[name], parts, function)
         for name, (value, parts, function) in uses.items():
             self._bind(name, value, parts, imports, values, function)
@@ -226,6 +230,16 @@ class Program:
             self.given.append((path, f"<names of {group[-1][1].__qualname__}>", self._values(values)))
             imports += [f"from {module} import {name}" for name, _ in values]
         return "\n".join(text + imports) + "\n"
+
+    def _watch(self, function, name, value):
+        """Notes where a name of a function's body has its meaning."""
+        if isinstance(value, types.ModuleType) or hasattr(value, "_kc_word"):
+            return
+        free = function.__code__.co_freevars
+        if name in free:
+            self.watched.append((function.__closure__[free.index(name)], "cell_contents", value))
+        elif name in function.__globals__:
+            self.watched.append((function.__globals__, name, value))
 
     def _use(self, uses, name, value, parts, function):
         """A name that a function uses: of several functions in one text, all mean the same by it."""
@@ -250,8 +264,13 @@ class Program:
         lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
         left = _Uses()
         # From the end: what is before stays where it is.
-        for kind, name, tree in sorted(source.slots, key=lambda slot: (slot[2].lineno, slot[2].col_offset), reverse=True):
-            if kind == "default":
+        bare = [("bare", argument.arg, argument) for argument in parameters(node) if argument.annotation is None]
+        for kind, name, tree in sorted([*source.slots, *bare], key=lambda slot: (slot[2].lineno, slot[2].col_offset), reverse=True):
+            if kind == "bare":
+                text = self._type(types[name], imports) if name in types else "_kc_any"
+                if text == "_kc_any" and "from typing import Any as _kc_any" not in imports:
+                    imports.append("from typing import Any as _kc_any")
+            elif kind == "default":
                 text = self._default(source, function, name, tree, names)
             elif name in types:
                 text = self._type(types[name], imports)
@@ -262,6 +281,8 @@ class Program:
                 continue
             text = text.replace(f"{_ALIAS}.", f"{own}.")
             start, end = tree.lineno - first, tree.end_lineno - first
+            if kind == "bare":
+                text = f"{name}: {text}"
             before = lines[start].encode()[: tree.col_offset].decode()
             after = lines[end].encode()[tree.end_col_offset :].decode()
             lines[start : end + 1] = [before + text + after] + [""] * (end - start)
@@ -358,6 +379,8 @@ class Program:
             except AttributeError:
                 # kc says that there is no such name, and where it is used.
                 continue
+            if not isinstance(item, types.ModuleType) and not hasattr(item, "_kc_word"):
+                self.watched.append((value, part, item))
             self._bind(part, item, below, inner, values, function)
         text = "\n".join([*inner, self._values(values)])
         self.given.append((path, f"<{name} of {function.__qualname__}>", text))
@@ -409,7 +432,12 @@ class Program:
 def _unknown(what, value, function) -> CompileError:
     """The error for a value that a function takes from around it."""
     what = f"{what} is a value of type `{type(value).__name__}`, which kernels do not know (in `{function.__qualname__}`)"
-    advice = "make it a function of the kernel language, with @kc.func" if callable(value) else "pass it to the kernel as an argument"
+    if isinstance(value, type):
+        advice = "make it a struct of the kernel language, with @kc.struct, or a dataclass of numbers"
+    elif callable(value):
+        advice = "make it a function of the kernel language, with @kc.func"
+    else:
+        advice = "pass it to the kernel as an argument"
     return CompileError(
         f"error[E0502]: {what}\n  = help: {advice}", code="E0502", message=what,
         filename=function.__code__.co_filename, lineno=function.__code__.co_firstlineno,
@@ -433,7 +461,7 @@ def _target(value):
         return inner
     if isinstance(value, _native.Kernel):
         return None
-    if isinstance(value, type) and hasattr(value, "_kc_class"):
+    if isinstance(value, type) and (hasattr(value, "_kc_class") or "__dataclass_fields__" in value.__dict__):
         return value
     # Warp's own objects.
     if _is_function_of_warp(value):
@@ -463,6 +491,12 @@ def _grouped(function):
 def _fields_of(cls) -> dict:
     if hasattr(cls, "_kc_class"):
         return cls._fields()
+    if "__dataclass_fields__" in cls.__dict__:
+        # With those of the classes that it extends.
+        import typing
+
+        hints = typing.get_type_hints(cls)
+        return {name: hints[name] for name in cls.__dataclass_fields__}
     import inspect
 
     return inspect.get_annotations(cls, eval_str=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
 import sys
 import warnings
 
@@ -115,13 +114,140 @@ class GradientWarning(UserWarning):
         self.code = code
 
 
-def warn(text, code):
-    """A warning at the line outside of this package that called."""
-    here, frame = os.path.dirname(__file__), sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+class LintWarning(UserWarning):
+    """What the compiler finds odd in a kernel that it compiles, once, at the line it is about. The text begins with the code:
+    ``warnings.filterwarnings("ignore", "W0205", kc.LintWarning)`` leaves out one kind; ``kc explain W0205`` tells more.
+    """
+
+    code: str
+
+    def __init__(self, text: str = "", code: str = ""):
+        super().__init__(text)
+        self.code = code
+
+
+#: Frames of these packages are no place of the user's.
+_BETWEEN = ("kc", "torch", "jax", "jaxlib", "warp", "functools")
+
+
+def _caller():
+    """The frame of the user's code that called."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
         frame = frame.f_back
+    return frame
+
+
+def warn(text, code):
+    """A warning at the line outside of this package, and of those that called it, that called."""
+    frame = _caller()
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(GradientWarning(text, code), None, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+
+
+#: Findings that are told where gradients are asked for, or say that something was not compiled.
+_NO_LINTS = ("W06", "W05", "W09")
+
+
+def lint(native):
+    """Warns of what the compiler found, each at its line."""
+    for code, message, place, text in native.findings():
+        if code.startswith(_NO_LINTS):
+            continue
+        if place is None:
+            frame = _caller()
+            place = frame.f_code.co_filename, frame.f_lineno
+        text, place = shown_at(text, *place), origin(*place)
+        lines = text.rstrip().splitlines()
+        shown = "\n".join([f"{code}: {message}", *lines[1:]])
+        warnings.warn_explicit(LintWarning(shown, code), None, *place, registry={})
+
+
+#: Texts that are made of kernels: by their names, the file and line that each line comes from.
+_PLACES = {}
+
+
+def known_places(name, places):
+    """A name for a text, under which its places are known from now on."""
+    shown, n = name, 1
+    while shown in _PLACES and _PLACES[shown] != places:
+        n += 1
+        shown = f"{name[:-1]}, {n}>"
+    _PLACES[shown] = places
+    return shown
+
+
+def origin(filename, line):
+    """The file and line of the program, for those of a text that was made of it."""
+    places = _PLACES.get(filename)
+    if not places:
+        return filename, line
+    return places.get(line) or next((places[k] for k in sorted(places, reverse=True) if k <= line), (filename, line))
+
+
+def shown_at(text, filename, line):
+    """A finding with the program's own line in place of those of a text that was made of it."""
+    import linecache
+
+    its_file, its_line = origin(filename, line)
+    if (its_file, its_line) == (filename, line):
+        return placed(text, filename)
+    lines = text.splitlines()
+    first = next((n for n, one in enumerate(lines) if filename in one), len(lines))
+    notes = [one for one in lines[first:] if one.startswith("  = ")]
+    source = linecache.getline(its_file, its_line).rstrip("\n")
+    width = len(str(its_line))
+    snippet = [f"{' ' * width}  --> {its_file}:{its_line}", f" {its_line} | {source}"]
+    return placed("\n".join([*lines[:first], *snippet, *notes]), its_file)
+
+
+def placed(text, filename):
+    """A text about a file, which says of a notebook's cell which cell it is."""
+    import re
+
+    cell = _cell(filename)
+    return text if cell is None else re.sub(re.escape(filename) + r":(\d+)(:\d+)?", rf"{cell}, line \1", text)
+
+
+def _cell(filename):
+    """``Cell In[5]``, for the file that a notebook's cell counts as. None: it is no cell."""
+    shell = sys.modules.get("IPython")
+    shell = shell and getattr(shell, "get_ipython", lambda: None)()
+    name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    if name is None or not filename:
+        return None
+    try:
+        found = name(filename)
+    except Exception:
+        return None
+    return " ".join(map(str, found)) if found else None
+
+
+def too_many_dimensions(kernel, extents, coordinates):
+    """A launch with dimensions that no coordinate of its kernel counts."""
+    name = kernel.__name__
+    counted = f"`tid()` of kernel `{name}` gives {coordinates} coordinate{'' if coordinates == 1 else 's'}"
+    text = f"{counted}, and the launch has {len(extents)} dimensions, {tuple(extents)}: each thread would run {_times(extents[coordinates:])} times"
+    function = getattr(kernel, "_kc_kernel", None)
+    if getattr(function, "_kc_lenient", False):
+        told = function.__dict__.setdefault("_kc_told", set())
+        if len(extents) not in told:
+            told.add(len(extents))
+            frame = _caller()
+            warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry={})
+        return
+    names = ", ".join("ijkl"[: len(extents)])
+    size = _times(extents)
+    help = f"launch it with `{size}` threads, or take all coordinates: `{names} = kc.tid()`"
+    if coordinates > 1:
+        help = f"launch it with {coordinates} dimensions, or take all coordinates: `{names} = kc.tid()`"
+    raise make({"code": "E1006", "message": text, "text": f"error[E1006]: {text}\n  = help: {help}"})
+
+
+def _times(extents):
+    import math
+
+    return math.prod(extents)
 
 
 def _again(kind, text, facts):
@@ -150,4 +276,10 @@ def make(facts: dict) -> Error:
     """The exception for what the compiled half tells."""
     facts = dict(facts)
     text = facts.pop("text")
+    if facts.get("filename"):
+        text = shown_at(text, facts["filename"], facts.get("lineno") or 0)
+        before = facts["filename"], facts.get("lineno")
+        facts["filename"], facts["lineno"] = origin(*before)
+        if before != (facts["filename"], facts["lineno"]):
+            facts["column"] = None
     return _kind(facts["code"])(text, **facts)

@@ -17,19 +17,25 @@ class Function:
         shapes = dict(outputs) if isinstance(outputs, dict) else dict.fromkeys([outputs] if isinstance(outputs, str) else outputs)
         if not shapes:
             raise ValueError(f"kernel `{kernel.__name__}` gives nothing back: name its outputs")
-        self.kernel, self.shapes = kernel, shapes
+        self.kernel, self.shapes, self.maker = kernel, shapes, maker
+        self._instances = {}
         self._checked = set()
 
     def caller(self):
         """The function that users call."""
+        return Caller(self)
 
-        def call(dim, *arguments, **named):
-            return self(dim, arguments, named)
+    def resolved(self, dim, arguments, named):
+        """This function for the types of a call, where the kernel is generic."""
+        from ._generic import Generic
 
-        call.__name__ = call.__qualname__ = self.kernel.__name__
-        call.__doc__ = self.kernel.__doc__
-        call.kernel = self.kernel
-        return call
+        if not isinstance(self.kernel, Generic):
+            return self
+        kernel = self.kernel._for_function(dim, arguments, named, self.shapes)
+        made = self._instances.get(kernel)
+        if made is None:
+            made = self._instances[kernel] = type(self)(kernel, self.shapes, self.maker)
+        return made
 
     def _check(self, kernel):
         """Whether the kernel fits, as it is compiled for a launch."""
@@ -51,21 +57,66 @@ class Function:
         if not self._checked:
             self._check(self.kernel)
         about = parameters_of(self.kernel)
-        inputs = [name for name, _ in about if name not in self.shapes]
-        if len(arguments) > len(inputs):
-            raise refuse("E1004", f"kernel `{self.kernel.__name__}` takes {len(inputs)} arguments besides its outputs, and {len(arguments)} are given")
-        given = dict(zip(inputs, arguments))
-        for name in named:
-            if name in given or name in self.shapes:
-                raise refuse("E1004", f"`{name}` is given twice, or is an output")
-        given.update(named)
+        given = named_arguments(self.kernel.__name__, [name for name, _ in about], self.shapes, arguments, named)
+        # What an output starts from: the array itself stays as it is.
+        starts = {name: given.pop(name) for name in self.shapes if name in given}
         make = maker(array for name, kind in about if name in given for array in _given(name, kind, given[name]))
-        made = {name: make(_shape(kind, self.shapes[name], dim, given), kind["scalar"]) for name, kind in about if name in self.shapes}
+        made = {
+            name: self.started(name, kind, starts[name]) if name in starts
+            else make(_shape(kind, self.shapes[name], dim, given), kind["scalar"])
+            for name, kind in about if name in self.shapes
+        }
         # With the values that are left out.
         kernel, dim, values = self.kernel._arguments(dim, **given, **made)
         if kernel not in self._checked:
             self._check(kernel)
-        return kernel, dim, values, made
+        return kernel, dim, values, made, starts
+
+    def started(self, name, kind, value):
+        """An output that starts with the contents of an array."""
+        text = f"`{name}` is an output of kernel `{self.kernel.__name__}`, which {self.maker} makes"
+        raise refuse("E1004", text, "leave it out of the arguments")
+
+
+class Caller:
+    """A function of arrays that launches a kernel: what ``kc.torch.function`` and ``kc.jax.function`` give."""
+
+    def __init__(self, function):
+        self._function = function
+        self.kernel = function.kernel
+        self.__name__ = self.__qualname__ = function.kernel.__name__
+        self.__doc__ = function.kernel.__doc__
+
+    def __call__(self, dim, *arguments, **named):
+        return self._function.resolved(dim, arguments, named)(dim, arguments, named)
+
+    def __repr__(self):
+        return f"<{self._function.maker} of {self.kernel!r}>"
+
+    def __reduce__(self):
+        return _again, (self._function.maker, self.kernel, self._function.shapes)
+
+
+def _again(maker, kernel, outputs):
+    import importlib
+
+    module, name = maker.rsplit(".", 1)
+    return getattr(importlib.import_module(module), name)(kernel, outputs)
+
+
+def named_arguments(kernel, names, outputs, arguments, named):
+    """The arguments of a call by name: of the inputs alone, or of all parameters, where outputs are given what they start from."""
+    inputs = [name for name in names if name not in outputs]
+    if len(arguments) == len(names):
+        inputs = names
+    if len(arguments) > len(inputs):
+        text = f"kernel `{kernel}` takes {len(inputs)} arguments besides its outputs, and {len(arguments)} are given"
+        raise refuse("E1004", text, "give the inputs alone, or all parameters: outputs then start from what is given for them")
+    given = dict(zip(inputs, arguments))
+    for name in named:
+        if name in given:
+            raise refuse("E1004", f"`{name}` of kernel `{kernel}` is given twice")
+    return {**given, **named}
 
 
 def _given(name, kind, value):

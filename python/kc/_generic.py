@@ -24,6 +24,8 @@ class Generic(Kernel):
     def __init__(self, source, function, make, defaults, name, origin):
         super().__init__(None, name, origin)
         self._defaults, self._make, self._made = defaults, make, {}
+        #: Parameters without an annotation, and the types of those with one that is not open.
+        self._bare, self._fixed = set(), []
         #: Its parameters: generic ones by their annotations, others with None.
         self._wanted = {argument.arg: self._annotation(source, function, argument) for argument in parameters(source.node)}
 
@@ -34,7 +36,8 @@ class Generic(Kernel):
 
     def _annotation(self, source, function, argument):
         if argument.annotation is None:
-            return None
+            self._bare.add(argument.arg)
+            return typing.Any
         try:
             kind = source.annotation(function, argument.arg, argument.annotation)
         except Exception as error:
@@ -43,7 +46,11 @@ class Generic(Kernel):
         if is_array(kind):
             # Warp's, too.
             kind = ArrayType(kind.dtype, kind.ndim)
-        return kind if _is_pattern(kind.dtype if isinstance(kind, ArrayType) else kind) else None
+        element = kind.dtype if isinstance(kind, ArrayType) else kind
+        if _is_pattern(element):
+            return kind
+        self._fixed.append(element)
+        return None
 
     def _of(self, types) -> Kernel:
         """The kernel for types of the generic parameters."""
@@ -61,7 +68,20 @@ class Generic(Kernel):
                 if name not in given:
                     raise refuse("E1004", f"kernel `{self.__name__}` has no argument for `{name}`")
                 types[name] = self._type(name, wanted, given[name])
+        weak = [name for name in self._bare if type(given[name]) in (int, float)]
+        if weak:
+            self._weaken(weak, types, given)
         return self._of(types)
+
+    def _weaken(self, weak, types, given):
+        """Numbers of Python have the floats of the arrays beside them, as NumPy has it."""
+        kinds = [*self._fixed, *(kind.dtype if isinstance(kind, ArrayType) else kind for kind in types.values())]
+        scalars = {getattr(getattr(kind, "_scalar", kind), "__name__", "") for kind in kinds}
+        for name in weak:
+            if type(given[name]) is float and "float64" in scalars:
+                types[name] = scalar_of(np.float64)
+            elif type(given[name]) is int and not -(2**31) <= given[name] < 2**31:
+                types[name] = scalar_of(np.int64)
 
     def _type(self, name, wanted, value):
         """The type of an argument."""
@@ -81,7 +101,7 @@ class Generic(Kernel):
     def _element(self, name, wanted, value):
         if isinstance(value, array):
             return value.dtype
-        found = as_numpy(value)
+        found = value if _is_traced(value) else as_numpy(value)
         if found is None or found.dtype.names:
             raise self._refuse(name, wanted, value)
         scalar, inner = self._scalar(name, found.dtype), found.shape[wanted.ndim :]
@@ -98,6 +118,33 @@ class Generic(Kernel):
     def _refuse(self, name, wanted, value):
         text = f"argument `{name}` of kernel `{self.__name__}`: expected {_words(wanted)}, and a {type(value).__name__} does not tell which"
         return refuse("E1005", text, f"kc.overload({self.__name__}, types) is the kernel of given types")
+
+    def _for_function(self, dim, arguments, named, outputs) -> Kernel:
+        """The kernel for a call of a function that makes the outputs: these have the elements of the first array that is given."""
+        from ._function import _extents, named_arguments
+
+        given = named_arguments(self.__name__, list(self._wanted), outputs, arguments, named)
+        types, first = {}, None
+        known = {**self._defaults, **given}
+        for name, wanted in self._wanted.items():
+            if wanted is not None and name in known:
+                types[name] = self._type(name, wanted, known[name])
+                kind = types[name]
+                first = kind.dtype if first is None and isinstance(kind, ArrayType) else first
+        for name, wanted in self._wanted.items():
+            if wanted is None or name in types:
+                continue
+            if name not in outputs or first is None:
+                raise refuse("E1004", f"kernel `{self.__name__}` has no argument for `{name}`")
+            if isinstance(wanted, ArrayType):
+                types[name] = ArrayType(first, wanted.ndim)
+            else:
+                shape = outputs[name](dim, **given) if callable(outputs[name]) else outputs[name]
+                types[name] = ArrayType(first, len(_extents(dim if shape is None else shape)))
+        weak = [name for name in self._bare if type(known.get(name)) in (int, float)]
+        if weak:
+            self._weaken(weak, types, known)
+        return self._of(types)
 
     def overload(self, types) -> Kernel:
         """The kernel of given types: a list of those of all parameters, or a dict of those of the generic ones."""
@@ -147,6 +194,11 @@ def _fits(pattern, kind) -> bool:
     return scalar and all(p in (typing.Any, n) for p, n in zip(pattern.shape, kind._shape))
 
 
+def _is_traced(value) -> bool:
+    """Whether it is of JAX, and may have a type and a shape, and no numbers yet."""
+    return type(value).__module__.split(".")[0] in ("jax", "jaxlib") and hasattr(value, "aval")
+
+
 def _type_of(value):
     """The type that a value has as an argument. None: it is none of kernels."""
     if isinstance(value, array):
@@ -157,7 +209,7 @@ def _type_of(value):
         return type(value)
     if isinstance(value, np.generic) and value.dtype.names is None:
         return scalar_of(value.dtype)
-    found = as_numpy(value)
+    found = value if _is_traced(value) else as_numpy(value)
     return None if found is None or found.dtype.names or not found.ndim else ArrayType(scalar_of(found.dtype), found.ndim)
 
 

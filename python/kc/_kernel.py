@@ -9,7 +9,26 @@ import sys
 import types
 
 from . import _native
-from ._errors import ArgumentError, CompileError, GradientError
+from ._errors import CompileError, lint
+
+
+class _CallSignature:
+    """What ``inspect.signature(kernel)`` tells: the dimensions of the launch, then the kernel's parameters."""
+
+    def __get__(self, kernel, kind=None):
+        function = getattr(kernel, "_kc_kernel", None)
+        if function is None:
+            return None
+        import inspect
+
+        own = inspect.signature(function)
+        first = inspect.Parameter("dim", inspect.Parameter.POSITIONAL_ONLY, annotation="int | tuple[int, ...]")
+        rest = [one for one in own.parameters.values() if one.name != "dim"]
+        if len(rest) < len(own.parameters):
+            first = first.replace(name="dim_")
+            rest = list(own.parameters.values())
+        only = [one for one in rest if one.kind is inspect.Parameter.POSITIONAL_ONLY]
+        return own.replace(parameters=[first, *only, *(one for one in rest if one not in only)])
 
 
 class Kernel(_native.Kernel):
@@ -19,6 +38,8 @@ class Kernel(_native.Kernel):
     A kernel with tiles runs for every block; with ``block_dim=64`` the last of its dimensions counts threads, in blocks of 64, and it
     is compiled for these where threads have values of their own.
     """
+
+    __signature__ = _CallSignature()
 
     def __new__(cls, load, name, origin=None):
         return super().__new__(cls, load)
@@ -104,6 +125,13 @@ def _unrecorded(what):
 def _other(kernel, loaded):
     """The same kernel, compiled for launches in other blocks."""
     return Kernel(lambda: loaded, kernel.__name__)
+
+
+def _successor(kernel, load):
+    """The same kernel since a value that it captured has changed."""
+    made = Kernel(load, kernel.__name__, kernel._origin)
+    made._kc_kernel = getattr(kernel, "_kc_kernel", None)
+    return made
 
 
 def _unpickled(kind, *where):
@@ -232,14 +260,16 @@ class Module:
 
 
 def _from_source(path, text):
-    return Module(_native.compile(path, text), (path, text))
+    native = _native.compile(path, text)
+    lint(native)
+    return Module(native, (path, text))
 
 
 def kernel(function=None, **options):
     """Makes a kernel of a function: ``@kc.kernel``."""
     if function is None:
         return lambda function: kernel(function, **options)
-    unknown = set(options) - {"enable_backward", "module"}
+    unknown = set(options) - {"enable_backward", "module", "strict"}
     if unknown:
         raise TypeError(f"@kc.kernel has no option {', '.join(sorted(unknown))}")
     if not isinstance(function, types.FunctionType):
@@ -250,13 +280,22 @@ def kernel(function=None, **options):
 
     source, defaults = Source(function), defaults_of(function)
 
+    strict, known = bool(options.get("strict")), {}
+
     def load(types=()):
         program = Program(source, function, _role(options), types)
-        native = _native.compile(program.path, program.text, program.given)
+        key = repr(dict(types)) if types else ""
+        texts, native = known.get(key, (None, None))
+        if texts == (program.text, program.given):
+            # A name has another value that says the same.
+            return native, function.__name__, defaults, program.watched
+        native = _native.compile(program.path, program.text, program.given, None, strict)
         if function.__name__ not in native.names:
             text = f"kernel `{function.__name__}` needs a value or a type that is not known:\n{native.warnings}"
             raise CompileError(text, code="W0504", message=text.splitlines()[0])
-        return native, function.__name__, defaults
+        lint(native)
+        known[key] = (program.text, program.given), native
+        return native, function.__name__, defaults, program.watched
 
     origin = ("module", function.__module__, function.__qualname__)
     if source.is_generic:
@@ -346,5 +385,6 @@ def compile(source, *, name: str = "kernels.py"):
 
 def _of_path(path: str):
     native = _native.compile(path)
+    lint(native)
     with open(path, encoding="utf-8") as file:
         return Module(native, (path, file.read()))

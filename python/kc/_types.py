@@ -334,11 +334,26 @@ class ArrayType:
 class Struct:
     """What ``@kc.struct`` makes of a class: its values have the fields as attributes, zero at first."""
 
-    def __init__(self, **fields):
-        for name, kind in type(self)._fields().items():
-            object.__setattr__(self, name, _zero(kind))
-        for name, value in fields.items():
+    def __init__(self, *values, **fields):
+        known = type(self)._fields()
+        if len(values) > len(known):
+            raise TypeError(f"struct `{type(self).__name__}` has {len(known)} fields, and {len(values)} values are given")
+        for name, kind in known.items():
+            object.__setattr__(self, name, self._start(name, kind))
+        for name, value in (*zip(known, values), *fields.items()):
             setattr(self, name, value)
+
+    @classmethod
+    def _start(cls, name, kind):
+        """The default of a dataclass's field, or zero."""
+        field = getattr(cls._kc_class, "__dataclass_fields__", {}).get(name)
+        import dataclasses
+
+        if field is not None and field.default is not dataclasses.MISSING:
+            return field.default
+        if field is not None and field.default_factory is not dataclasses.MISSING:
+            return field.default_factory()
+        return _zero(kind)
 
     def __setattr__(self, name, value):
         if name not in type(self)._fields():
@@ -354,9 +369,9 @@ class Struct:
     def _fields(cls) -> dict:
         known = cls.__dict__.get("_kc_fields")
         if known is None:
-            import inspect
+            from ._capture import _fields_of
 
-            known = inspect.get_annotations(cls._kc_class, eval_str=True)
+            known = _fields_of(cls._kc_class)
             cls._kc_fields = known
         return known
 

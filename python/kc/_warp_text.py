@@ -33,13 +33,35 @@ class Refused(Exception):
 
 
 def text_of(kernel):
-    """The source text of a kernel whose types are known, and the kernel's name in it."""
+    """The source text of a kernel whose types are known, the kernel's name in it, and which line of which file each of its lines
+    comes from.
+    """
     options = kernel.module.resolved_options.get(1) or {}
     text = _Text(asserts=(options.get("mode") or wp.config.mode) == "debug")
     name = text.unique(kernel.key)
     body = text.definition(kernel.adj, "@wp.kernel", name)
     head = ["from typing import Any", "import warp as wp", *text.aliases]
-    return "\n\n".join(["\n".join(head), *text.parts, body]) + "\n", name
+    places, line = {}, len(head) + 1
+    for part in (*text.parts, body):
+        places.update((line + n, place) for n, place in text.places.get(part, {}).items())
+        line += part.count("\n") + 2
+    return "\n\n".join(["\n".join(head), *text.parts, body]) + "\n", name, places
+
+
+def _places(written, tree, adj):
+    """By line of a definition as it is written, the file and the line that it was read from."""
+    statements = [[node for node in ast.walk(of) if isinstance(node, ast.stmt)] for of in (ast.parse(written), ast.Module([tree], []))]
+    if len(statements[0]) != len(statements[1]):
+        return {}
+    first = getattr(adj, "fun_lineno", None)
+    if first is None:
+        first = adj.func.__code__.co_firstlineno
+    filename = adj.func.__code__.co_filename
+    found = {}
+    for new, old in zip(*statements):
+        if getattr(old, "lineno", None):
+            found.setdefault(new.lineno, (filename, first + old.lineno - 1))
+    return found
 
 
 class _Text:
@@ -47,6 +69,8 @@ class _Text:
         #: Warp looks at assertions in its debug mode alone.
         self.asserts = asserts
         self.aliases, self.parts = [], []
+        #: Of definitions, by their texts, where their lines come from.
+        self.places = {}
         #: Names by object, which are kept: an id is free again once its object is gone.
         self.names, self.kept, self.types, self.used = {}, [], {}, set(_PYTHON)
 
@@ -203,7 +227,11 @@ class _Text:
                     names.values[name] = value
         self.evaluate_defaults(tree, adj.func)
         tree = names.visit(tree)
-        return f"{decorator}\n{ast.unparse(ast.fix_missing_locations(tree))}"
+        first = [getattr(node, "lineno", None) for node in ast.walk(tree)]
+        written = f"{decorator}\n{ast.unparse(ast.fix_missing_locations(tree))}"
+        if any(first):
+            self.places[written] = _places(written, tree, adj)
+        return written
 
 
     def evaluate_defaults(self, tree, function):

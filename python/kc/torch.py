@@ -30,6 +30,9 @@ def function(kernel, outputs):
     first. ``outputs`` lists their names, or maps each to its shape: ``{"loss": 1, "y": lambda dim, x: x.shape}``, a number,
     a tuple, or a function of what the call is given. Without a shape it is that of the launch.
 
+    An output that is given as an argument, too, by name or where all parameters are given, starts with the contents of that tensor,
+    which stays as it is and has a gradient: ``f(n, x, y=y)`` for a kernel that adds to ``y``.
+
     Numbers, vectors and matrices may be tensors, and have gradients then. Other arrays than the outputs are not written to.
     """
     return _Function(kernel, outputs, "kc.torch.function").caller()
@@ -44,12 +47,23 @@ class _Function(Function):
     def __call__(self, dim, arguments, named):
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
-        kernel, dim, values, made = self.bind(dim, arguments, named, _maker)
+        kernel, dim, values, made, starts = self.bind(dim, arguments, named, _maker)
         call = _Call(kernel, self.free, dim, list(self.shapes), made)
         leaves = []
         call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(kernel), values)]
+        for name, value in starts.items():
+            if isinstance(value, torch.Tensor):
+                call.starts[name] = len(leaves)
+                leaves.append(value)
+            else:
+                call.contents[name] = made[name].clone()
         found = _Launch.apply(call, *leaves)
         return found if len(self.shapes) > 1 else found[0]
+
+
+    def started(self, name, kind, value):
+        tensor = value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(as_numpy(value)))
+        return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 def _maker(arrays):
@@ -75,6 +89,8 @@ class _Call:
     def __init__(self, kernel, free, dim, names, made):
         self.kernel, self.dim, self.names, self.made = kernel, tuple(dim), names, made
         self.free = free
+        #: Of outputs that start with contents: the place of the tensor among those that autograd sees, or a copy of the contents.
+        self.starts, self.contents = {}, {}
         self.versions, self.numbers = [], []
         #: Whether the arrays are in the memory of a GPU.
         self.on_gpu = False
@@ -106,9 +122,15 @@ class _Call:
     def filled(self, tensors, outputs):
         return [_fill(node, tensors, outputs) for node in self.tree]
 
-    def zeros(self):
+    def zeros(self, tensors):
         """The outputs as they were before the launch, on the host."""
-        return {name: torch.zeros(shape, dtype=dtype, device="cpu") for name, (shape, dtype) in self.made.items()}
+        return {name: self._before(name, shape, dtype, tensors) for name, (shape, dtype) in self.made.items()}
+
+    def _before(self, name, shape, dtype, tensors):
+        contents = tensors[self.starts[name]] if name in self.starts else self.contents.get(name)
+        if contents is None:
+            return torch.zeros(shape, dtype=dtype, device="cpu")
+        return contents.detach().cpu().clone(memory_format=torch.contiguous_format)
 
     def unchanged(self):
         for name, array, digest in self.versions:
@@ -149,7 +171,7 @@ class _OnHost:
     """A call and the gradients of its arrays, as a run on the host takes them."""
 
     def __init__(self, call, tensors, outputs, gradients):
-        self.call = call
+        self.call, self.tensors = call, tensors
         self.arguments = Arguments(call.kernel, call.filled(tensors, _views(outputs)))
         #: Gradients by name, and arrays of NumPy whose elements must be apart.
         self.given, self.own = {}, {}
@@ -170,7 +192,7 @@ class _OnHost:
     def look(self, form):
         """Raises where the order of the launch's threads shows in the gradient."""
         call = self.call
-        looked = _native.look(call.kernel, call.dim, self.data(_views(call.zeros())), self.given, [])
+        looked = _native.look(call.kernel, call.dim, self.data(_views(call.zeros(self.tensors))), self.given, [])
         if form is not None and not looked and len(call.free) < _MOST_FORMS:
             call.free.add(form)
 
@@ -240,13 +262,13 @@ class _Launch(torch.autograd.Function):
         found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
         if records:
             # The launch runs again, with what its derivative needs written down.
-            outputs = call.zeros()
+            outputs = call.zeros(tensors)
         form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in leaves])
         # The launch ran without a look at whether the order of its threads shows in the gradient.
         unseen = not records and (form is None or form not in call.free)
         if on_gpu:
             if unseen:
-                _OnHost(call, _on_host(tensors), call.zeros(), _all_on_host({**found, **seeds})).look(form)
+                _OnHost(call, _on_host(tensors), call.zeros(tensors), _all_on_host({**found, **seeds})).look(form)
             data = call.filled(tensors, _views(outputs))
             given = {name: _view(gradient) for name, gradient in {**found, **seeds}.items() if gradient.is_floating_point()}
         else:
@@ -259,6 +281,10 @@ class _Launch(torch.autograd.Function):
         )
         values = by_value(values)
         result = [None] * ctx.count
+        for name, index in call.starts.items():
+            # How the result depends on the output as it was before the launch.
+            if ctx.needs_input_grad[1 + index]:
+                result[index] = seeds[name].to(saved[index].device)
         for leaf in leaves:
             tensor = saved[leaf.index]
             if not ctx.needs_input_grad[1 + leaf.index]:
@@ -284,7 +310,10 @@ class _Launch(torch.autograd.Function):
         if call.on_gpu:
             # Forward mode runs on the host.
             tensors = _on_host(tensors)
-        outputs = call.zeros()
+        for name, index in call.starts.items():
+            if tangents[index] is not None and tensors[index].is_floating_point():
+                along[name] = tangents[index].detach().cpu().contiguous()
+        outputs = call.zeros(tensors)
         call.unchanged()
         values = call.filled(tensors, _views(outputs))
         found = call.kernel.jvp(call.dim, *values, tangents=along)

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use kc::abi::ArrayDescriptor;
 use kc::embed::{Bound as Laid, Extent, Place, Signature};
 use kc::types::{ArrayType, Layout, MAX_DIMS, Scalar, StructTable, Type};
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict};
@@ -126,6 +127,10 @@ impl<'k, 'py> Binder<'k, 'py> {
         if value.is_none() {
             return Ok(());
         }
+        let name = || self.signature.name(&place.path, self.structs);
+        if let Some(refused) = of_other_package(value, &name) {
+            return Err(refused.into());
+        }
         let Some(mut view) = view::view(value)? else {
             let wanted = expected(Type::Array(ty), self.structs);
             let refused = Refused::new("E1005", format!("expected {wanted}, found {}", found(value)));
@@ -137,7 +142,11 @@ impl<'k, 'py> Binder<'k, 'py> {
         if bears_array {
             self.arrays_within(ty, value)?;
         }
-        let (mut descriptor, extent) = described(ty, &view, self.structs, bears_array)?;
+        let (mut descriptor, extent) =
+            described(ty, &view, self.structs, bears_array).map_err(|fault| match fault {
+                Fault::Refused(refused) => Fault::Refused(for_its_kind(refused, value, &name)),
+                raised => raised,
+            })?;
         if writes && !view.writable {
             let refused = Refused::new("E1010", "the kernel writes to it, and it is read-only");
             return Err(refused.help("pass a copy that can be written").into());
@@ -204,6 +213,65 @@ fn outline<'py>(py: Python<'py>, ty: Type, structs: &StructTable) -> PyResult<Bo
             Ok((scalar, trailing(ty).to_vec()).into_pyobject(py)?.into_any())
         }
     }
+}
+
+/// The package that a type comes from.
+fn package(value: &Bound<'_, PyAny>) -> String {
+    let module = value.get_type().module().map_or_else(|_| String::new(), |module| module.to_string());
+    module.split('.').next().unwrap_or_default().to_string()
+}
+
+/// Why an object of another package is no array here, though it has numbers.
+fn of_other_package(value: &Bound<'_, PyAny>, name: &dyn Fn() -> String) -> Option<Refused> {
+    // NumPy's own arrays, as nearly always.
+    if value.get_type().is(numpy::PyUntypedArray::type_object(value.py())) {
+        return None;
+    }
+    let (package, kind) = (package(value), kind_of(value));
+    match (package.as_str(), kind.as_str()) {
+        ("pandas" | "polars", _) => {
+            let column = if kind == "DataFrame" { "['column']" } else { "" };
+            let name = name();
+            let refused = Refused::new("E1005", format!("found a `{kind}` of {package}, which is no array"));
+            Some(refused.help(format!(
+                "pass `{name}{column}.to_numpy()`: it shares the memory of a column of plain numbers, and else is a copy, \
+                 from which results have to be taken: `a = {name}{column}.to_numpy(copy=True)`, launch, `df['column'] = a`"
+            )))
+        }
+        ("numpy", "MaskedArray") => {
+            let name = name();
+            let refused = Refused::new("E1005", "found a masked array, and kernels do not see the mask");
+            Some(refused.help(format!(
+                "pass `{name}.filled(0.0)`, or `{name}.data` and the mask as an array of `bool`: `{name}.mask`"
+            )))
+        }
+        ("torch", _) if value.getattr("requires_grad").is_ok_and(|wants| wants.is_truthy().unwrap_or(false)) => {
+            let name = name();
+            let refused =
+                Refused::new("E1005", "found a tensor with `requires_grad`, whose gradient a launch would lose");
+            Some(refused.help(format!(
+                "make the kernel a function of PyTorch's, with `kc.torch.function`; or pass `{name}.detach()`, which shares \
+                 its memory"
+            )))
+        }
+        _ => None,
+    }
+}
+
+/// Names the argument in the advice, in words of its library.
+fn for_its_kind(mut refused: Refused, value: &Bound<'_, PyAny>, name: &dyn Fn() -> String) -> Refused {
+    if let Some(help) = &refused.help
+        && help.contains("`x.astype(numpy.")
+    {
+        let name = name();
+        let help = match package(value).as_str() {
+            "torch" => help.replace("`x.astype(numpy.", &format!("`{name}.to(torch.")),
+            "jax" | "jaxlib" => help.replace("`x.astype(numpy.", &format!("`{name}.astype(jax.numpy.")),
+            _ => help.replace("`x.astype(numpy.", &format!("`{name}.astype(numpy.")),
+        };
+        refused.help = Some(help);
+    }
+    refused
 }
 
 /// What is asked of an array on a GPU and is done on the host.
@@ -369,7 +437,21 @@ fn wrong_kind(ty: ArrayType, kind: &Kind<'_>, structs: &StructTable) -> Refused 
             let name = if scalar == Scalar::Bool { "bool" } else { scalar.name() };
             refused.help(format!("convert it, with `x.astype(numpy.{name})`, or change the type in the kernel"))
         }
-        (Some(_), Kind::Other(_)) => refused,
+        (Some(scalar), Kind::Other(_)) => {
+            let shown = kind.shown();
+            let help = match shown.as_str() {
+                _ if shown.starts_with("datetime64") || shown.starts_with("timedelta64") => {
+                    "kernels have no times: pass whole numbers, `x.view(numpy.int64)`, which shares the memory".to_string()
+                }
+                "object" => format!("its elements are Python objects: convert it, with `x.astype(numpy.{})`", scalar.name()),
+                _ if shown.starts_with("complex") => {
+                    "kernels have no complex numbers: pass two numbers for each, `x.view(numpy.float64)` for complex128, and declare `vec2d`"
+                        .to_string()
+                }
+                _ => return refused,
+            };
+            refused.help(help)
+        }
         (None, _) => refused.help("make the array with `kc.zeros(n, dtype=...)`, or with the struct's `numpy_dtype()`"),
     }
 }

@@ -16,6 +16,7 @@ use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
 use crate::kernel::{Kernel, Ready, conclude};
 use crate::memory::{apart, zeros_like};
+use crate::module::interruptible;
 use crate::view::Gpu;
 
 /// Arrays that are one: parameter, then fields, of each.
@@ -225,7 +226,8 @@ pub fn derived(py: Python<'_>, ready: &Ready, form: Form) -> PyResult<Arc<Gradie
     if let Some(known) = ready.kernel.known_gradient(&form) {
         return Ok(known);
     }
-    py.detach(|| ready.kernel.gradient_of(form)).map_err(|error| error::raise(py, &error))
+    let kernel = ready.kernel.clone();
+    interruptible(py, move || kernel.gradient_of(form))?.map_err(|error| error::raise(py, &error))
 }
 
 /// With all arguments.

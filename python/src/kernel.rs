@@ -6,17 +6,18 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kc::diag::counted;
 use kc::embed::{Dim, Queue, Signature};
+use kc::run::devices::TrapKind;
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
-use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
 use crate::arguments::Parts;
 use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
-use crate::module::Module;
+use crate::module::{Module, interruptible};
 use crate::tape::{self, Tape};
 use crate::view::Gpu;
 
@@ -29,7 +30,12 @@ pub struct Kernel {
     /// The same kernel for launches in blocks of so many threads with so many dimensions, where it
     /// is compiled for them.
     others: Mutex<HashMap<(u32, usize), Py<Kernel>>>,
+    /// The same kernel since a value that it captured has changed.
+    successor: OnceLock<Py<Kernel>>,
 }
+
+/// Where a captured value was found: a dict or an object, the name in it, and the value.
+type Watched = (Py<PyAny>, Py<PyString>, Py<PyAny>);
 
 /// What is known once it is compiled.
 pub struct Ready {
@@ -37,6 +43,7 @@ pub struct Ready {
     module: Py<Module>,
     defaults: Py<PyDict>,
     parts: OnceLock<Parts>,
+    watched: Vec<Watched>,
     /// Forms of launches in whose gradients no order of threads can show.
     pub free: Mutex<HashSet<SmallVec<[u64; 64]>>>,
 }
@@ -45,6 +52,14 @@ impl Ready {
     /// What its parameters are made of.
     pub fn parts(&self) -> &Parts {
         self.parts.get_or_init(|| Parts::of(&self.kernel))
+    }
+
+    /// The argument that is no array, of whose elements a thread wanted one.
+    fn is_none(&self, error: &kc::Error, given: &[Bound<'_, PyAny>]) -> Option<&str> {
+        let Some(TrapKind::OutOfBounds { array: Some(array), extent: 0, .. }) = error.trap() else { return None };
+        let params = self.kernel.signature().params().iter().zip(given);
+        let mut none = params.filter(|(param, value)| param.name == *array && value.is_none());
+        none.next().map(|(param, _)| param.name.as_str())
     }
 
     /// Runs the kernel.
@@ -62,6 +77,18 @@ impl Ready {
         }
         // SAFETY: the arguments fit, and `given` and the binder keep their memory.
         let outcome = py.detach(|| unsafe { self.kernel.launch_bound(dim, &binder.laid) });
+        if let Err(error) = &outcome
+            && let Some(name) = self.is_none(error, given)
+        {
+            let what = format!(
+                "argument `{name}` of kernel `{}`: is None, and the kernel uses its elements",
+                self.kernel.name()
+            );
+            raised();
+            return Err(Refused::new("E1005", what)
+                .help(format!("pass an array, or test it in the kernel: `if {name}:`"))
+                .raise(py));
+        }
         conclude(py, outcome)
     }
 }
@@ -72,15 +99,48 @@ pub type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
 /// The kernel of a launch, its dimensions and its arguments, for Python.
 type Launched<'py> = (Bound<'py, Kernel>, Vec<usize>, Vec<Bound<'py, PyAny>>);
 
+impl Ready {
+    /// Whether a name that the kernel uses has another value now. What is not there any more counts
+    /// as it was.
+    fn has_changed(&self, py: Python<'_>) -> bool {
+        self.watched.iter().any(|(place, name, value)| {
+            let (place, name) = (place.bind(py), name.bind(py));
+            let now = match place.cast::<PyDict>() {
+                Ok(dict) => dict.get_item(name),
+                Err(_) => place.getattr(name).map(Some),
+            };
+            matches!(now, Ok(Some(now)) if !now.is(value))
+        })
+    }
+}
+
 impl Kernel {
+    /// The kernel with the values that its names have now.
+    fn current<'py>(slf: &Bound<'py, Kernel>) -> PyResult<Bound<'py, Kernel>> {
+        let (py, mut kernel) = (slf.py(), slf.clone());
+        while let Some(next) = kernel.get().successor.get() {
+            kernel = next.bind(py).clone();
+        }
+        if !kernel.get().ready(py)?.has_changed(py) {
+            return Ok(kernel);
+        }
+        static SUCCESSOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let make = SUCCESSOR.import(py, "kc._kernel", "_successor")?;
+        let made = make.call1((&kernel, kernel.get().load.bind(py)))?.cast_into::<Kernel>()?;
+        made.get().ready(py)?;
+        Ok(kernel.get().successor.get_or_init(|| made.unbind()).bind(py).clone())
+    }
+
     pub fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready);
         }
-        let (module, name, defaults): (Py<Module>, String, Py<PyDict>) = self.load.bind(py).call0()?.extract()?;
+        let loaded = self.load.bind(py).call0()?.cast_into::<PyTuple>()?;
+        let (module, name, defaults): (Py<Module>, String, Py<PyDict>) = loaded.get_slice(0, 3).extract()?;
+        let watched = if loaded.len() > 3 { loaded.get_item(3)?.extract()? } else { Vec::new() };
         let kernel = module.get().module.kernel(&name).map_err(|error| error::raise(py, &error))?;
         let (parts, free) = (OnceLock::new(), Mutex::default());
-        Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults, parts, free }))
+        Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults, parts, watched, free }))
     }
 
     /// What a launch in blocks of so many threads runs, and its dimensions: those of the blocks,
@@ -96,7 +156,8 @@ impl Kernel {
             return Ok((other.into_bound(py), dim));
         }
         let raise = |error| error::raise(py, &error);
-        let Some(module) = py.detach(|| ready.kernel.module_for(&dim, threads)).map_err(raise)? else {
+        let (of, at) = (ready.kernel.clone(), dim.clone());
+        let Some(module) = interruptible(py, move || of.module_for(&at, threads))?.map_err(raise)? else {
             return Ok((slf.clone(), ready.kernel.dim_of_blocks(&dim, threads).map_err(raise)?));
         };
         static OTHER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -112,7 +173,7 @@ impl Kernel {
 impl Kernel {
     #[new]
     fn new(load: Py<PyAny>) -> Kernel {
-        Kernel { load, ready: OnceLock::new(), others: Mutex::default() }
+        Kernel { load, ready: OnceLock::new(), others: Mutex::default(), successor: OnceLock::new() }
     }
 
     /// Runs the kernel for every thread of `dim`.
@@ -153,8 +214,9 @@ impl Kernel {
     }
 
     /// What the kernel takes: name and description of each parameter.
-    fn _parameters<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyDict>)>> {
-        let kernel = &self.ready(py)?.kernel;
+    fn _parameters<'py>(slf: &Bound<'py, Kernel>) -> PyResult<Vec<(String, Bound<'py, PyDict>)>> {
+        let (py, current) = (slf.py(), Kernel::current(slf)?);
+        let kernel = &current.get().ready(py)?.kernel;
         let params = kernel.signature().params().iter().enumerate();
         params
             .map(|(n, param)| {
@@ -166,8 +228,9 @@ impl Kernel {
 
     /// The module that it was compiled in.
     #[getter]
-    fn _module(&self, py: Python<'_>) -> PyResult<Py<Module>> {
-        Ok(self.ready(py)?.module.clone_ref(py))
+    fn _module(slf: &Bound<'_, Kernel>) -> PyResult<Py<Module>> {
+        let (py, current) = (slf.py(), Kernel::current(slf)?);
+        Ok(current.get().ready(py)?.module.clone_ref(py))
     }
 }
 
@@ -228,6 +291,7 @@ pub fn call<'py>(
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Called<'py>> {
     let py = args.py();
+    let kernel = &Kernel::current(kernel)?;
     let ready = kernel.get().ready(py)?;
     let params = ready.kernel.signature().params();
     let count = args.len();
@@ -250,6 +314,16 @@ pub fn call<'py>(
         let threads = threads.extract::<u32>().map_err(|_| refuse())?;
         (launched, dim) = Kernel::in_blocks(kernel, dim, threads)?;
     }
+    // A dimension that no coordinate counts runs the same once more for each of its threads.
+    let extents = dim.extents();
+    let coordinates = ready.kernel.coordinates();
+    if coordinates < extents.len()
+        && coordinates > 0
+        && launched.is(kernel)
+        && extents[coordinates..].iter().any(|&n| n > 1)
+    {
+        too_many(kernel, extents, coordinates)?;
+    }
     if count - 1 == params.len() && named_count == 0 {
         return Ok(Called { kernel: launched, dim, given });
     }
@@ -262,10 +336,20 @@ pub fn call<'py>(
     if count - 1 > params.len() {
         return refuse(format!(", and {} are given after the number of threads", count - 1));
     }
-    let mut taken = 0;
+    let unknown = |name: &str| params.iter().all(|p| p.name != name) && !(is_option && name == BLOCK_DIM);
+    let strangers = named.into_iter().flat_map(|named| named.keys()).map(|name| name.to_string());
+    let strangers: Vec<String> = strangers.filter(|name| unknown(name)).collect();
+    if let [first, ..] = &strangers[..] {
+        let names: Vec<String> = strangers.iter().map(|name| format!("`{name}`")).collect();
+        let near = params.iter().map(|param| param.name.as_str());
+        let near = near.filter(|name| !named.is_some_and(|named| named.contains(name).unwrap_or(true)));
+        let far = |name: &&str| kc::diag::explain::distance(first, name);
+        let meant = near.filter(|name| far(name) <= 1.max(first.len() / 3)).min_by_key(far);
+        let meant = meant.map(|name| format!("; `{name}` is meant, perhaps"));
+        return refuse(format!(", and no {}{}", names.join(", "), meant.unwrap_or_default()));
+    }
     for (n, param) in params.iter().enumerate() {
         let by_name = named.map(|named| named.get_item(&param.name)).transpose()?.flatten();
-        taken += usize::from(by_name.is_some());
         let value = match by_name {
             Some(_) if n < count - 1 => return refuse(format!(", and `{}` is given twice", param.name)),
             _ if n < count - 1 => continue,
@@ -277,15 +361,16 @@ pub fn call<'py>(
             None => return refuse(format!(", and `{}` is not given", param.name)),
         }
     }
-    if taken < named_count {
-        let unknown = named.into_iter().flat_map(|named| named.keys());
-        let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
-        let unknown: Vec<String> =
-            unknown.into_iter().filter(|name| params.iter().all(|p| format!("`{}`", p.name) != *name)).collect();
-        let unknown: Vec<String> = unknown.into_iter().filter(|name| !is_option || name != "`block_dim`").collect();
-        return refuse(format!(", and no {}", unknown.join(", ")));
-    }
     Ok(Called { kernel: launched, dim, given })
+}
+
+/// A launch has more dimensions than its kernel has coordinates: an error, or, for programs of
+/// Warp, a warning.
+fn too_many(kernel: &Bound<'_, Kernel>, extents: &[usize], coordinates: usize) -> PyResult<()> {
+    static TOLD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = kernel.py();
+    let told = TOLD.import(py, "kc._errors", "too_many_dimensions")?;
+    told.call1((kernel, PyTuple::new(py, extents)?, coordinates)).map(drop)
 }
 
 /// `n`, or a tuple or list of them.

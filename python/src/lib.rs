@@ -61,7 +61,7 @@ mod _native {
     #[pymodule_export]
     use super::memory::{describe, digest, overlapping};
     #[pymodule_export]
-    use super::module::{Module, builtins, compile, kept_objects, version};
+    use super::module::{Module, abandoned, builtins, command, compile, described, forked, kept_objects, version};
     #[pymodule_export]
     use super::reverse::grad;
     #[pymodule_export]

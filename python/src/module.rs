@@ -5,6 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kc::embed::Given;
 use kc::library::Library;
+use kc::run::devices::stop;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error;
@@ -19,6 +21,25 @@ fn compiler() -> &'static kc::Compiler {
             None => compiler,
         }
     })
+}
+
+/// Runs `work` without Python's lock. Where a signal handler raises meanwhile, that is the error,
+/// and the work goes on by itself.
+pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    let made = py.detach(|| stop::unless_stopped(Some(crate::kernel::interrupted), work));
+    made.ok_or_else(|| crate::kernel::raised().unwrap_or_else(|| PyRuntimeError::new_err("the work was ended")))
+}
+
+/// How many compilations go on that nobody waits for.
+#[pyfunction]
+pub fn abandoned() -> usize {
+    stop::abandoned()
+}
+
+/// A fork made this process.
+#[pyfunction]
+pub fn forked() {
+    stop::forked();
 }
 
 /// Where compiled code is kept: `KC_CACHE_DIR` (empty: nowhere), or else the user's folder for such
@@ -48,26 +69,44 @@ pub struct Module {
 /// Compiles a file (`text` is None), or a text as if it stood in a file at `path`. `given` are the
 /// only files that it imports from: paths, names for messages, and texts.
 #[pyfunction]
-#[pyo3(signature = (path, text=None, given=None, types=None))]
+#[pyo3(signature = (path, text=None, given=None, types=None, strict=false))]
 pub fn compile(
     py: Python<'_>,
     path: PathBuf,
     text: Option<String>,
     given: Option<Vec<(PathBuf, PathBuf, String)>>,
     types: Option<Vec<String>>,
+    strict: bool,
 ) -> PyResult<Module> {
-    let compiled = py.detach(|| match (text, given) {
-        (None, _) => compiler().compile(&path),
-        (Some(text), None) => compiler().compile_text(&path, text),
+    let compiler = compiler();
+    let compiled = interruptible(py, move || match (text, given) {
+        (None, _) => compiler.compile(&path),
+        (Some(text), None) if strict => compiler.compile_strict(&path, text),
+        (Some(text), None) => compiler.compile_text(&path, text),
         (Some(text), Some(given)) => {
             let given = given.into_iter().map(|(path, shown, text)| Given { path, shown, text }).collect();
-            compiler().compile_given(&path, text, given, types.unwrap_or_default())
+            compiler.compile_given(&path, text, given, types.unwrap_or_default(), strict)
         }
-    });
+    })?;
     match compiled {
         Ok(module) => Ok(Module::new(module)),
         Err(error) => Err(error::raise(py, &error)),
     }
+}
+
+/// The `kc` command: gives its exit code. The program's name comes first.
+/// `again` are the words that start it once more.
+#[pyfunction]
+pub fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, again: Vec<std::ffi::OsString>) -> u8 {
+    kc::driver::started_by(again);
+    py.detach(|| kc::cli::run_within(arguments))
+}
+
+/// What a built-in takes and does: signature, parameters and documentation of each form.
+#[pyfunction]
+pub fn described(name: &str) -> Vec<(String, Vec<String>, String)> {
+    let forms = kc::library::reference::builtin(name).into_iter();
+    forms.map(|form| (form.signature, form.params, form.doc)).collect()
 }
 
 /// The names of the kernel language's functions.
@@ -92,7 +131,7 @@ impl Module {
         &self,
         py: Python<'_>,
         what: &str,
-        make: impl FnOnce() -> Result<String, kc::Error> + Send,
+        make: impl FnOnce(kc::Module) -> Result<String, kc::Error> + Send + 'static,
     ) -> PyResult<String> {
         let known = |module: &Module| {
             let texts = module.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +140,8 @@ impl Module {
         if let Some(text) = known(self) {
             return Ok(text);
         }
-        let text = py.detach(make).map_err(|error| error::raise(py, &error))?;
+        let module = self.module.clone();
+        let text = interruptible(py, move || make(module))?.map_err(|error| error::raise(py, &error))?;
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).push((what.to_string(), text.clone()));
         Ok(text)
     }
@@ -121,24 +161,35 @@ impl Module {
         self.module.warnings()
     }
 
+    /// The same one by one: code, message, file, line, and text.
+    fn findings(&self) -> Vec<(&'static str, String, Option<(String, u32)>, String)> {
+        let told = self.module.findings().into_iter();
+        told.map(|found| {
+            let place = found.place.map(|(path, line)| (path.display().to_string(), line));
+            (found.code, found.message, place, found.text)
+        })
+        .collect()
+    }
+
     #[getter]
     fn cuda(&self, py: Python<'_>) -> PyResult<String> {
-        self.text(py, "cuda", || self.module.cuda())
+        self.text(py, "cuda", |module| module.cuda())
     }
 
     #[getter]
     fn header(&self, py: Python<'_>) -> PyResult<String> {
-        self.text(py, "header", || self.module.header())
+        self.text(py, "header", |module| module.header())
     }
 
     #[getter]
     fn ir(&self, py: Python<'_>) -> PyResult<String> {
-        self.text(py, "ir", || self.module.ir())
+        self.text(py, "ir", |module| module.ir())
     }
 
     #[pyo3(signature = (arch="sm_90"))]
     fn ptx(&self, py: Python<'_>, arch: &str) -> PyResult<String> {
-        self.text(py, &format!("ptx {arch}"), || self.module.ptx(arch))
+        let wanted = arch.to_string();
+        self.text(py, &format!("ptx {arch}"), move |module| module.ptx(&wanted))
     }
 
     fn __repr__(&self) -> String {

@@ -99,6 +99,21 @@ mod files {
         fstat64(file: c_int) = file, c"".as_ptr(), libc::AT_EMPTY_PATH;
     }
 
+    /// See `fstatat(2)`.
+    ///
+    /// # Safety
+    /// As for the C function: the path is a text that ends, and `into` has room.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn fstatat64(
+        folder: c_int,
+        path: *const c_char,
+        into: *mut libc::stat,
+        flags: c_int,
+    ) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { at(folder, path, into, flags) }
+    }
+
     /// See `mknod(2)`.
     ///
     /// # Safety
@@ -108,6 +123,26 @@ mod files {
         // SAFETY: the caller's promise.
         unsafe { libc::syscall(libc::SYS_mknodat, libc::AT_FDCWD, path, mode, device) as c_int }
     }
+}
+
+/// The folder of a program that is started (2.29): where the C library has it, that; elsewhere it
+/// is said that there is none.
+///
+/// # Safety
+/// As for the C function: `actions` were made, and the path is a text that ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawn_file_actions_addchdir_np(
+    actions: *mut libc::posix_spawn_file_actions_t,
+    path: *const c_char,
+) -> c_int {
+    type Add = unsafe extern "C" fn(*mut libc::posix_spawn_file_actions_t, *const c_char) -> c_int;
+    // SAFETY: a name that ends; what comes behind this library has the C function of that name.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, c"posix_spawn_file_actions_addchdir_np".as_ptr()) };
+    if found.is_null() {
+        return libc::ENOSYS;
+    }
+    // SAFETY: that function, and the caller's promise.
+    unsafe { std::mem::transmute::<*mut std::ffi::c_void, Add>(found)(actions, path) }
 }
 
 /// Functions that got a new version when the C library took in those of threads and of loading

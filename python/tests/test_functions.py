@@ -122,7 +122,7 @@ def test_functions_of_tiles():
     total = floats(0.0)
     wp.launch(use, dim=1, inputs=[np.ones((SIDE, SIDE), np.float32), total])
     assert total[0] == 32.0
-    with pytest.raises(TypeError, match=r"kc\.sin is no type"):
+    with pytest.raises(TypeError, match="not subscriptable"):
         kc.sin[float]
 
 

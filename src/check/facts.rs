@@ -85,6 +85,16 @@ impl EditorFacts {
         }
     }
 
+    /// A function is looked at again, with other types of its variables.
+    pub(super) fn forget(&mut self, function: Span) {
+        let outside =
+            |span: &Span| span.file != function.file || span.start < function.start || span.end > function.end;
+        self.expressions.retain(|span, _| outside(span));
+        self.calls.retain(|span, _| outside(span));
+        self.variables.retain(|variable| variable.function != function);
+        self.named.retain(|(of, _)| *of != function);
+    }
+
     pub(super) fn variable_of(&mut self, variable: Variable) {
         let is_own = !variable.name.is_empty() && variable.span.file == FileId(0);
         if is_own && self.named.insert((variable.function, variable.name.clone())) {

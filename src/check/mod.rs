@@ -64,6 +64,8 @@ pub struct Options {
     pub nudged: Option<Nudged>,
     /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
+    /// Literals have their own types, as in Warp: see `body/adapt.rs`.
+    pub strict: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,
     /// The threads of a block. None: as many as the launches of the file say, if they agree, else
@@ -81,6 +83,7 @@ impl Default for Options {
             tests: false,
             nudged: None,
             double: false,
+            strict: false,
             types: Vec::new(),
             block_dim: None,
             last_threads: None,

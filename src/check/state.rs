@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub nudged: Option<Nudged>,
     /// [`super::Options::double`]
     pub double: bool,
+    /// [`super::Options::strict`]
+    pub strict: bool,
     /// [`super::Options::block_dim`]
     pub block_dim: u32,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
@@ -37,8 +39,8 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub fn new(options: &super::Options) -> Settings {
-        let super::Options { tests, nudged, double, .. } = *options;
-        Settings { tests, nudged, double, block_dim: 1, backward_off: false }
+        let super::Options { tests, nudged, double, strict, .. } = *options;
+        Settings { tests, nudged, double, strict, block_dim: 1, backward_off: false }
     }
 }
 

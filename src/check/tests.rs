@@ -120,7 +120,7 @@ fn one_broken_kernel_blocks_no_other() {
     let (checked, found) = run("
 @wp.kernel
 def bad(x: wp.array(dtype=float)):
-    x[0] = 1
+    x[0] = wp.tid()
     y = undefined
     x[1] = y + 1.0
     x[2] = wp.sine(1.0)
@@ -138,8 +138,8 @@ fn refusals_have_codes() {
     let table: &[(&str, &[&str])] = &[
         ("y[i] = i * 2.0", &["E0301 1"]),
         ("y[i] = unknown", &["E0201 1"]),
-        ("s = 0.0\ns = 1", &["E0302 2"]),
-        ("y[i] = 1", &["E0303 1"]),
+        ("s = x[i]\ns = i", &["E0302 2"]),
+        ("y[i] = i", &["E0303 1"]),
         ("y[i] = x", &["E0303 1"]),
         ("y[i] = a[0]", &["E0304 1"]),
         ("y[a] = 1.0", &["E0305 1"]),
@@ -152,7 +152,7 @@ fn refusals_have_codes() {
         ("return 1.0", &["E0312 1"]),
         ("b, c = a", &["E0313 1"]),
         ("x[0:2] = 1.0", &["E0314 1"]),
-        ("wp.atomic_add(y, 0, 1)", &["E0303 1"]),
+        ("wp.atomic_add(y, 0, i)", &["E0303 1"]),
         ("y[i] = wp.vec3(1.0, 2.0)[0]", &["E0402 1"]),
         ("y()", &["E0404 1"]),
         ("b = wp.tile_bvh_query_aabb(x)", &["E0408 1"]),
@@ -167,7 +167,7 @@ fn refusals_have_codes() {
     let files: &[(&str, &[&str])] = &[
         ("@wp.func\ndef f(x: float):\n    return f(x)\n", &["E0405 3"]),
         ("@wp.func\ndef f(x: float):\n    return wp.tid()\n", &["E0406 3"]),
-        ("@wp.func\ndef f(x: float):\n    if x > 0.0:\n        return 1\n    return 1.0\n", &["E0311 5"]),
+        ("@wp.func\ndef f(x: float):\n    if x > 0.0:\n        return int(x)\n    return 1.0\n", &["E0311 5"]),
         ("@wp.kernel\ndef k(x):\n    pass\n", &["E0309 2"]),
         ("@wp.kernel\ndef k(x: str):\n    pass\n", &["E0310 2"]),
         ("def h(x):\n    return x\n@wp.kernel\ndef k(x: float):\n    y = h(x)\n", &["E0203 5"]),

@@ -23,6 +23,9 @@ pub(super) struct Args {
     types: TypesArg,
     #[command(flatten)]
     gradients: GradientArgs,
+    /// Say where a program would not run under Warp, whose literals have their own types.
+    #[arg(long)]
+    strict_warp: bool,
     /// Check again whenever a file changes, until kc is ended.
     #[arg(long)]
     watch: bool,
@@ -48,6 +51,7 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         types: args.types.types.clone(),
         block_dim: args.types.block_dim.map(u32::from),
         gradients: args.gradients.options(),
+        strict: args.strict_warp,
         ..Request::default()
     };
     let mut exit = Exit::Ok;

@@ -8,7 +8,7 @@ use super::inputs::inputs;
 use super::{Exit, Levels, output};
 use crate::diag::render::{Format, count, render};
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{self, fix};
+use crate::driver::{self, Request, fix};
 use crate::source::SourceMap;
 
 /// Applies the safe fixes of the findings in kernel files.
@@ -26,6 +26,9 @@ pub(super) struct Args {
     /// Also apply fixes that a person should look at afterwards.
     #[arg(long)]
     maybe: bool,
+    /// Repair what would not run under Warp, whose literals have their own types, too.
+    #[arg(long)]
+    strict_warp: bool,
     #[command(flatten)]
     levels: Levels,
 }
@@ -58,7 +61,8 @@ pub(super) fn run(args: &Args) -> Exit {
             exit = Exit::Errors;
             continue;
         };
-        let fixed = fix::fix(path, before.clone(), args.maybe, |findings| policy.apply(findings));
+        let request = Request { strict: args.strict_warp, ..Request::default() };
+        let fixed = fix::fix(path, before.clone(), &request, args.maybe, |findings| policy.apply(findings));
         exit = exit.max(Exit::after(fixed.compilation.diagnostics.iter()));
         let written = if args.diff {
             output::out(diff(path, &before, &fixed.text).as_bytes())

@@ -18,9 +18,13 @@ pub(super) struct Args {
 fn keep_memory_small() {
     /// `mi_option_purge_delay` of mimalloc.h: milliseconds that freed memory is kept. The crate has
     /// no name for it.
+    #[cfg(feature = "allocator")]
     const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+    #[cfg(feature = "allocator")]
     // SAFETY: sets a number of the allocator.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) };
+    unsafe {
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, 0)
+    };
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets two numbers of the allocator (mallopt(3)), before there are other threads.
     unsafe {

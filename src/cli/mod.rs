@@ -98,27 +98,32 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
             Exit::Ok => 0,
             Exit::Errors => 1,
             Exit::Usage => 2,
             Exit::Internal => 70,
             Exit::Program(code) => code,
-        })
+        }
     }
 }
 
 /// Runs one command line, program name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(run_within(args))
+}
+
+/// The same in a process that goes on: gives the exit code.
+pub fn run_within(args: impl IntoIterator<Item = OsString>) -> u8 {
     let command = match Command::try_parse_from(args) {
         Ok(command) => command,
         Err(error) => {
             // `--help` and `--version` come here too, with code 0. A closed pipe is not worth a
             // word.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     output::configure(&command.show);
@@ -148,7 +153,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
     });
-    outcome.unwrap_or_else(internal_error).into()
+    outcome.unwrap_or_else(internal_error).code()
 }
 
 /// Reports a panic as a finding.

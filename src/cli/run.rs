@@ -229,8 +229,7 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
 
 /// The command line of a worker that runs `files` as `args` says.
 fn worker(args: &Args, files: &[PathBuf]) -> Command {
-    let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("kc"));
-    let mut command = Command::new(this);
+    let mut command = driver::this_program().unwrap_or_else(|_| Command::new("kc"));
     command.arg("run").arg("--worker").arg("--threads").arg(args.threads.to_string());
     command.arg("--device").arg(args.device.name());
     if let Some(fmad) = args.fmad.to_possible_value() {

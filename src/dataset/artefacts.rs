@@ -119,7 +119,8 @@ pub fn compile(
     compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
-    let request = Request { gradients: Gradients { backward, ..Gradients::default() }, ..Request::default() };
+    let request =
+        Request { gradients: Gradients { backward, ..Gradients::default() }, strict: true, ..Request::default() };
     let mut compilation = of(text, parsed, &request, compiler);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
@@ -172,7 +173,7 @@ pub fn entries(compilation: Compilation, names: &[&str]) -> Option<Compiled> {
 /// it cannot be had so.
 pub fn double(text: &str, parsed: Option<&Parsed>, compiler: &Compiler) -> Module {
     let gradients = Gradients { backward: false, ..Gradients::default() };
-    let request = Request { gradients, double: true, ..Request::default() };
+    let request = Request { gradients, double: true, strict: true, ..Request::default() };
     of(text, parsed, &request, compiler).module
 }
 

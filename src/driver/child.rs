@@ -26,3 +26,25 @@ pub fn ends_with_this(command: &mut Command) {
     #[cfg(not(target_os = "linux"))]
     let _ = command;
 }
+
+/// What starts this program once more, if that is not its own file: a library in another program.
+static START: std::sync::OnceLock<Vec<std::ffi::OsString>> = std::sync::OnceLock::new();
+
+/// This program is a library in another one, which these words start once more, before the
+/// arguments.
+pub fn started_by(words: Vec<std::ffi::OsString>) {
+    START.get_or_init(|| words);
+}
+
+/// The command that starts this program once more.
+///
+/// # Errors
+/// The program does not find its own file.
+pub fn this_program() -> std::io::Result<std::process::Command> {
+    if let Some([program, words @ ..]) = START.get().map(Vec::as_slice) {
+        let mut command = std::process::Command::new(program);
+        command.args(words);
+        return Ok(command);
+    }
+    std::env::current_exe().map(std::process::Command::new)
+}

@@ -24,10 +24,10 @@ pub struct Fixed {
 
 /// Applies the fixes of a text: those that are safe, and with `maybe` also those that a person
 /// should look at. `judge` decides which findings count (see [`crate::diag::policy`]).
-pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
+pub fn fix(path: &Path, text: String, request: &Request, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
     let compiler = Compiler::new();
     let check = |text: &str| {
-        let mut compilation = compiler.check_text(path, text.to_string(), &Request::default());
+        let mut compilation = compiler.check_text(path, text.to_string(), request);
         judge(&mut compilation.diagnostics);
         compilation
     };

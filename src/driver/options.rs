@@ -39,6 +39,8 @@ pub struct Request {
     /// The program in double precision: every float type of the file is float64. A file that can't
     /// be had so has errors that it has not otherwise. IR text stays as it is.
     pub double: bool,
+    /// Literals have their own types, as in Warp: programs that would not run there have errors.
+    pub strict: bool,
     /// For checked runs: the code has the checks that host objects and the simulator report and
     /// that arrays have no part in.
     pub checked: bool,

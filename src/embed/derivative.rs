@@ -302,13 +302,12 @@ impl Gradient {
         part: Part,
         arguments: &mut Arguments,
     ) -> Result<Report> {
-        let module = &self.program.module;
         let memory = arguments.memory();
         let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
             let memory = [&memory, more].concat();
             let job = Job { memory: &memory, ..kernel.job(bounds, block) };
             // SAFETY: `block` was made for this entry; its arrays are the caller's, as promised.
-            unsafe { ready(&self.entry(id, kernel), module, &job)?.run(module, &job) }
+            unsafe { self.code(id, kernel, &job) }
         };
         let order = match part {
             Part::Both => gradient::gradient,
@@ -329,7 +328,7 @@ impl Gradient {
         let memory: SmallVec<[(u64, u64); 16]> = bound.memory.iter().copied().chain(more).collect();
         let job = Job { memory: &memory, constant: &bound.constant, ..kernel.job(bounds, block.as_ptr().cast()) };
         // SAFETY: the block is that of the entry; the arrays are the caller's, as promised.
-        unsafe { ready(&self.entry(alone.entry, kernel), module, &job)?.run(module, &job) }
+        unsafe { self.code(alone.entry, kernel, &job) }
     }
 
     /// Fails as the run would where the order of two threads shows in the gradient. The arrays are
@@ -349,6 +348,20 @@ impl Gradient {
         let looked = self.threads.check(&looked, &mut arguments)?;
         let found = partly(&self.program, self.forward, looked, &bounds, &self.told);
         Ok(Seen { any: looked.is_some(), partly: found.map(|found| shown(&found, &self.program)) })
+    }
+
+    /// Runs an entry.
+    ///
+    /// # Safety
+    /// As for [`crate::run::devices::Executable::run`].
+    unsafe fn code(&self, id: FuncId, kernel: &Kernel, job: &Job) -> Result<Report> {
+        let (entry, module) = (self.entry(id, kernel), &self.program.module);
+        let code = match entry.compiled(&job.bounds, job.threads) {
+            Some(code) => code,
+            None => ready(&entry, module, job, &Arc::new((entry.clone(), self.program.clone())))?,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { code.run(module, job) }
     }
 
     /// An entry, made ready when first asked for.
@@ -404,7 +417,7 @@ impl Tangents {
             ..kernel.job(bounds, bound.block())
         };
         // SAFETY: the caller's promise.
-        let report = unsafe { ready(&self.entry, module, &job)?.run(module, &job) }?;
+        let report = unsafe { ready(&self.entry, module, &job, &kernel.shared)?.run(module, &job) }?;
         Ok(Ran { looked: seen, ..Ran::new(bounds, dim.extents().len(), report) })
     }
 }

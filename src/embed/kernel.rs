@@ -12,13 +12,14 @@ use super::resident::Residents;
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
+use crate::diag::Code;
 use crate::driver;
 use crate::ir::{BlockThreads, FuncId, FunctionKind, Module as Ir};
-use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
+use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial, stop};
 use crate::run::launch::other_block_threads;
 use crate::run::program::{self, Program};
 use crate::run::run_errors;
-use crate::run::{Fail, Result};
+use crate::run::{Fail, Result, fail};
 use crate::types::{MAX_DIMS, StructTable};
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
@@ -228,7 +229,7 @@ impl Kernel {
         let job = Job { memory: &bound.memory, constant: &bound.constant, ..self.job(bounds, bound.block()) };
         // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those
         // that it writes exclusively.
-        let report = unsafe { ready(&shared.entry, module, &job)?.run(module, &job) }?;
+        let report = unsafe { ready(&shared.entry, module, &job, &self.shared)?.run(module, &job) }?;
         Ok((bounds, dim.0.len(), report))
     }
 
@@ -288,6 +289,12 @@ impl Kernel {
         self.shared.device
     }
 
+    /// How many coordinates its threads ask for.
+    #[doc(hidden)]
+    pub fn coordinates(&self) -> usize {
+        rank(self.shared.module.program(), self.shared.forward)
+    }
+
     /// What the kernel takes, for a binding of another language that lays arguments out itself.
     #[doc(hidden)]
     pub fn signature(&self) -> &Signature {
@@ -329,7 +336,7 @@ impl Kernel {
         let (shared, program) = (&*self.shared, self.shared.module.program());
         let job = self.job(bounds, block);
         // SAFETY: the caller's promise.
-        let ran = ready(&shared.entry, &program.module, &job)
+        let ran = ready(&shared.entry, &program.module, &job, &self.shared)
             .and_then(|code| unsafe { code.run(&program.module, &job) })
             .map_err(|error| self.error(error, program))?;
         self.conclude(program, shared.forward, &bounds, dims, ran)
@@ -343,7 +350,7 @@ impl Kernel {
     pub fn prepare(&self, bounds: &LaunchBounds) -> std::result::Result<(), Error> {
         let (shared, program) = (&*self.shared, self.shared.module.program());
         let job = Job::new(*bounds, std::ptr::null(), self.threads);
-        ready(&shared.entry, &program.module, &job).map(drop).map_err(|error| self.error(error, program))
+        ready(&shared.entry, &program.module, &job, &self.shared).map(drop).map_err(|error| self.error(error, program))
     }
 
     /// What a launch that ran is for its caller.
@@ -377,13 +384,28 @@ pub(super) fn rank(program: &Program, kernel: FuncId) -> usize {
 }
 
 /// The code for a launch. LLVM's passes may recurse deep, so what is not there yet is compiled on a
-/// thread with the stack for that.
-pub(super) fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executable> {
+/// thread with the stack for that. `owner` keeps the entry and the module alive: a program that
+/// wants to end does not wait for the compiler.
+pub(super) fn ready<'e>(
+    entry: &'e Entry,
+    module: &Ir,
+    job: &Job,
+    owner: &Arc<impl Send + Sync + 'static>,
+) -> Result<&'e dyn Executable> {
     let (bounds, threads) = (job.bounds, job.threads);
     if let Some(code) = entry.compiled(&bounds, threads) {
         return Ok(code);
     }
-    driver::guard(|| entry.ready(module, &bounds, threads)).unwrap_or_else(|fault| Err(Box::new(fault.into())))
+    // SAFETY: the owner, which the work takes along, keeps both.
+    let (kept, ir) = unsafe { (&*std::ptr::from_ref(entry), &*std::ptr::from_ref(module)) };
+    let owner = owner.clone();
+    let work = move || {
+        let made = driver::guard(|| kept.ready(ir, &bounds, threads).map(drop));
+        drop(owner);
+        made.unwrap_or_else(|fault| Err(Box::new(fault.into())))
+    };
+    stop::unless_stopped(job.stop, work).unwrap_or_else(|| Err(fail(Code::E0999, "the launch was ended")))?;
+    entry.compiled(&bounds, threads).ok_or_else(|| fail(Code::E0999, "the kernel has no code"))
 }
 
 pub(super) fn signature(program: &Program, kernel: FuncId) -> Signature {

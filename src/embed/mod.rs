@@ -36,5 +36,5 @@ pub use derivative::{Form, Gradient, ParameterGradient, Part, Seen};
 pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome, Warning};
-pub use module::{Given, Module};
+pub use module::{Finding, Given, Module};
 pub use resident::Queue;

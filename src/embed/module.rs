@@ -31,6 +31,8 @@ struct Source {
     /// program.
     files: Arc<Recorded>,
     types: Vec<String>,
+    /// Literals have their own types, as in Warp.
+    strict: bool,
     /// For which launches it is compiled, where threads of a block have values of their own. None:
     /// as the file says.
     block_threads: Option<BlockThreads>,
@@ -47,6 +49,19 @@ pub struct Given {
     pub path: PathBuf,
     /// The name that messages give it.
     pub shown: PathBuf,
+    pub text: String,
+}
+
+/// What the compiler warns of.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub code: &'static str,
+    /// One line.
+    pub message: String,
+    /// File and line.
+    pub place: Option<(PathBuf, u32)>,
+    /// As the `kc` command shows it, without colours.
     pub text: String,
 }
 
@@ -73,7 +88,7 @@ impl Compiler {
     /// # Errors
     /// All errors of the text, if there are any.
     pub fn compile_text(&self, path: impl AsRef<Path>, text: impl Into<String>) -> Result<Module, Error> {
-        self.compile_source(path.as_ref(), text.into(), Arc::default(), Vec::new())
+        self.compile_source(path.as_ref(), text.into(), Arc::default(), Vec::new(), false)
     }
 
     /// Compiles a text whose imports are all given, and no other file; `types` are those for
@@ -88,8 +103,19 @@ impl Compiler {
         text: String,
         given: Vec<Given>,
         types: Vec<String>,
+        strict: bool,
     ) -> Result<Module, Error> {
-        self.compile_source(path, text, Arc::new(Recorded::only(given)), types)
+        self.compile_source(path, text, Arc::new(Recorded::only(given)), types, strict)
+    }
+
+    /// [`Compiler::compile_text`] with literals of their own types, as in Warp: what would not run
+    /// there has errors.
+    ///
+    /// # Errors
+    /// All errors of the text, if there are any.
+    #[doc(hidden)]
+    pub fn compile_strict(&self, path: &Path, text: String) -> Result<Module, Error> {
+        self.compile_source(path, text, Arc::default(), Vec::new(), true)
     }
 
     fn compile_source(
@@ -98,12 +124,13 @@ impl Compiler {
         text: String,
         files: Arc<Recorded>,
         types: Vec<String>,
+        strict: bool,
     ) -> Result<Module, Error> {
         // A program that has a handler of its own has set it before: only the first counts.
         driver::on_fatal_error(driver::abandon);
         let (compiler, path, program) = (self.clone(), path.to_path_buf(), Arc::default());
         let source =
-            Source { compiler, path, text, files, types, block_threads: Some(ONE_THREAD), only: None, program };
+            Source { compiler, path, text, files, types, strict, block_threads: Some(ONE_THREAD), only: None, program };
         // A kernel may need to know how many threads its blocks have.
         let as_stated = Source { block_threads: None, ..source.clone() };
         source.ready().or_else(|error| as_stated.ready().map_err(|_| error))
@@ -127,7 +154,8 @@ impl Source {
     /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault
     /// of theirs is not the caller's.
     fn compile(&self, request: &Request) -> Result<Compilation, Error> {
-        let mut request = Request { types: self.types.clone(), block_threads: self.block_threads, ..request.clone() };
+        let (types, block_threads, strict) = (self.types.clone(), self.block_threads, self.strict);
+        let mut request = Request { types, block_threads, strict, ..request.clone() };
         if request.kernels.is_empty() {
             request.kernels.extend(self.only.clone());
         }
@@ -170,6 +198,22 @@ impl Module {
         let found = &self.0.program.diagnostics;
         let found: Vec<Diagnostic> = found.iter().filter(|found| found.level == Level::Warning).cloned().collect();
         render_all(&found, &self.0.program.sources, Format::Full, Style::PLAIN, 0)
+    }
+
+    /// The same one by one.
+    #[doc(hidden)]
+    pub fn findings(&self) -> Vec<Finding> {
+        let sources = &self.0.program.sources;
+        let found = self.0.program.diagnostics.iter().filter(|found| found.level == Level::Warning);
+        let finding = |found: &Diagnostic| {
+            let place = found.span().map(|span| {
+                let file = sources.file(span.file);
+                (file.path.clone(), file.line_column(span.start).line)
+            });
+            let text = render_all(std::slice::from_ref(found), sources, Format::Full, Style::PLAIN, 0);
+            Finding { code: found.code.name(), message: found.message.clone(), place, text }
+        };
+        found.map(finding).collect()
     }
 
     /// All kernels and their gradients as PTX, the assembly of NVIDIA GPUs, for an architecture

@@ -469,14 +469,20 @@ fn kernels_of_texts_that_are_given() {
                 x[kc.tid()] = twice(x[kc.tid()])\n";
     let compile = |lib: &str| {
         let files = vec![given("lib", lib)];
-        Compiler::new().compile_given(std::path::Path::new("/nowhere/main.py"), text.to_string(), files, Vec::new())
+        Compiler::new().compile_given(
+            std::path::Path::new("/nowhere/main.py"),
+            text.to_string(),
+            files,
+            Vec::new(),
+            false,
+        )
     };
     let lib = "import kc.warp as wp\n@wp.func\ndef twice(x: wp.vec2):\n    return x * 2.0\n";
     let mut x = [[1.0f32, 2.0]];
     let kernel = compile(lib).expect("good texts").kernel("use").expect("the kernel");
     kernel.launch(1, &mut [Arg::write(&mut x)]).expect("it runs");
     assert_eq!(x, [[2.0, 4.0]]);
-    let error = compile(&lib.replace("2.0", "2")).expect_err("an error in the library").to_string();
+    let error = compile(&lib.replace("2.0", "missing")).expect_err("an error in the library").to_string();
     assert!(error.contains("<lib>:4") && !error.contains("nowhere/lib"), "{error}");
 }
 

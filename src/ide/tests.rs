@@ -36,6 +36,7 @@ fn labels(body: &str) -> Vec<String> {
 fn hover_tells_types_and_threads() {
     assert!(hovered("<|>y = x[i]").contains("y: float32"));
     assert!(hovered("y = x[<|>i]").contains("i: int32\n```\n\nvariable, per thread"));
+    assert!(hovered("s = 0\ns += x[i]\ny = <|>s").contains("s: float32"));
     assert!(hovered("y = float(<|>n)").contains("n: int32\n```\n\nparameter, uniform"));
     assert!(hovered("m = balls[i].ma<|>ss").contains("Ball.mass: float"));
     assert!(hovered("y = x[i] <|>* 2.0").contains("x[i] * 2.0: float32"));

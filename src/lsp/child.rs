@@ -34,10 +34,9 @@ pub fn file(snapshot: &Snapshot) -> PathBuf {
 /// # Errors
 /// Why there is no answer, for the user.
 pub fn ask(snapshot: &Snapshot, limit: Option<Duration>, arguments: impl FnOnce(&mut Command)) -> Result<Said, String> {
-    let kc = std::env::current_exe().map_err(|fault| format!("kc does not find itself: {fault}"))?;
+    let mut command = driver::this_program().map_err(|fault| format!("kc does not find itself: {fault}"))?;
     let folder = tempfile::tempdir().map_err(|fault| format!("there is no room for temporary files: {fault}"))?;
     let file = file(snapshot);
-    let mut command = Command::new(kc);
     arguments(&mut command);
     // The document last: it counts, whatever else has its path.
     let open = snapshot.files.open();

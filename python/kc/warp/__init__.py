@@ -12,7 +12,8 @@ import numpy as _np
 
 import kc as _kc
 
-from .._kernel import Kernel, func, func_grad, func_replay, kernel, overload
+from .. import _kernel
+from .._kernel import Kernel, func, func_grad, func_replay, overload
 from .._types import struct
 from . import optim, types, utils
 from ._arrays import (
@@ -23,6 +24,12 @@ from ._config import LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_WARNING, config
 from ._devices import (
     Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,
     get_preferred_device, is_cpu_available, is_cuda_available, set_device, synchronize, synchronize_device, synchronize_stream,
+)
+from ._interop import (
+    DeterministicMode, DeviceLike, Function, capture_if, capture_while, device_from_torch, device_to_torch, dtype_from_torch,
+    dtype_to_torch, from_dlpack, from_jax, from_torch, get_mempool_release_threshold, get_mempool_used_mem_current,
+    get_mempool_used_mem_high, get_stream, is_mempool_enabled, is_mempool_supported, is_peer_access_supported, map,
+    set_mempool_enabled, set_mempool_release_threshold, set_stream, to_dlpack, to_jax, to_torch, wait_stream,
 )
 from ._launches import Launch, ScopedCapture, Tape, capture_begin, capture_end, capture_launch, launch, launch_tiled
 
@@ -36,11 +43,20 @@ nan = NAN = _math.nan
 TIMING_KERNEL, TIMING_KERNEL_BUILTIN, TIMING_MEMCPY, TIMING_MEMSET, TIMING_GRAPH, TIMING_ALL = 1, 2, 4, 8, 16, 0xFFFFFFFF
 
 
-__version__ = config.version
+__version__ = _kc.__version__
 
 
 def init() -> None:
     """Does nothing: kc is ready when it is imported."""
+
+
+def kernel(function=None, **options):
+    """Makes a kernel of a function: ``@wp.kernel``. As in Warp, it may be launched with more dimensions than it has coordinates."""
+    if function is None:
+        return lambda function: kernel(function, **options)
+    made = _kernel.kernel(function, **options)
+    made._kc_kernel._kc_lenient = True
+    return made
 
 
 def constant(value):

@@ -28,6 +28,16 @@ def done(step):
     return None
 
 
+def _captured(run) -> list:
+    """The steps of what a function asks for, which is not done now."""
+    outer, _local.graph = getattr(_local, "graph", None), Graph()
+    try:
+        run()
+        return _local.graph.steps
+    finally:
+        _local.graph = outer
+
+
 def is_captured() -> bool:
     """Whether a graph is captured in this thread."""
     return getattr(_local, "graph", None) is not None

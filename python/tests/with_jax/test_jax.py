@@ -204,7 +204,9 @@ def test_what_does_not_fit():
         f(4, x, x, x)
     with pytest.raises(kc.ArgumentError, match="`n` of kernel `single`: expected `int32`, found float32"):
         kc.jax.function(single, outputs="y")(4, jnp.float32(4), 1.0, x.astype(jnp.float32))
-    with pytest.raises(kc.ArgumentError, match="3 arguments besides its outputs"):
+    with pytest.raises(kc.ArgumentError, match="3 arguments besides its outputs, and 5 are given"):
+        f(4, 1.0, x, x, x, x)
+    with pytest.raises(kc.ArgumentError, match="`y` is an output of kernel `wave`, which kc.jax.function makes"):
         f(4, 1.0, x, x, x)
     with pytest.raises(kc.ArgumentError, match="writes to `y`, which is no output"):
         kc.jax.function(steps, outputs=["x"])(4, x)
@@ -308,3 +310,19 @@ def test_blocks_of_threads():
         sums = x.reshape(-1, block).sum(1, keepdims=True).repeat(block, 1).reshape(-1)
         assert (g(x) == x**2 - sums).all()
         assert (jax.grad(lambda x: g(x).sum())(x) == 2 * x - block).all()
+
+
+@kc.kernel
+def scaled(a, x, y):
+    i = kc.tid()
+    y[i] = a * x[i]
+
+
+def test_generic_kernels_and_pickling():
+    import pickle
+
+    f = pickle.loads(pickle.dumps(kc.jax.function(scaled, outputs=["y"])))
+    for dtype in (jnp.float32, jnp.float64):
+        x = jnp.arange(3, dtype=dtype)
+        assert f(3, 0.5, x).dtype == dtype and f(3, 0.5, x).tolist() == [0, 0.5, 1]
+        assert jax.grad(lambda x: f(3, 0.5, x).sum())(x).tolist() == [0.5] * 3

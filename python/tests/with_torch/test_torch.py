@@ -264,11 +264,82 @@ def test_refusals():
     with pytest.raises(kc.ArgumentError, match="writes to `x`, which is no output"):
         kc.torch.function(both, outputs=["y"])(3, leaf(3))
     f = kc.torch.function(wave, outputs=["y"])
-    for arguments in [(3, 1.0, leaf(3)), (3, 1.0, leaf(3), leaf(3), leaf(3)), (3, 1.0, leaf(3).float(), leaf(3))]:
+    for arguments in [(3, 1.0, leaf(3)), (3, 1.0, leaf(3), leaf(3), leaf(3), leaf(3)), (3, 1.0, leaf(3).float(), leaf(3))]:
         with pytest.raises(kc.ArgumentError):
             f(*arguments)
-    with pytest.raises(kc.ArgumentError):
-        f(3, 1.0, leaf(3), leaf(3), y=leaf(3))
+    with pytest.raises(kc.ArgumentError, match="given twice"):
+        f(3, 1.0, leaf(3), leaf(3), leaf(3), y=leaf(3))
+
+
+@kc.kernel
+def accumulate(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = y[i] * y[i] + 3 * x[i]
+
+
+@kc.kernel
+def add_to(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] += 2 * x[i]
+
+
+@kc.kernel
+def scaled(a, x, y):
+    i = kc.tid()
+    y[i] = a * x[i]
+
+
+@pytest.mark.parametrize("kernel, slope", [(accumulate, lambda y: 2 * y), (add_to, lambda y: 1 + 0 * y)])
+def test_outputs_that_start_with_contents(kernel, slope):
+    f = kc.torch.function(kernel, outputs=["y"])
+    x, y = leaf(3), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    before = y.detach().clone()
+    for call in (lambda: f(3, x, y), lambda: f(3, x, y=y)):
+        x.grad = y.grad = None
+        found = call()
+        assert torch.equal(y, before) and found.data_ptr() != y.data_ptr()
+        found.sum().backward()
+        assert torch.equal(y.grad, slope(before)) and x.grad.tolist() == [3.0 if kernel is accumulate else 2.0] * 3
+    assert torch.autograd.gradcheck(lambda x, y: f(3, x, y), (x, y))
+    # Without contents they start with zeros.
+    assert torch.equal(f(3, x), (3 if kernel is accumulate else 2) * x)
+
+
+def test_generic_kernels():
+    f = kc.torch.function(scaled, outputs=["y"])
+    for dtype in (torch.float32, torch.float64):
+        x = torch.ones(3, dtype=dtype, requires_grad=True)
+        found = f(3, 0.1, x)
+        assert found.dtype == dtype and torch.equal(found, 0.1 * x)
+        found.sum().backward()
+        assert torch.allclose(x.grad, torch.full((3,), 0.1, dtype=dtype))
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.launch = kc.torch.function(add_to, outputs=["y"])
+
+    def forward(self, x):
+        return self.launch(len(x), x)
+
+
+def test_modules_are_pickled_and_copied():
+    import copy
+    import pickle
+
+    x = leaf(3)
+    for layer in (pickle.loads(pickle.dumps(Layer())), copy.deepcopy(Layer())):
+        assert torch.equal(layer(x), 2 * x)
+
+
+def test_tensors_with_gradients_are_refused_in_words():
+    with pytest.raises(kc.ArgumentError, match="requires_grad") as caught:
+        add_to(3, leaf(3), torch.zeros(3, dtype=torch.float64))
+    assert "kc.torch.function" in str(caught.value) and "x.detach()" in str(caught.value)
+    with pytest.raises(kc.ArgumentError) as caught:
+        add_to(3, torch.zeros(3), torch.zeros(3, dtype=torch.float64))
+    assert "`x.to(torch.float64)`" in str(caught.value)
 
 
 @host_only

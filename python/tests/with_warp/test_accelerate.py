@@ -300,3 +300,29 @@ print(o.numpy()[0], kc.report()["by_kc"])
 def test_defaults_are_those_of_the_definition(tmp_path):
     (tmp_path / "defaults.py").write_text(DEFAULTS)
     assert python("defaults.py", cwd=tmp_path).stdout.split()[-2:] == ["7.0", "1"]
+
+
+def test_places_are_those_of_the_program(tmp_path):
+    path = tmp_path / "places.py"
+    path.write_text(
+        "import warp as wp, kc\n"
+        "kc.accelerate()\n"
+        "@wp.func\n"
+        "def at(a: wp.array(dtype=float), j: int):\n"
+        "    return a[j]\n"
+        "@wp.kernel\n"
+        "def k(n: wp.array(dtype=int), x: wp.array(dtype=float)):\n"
+        "    i = wp.tid()\n"
+        "\n"
+        "    x[i] = (float(n[i] / 2)\n"
+        "            + at(x, i + 9))\n"
+        "x = wp.zeros(10, dtype=float)\n"
+        "try:\n"
+        "    wp.launch(k, 2, [wp.ones(2, dtype=int), x])\n"
+        "except kc.IndexError as error:\n"
+        "    print(error.filename, error.lineno)\n"
+        "    print('    return a[j]' in str(error), '<kernel' in str(error))\n"
+    )
+    done = python(str(path), cwd=tmp_path)
+    assert done.stdout.splitlines()[-2:] == [f"{path} 5", "True False"]
+    assert f"{path}:10: LintWarning: W1201" in done.stderr

@@ -2,13 +2,15 @@
 //! functions that are flat almost everywhere, and floats made of other floats' bits. Looked for in
 //! the code as written, before functions are inlined.
 
+use std::collections::HashMap;
+
 use super::activity::{Activity, writing_calls};
 use super::bits::BitFunctions;
 use super::refuse;
 use crate::analysis::effects::EffectTable;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
-use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{Access, BlockId, Function, Inst, InstId, Module, Op, UnaryOp, ValueDef, ValueId};
 
 /// The findings about one function: W0604, and where what is lost is no step but the whole
 /// derivative, the error E0605.
@@ -56,6 +58,7 @@ pub fn findings(
             found.push(refuse::no_gradient("wp.cast", "a float is made of the bits of another one", inst.span));
         }
     });
+    let mut indexes = None;
     function.walk(function.entry, &mut |_, inst| {
         let lost = match &inst.op {
             Op::Cast(a) if inst.results.iter().any(|&r| function.ty(r).scalar_part().is_some_and(|s| s.is_int())) => {
@@ -71,6 +74,12 @@ pub fn findings(
             _ => None,
         };
         let Some((value, what)) = lost else { return };
+        // Which element is read does depend on it in steps alone, as everybody knows who looks up.
+        let indexes = indexes.get_or_insert_with(|| indexing(function));
+        let rounds = matches!(inst.op, Op::Cast(_) | Op::Unary(..));
+        if rounds && inst.results.iter().any(|result| indexes.contains(result)) {
+            return;
+        }
         if found.iter().any(|d| d.span() == Some(inst.span)) {
             return;
         }
@@ -80,6 +89,48 @@ pub fn findings(
         }
         found.push(Diagnostic::new(Code::W0604, message).label(inst.span, "no gradient passes here"));
     });
+    found
+}
+
+/// The values that the indices of arrays are computed from, up to the floats that these were before
+/// they were rounded and converted. What a function is called with may be an index there.
+fn indexing(function: &Function) -> IdSet<ValueId> {
+    let (mut left, mut owners): (Vec<ValueId>, HashMap<BlockId, InstId>) = (Vec::new(), HashMap::new());
+    function.walk(function.entry, &mut |id, inst| {
+        inst.op.blocks().into_iter().for_each(|block| _ = owners.insert(block, id));
+        match &inst.op {
+            Op::Call(_, args) => left.extend(args.iter().copied()),
+            Op::View(..) => inst.op.for_each_operand(|value| left.push(value)),
+            op => left.extend(op.access().into_iter().flat_map(|access| access.indices.iter().copied())),
+        }
+    });
+    let is_int = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_int());
+    left.retain(|&value| is_int(value));
+    let mut found = IdSet::default();
+    while let Some(value) = left.pop() {
+        if !found.insert(value) {
+            continue;
+        }
+        let from = match function.values[value].def {
+            ValueDef::Result(inst, _) => Some(inst),
+            ValueDef::Param(block, _) => owners.get(&block).copied(),
+        };
+        let Some(inst) = from.map(|inst| &function.insts[inst]) else { continue };
+        match inst.op {
+            Op::Load(_) | Op::Call(..) => {}
+            Op::Cast(a) => left.push(a),
+            Op::Unary(op, a) if is_flat(op) => left.push(a),
+            _ => {
+                let mut take = |value| left.extend(Some(value).filter(|&value| is_int(value)));
+                inst.op.for_each_operand(&mut take);
+                for block in inst.op.blocks() {
+                    if let Some(last) = function.terminator(block) {
+                        last.op.for_each_operand(&mut take);
+                    }
+                }
+            }
+        }
+    }
     found
 }
 

@@ -48,6 +48,7 @@ impl Body<'_, '_> {
             let condition = given(Operand::Value(condition), expr.span);
             return self.tile_choice([condition, given(left, then.span), given(right, otherwise.span)], expr.span);
         }
+        let (left, right) = self.adapted_pair(left, right, (then.span, otherwise.span));
         let (left, right) = self.unify(left, right, then.span, otherwise.span)?;
         if left.ty != right.ty {
             let (a, b) = (self.show(left.ty), self.show(right.ty));

@@ -231,6 +231,13 @@ impl Body<'_, '_> {
         {
             return Ok(c.expr_as(scalar, span));
         }
+        let operand = self.adapted(operand, ty, span);
+        if let (Operand::Value(Expr { kind: ExprKind::Local(id), ty: own, .. }), Some(scalar)) =
+            (&operand, ty.as_scalar())
+            && *own != ty
+        {
+            self.wish(*id, scalar, false);
+        }
         self.materialize(operand, span)
     }
 }

@@ -8,6 +8,64 @@ use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
 
+/// What a loop goes over, as text.
+#[derive(Clone)]
+enum Sequence {
+    Array(String),
+    /// From, to, and by steps of.
+    Range([String; 3]),
+}
+
+impl Sequence {
+    /// None: it is something else.
+    fn of(expr: &ast::Expr, text: &impl Fn(&ast::Expr) -> String) -> Option<Sequence> {
+        match &expr.kind {
+            ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => {
+                Some(Sequence::Array(text(expr)))
+            }
+            ExprKind::Call { callee, args } if text(callee) == "range" && args.iter().all(|arg| arg.name.is_none()) => {
+                let number = |n: usize| args.get(n).map(|arg: &ast::Arg| text(&arg.value));
+                match args.len() {
+                    1 => Some(Sequence::Range(["0".to_string(), number(0)?, "1".to_string()])),
+                    2 | 3 => {
+                        let step = number(2).unwrap_or_else(|| "1".to_string());
+                        Some(Sequence::Range([number(0)?, number(1)?, step]))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn length(&self) -> String {
+        match self {
+            Sequence::Array(array) => format!("{array}.shape[0]"),
+            Sequence::Range([start, stop, step]) => {
+                let numbers = [start, stop, step].map(|text| text.parse::<i64>().ok());
+                match (numbers, start.as_str(), step.as_str()) {
+                    ([Some(start), Some(stop), Some(1)], ..) => (stop - start).max(0).to_string(),
+                    (_, "0", "1") => stop.clone(),
+                    (_, _, "1") => format!("({stop}) - ({start})"),
+                    _ => format!("(({stop}) - ({start}) + ({step}) - 1) // ({step})"),
+                }
+            }
+        }
+    }
+
+    fn element(&self, index: &str) -> String {
+        match self {
+            Sequence::Array(array) => format!("{array}[{index}]"),
+            Sequence::Range([start, _, step]) => match (start.as_str(), step.as_str()) {
+                ("0", "1") => index.to_string(),
+                (_, "1") => format!("{start} + {index}"),
+                ("0", _) => format!("{index} * ({step})"),
+                _ => format!("{start} + {index} * ({step})"),
+            },
+        }
+    }
+}
+
 impl Body<'_, '_> {
     /// What a loop assigns in each turn is not known after an error in its header.
     pub fn forgive_targets(&mut self, target: &ast::Expr) {
@@ -34,11 +92,12 @@ impl Body<'_, '_> {
         let ExprKind::Call { callee, args } = &iter.kind else {
             return self.report(diagnostic.help("loop over one index"));
         };
-        let arrays: Vec<String> = args.iter().map(|arg| text(&arg.value)).collect();
-        let (index, values) = match (text(callee).as_str(), names.as_slice(), arrays.as_slice()) {
+        let sequences: Option<Vec<Sequence>> = args.iter().map(|arg| Sequence::of(&arg.value, &text)).collect();
+        let sequences = sequences.unwrap_or_default();
+        let (index, values) = match (text(callee).as_str(), names.as_slice(), sequences.as_slice()) {
             ("enumerate", [index, value], [array]) if plain => (index.clone(), vec![(value.clone(), array.clone())]),
-            ("zip", names, arrays) if plain && names.len() == arrays.len() => {
-                (self.free_index(), names.iter().cloned().zip(arrays.iter().cloned()).collect())
+            ("zip", names, all) if plain && names.len() == all.len() => {
+                (self.free_index(), names.iter().cloned().zip(all.iter().cloned()).collect())
             }
             _ => return self.report(diagnostic.help("loop over one index: `for j in range(n):`")),
         };
@@ -80,7 +139,13 @@ impl Body<'_, '_> {
                 let text = |expr: &ast::Expr| self.c.sources.text(expr.span).to_string();
                 let (name, array) = (text(target), text(iter));
                 let index = self.free_index();
-                Some(self.elements(diagnostic, target.span.to(iter.span), &index, &[(name, array)], body))
+                Some(self.elements(
+                    diagnostic,
+                    target.span.to(iter.span),
+                    &index,
+                    &[(name, Sequence::Array(array))],
+                    body,
+                ))
             }
             _ => None,
         }
@@ -98,12 +163,13 @@ impl Body<'_, '_> {
         diagnostic: Diagnostic,
         header: Span,
         index: &str,
-        values: &[(String, String)],
+        values: &[(String, Sequence)],
         body: &[ast::Stmt],
     ) -> Reported {
-        let length = values.first().map_or_else(String::new, |(_, array)| format!("{array}.shape[0]"));
+        let length = values.first().map_or_else(String::new, |(_, sequence)| sequence.length());
         let range = format!("{index} in range({length})");
-        let lines: Vec<String> = values.iter().map(|(name, array)| format!("{name} = {array}[{index}]")).collect();
+        let lines: Vec<String> =
+            values.iter().map(|(name, sequence)| format!("{name} = {}", sequence.element(index))).collect();
         let shown = lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(", ");
         let diagnostic = diagnostic.help(format!("loop over the indices: `for {range}:` with {shown}"));
         let Some(first) = body.first() else { return self.report(diagnostic) };

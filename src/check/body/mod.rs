@@ -1,5 +1,6 @@
 //! One function instance: its variables and the walk over its body.
 
+pub(crate) mod adapt;
 mod conditional;
 mod expr;
 mod foreign;
@@ -91,6 +92,8 @@ pub(crate) struct Body<'c, 'a> {
     pub summary: Summary,
     /// An error was reported in this body.
     pub failed: bool,
+    /// Literals that adapt to what they meet.
+    pub literals: adapt::Literals,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -108,6 +111,7 @@ impl<'c, 'a> Body<'c, 'a> {
             tiles: Tiles::default(),
             summary: Summary::default(),
             failed: false,
+            literals: adapt::Literals::default(),
         }
     }
 
@@ -156,12 +160,63 @@ impl<'c, 'a> Body<'c, 'a> {
         Ok(function)
     }
 
+    /// Checks the body, and again where variables that start with literals are to have other types
+    /// from there on.
     fn look(
-        c: &'c mut Checker<'a>,
+        c: &mut Checker<'_>,
         definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
         returned: &[Type],
+    ) -> Res<Look> {
+        let mut starts = adapt::Starts::new();
+        for _ in 0..adapt::MOST_LOOKS {
+            let known = c.diagnostics.len();
+            let mut wishes = adapt::Wishes::default();
+            let looked = Body::look_once(c, definition, args, bindings.clone(), returned, &starts, &mut wishes);
+            if looked.is_ok() || wishes.strong.is_empty() && wishes.weak.is_empty() {
+                return looked;
+            }
+            let findings = c.diagnostics.take_after(known);
+            let forget = |c: &mut Checker<'_>| {
+                if let Some(facts) = &mut c.output.facts {
+                    facts.forget(definition.ast.span);
+                }
+            };
+            if !findings.is_empty() && adapt::grow(&mut starts, &wishes.strong) {
+                forget(c);
+                continue;
+            }
+            let mut tried = starts.clone();
+            if !findings.is_empty() && adapt::grow(&mut tried, &wishes.weak) {
+                forget(c);
+                let mut found = adapt::Wishes::default();
+                let again = Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
+                let floats = |(span, _): &(Span, Scalar)| found.computed.contains(span);
+                if wishes.weak.iter().all(floats) {
+                    if again.is_ok() || found.strong.is_empty() && found.weak.is_empty() {
+                        return again;
+                    }
+                    c.diagnostics.take_after(known);
+                    starts = tried;
+                    continue;
+                }
+                c.diagnostics.take_after(known);
+            }
+            findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
+            return looked;
+        }
+        Body::look_once(c, definition, args, bindings, returned, &starts, &mut adapt::Wishes::default())
+    }
+
+    fn look_once(
+        c: &mut Checker<'_>,
+        definition: &Arc<Definition>,
+        args: &[InstanceArg],
+        bindings: Bindings,
+        returned: &[Type],
+        starts: &adapt::Starts,
+        wishes: &mut adapt::Wishes,
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;
@@ -171,6 +226,8 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, mode, bindings);
         body.function.kernel = definition.kernel;
         body.function.source = Some(definition.ast.clone());
+        body.literals.starts.clone_from(starts);
+        body.literals.promised = body.promised_scalar(definition);
         for (param, arg) in signature.params.iter().zip(args) {
             let binding = match arg {
                 InstanceArg::Type(ty) => {
@@ -204,6 +261,9 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let param_count = body.locals.len() as u32;
         let mut statements = body.block(&definition.ast.body);
+        wishes.strong.append(&mut body.literals.wishes);
+        wishes.weak.append(&mut body.literals.weak);
+        wishes.computed.extend(body.literals.computed_floats.drain());
         let own = |id: LocalId| id.index() >= param_count as usize;
         crate::check::tiles::place(&mut statements, &body.locals, own, &body.tiles.filled);
         if !body.failed && mode == Mode::User {
@@ -307,6 +367,9 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             let (old, first) = (self.show(local.ty), local.span);
             let new = self.show(ty);
+            if let Some(scalar) = ty.as_scalar() {
+                self.wish(id, scalar, true);
+            }
             let mut diagnostic = Diagnostic::new(Code::E0302, format!("`{name}` is `{old}` and cannot become `{new}`"))
                 .label(value, format!("this is `{new}`"))
                 .label(first, format!("`{name}` is `{old}` since here"))

@@ -52,7 +52,7 @@ impl Body<'_, '_> {
                 }
             }
             if let Some(folded) = self.fold(op, *a, *b) {
-                return Ok(Operand::Const(folded));
+                return Ok(Operand::Const(self.kept_quotient(op, a, b, folded)));
             }
         }
         if let Some(result) = self.python_binary(op, &left, &right, span) {
@@ -60,6 +60,25 @@ impl Body<'_, '_> {
         }
         if self.is_tile(&left) || self.is_tile(&right) {
             return self.tile_binary(op, left, right, (span, at_left, at_right));
+        }
+        let (mut left, mut right) = (left, right);
+        if !self.has_user_operator(op) {
+            if op == BinaryOp::Pow
+                && let Some(power) = self.whole_power(&left, &right, span, (at_left, at_right))
+            {
+                return Ok(power);
+            }
+            self.note_computed(op, &left, &right, span);
+            // Bits are of integers.
+            let bits =
+                matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor | BinaryOp::Shl | BinaryOp::Shr);
+            let floats = |operand: &Operand| match operand {
+                Operand::Value(expr) => expr.ty.scalar_part().is_some_and(Scalar::is_float),
+                _ => false,
+            };
+            if !bits || !floats(&left) && !floats(&right) {
+                (left, right) = self.adapted_pair(left, right, (at_left, at_right));
+            }
         }
         let (l, r) = self.unify(left, right, at_left, at_right)?;
         if let Some(result) = self.user_operator(function_name(op), &[&l, &r], span) {
@@ -168,6 +187,7 @@ impl Body<'_, '_> {
         at_left: Span,
         at_right: Span,
     ) -> Res<Operand> {
+        self.wish_for_operands([l, r].into_iter());
         let mut diagnostic = self.mismatch(symbol, (l.ty, at_left), (r.ty, at_right));
         diagnostic = self.label_origin(diagnostic, l, at_left);
         diagnostic = self.label_origin(diagnostic, r, at_right);
@@ -222,6 +242,9 @@ impl Body<'_, '_> {
             Root::Local(id) if place.path.is_empty() => Some(id),
             _ => None,
         };
+        if let Some(id) = variable {
+            self.wish(id, from, true);
+        }
         if let Some(id) = variable {
             let local = Expr::new(ExprKind::Local(id), place.ty, at_place);
             diagnostic = self.label_origin(diagnostic, &local, at_place);
@@ -326,6 +349,9 @@ impl Body<'_, '_> {
             }
         };
         let ty = expr.ty;
+        if kind == IrUnary::Neg {
+            self.note_negated(&expr, span);
+        }
         Ok(Operand::Value(Expr::new(ExprKind::Unary(kind, Box::new(expr)), ty, span)))
     }
 

@@ -6,7 +6,7 @@ use crate::check::types::pattern::Pattern;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{ExprKind, StmtKind};
-use crate::types::Type;
+use crate::types::{Scalar, Type};
 
 impl Body<'_, '_> {
     /// Reports a kernel with an annotation of what it returns, which can be `None` alone.
@@ -25,6 +25,19 @@ impl Body<'_, '_> {
             diagnostic = diagnostic.fix("leave the annotation away", at, "", Applicability::Machine);
         }
         self.report(diagnostic);
+    }
+
+    /// The number that a function's annotation says it returns.
+    pub fn promised_scalar(&mut self, definition: &Definition) -> Option<Scalar> {
+        let promised = definition.ast.returns.as_ref().filter(|_| self.adapts() && !definition.kernel)?;
+        if self.c.settings.double || matches!(promised.kind, ExprKind::None) {
+            return None;
+        }
+        let (pattern, _) = self.c.within(definition.scope, |c| c.quietly(|c| c.annotation(promised, false)));
+        match pattern {
+            Ok(Pattern::Exact(wanted)) => wanted.as_scalar(),
+            _ => None,
+        }
     }
 
     /// Reports a function that returns nothing, or one value of another type, where its annotation

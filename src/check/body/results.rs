@@ -1,5 +1,6 @@
 //! Results of functions: what is returned, and where a caller puts it.
 
+use crate::check::body::adapt::adapts_exactly;
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::advice::left_moves;
@@ -37,7 +38,15 @@ impl Body<'_, '_> {
                 Operand::Results(call, types) => (types, StmtKind::ReturnCall(call)),
                 operand => {
                     let known = self.summary.results.as_ref().and_then(|(types, _)| types.first().copied());
-                    let expr = self.returned_value(operand, known, value.span)?;
+                    let known = known.or(self.literals.promised.map(Type::from));
+                    if self.summary.results.is_none() {
+                        self.literals.first_literal =
+                            self.literal_number(&operand).map(|constant| (value.span, constant));
+                    }
+                    let expr = match (known, self.literals.first_literal) {
+                        (None, Some(_)) => self.start_value(operand, value.span, value.span)?,
+                        _ => self.returned_value(operand, known, value.span)?,
+                    };
                     (vec![expr.ty], StmtKind::Return(vec![expr]))
                 }
             },
@@ -52,6 +61,12 @@ impl Body<'_, '_> {
         match &self.summary.results {
             None => self.summary.results = Some((types, span)),
             Some((first, place)) if *first != types => {
+                if let (Some((at, constant)), &[Type::Scalar(to)]) = (self.literals.first_literal, types.as_slice())
+                    && self.adapts()
+                    && adapts_exactly(&constant, to)
+                {
+                    self.literals.wishes.push((at, to));
+                }
                 let show = |types: &[Type]| match types {
                     [] => "nothing".to_string(),
                     all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),

@@ -291,7 +291,14 @@ impl Body<'_, '_> {
     }
 
     fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
-        let mut operand = self.expr(value)?;
+        let outer = self.literals.assigning.take();
+        self.literals.assigning = match self.scope.get(name) {
+            Some(Binding::Local(id)) => Some(*id),
+            _ => None,
+        };
+        let result = self.expr(value);
+        self.literals.assigning = outer;
+        let mut operand = result?;
         // A name of a view gives its elements, as in Warp; what is no name gives the view.
         if let (ast::ExprKind::Name(_), Some(elements)) = (&value.kind, self.tile_elements(&operand))
             && elements.is_view
@@ -360,20 +367,27 @@ impl Body<'_, '_> {
             Operand::Const(c) if c.scalar.is_none() => Some(*c),
             _ => None,
         };
+        let start = self.literal_number(&operand);
         // A literal of library code takes the type of the variable it goes to.
         let expr = match self.scope.get(name) {
             Some(Binding::Local(id)) => {
                 let ty = self.locals[*id].ty;
                 self.coerce(operand, ty, value.span)?
             }
-            _ => self.materialize(operand, value.span)?,
+            _ => self.start_value(operand, at, value.span)?,
         };
         if let Type::Local(_) = expr.ty {
             return self.assign_array(name, expr, (at, span), out);
         }
+        let is_new = !matches!(self.scope.get(name), Some(Binding::Local(_)));
         let id = self.assigned_local(name, expr.ty, at, value.span)?;
         if let Some(constant) = literal {
             self.known.insert(id, constant);
+        }
+        if is_new {
+            self.note_start(id, start, &expr);
+        } else {
+            self.note_computed_float(id, start.is_some(), expr.ty);
         }
         out.push(self.assign_local(id, expr, span));
         Ok(())
@@ -455,8 +469,20 @@ impl Body<'_, '_> {
         }
         let mut assignments = Vec::new();
         for ((name, at), item) in names.iter().zip(items) {
-            let expr = self.materialize(item, value.span)?;
+            let literal = self.literal_number(&item);
+            let is_new = !matches!(self.scope.get(*name), Some(Binding::Local(_)));
+            let expr = match self.scope.get(*name) {
+                Some(Binding::Local(id)) => {
+                    let ty = self.locals[*id].ty;
+                    let item = self.adapted(item, ty, value.span);
+                    self.materialize(item, value.span)?
+                }
+                _ => self.start_value(item, *at, value.span)?,
+            };
             let id = self.assigned_local(name, expr.ty, *at, value.span)?;
+            if is_new {
+                self.note_start(id, literal, &expr);
+            }
             assignments.push((id, expr));
         }
         out.push(Stmt { kind: StmtKind::AssignMany(assignments), span });
@@ -635,6 +661,13 @@ impl Body<'_, '_> {
         if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
             self.known.remove(id);
         }
+        // `n += 1` makes no float of `n`.
+        let is_literal = self.literal_number(&right).is_some();
+        let right = match op {
+            BinaryOp::Pow | BinaryOp::Shl | BinaryOp::Shr => right,
+            _ if self.has_user_operator(op) => right,
+            _ => self.adapted(right, place.ty, at_value),
+        };
         if let Some(refused) = self.refuse_widening(op, &place, &right, (at_place, at_value)) {
             return Err(refused);
         }
@@ -644,6 +677,9 @@ impl Body<'_, '_> {
         let expr = self.materialize(result, span)?;
         if expr.ty != place.ty {
             return self.store_mismatch(&place, &expr);
+        }
+        if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
+            self.note_computed_float(*id, is_literal, expr.ty);
         }
         out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
         Ok(())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::native::is_barrier;
 use crate::check::body::Body;
+use crate::check::body::adapt::adapts_exactly;
 use crate::check::facts::Callee;
 use crate::check::host::nest::{Unknown, Why};
 use crate::check::names::habits;
@@ -228,10 +229,26 @@ impl Body<'_, '_> {
     }
 
     pub fn call_function(&mut self, name: &FunctionName, given: Vec<Given>, span: Span) -> Res<Operand> {
-        match self.best_fit(name, &given)? {
-            Some(fit) => self.apply(fit, given, span),
-            None => self.no_match(name, &given, span),
+        if let Some(fit) = self.best_fit(name, &given)? {
+            return self.apply(fit, given, span);
         }
+        if let Some(open) = self.open_arguments(&given) {
+            self.literals.opening = true;
+            let fit = self.best_fit(name, &open);
+            self.literals.opening = false;
+            if let Some(fit) = fit? {
+                return self.apply(fit, open, span);
+            }
+        }
+        let values: Vec<Expr> = given
+            .iter()
+            .filter_map(|given| match &given.operand {
+                Operand::Value(expr) => Some(expr.clone()),
+                _ => None,
+            })
+            .collect();
+        self.wish_for_operands(values.iter());
+        self.no_match(name, &given, span)
     }
 
     fn best_fit(&mut self, name: &FunctionName, given: &[Given]) -> Res<Option<Fit>> {
@@ -311,11 +328,19 @@ impl Body<'_, '_> {
                 Some(scalar) if scalar == constant.scalar() => {}
                 // Tests compare with plain numbers.
                 Some(scalar) if (self.is_library() || is_test(definition)) && constant.adapts_to(scalar) => cost += 1,
+                Some(scalar) if self.literals.opening && adapts_exactly(&constant, scalar) => cost += 1,
                 Some(_) => return None,
                 None => {
-                    if !pattern.matches(constant.scalar().into(), &mut bindings) {
+                    if pattern.matches(constant.scalar().into(), &mut bindings) {
+                        continue;
+                    }
+                    // A whole number where there are only floats.
+                    let float = Scalar::F32;
+                    let fits = self.literals.opening && adapts_exactly(&constant, float);
+                    if !fits || !pattern.matches(float.into(), &mut bindings) {
                         return None;
                     }
+                    cost += 1;
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What does a call call, with which arguments, and how is that differentiated?
 
 mod builtin;
-pub(super) mod call;
+pub(crate) mod call;
 mod construct;
 mod grad_call;
 pub(super) mod gradient;

@@ -364,9 +364,20 @@ impl Checker<'_> {
             // `class vec6(wp.types.vector(length=6, dtype=float)): pass` is another name of the
             // type.
             self.bind(&name, Global::Constant(base.clone()));
-        } else if !class.bases.is_empty() {
+        } else if !class.bases.is_empty()
+            || !self.in_main() && class.members.iter().any(|member| member.value.is_some())
+        {
             let values = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?)));
-            let members: HashMap<String, ast::Expr> = values.collect();
+            // What it does not say itself it has of the classes that it extends.
+            let mut members: HashMap<String, ast::Expr> = HashMap::new();
+            for base in class.bases.iter().rev() {
+                if let ast::ExprKind::Name(base) = &base.kind
+                    && let Some(Global::Enum(base)) = self.names().get(base)
+                {
+                    members.extend(base.members.iter().map(|(name, value)| (name.clone(), value.clone())));
+                }
+            }
+            members.extend(values);
             let scope = self.new_scope(self.scopes.current, Some(&name), true);
             self.within(scope, |c| {
                 members.iter().for_each(|(name, value)| c.bind(name, Global::Constant(value.clone())))

@@ -68,7 +68,7 @@ impl Checker<'_> {
         let text = self.sources.text(expr.span).to_string();
         self.report(
             Diagnostic::new(Code::E0310, format!("`{text}` is not a type of the kernel language"))
-                .label(expr.span, "not known on the GPU")
+                .label(expr.span, "kernels have no such type")
                 .help(format!("write `{written}`"))
                 .fix(format!("write `{written}`"), expr.span, written, Applicability::Maybe),
         )
@@ -87,7 +87,7 @@ impl Checker<'_> {
                     if let Advice::Say(help) = advice { help } else { "types are `float`, `wp.vec3`, arrays, ..." };
                 self.report(
                     Diagnostic::new(Code::E0310, format!("`{text}` is not a type of the kernel language"))
-                        .label(expr.span, "not known on the GPU")
+                        .label(expr.span, "kernels have no such type")
                         .help(help),
                 )
             }

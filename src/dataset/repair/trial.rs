@@ -74,7 +74,8 @@ impl Trial<'_> {
     }
 
     fn compile(&self, text: &str, backward: bool) -> Compilation {
-        let request = Request { gradients: Gradients { backward, ..Gradients::default() }, ..Request::default() };
+        let request =
+            Request { gradients: Gradients { backward, ..Gradients::default() }, strict: true, ..Request::default() };
         self.compiler.load_text(Path::new("kernel.py"), text.to_string(), &request)
     }
 

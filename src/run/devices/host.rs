@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use super::leave::Call;
 use super::objects::ObjectPlace;
 use super::privatization::Copies;
-use super::stop::Watch;
+use super::stop::Stop;
 use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::analysis::grain;
@@ -135,6 +135,7 @@ struct WorkerContext<'a> {
     bounds: &'a LaunchBounds,
     args: *const c_void,
     status: *mut HostStatus,
+    stop: Option<&'a Stop>,
 }
 
 // SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own
@@ -146,6 +147,12 @@ impl WorkerContext<'_> {
     fn run(&self, begin: u64, end: u64) {
         // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the
         // launch.
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        if let Some(stop) = self.stop {
+            let (bounds, args, status, entry) = (self.bounds, self.args, self.status, self.entry);
+            return unsafe { super::leave::enter(&Call { bounds, args, begin, end, status, entry }, stop) };
+        }
+        // SAFETY: as above.
         unsafe { (self.entry)(self.bounds, self.args, begin, end, self.status) }
     }
 }
@@ -170,7 +177,9 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         visited: 0,
         note_thread: 0,
     };
-    let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
+    let stop = Stop::begin(job.stop);
+    let stop = stop.as_ref();
+    let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status, stop };
     let size = job.bounds.size;
     let mut workers = pieces::workers(&job.bounds, job.threads, smallest);
     let mut copies = None;
@@ -190,27 +199,19 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
     }
     // The caller for the end knows that the launch is not complete.
     let step = smallest.clamp(1, MOST_UNASKED);
-    let watch = if size > step { Watch::begin(job.stop) } else { None };
-    let watch = watch.map(|watch| (std::thread::current().id(), Mutex::new(watch)));
-    let stopped = AtomicBool::new(false);
-    let run = |own: &WorkerContext, begin: u64, end: u64| match &watch {
+    let run = |own: &WorkerContext, begin: u64, end: u64| match stop.filter(|_| size > step) {
         None => own.run(begin, end),
-        Some((launching, watch)) => {
+        Some(stop) => {
             let mut at = begin;
-            while at < end && !stopped.load(Ordering::Relaxed) {
+            while at < end && !stop.says_stop() {
                 let next = end.min(at + step);
                 own.run(at, next);
                 at = next;
-                // Others must not wait for an answer, nor ask in the name of the thread that
-                // launched.
-                if std::thread::current().id() == *launching
-                    && watch.lock().unwrap_or_else(PoisonError::into_inner).says_stop()
-                {
-                    stopped.store(true, Ordering::Relaxed);
-                }
             }
         }
     };
+    let ask = || _ = stop.map(Stop::says_stop_now);
+    let asked = stop.is_some().then_some(&ask as &dyn Fn());
     if workers == 1 {
         run(&shared, 0, size);
     } else {
@@ -228,18 +229,19 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         };
         // Pieces are found by their number: a launch may have far more threads than a list could
         // hold.
-        pool::for_each(workers, cut.map_or(size.div_ceil(piece), |cut| cut.count()), &run_piece);
+        pool::for_each_asked(workers, cut.map_or(size.div_ceil(piece), |cut| cut.count()), &run_piece, asked);
         if let Some(cut) = cut {
             if cut.head > 0 {
                 run(shared, 0, cut.head);
             }
             let gaps = if cut.gap == 0 { 0 } else { cut.count() - 1 };
             let workers = if gaps * cut.gap < smallest { 1 } else { workers };
-            pool::for_each(workers, gaps, &|n| {
+            let run_gap = |n: u64| {
                 let (begin, end) = cut.gap(n);
                 // Gaps are apart in some arrays, and need copies of the others as pieces do.
                 run(&WorkerContext { args: args(n), ..*shared }, begin, end);
-            });
+            };
+            pool::for_each_asked(workers, gaps, &run_gap, asked);
         }
         if let Some(copies) = copies {
             // SAFETY: the run is over, and its arrays are still there.

@@ -9,6 +9,7 @@
 //! | [`copies`] | how do arguments get to a device with memory of its own? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`stop`] | may a launch go on? |
+//! | `leave` | how does compiled code end before it returns? |
 //! | [`objects`] | which code is on the disk already? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
@@ -17,6 +18,8 @@ pub mod cuda;
 mod entry;
 pub mod host;
 pub mod interp;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod leave;
 pub mod objects;
 pub mod pieces;
 pub mod pool;

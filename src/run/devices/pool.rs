@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::stop::PERIOD;
 use crate::process::OfProcess;
 
 /// The helpers of this process and what they have to do.
@@ -80,6 +81,11 @@ pub fn cores() -> usize {
 /// Calls `run` with each number below `count`, on this thread and up to `workers - 1` others, and
 /// returns when all calls have. Several threads may do so at once; they share the helpers.
 pub fn for_each(workers: usize, count: u64, run: &(dyn Fn(u64) + Sync)) {
+    for_each_asked(workers, count, run, None);
+}
+
+/// The same; this thread calls `asked` from time to time while it waits for the others.
+pub fn for_each_asked(workers: usize, count: u64, run: &(dyn Fn(u64) + Sync), asked: Option<&dyn Fn()>) {
     let helpers = workers.min(usize::try_from(count).unwrap_or(usize::MAX)).saturating_sub(1);
     let job = Job { run, count, next: AtomicU64::new(0), inside: AtomicUsize::new(0), panic: Mutex::new(None) };
     if helpers == 0 {
@@ -91,7 +97,7 @@ pub fn for_each(workers: usize, count: u64, run: &(dyn Fn(u64) + Sync)) {
     let pool = pool();
     pool.post(shared, helpers);
     let own = catch_unwind(AssertUnwindSafe(|| job.work()));
-    pool.leave(shared);
+    pool.leave(shared, asked);
     let theirs = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(panic) = own.err().or(theirs) {
         resume_unwind(panic);
@@ -120,7 +126,7 @@ impl Pool {
     }
 
     /// Nobody joins the job any more; returns when nobody is in it.
-    fn leave(&self, job: &Job) {
+    fn leave(&self, job: &Job, asked: Option<&dyn Fn()>) {
         self.lock().open.retain(|open| !std::ptr::addr_eq(open.job, job));
         let is_empty = || job.inside.load(Ordering::Acquire) == 0;
         for _ in 0..SPINS {
@@ -131,7 +137,17 @@ impl Pool {
         }
         let mut state = self.lock();
         while !is_empty() {
-            state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let Some(asked) = asked else {
+                state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let (waited, late) = self.left.wait_timeout(state, PERIOD).unwrap_or_else(PoisonError::into_inner);
+            state = waited;
+            if late.timed_out() {
+                drop(state);
+                asked();
+                state = self.lock();
+            }
         }
     }
 
