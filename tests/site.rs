@@ -35,6 +35,32 @@ fn every_page_is_named() {
     }
 }
 
+/// Prose has at most 100 columns, but for a line that one long piece of code or link fills.
+#[test]
+fn prose_is_narrow() {
+    let mut all = vec!["../README.md".to_string(), "../CONTRIBUTING.md".to_string(), "../CHANGELOG.md".to_string()];
+    pages(&root().join("docs"), &mut all);
+    // `kc doc` writes this one.
+    all.retain(|page| page != "builtins.md");
+    let mut wide = Vec::new();
+    for page in &all {
+        let text = std::fs::read_to_string(root().join("docs").join(page)).expect("a page");
+        let mut fenced = false;
+        for (n, line) in text.lines().enumerate() {
+            fenced ^= line.trim_start().starts_with("```");
+            let is_prose = !fenced && !line.trim_start().starts_with('|');
+            let pieces = line.split('`').enumerate().flat_map(|(n, part)| match n % 2 {
+                0 => part.split(' ').map(str::len).collect::<Vec<_>>(),
+                _ => vec![part.len()],
+            });
+            if is_prose && line.chars().count() > 100 && pieces.max() < Some(60) {
+                wide.push(format!("{page}:{}", n + 1));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "more than 100 columns: {wide:#?}");
+}
+
 /// Links between pages lead to pages and headings; those to the outside are not tried.
 #[test]
 fn links_lead_to_files() {
