@@ -140,7 +140,8 @@ impl Layout {
     ///
     /// # Safety
     ///
-    /// Where they are not null, shape and strides hold as many numbers as the tensor has dimensions.
+    /// Where they are not null, shape and strides hold as many numbers as the tensor has
+    /// dimensions.
     unsafe fn of(tensor: &Tensor, scalar: Scalar) -> Result<Layout, String> {
         let size = scalar.size() as isize;
         if !(0..=MOST_DIMENSIONS).contains(&tensor.ndim) {

@@ -1,5 +1,5 @@
-//! What else can be said in the language? A generator of kernels of random expressions, for tests of
-//! kc: each from (seed, index) alone. They mean nothing.
+//! What else can be said in the language? A generator of kernels of random expressions, for tests
+//! of kc: each from (seed, index) alone. They mean nothing.
 //!
 //! | file | question it answers |
 //! |---|---|

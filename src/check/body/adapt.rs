@@ -5,8 +5,6 @@
 //! Warp's rule is stricter: nothing converts by itself ([`crate::check::Options::strict`]). What it
 //! accepts means the same here, as adapting begins where it ends in an error.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::check::body::{Body, Mode};
 use crate::check::calls::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId};
@@ -19,32 +17,6 @@ use crate::types::{Scalar, Type};
 
 /// The greatest whole exponent of an integer that is written out as products.
 const MOST_PRODUCTS: i128 = 63;
-
-/// What a body knows of literals that adapt.
-#[derive(Default)]
-pub(crate) struct Literals {
-    /// What arithmetic on literals alone gives in Python, by its place.
-    pub computed: HashMap<Span, f64>,
-    /// The types of variables that start with a literal, where a first look has told them.
-    pub starts: Starts,
-    /// The variables that started with a literal.
-    pub started: HashMap<LocalId, Constant>,
-    /// Those that started with what is computed of these.
-    pub derived: HashMap<LocalId, Vec<LocalId>>,
-    /// Types that variables should have from their start; those that they should have if they come
-    /// to hold floats that are computed; and the variables that do.
-    pub wishes: Vec<(Span, Scalar)>,
-    pub weak: Vec<(Span, Scalar)>,
-    pub computed_floats: HashSet<Span>,
-    /// The number that the function's annotation says it returns.
-    pub promised: Option<Scalar>,
-    /// The literal that its first `return` gives.
-    pub first_literal: Option<(Span, Constant)>,
-    /// A call is tried in which literals adapt.
-    pub opening: bool,
-    /// The variable that the current statement assigns.
-    pub assigning: Option<LocalId>,
-}
 
 impl Body<'_, '_> {
     /// Whether literals of this code adapt.
@@ -322,33 +294,4 @@ pub fn adapts_exactly(c: &Constant, scalar: Scalar) -> bool {
         }
         Number::Int(_) | Number::Float(_) | Number::Bool(_) => true,
     }
-}
-
-/// Types of variables that start with literals, by the places of their names.
-pub type Starts = HashMap<Span, Scalar>;
-
-/// How often a body is checked again for the types of its variables.
-pub const MOST_LOOKS: usize = 16;
-
-/// What a look at a body says about variables that start with literals.
-#[derive(Default)]
-pub struct Wishes {
-    pub strong: Vec<(Span, Scalar)>,
-    pub weak: Vec<(Span, Scalar)>,
-    /// The variables that hold floats which are computed.
-    pub computed: HashSet<Span>,
-}
-
-/// Adds types to those that variables start with. False: none is new.
-pub fn grow(starts: &mut Starts, wishes: &[(Span, Scalar)]) -> bool {
-    let mut changed = false;
-    for &(span, scalar) in wishes {
-        // A later look may have a wider one.
-        let wider = |known: Scalar| scalar.is_float() && (!known.is_float() || scalar.size() > known.size());
-        if starts.get(&span).is_none_or(|&known| wider(known)) {
-            starts.insert(span, scalar);
-            changed = true;
-        }
-    }
-    changed
 }

@@ -93,7 +93,7 @@ pub(crate) struct Body<'c, 'a> {
     /// An error was reported in this body.
     pub failed: bool,
     /// Literals that adapt to what they meet.
-    pub literals: adapt::Literals,
+    pub literals: state::Literals,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -111,7 +111,7 @@ impl<'c, 'a> Body<'c, 'a> {
             tiles: Tiles::default(),
             summary: Summary::default(),
             failed: false,
-            literals: adapt::Literals::default(),
+            literals: state::Literals::default(),
         }
     }
 
@@ -169,10 +169,10 @@ impl<'c, 'a> Body<'c, 'a> {
         bindings: Bindings,
         returned: &[Type],
     ) -> Res<Look> {
-        let mut starts = adapt::Starts::new();
-        for _ in 0..adapt::MOST_LOOKS {
+        let mut starts = state::Starts::new();
+        for _ in 0..state::MOST_LOOKS {
             let known = c.diagnostics.len();
-            let mut wishes = adapt::Wishes::default();
+            let mut wishes = state::Wishes::default();
             let looked = Body::look_once(c, definition, args, bindings.clone(), returned, &starts, &mut wishes);
             if looked.is_ok() || wishes.strong.is_empty() && wishes.weak.is_empty() {
                 return looked;
@@ -183,14 +183,14 @@ impl<'c, 'a> Body<'c, 'a> {
                     facts.forget(definition.ast.span);
                 }
             };
-            if !findings.is_empty() && adapt::grow(&mut starts, &wishes.strong) {
+            if !findings.is_empty() && state::grow(&mut starts, &wishes.strong) {
                 forget(c);
                 continue;
             }
             let mut tried = starts.clone();
-            if !findings.is_empty() && adapt::grow(&mut tried, &wishes.weak) {
+            if !findings.is_empty() && state::grow(&mut tried, &wishes.weak) {
                 forget(c);
-                let mut found = adapt::Wishes::default();
+                let mut found = state::Wishes::default();
                 let again = Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
                 let floats = |(span, _): &(Span, Scalar)| found.computed.contains(span);
                 if wishes.weak.iter().all(floats) {
@@ -206,7 +206,7 @@ impl<'c, 'a> Body<'c, 'a> {
             findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
             return looked;
         }
-        Body::look_once(c, definition, args, bindings, returned, &starts, &mut adapt::Wishes::default())
+        Body::look_once(c, definition, args, bindings, returned, &starts, &mut state::Wishes::default())
     }
 
     fn look_once(
@@ -215,8 +215,8 @@ impl<'c, 'a> Body<'c, 'a> {
         args: &[InstanceArg],
         bindings: Bindings,
         returned: &[Type],
-        starts: &adapt::Starts,
-        wishes: &mut adapt::Wishes,
+        starts: &state::Starts,
+        wishes: &mut state::Wishes,
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;

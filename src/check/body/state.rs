@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::check::calls::gradient::Rule;
 use crate::check::tree::{LocalId, ReturnedArray, Stmt};
 use crate::check::types::pattern::Bindings;
+use crate::check::types::value::Constant;
 use crate::ir::ConstantId;
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::Type;
+use crate::types::{Scalar, Type};
 
 /// The function that the body is of.
 #[derive(Default)]
@@ -84,4 +85,59 @@ pub(crate) struct Tiles {
     pub own_arrays: HashSet<LocalId>,
     /// The tiles of which a loop, by its counter, or a call sets all elements.
     pub filled: HashMap<LocalId, LocalId>,
+}
+
+/// What a body knows of literals that adapt.
+#[derive(Default)]
+pub(crate) struct Literals {
+    /// What arithmetic on literals alone gives in Python, by its place.
+    pub computed: HashMap<Span, f64>,
+    /// The types of variables that start with a literal, where a first look has told them.
+    pub starts: Starts,
+    /// The variables that started with a literal.
+    pub started: HashMap<LocalId, Constant>,
+    /// Those that started with what is computed of these.
+    pub derived: HashMap<LocalId, Vec<LocalId>>,
+    /// Types that variables should have from their start; those that they should have if they come
+    /// to hold floats that are computed; and the variables that do.
+    pub wishes: Vec<(Span, Scalar)>,
+    pub weak: Vec<(Span, Scalar)>,
+    pub computed_floats: HashSet<Span>,
+    /// The number that the function's annotation says it returns.
+    pub promised: Option<Scalar>,
+    /// The literal that its first `return` gives.
+    pub first_literal: Option<(Span, Constant)>,
+    /// A call is tried in which literals adapt.
+    pub opening: bool,
+    /// The variable that the current statement assigns.
+    pub assigning: Option<LocalId>,
+}
+
+/// Types of variables that start with literals, by the places of their names.
+pub type Starts = HashMap<Span, Scalar>;
+
+/// How often a body is checked again for the types of its variables.
+pub const MOST_LOOKS: usize = 16;
+
+/// What a look at a body says about variables that start with literals.
+#[derive(Default)]
+pub struct Wishes {
+    pub strong: Vec<(Span, Scalar)>,
+    pub weak: Vec<(Span, Scalar)>,
+    /// The variables that hold floats which are computed.
+    pub computed: HashSet<Span>,
+}
+
+/// Adds types to those that variables start with. False: none is new.
+pub fn grow(starts: &mut Starts, wishes: &[(Span, Scalar)]) -> bool {
+    let mut changed = false;
+    for &(span, scalar) in wishes {
+        // A later look may have a wider one.
+        let wider = |known: Scalar| scalar.is_float() && (!known.is_float() || scalar.size() > known.size());
+        if starts.get(&span).is_none_or(|&known| wider(known)) {
+            starts.insert(span, scalar);
+            changed = true;
+        }
+    }
+    changed
 }
