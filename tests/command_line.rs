@@ -149,7 +149,7 @@ fn standard_input_is_a_file() {
     folder.kc_with_input(&["compile", "-", "--emit", "ptx,header"], DOUBLE.as_bytes()).ends(0);
     assert_eq!(folder.list("."), ["shared.py", "stdin.h", "stdin.ptx"]);
     let summed = BROKEN.replace("x[i] = y", "s = 0\n    for j in range(3):\n        s += x[j]\n    x[i] = s");
-    let said = folder.kc_with_input(&["fix", "--maybe", "-"], summed.as_bytes()).ends(0);
+    let said = folder.kc_with_input(&["fix", "--maybe", "--strict-warp", "-"], summed.as_bytes()).ends(0);
     assert_eq!(said.out, summed.replace("s = 0\n", "s = 0.0\n"));
     assert!(folder.kc_with_input(&["check", "-"], b"x = '\xff'\n").ends(1).err.contains("E0902"));
     assert!(folder.kc_with_input(&["check", "-"], &vec![b'#'; 17 << 20]).ends(1).err.contains("E0903"));

@@ -154,7 +154,7 @@ fn faulty_programs_are_shown_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let (set, rejected) = (folder.path().join("set"), folder.path().join("rejected.jsonl"));
     let file = rejected.to_string_lossy().into_owned();
-    good(&kc(&["-n", "10", "--seed", "2", "--emit", "cuda", "--repair", "--rejected", &file], &set));
+    good(&kc(&["-n", "10", "--seed", "4", "--emit", "cuda", "--repair", "--rejected", &file], &set));
     let ask = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg("dataset").args(args).output().expect("kc runs");
         good(&output);
@@ -166,7 +166,7 @@ fn faulty_programs_are_shown_and_counted() {
     let classes = stats["repair"]["classes"].as_object().expect("classes");
     assert!(count >= 8 && classes.values().filter_map(|n| n.as_u64()).sum::<u64>() == count, "{stats:#}");
     let pair = ask(&["show", &path, "4"]);
-    for id in ["4-repair", "kc1-2-4-repair"] {
+    for id in ["4-repair", "kc1-4-4-repair"] {
         let row = ask(&["show", &path, id]);
         assert_eq!((&row["parent_id"], &row["fixed_source"]), (&pair["id"], &pair["python_source"]));
     }
