@@ -37,6 +37,13 @@
 //! In [`reversible`], arrays are chosen by number, and local arrays become values, only where every
 //! region has one exit; a load is forwarded more often when fewer arrays are left; and only then is
 //! it known which choices guard values that need not exist.
+//!
+//! [`same_arrays`]: super::same_arrays
+//! [`thread_loops`]: super::thread_loops
+//! [`reverse_sums`]: super::reverse_sums
+//! [`block_alone`]: super::block_alone
+//! [`block_threads`]: super::block_threads
+//! [`index_checks`]: super::index_checks
 
 use super::{
     adjacent, chosen_arrays, code_sinking, dce, dead_stores, forward_loads, inline, join_stores, local_arrays,
