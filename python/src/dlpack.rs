@@ -111,8 +111,8 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
         let what = format!("has elements of DLPack type ({}, {}, {})", tensor.code, tensor.bits, tensor.lanes);
         return Err(Refused::new("E1005", what).into());
     };
-    let on_gpu = tensor.device == CUDA;
-    if on_gpu != gpu.is_some() || !(on_gpu || ON_HOST.contains(&tensor.device)) {
+    // Memory that the capsule puts elsewhere is not read on the host.
+    if !(ON_HOST.contains(&tensor.device) || gpu.is_some() && tensor.device == CUDA) {
         let what = format!("its capsule says DLPack device {}, and its `__dlpack_device__` another one", tensor.device);
         return Err(Refused::new("E1005", what).into());
     }
