@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// Those of today. Lower it with each that is gone; the aim is 40, each with a reason beside it.
-const MOST: usize = 155;
+const MOST: usize = 154;
 
 /// Folders whose `Op` is another type: the simulator's instructions.
 const OTHERS: &[&str] = &["src/sim"];

@@ -137,11 +137,9 @@ fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
 fn drop_zero_gradients(function: &mut Function) -> bool {
     let Some(buffer) = function.tape.iter().find(|buffer| buffer.role == TapeRole::Parameters) else { return false };
     let gradients = function.params()[buffer.param as usize];
-    let is_zero = |id: &InstId| match &function.insts[*id].op {
-        Op::Atomic { access, value, .. } if access.array == gradients => {
-            function.as_const(*value).is_some_and(|c| c.as_float() == Some(0.0))
-        }
-        _ => false,
+    let is_zero = |id: &InstId| {
+        let Op::Atomic { access, value, .. } = &function.insts[*id].op else { return false };
+        access.array == gradients && function.as_const(*value).is_some_and(|c| c.as_float() == Some(0.0))
     };
     let idle: IdSet<InstId> = function.insts.ids().filter(|id| is_zero(id)).collect();
     for block in function.blocks.values_mut() {

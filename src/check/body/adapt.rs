@@ -50,7 +50,7 @@ impl Body<'_, '_> {
     /// already.
     fn as_scalar_of(&self, operand: &Operand, scalar: Scalar, span: Span) -> Option<Expr> {
         let c = self.literal_number(operand)?;
-        (c.scalar() != scalar && adapts_exactly(&c, scalar)).then(|| c.expr_as(scalar, span))
+        (c.scalar() != scalar && c.adapts_exactly(scalar)).then(|| c.expr_as(scalar, span))
     }
 
     /// The operand for a place of this type.
@@ -174,7 +174,7 @@ impl Body<'_, '_> {
     /// The value that a variable starts with, which has the type that it comes to have.
     pub fn start_value(&mut self, operand: Operand, at: Span, value: Span) -> Res<Expr> {
         if let (Some(c), Some(&scalar)) = (self.literal_number(&operand), self.literals.starts.get(&at))
-            && adapts_exactly(&c, scalar)
+            && c.adapts_exactly(scalar)
         {
             return Ok(c.expr_as(scalar, value));
         }
@@ -221,7 +221,7 @@ impl Body<'_, '_> {
         let (Some(from), span) = (local.ty.as_scalar(), local.span) else { return };
         let is_wider = scalar.is_float() && !from.is_float() || scalar.is_float() == from.is_float();
         let kept = from.is_int() && scalar.is_float() && !becomes;
-        if from == scalar || kept || !is_wider || !adapts_exactly(constant, scalar) {
+        if from == scalar || kept || !is_wider || !constant.adapts_exactly(scalar) {
             return;
         }
         self.literals.wishes.push((span, scalar));
@@ -234,7 +234,7 @@ impl Body<'_, '_> {
         if self.is_of_starts(value, &mut from) {
             for id in from {
                 let span = self.locals[id].span;
-                if self.literals.started.get(&id).is_some_and(|constant| adapts_exactly(constant, scalar)) {
+                if self.literals.started.get(&id).is_some_and(|constant| constant.adapts_exactly(scalar)) {
                     self.literals.weak.push((span, scalar));
                 }
             }
@@ -280,18 +280,5 @@ impl Body<'_, '_> {
                 self.wish(id, to, becomes);
             }
         }
-    }
-}
-
-/// Whether a literal is the same number in this type; a decimal is as near as the type has it.
-pub fn adapts_exactly(c: &Constant, scalar: Scalar) -> bool {
-    if !c.adapts_to(scalar) || !c.fits(scalar) {
-        return false;
-    }
-    match c.number {
-        Number::Int(value) if scalar.is_float() => {
-            c.number.to_const(scalar).as_float().is_some_and(|float| float == value as f64 && float as i128 == value)
-        }
-        Number::Int(_) | Number::Float(_) | Number::Bool(_) => true,
     }
 }

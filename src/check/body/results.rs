@@ -1,6 +1,5 @@
 //! Results of functions: what is returned, and where a caller puts it.
 
-use crate::check::body::adapt::adapts_exactly;
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::advice::left_moves;
@@ -63,7 +62,7 @@ impl Body<'_, '_> {
             Some((first, place)) if *first != types => {
                 if let (Some((at, constant)), &[Type::Scalar(to)]) = (self.literals.first_literal, types.as_slice())
                     && self.adapts()
-                    && adapts_exactly(&constant, to)
+                    && constant.adapts_exactly(to)
                 {
                     self.literals.wishes.push((at, to));
                 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::native::is_barrier;
 use crate::check::body::Body;
-use crate::check::body::adapt::adapts_exactly;
 use crate::check::facts::Callee;
 use crate::check::host::nest::{Unknown, Why};
 use crate::check::names::habits;
@@ -328,7 +327,7 @@ impl Body<'_, '_> {
                 Some(scalar) if scalar == constant.scalar() => {}
                 // Tests compare with plain numbers.
                 Some(scalar) if (self.is_library() || is_test(definition)) && constant.adapts_to(scalar) => cost += 1,
-                Some(scalar) if self.literals.opening && adapts_exactly(&constant, scalar) => cost += 1,
+                Some(scalar) if self.literals.opening && constant.adapts_exactly(scalar) => cost += 1,
                 Some(_) => return None,
                 None => {
                     if pattern.matches(constant.scalar().into(), &mut bindings) {
@@ -336,7 +335,7 @@ impl Body<'_, '_> {
                     }
                     // A whole number where there are only floats.
                     let float = Scalar::F32;
-                    let fits = self.literals.opening && adapts_exactly(&constant, float);
+                    let fits = self.literals.opening && constant.adapts_exactly(float);
                     if !fits || !pattern.matches(float.into(), &mut bindings) {
                         return None;
                     }

@@ -213,6 +213,20 @@ impl Constant {
         self.as_int().is_none_or(|value| (low..=high).contains(&value))
     }
 
+    /// Whether a literal is the same number in this type; a decimal is as near as the type has it.
+    pub fn adapts_exactly(self, scalar: Scalar) -> bool {
+        if !self.adapts_to(scalar) || !self.fits(scalar) {
+            return false;
+        }
+        match self.number {
+            Number::Int(value) if scalar.is_float() => {
+                let float = self.number.to_const(scalar).as_float();
+                float.is_some_and(|float| float == value as f64 && float as i128 == value)
+            }
+            Number::Int(_) | Number::Float(_) | Number::Bool(_) => true,
+        }
+    }
+
     /// A literal without a type can take this one without changing its meaning.
     pub fn adapts_to(self, scalar: Scalar) -> bool {
         self.scalar.is_none()

@@ -79,10 +79,8 @@ impl FunctionEffects {
 
     /// The effects of an instruction without those of what is nested in it.
     pub fn own(&self, function: &Function, inst: &Inst) -> Effects {
-        match inst.op {
-            Op::Call(callee, _) => self.of_call(callee),
-            _ => Effects::of(function, inst),
-        }
+        let Op::Call(callee, _) = inst.op else { return Effects::of(function, inst) };
+        self.of_call(callee)
     }
 }
 

@@ -54,17 +54,18 @@ impl Wrapping {
 fn numbers(function: &Function) -> IdSet<ValueId> {
     let sizes = Sizes::of(function);
     let mut left: Vec<ValueId> = Vec::new();
-    function.walk(function.entry, &mut |_, inst| match &inst.op {
-        // Whether their operands are depends on their result.
-        Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) | Op::Unary(UnaryOp::Neg, _) => {}
-        Op::Compare(_, a, b) => left.extend([*a, *b].into_iter().filter(|&value| !sizes.is_guarded(function, value))),
-        op => {
-            let mut indices = op.access().map_or(Vec::new(), |access| access.indices.to_vec());
-            op.for_each_operand(|operand| match indices.iter().position(|&index| index == operand) {
-                Some(at) => _ = indices.swap_remove(at),
-                None => left.push(operand),
-            });
+    function.walk(function.entry, &mut |_, inst| {
+        // Whether operands of arithmetic are depends on its result.
+        if is_arithmetic(&inst.op) {
+            return;
         }
+        let is_guard = matches!(inst.op, Op::Compare(..));
+        let mut indices = inst.op.access().map_or(Vec::new(), |access| access.indices.to_vec());
+        inst.op.for_each_operand(|operand| match indices.iter().position(|&index| index == operand) {
+            Some(at) => _ = indices.swap_remove(at),
+            None if is_guard && sizes.is_guarded(function, operand) => {}
+            None => left.push(operand),
+        });
     });
     let mut numbers = IdSet::default();
     while let Some(value) = left.pop() {
@@ -76,6 +77,11 @@ fn numbers(function: &Function) -> IdSet<ValueId> {
         }
     }
     numbers
+}
+
+/// Whether it may wrap, for some operands.
+fn is_arithmetic(op: &Op) -> bool {
+    matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) | Op::Unary(UnaryOp::Neg, _))
 }
 
 /// What follows from the numbers of threads, extents and constants alone. As an index it overflows
@@ -112,9 +118,9 @@ impl Sizes {
     }
 
     fn is_guarded(&self, function: &Function, value: ValueId) -> bool {
-        let is_form = || match function.def(value).map(|inst| &inst.op) {
-            Some(Op::Binary(op, a, b)) => self.forms.contains(&(*op, *a, *b)),
-            _ => false,
+        let is_form = || {
+            let Some(Op::Binary(op, a, b)) = function.def(value).map(|inst| &inst.op) else { return false };
+            self.forms.contains(&(*op, *a, *b))
         };
         (self.indices.contains(&value) || is_form()) && self.is_size(function, value, MAX_DEPTH)
     }
@@ -124,13 +130,14 @@ impl Sizes {
         match function.values[value].def {
             ValueDef::Param(block, 0) => self.loops.get(&block).is_some_and(|parts| all(parts)),
             ValueDef::Param(..) => false,
-            ValueDef::Result(id, _) => match &function.insts[id].op {
-                Op::Const(_) | Op::ThreadIndex(_) | Op::ThreadNumber | Op::ThreadInBlock => true,
-                Op::BlockDim | Op::Extent(..) => true,
-                Op::Binary(_, a, b) => all(&[*a, *b]),
-                Op::Cast(a) => all(&[*a]),
-                _ => false,
-            },
+            ValueDef::Result(id, _) => {
+                let op = &function.insts[id].op;
+                let mut operands = Vec::new();
+                op.for_each_operand(|operand| operands.push(operand));
+                let begins = matches!(op, Op::Const(_) | Op::ThreadIndex(_) | Op::ThreadNumber | Op::ThreadInBlock)
+                    || matches!(op, Op::BlockDim | Op::Extent(..));
+                begins || matches!(op, Op::Binary(..) | Op::Cast(_)) && all(&operands)
+            }
         }
     }
 }
@@ -145,13 +152,16 @@ fn may_wrap(function: &Function, ranges: &Ranges, inst: &Inst) -> bool {
         return false;
     }
     let bounds = |value| ranges.interval(value).or(Interval::full(scalar));
-    let exact = match &inst.op {
-        Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
-            bounds(*a).zip(bounds(*b)).and_then(|(a, b)| a.binary(*op, b, scalar))
-        }
-        Op::Unary(UnaryOp::Neg, a) => bounds(*a).and_then(|a| a.unary(UnaryOp::Neg, scalar)),
-        _ => return false,
-    };
+    if !is_arithmetic(&inst.op) {
+        return false;
+    }
+    let mut exact = None;
+    if let Op::Binary(op, a, b) = &inst.op {
+        exact = bounds(*a).zip(bounds(*b)).and_then(|(a, b)| a.binary(*op, b, scalar));
+    }
+    if let Op::Unary(op, a) = &inst.op {
+        exact = bounds(*a).and_then(|a| a.unary(*op, scalar));
+    }
     !exact.zip(Interval::full(scalar)).is_some_and(|(exact, full)| full.contains(exact))
 }
 
