@@ -11,6 +11,9 @@ use pyo3::prelude::*;
 
 use crate::error;
 
+/// A warning: its code, its message, the file and line, and its text with the source.
+type Finding = (&'static str, String, Option<(String, u32)>, String);
+
 /// The compiler of this process, with what it knows of the library.
 fn compiler() -> &'static kc::Compiler {
     static COMPILER: OnceLock<kc::Compiler> = OnceLock::new();
@@ -162,7 +165,7 @@ impl Module {
     }
 
     /// The same one by one: code, message, file, line, and text.
-    fn findings(&self) -> Vec<(&'static str, String, Option<(String, u32)>, String)> {
+    fn findings(&self) -> Vec<Finding> {
         let told = self.module.findings().into_iter();
         told.map(|found| {
             let place = found.place.map(|(path, line)| (path.display().to_string(), line));
