@@ -26,7 +26,7 @@ pub fn arguments(format: &str, values: impl Iterator<Item = (Scalar, Expr)>) -> 
         };
         let stars: Vec<Expr> =
             values.by_ref().take(found.stars()).map(|(scalar, value)| width(scalar, value)).collect();
-        let Some((scalar, value)) = values.next() else { break };
+        let Some((scalar, value)) = values.next() else { continue };
         let (ending, value) = converted(found.letter, scalar, value);
         text.push_str(found.head());
         text.push_str(&ending);
@@ -109,6 +109,6 @@ mod tests {
     fn words_widths_and_what_is_no_conversion() {
         assert_eq!(text("%s 100%% %q", &[(Scalar::Bool, "t")]), r#""%s 100%% %%q", t ? "True" : "False""#);
         assert_eq!(text("%*d", &[(Scalar::I64, "w"), (Scalar::I32, "n")]), r#""%*d", (int)w, n"#);
-        assert_eq!(text("%d %d", &[(Scalar::I32, "n")]), r#""%d ", n"#);
+        assert_eq!(text("%d %d tail", &[(Scalar::I32, "n")]), r#""%d  tail", n"#);
     }
 }
