@@ -274,8 +274,8 @@ fn tried(
             sim::How { checks, seed, limit: trial.steps, counts: trial.counts && schedule == 0, footprint: false };
         let mut now = memory.clone();
         for _ in 0..repeats {
-            let mut watch = stop::Watch::begin(stop);
-            let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
+            let stop = stop::Stop::begin(stop);
+            let mut go_on = || !stop.as_ref().is_some_and(stop::Stop::says_stop);
             let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
             for finding in &outcome.findings {
                 let found = shown.diagnostic(finding);

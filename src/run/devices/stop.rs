@@ -10,29 +10,6 @@ use std::time::{Duration, Instant};
 /// Between two questions: nobody waits longer for the end, and asking costs nothing beside it.
 pub(super) const PERIOD: Duration = Duration::from_millis(50);
 
-/// When to ask next, on one thread.
-pub struct Watch {
-    ask: fn() -> bool,
-    last: Instant,
-}
-
-impl Watch {
-    /// With [`Job::stop`](super::Job::stop). None: nobody wants to be asked.
-    pub fn begin(stop: Option<fn() -> bool>) -> Option<Watch> {
-        stop.map(|ask| Watch { ask, last: Instant::now() })
-    }
-
-    /// Whether the launch is to end; asks if it is time.
-    pub fn says_stop(&mut self) -> bool {
-        let now = Instant::now();
-        if now - self.last < PERIOD {
-            return false;
-        }
-        self.last = now;
-        (self.ask)()
-    }
-}
-
 /// Whether a launch that several threads work on is to end.
 pub struct Stop {
     ask: fn() -> bool,
@@ -50,7 +27,8 @@ thread_local! {
 }
 
 impl Stop {
-    /// Of a launch of this thread. None: nobody wants to be asked.
+    /// Of a launch of this thread, with [`Job::stop`](super::Job::stop). None: nobody wants to be
+    /// asked.
     pub fn begin(stop: Option<fn() -> bool>) -> Option<Stop> {
         stop.map(|ask| Stop { ask, thread: THIS.with(|id| *id), says: AtomicBool::new(false), last: Cell::new(None) })
     }
