@@ -14,7 +14,7 @@
 # Each installs what it misses first (scripts/setup.sh).
 
 SHELL := /bin/bash
-STATIC := --release --no-default-features --features cli,cuda,llvm-static
+STATIC := --release --no-default-features --features allocator,cli,cuda,llvm-static
 KC := target/release/kc
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := cargo build --release -p kc-libcuda --no-default-features --features llvm-static
