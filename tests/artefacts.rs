@@ -1,8 +1,10 @@
 //! Every example and run test, compiled: PTX goes through ptxas, CUDA text through NVRTC without
 //! include paths, headers through the C and C++ compilers, objects and descriptions through their
-//! own readers.
+//! own readers. A sample of them, unless one is named or `KC_TESTS=all`.
 
 mod common;
+#[path = "common/sample.rs"]
+mod sample;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -22,6 +24,8 @@ fn is_example(file: &Path) -> bool {
 type Outcome = Result<(), Failed>;
 
 fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let whole = sample::whole() || arguments.filter.is_some();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut trials = Vec::new();
     for folder in ["examples", "tests/run"] {
@@ -34,9 +38,9 @@ fn main() -> ExitCode {
             let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
             let kinds: [(&str, fn(&Path) -> Outcome); 6] =
                 [("header", header), ("object", object), ("ptx", ptx), ("cuda", cuda), ("ir", ir), ("lines", lines)];
-            // Lines take six compilations: of what only tests run, one file in three.
-            let wanted = |kind: &str| kind != "lines" || is_example(&file) || n % 3 == 0;
-            for (kind, test) in kinds.into_iter().filter(|(kind, _)| wanted(kind)) {
+            // Of the sample each file has two kinds, and each kind one file in three.
+            let wanted = |at: usize| whole || (n + at) % 3 == 0;
+            for (_, (kind, test)) in kinds.into_iter().enumerate().filter(|(at, _)| wanted(*at)) {
                 let file = file.clone();
                 trials.push(Trial::test(format!("{name} {kind}"), move || test(&file)));
             }
@@ -50,7 +54,7 @@ fn main() -> ExitCode {
     }
     trials.push(Trial::test("many kernels ptx", many_kernels));
     trials.push(Trial::test("many deep kernels ptx", many_deep_kernels));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// CUDA text cannot become PTX or an object, and does not run.
@@ -152,14 +156,14 @@ fn lines(file: &Path) -> Outcome {
     Ok(())
 }
 
-/// Of what only tests run, full texts for one end and lean ones for the other; which one depends on
-/// the name. `KC_ARTEFACTS=all` compiles all of both.
+/// Of the sample, full texts for one end and lean ones for the other; which one depends on the
+/// name.
 fn ptx(file: &Path) -> Outcome {
     let first = file.file_name().map_or(0, |name| name.len()) % 2;
-    let (full, lean) = match (is_example(file), std::env::var("KC_ARTEFACTS").is_ok_and(|which| which == "all")) {
-        (true, _) => (&common::ARCHITECTURES[..], &ENDS[..]),
-        (false, true) => (&ENDS[..], &ENDS[..]),
-        (false, false) => (&ENDS[first..=first], &ENDS[1 - first..=1 - first]),
+    let (full, lean) = match (sample::whole(), is_example(file)) {
+        (true, true) => (&common::ARCHITECTURES[..], &ENDS[..]),
+        (true, false) => (&ENDS[..], &ENDS[..]),
+        (false, _) => (&ENDS[first..=first], &ENDS[1 - first..=1 - first]),
     };
     for (opt, archs) in [("full", full), ("lean", lean)] {
         let folder = compile(file, &["--emit", "ptx", "--arch", &archs.join(","), "--opt", opt])?;
@@ -237,7 +241,7 @@ fn many_deep_kernels() -> Outcome {
 fn cuda(file: &Path) -> Outcome {
     let folder = compile(file, &["--emit", "cuda"])?;
     let text = std::fs::read_to_string(result(&folder, file, "cu"))?;
-    for arch in if is_example(file) { &ENDS[..] } else { &ENDS[..1] } {
+    for arch in if is_example(file) && sample::whole() { &ENDS[..] } else { &ENDS[..1] } {
         common::compile_cuda(&text, arch).map_err(|log| format!("{arch}: {log}\n{text}"))?;
     }
     Ok(())

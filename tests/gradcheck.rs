@@ -1,6 +1,9 @@
 //! `kc gradcheck` on source files: kernels launched with made-up arguments, in double precision,
 //! first and second derivatives; and the kernels of `tests/gradients`, on the interpreter and on
-//! the host, with each store.
+//! the host, with each store (a pair of file and store in three, unless `KC_TESTS=all`).
+
+#[path = "common/sample.rs"]
+mod sample;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -126,7 +129,8 @@ fn gradients_are_checked_from_their_ptx() {
 
 #[test]
 fn loops_and_overwrites_are_right_with_every_store() {
-    for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
+    let pairs = STORES.iter().flat_map(|store| cases().map(|cases| (store, cases)));
+    for ((store, _), cases) in sample::sampled(pairs, 3) {
         let output = gradcheck(&["--json", "--store", store], &cases);
         assert_eq!(output.status.code(), Some(0), "{store}\n{}", text(&output));
         let results = results(&output);
@@ -146,7 +150,8 @@ fn loops_and_overwrites_are_right_with_every_store() {
 
 #[test]
 fn second_derivatives_are_right_with_every_store() {
-    for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
+    let pairs = STORES.iter().flat_map(|store| cases().map(|cases| (store, cases)));
+    for ((store, _), cases) in sample::sampled(pairs, 3) {
         // Forty kernels of loops in loops: with every store they would take as long as all others
         // together.
         if cases.ends_with("realistic.py") && *store != "checkpoint" {
