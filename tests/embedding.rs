@@ -31,7 +31,7 @@ fn the_library_links_neither_the_command_line_nor_an_allocator_nor_cuda() {
     let has = |all: &[String], name: &str| all.iter().any(|package| package == name);
     let library = linked(&["--package", "kc", "--no-default-features", "--features", "llvm-dynamic"]);
     let program = linked(&["--package", "embed_rust"]);
-    let command = linked(&["--package", "kc", "--features", "allocator"]);
+    let command = linked(&["--package", "kc"]);
     for all in [&library, &program, &command] {
         assert!(has(all, "kc") && has(all, "inkwell"), "{all:?}");
     }

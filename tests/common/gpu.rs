@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 pub fn library() -> &'static Path {
     static ONE: OnceLock<PathBuf> = OnceLock::new();
     ONE.get_or_init(|| {
+        // By itself: the command's allocator has no place in a client's process.
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--offline", "-p", "kc-libcuda"]);
         if !cfg!(debug_assertions) {
