@@ -46,8 +46,13 @@ impl Gate {
     }
 
     pub fn check(&self, metrics: &[Metric]) -> Verdict {
-        match find(metrics, &self.metric) {
-            Some(metric) if (self.comparison)(&metric.value, &self.bound) => Verdict::Fails(metric.value),
+        self.verdict(find(metrics, &self.metric).map(|metric| metric.value))
+    }
+
+    /// `value`: what the launch has of the metric.
+    pub fn verdict(&self, value: Option<f64>) -> Verdict {
+        match value {
+            Some(value) if (self.comparison)(&value, &self.bound) => Verdict::Fails(value),
             Some(_) => Verdict::Holds,
             None => Verdict::Unknown,
         }

@@ -41,7 +41,7 @@ pub use accesses::PlaceOfAccess;
 pub use advice::Advice;
 pub use gate::{Gate, Verdict};
 pub use gpus::Gpu;
-pub use html::{Page, report};
+pub use html::{Page, STYLE, report};
 pub use metrics::{Kind, Metric, find, of as metrics_of, of_memory as metrics_of_memory};
 pub use occupancy::{Limits, Occupancy};
 pub use plot::Picture;

@@ -1,6 +1,8 @@
 //! `kc gpu`: a CUDA program, on a machine without a GPU. The program finds a driver that runs its
 //! PTX on the simulator (`libcuda/`), and what that found is reported and counted.
 
+mod page;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use super::profile::limits;
 use super::{Exit, output};
 use crate::diag::Code;
-use crate::profile::Limits;
+use crate::profile::{Gate, Limits, Verdict};
 use crate::run::{Result, fail};
 
 /// Runs a CUDA program on a simulated GPU.
@@ -43,15 +45,21 @@ pub(super) struct Args {
     /// `leaks` (memory that is never given back); `none`.
     #[arg(long, default_value = "races,uninitialised", value_name = "LIST")]
     checks: String,
-    /// Blocks and warps run in an order that this number decides; without it in their order.
+    /// Streams, blocks and warps run in an order that this number decides; without it in their
+    /// order.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Instructions that a warp may run before the launch counts as endless.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Write what was found and what each launch costs, by the counters of `kc profile`: JSON.
+    /// Write what was found and what each launch costs, by the counters of `kc profile`: JSON, or
+    /// one HTML file where the name ends in `.html`.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Ends with exit code 1 if this holds for a launch, such as
+    /// `derived__memory_l2_theoretical_sectors_global_excessive > 0`; may be repeated.
+    #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
+    fail_if: Vec<Gate>,
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -75,18 +83,46 @@ fn program(args: &Args) -> Result<Exit> {
     let status = child.wait().map_err(|e| cannot("wait for the program", &e))?;
     let events = events(&log);
     if let Some(path) = &args.report {
-        let text = format!("{:#}\n", report(args, status, &events));
+        let report = report(args, status, &events);
+        let is_page = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"));
+        let text = if is_page { page::page(&report) } else { format!("{report:#}\n") };
         output::write_file(path, text.as_bytes()).map_err(Box::new)?;
         output::note(&format!("wrote {}\n", path.display()));
     }
     let found = events
         .iter()
         .any(|event| event["event"] == "finding" && event["code"].as_str().is_some_and(|code| code.starts_with('E')));
+    let failed = args.fail_if.iter().filter(|gate| !holds(gate, &events)).count() > 0;
     Ok(match (status.code(), status.signal()) {
-        (Some(0), _) if found => Exit::Errors,
+        (Some(0), _) if found || failed => Exit::Errors,
         (Some(code), _) => Exit::Program(u8::try_from(code & 0xff).unwrap_or(1)),
         (None, signal) => Exit::Program(u8::try_from(128 + signal.unwrap_or(0)).unwrap_or(u8::MAX)),
     })
+}
+
+/// Whether no launch breaks a bound; else says which launch of each kernel does first, or that
+/// there is no such count.
+fn holds(gate: &Gate, events: &[Value]) -> bool {
+    let mut broken: Vec<&str> = Vec::new();
+    let mut is_known = false;
+    for launch in events.iter().filter(|event| event["event"] == "launch") {
+        let verdict = gate.verdict(launch["metrics"][gate.metric()]["value"].as_f64());
+        is_known |= verdict != Verdict::Unknown;
+        let entry = launch["entry"].as_str().unwrap_or("?");
+        if let Verdict::Fails(value) = verdict
+            && !broken.contains(&entry)
+        {
+            broken.push(entry);
+            let call = launch["call"].as_u64().unwrap_or(0);
+            let message = format!("`{entry}` (call {call}): `{}`: {} is {value}", gate.text, gate.metric());
+            output::fail(&fail(Code::E1118, message));
+        }
+    }
+    if !is_known {
+        let message = format!("no launch has a metric `{}`; `kc profile --all` shows those that there are", gate.metric());
+        output::fail(&fail(Code::E1118, message));
+    }
+    is_known && broken.is_empty()
 }
 
 fn cannot(what: &str, error: &std::io::Error) -> crate::run::Fail {
@@ -129,11 +165,13 @@ fn furnish(folder: &Path, library: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join("python/sitecustomize.py"), include_str!("sitecustomize.py"))
 }
 
-/// A file of Python has an interpreter.
+/// A file of Python has an interpreter: the one of the Python package, if the command is its, or
+/// that of the search path.
 fn command(program: &[OsString]) -> Command {
     let path = Path::new(&program[0]);
     let mut command = if path.extension().is_some_and(|e| e == "py") {
-        let mut python = Command::new("python3");
+        let own = std::env::var_os("KC_PYTHON").filter(|own| !own.is_empty());
+        let mut python = Command::new(own.unwrap_or_else(|| "python3".into()));
         python.arg(path);
         python
     } else {
@@ -169,7 +207,8 @@ fn environment(command: &mut Command, args: &Args, folder: &Path, log: &Path) {
     set("KC_SIM_MEMORY", &args.memory);
     set("KC_SIM_CHECKS", &args.checks);
     set("KC_SIM_LOG", &log);
-    set("KC_SIM_COUNT", &if args.report.is_some() { "1" } else { "0" });
+    let counts = args.report.is_some() || !args.fail_if.is_empty();
+    set("KC_SIM_COUNT", &if counts { "1" } else { "0" });
     if let Some(seed) = args.seed {
         set("KC_SIM_SEED", &seed.to_string());
     }
