@@ -45,18 +45,22 @@ test:
 python:
 	@scripts/setup.sh python
 	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" VIRTUAL_ENV=../.env-python ../.env-python/bin/maturin develop --quiet
+	eval "$$(scripts/setup.sh env)" && cargo build --quiet -p kc-libcuda
+	cp -f target/debug/libkc_gpu.so python/kc/
 
 python-test: python
 	.env-python/bin/python -m pytest -q python/tests
 	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
 	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
 	PYTHONPATH="$$PWD/python" .env-jax/bin/python -m pytest -q python/tests/with_jax
-	eval "$$(scripts/setup.sh env)" && cargo build --bin kc && cargo build -p kc-libcuda
+	eval "$$(scripts/setup.sh env)" && cargo build --bin kc
 	.env-gpu/bin/python -m pytest -q python/tests/without_gpu
 
 wheel:
 	@scripts/setup.sh python
 	rm -f out/wheels/*.whl
+	eval "$$(scripts/setup.sh env)" && $(DRIVER)
+	cp -f target/release/libkc_gpu.so python/kc/
 	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
 	.env-python/bin/python python/needs.py out/wheels/*.whl

@@ -26,6 +26,8 @@ def command(arguments=None) -> None:
     library = os.path.join(os.path.dirname(__file__), "libkc_gpu.so")
     if os.path.exists(library):
         os.environ.setdefault("KC_GPU_LIBRARY", library)
+    # Programs of `kc gpu` run in this environment.
+    os.environ.setdefault("KC_PYTHON", sys.executable)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     again = [sys.executable, "-c", "from kc.__main__ import command; command()"]
     sys.stdout.flush()

@@ -190,3 +190,23 @@ def test_its_twin_is_silent(gpu, name):
     _, text, (_, right) = FAULTS[name]
     ran = gpu(HEAD + text.format(right))
     assert (ran.code, ran.codes()) == (0, []), ran.said
+
+
+def test_the_package_has_the_command(tmp_path):
+    """`python -m kc gpu` runs a program by the same interpreter, with the driver that the package carries."""
+    import os
+    import subprocess
+    import sys
+
+    from conftest import ROOT
+
+    file = tmp_path / "program.py"
+    file.write_text(
+        HEAD + "import sys\nx = cuda.to_device(np.arange(4.0))\nprint(sys.executable, x.copy_to_host().sum())\n"
+    )
+    paths = {"PYTHONPATH": str(ROOT / "python")}
+    hidden = ("KC_GPU_LIBRARY", "KC_PYTHON")
+    variables = {name: value for name, value in os.environ.items() if name not in hidden} | paths
+    command = [sys.executable, "-m", "kc", "gpu", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=600, cwd=tmp_path)
+    assert (done.returncode, done.stdout.split()) == (0, [sys.executable, "6.0"]), done.stderr
