@@ -178,10 +178,16 @@ fn work_of_streams_has_an_order() {
     let (codes, said) = run("", fill);
     assert_eq!(codes, ["E1126"], "{said}");
     assert!(
-        said.contains("`cuMemsetD32Async` (call 9) writes byte 0 of the 400 bytes that `cuMemAlloc_v2` gave (call 4)"),
+        said.contains(
+            "`cuMemsetD32Async` (call 9, calls.py:20) writes byte 0 of the 400 bytes that `cuMemAlloc_v2` gave \
+             (call 4, calls.py:11), which `cuMemcpyHtoDAsync_v2` (call 8, calls.py:18) writes in another stream"
+        ),
         "{said}"
     );
-    assert!(said.contains("which `cuMemcpyHtoDAsync_v2` (call 8) writes in another stream"), "{said}");
+    // The lines of both calls are shown.
+    for line in ["cuMemsetD32Async(x, 1, size(1), b) == 0", "cuMemcpyHtoDAsync_v2(x, host, size(200), a) == 0"] {
+        assert!(said.contains(&format!("assert cuda.{line}")), "{said}");
+    }
     // An event that only one of them knows orders nothing.
     assert_eq!(run("cuda.cuEventRecord(event, b); cuda.cuStreamWaitEvent(a, event, 0)", fill).0, ["E1126"]);
     assert_eq!(run("cuda.cuStreamSynchronize(b)", fill).0, ["E1126"]);
@@ -201,4 +207,116 @@ fn work_of_streams_has_an_order() {
     assert_eq!(run("", "assert cuda.cuMemsetD32Async(x, 1, size(1), a) == 0").0, [""; 0]);
     let reads = "for stream in (a, b): cuda.cuMemcpyDtoHAsync_v2(host, x, size(4), stream)";
     assert_eq!(run("cuda.cuCtxSynchronize()", reads).0, [""; 0]);
+}
+
+/// A fill in one stream, a copy of it to pinned memory in another one, and what the host reads.
+const DRAWN: &str = "
+a, b, event, pinned = u64(), u64(), u64(), u64()
+for stream in (a, b):
+    assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cuda.cuEventCreate(ctypes.byref(event), 0) == 0
+assert cuda.cuMemAllocHost_v2(ctypes.byref(pinned), size(400)) == 0
+seen = ctypes.cast(pinned.value, ctypes.POINTER(ctypes.c_uint32))
+seen[0] = 1
+assert cuda.cuMemsetD32_v2(x, 2, size(100)) == 0
+cuda.cuCtxSynchronize()
+assert cuda.cuMemsetD32Async(x, 3, size(100), a) == 0
+{between}
+assert cuda.cuMemcpyDtoHAsync_v2(pinned, x, size(400), b) == 0
+{before}
+print('seen', seen[0])
+";
+
+/// With a seed streams run in another order, and when they are waited for.
+#[test]
+fn a_seed_draws_the_order_of_streams() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = |between: &str, before: &str| -> (u32, Vec<u32>) {
+        let rest = DRAWN.replace("{between}", between).replace("{before}", before);
+        std::fs::write(folder.path().join("calls.py"), format!("{CALLS}{rest}")).expect("a file");
+        let one = |seed: Option<u32>| -> u32 {
+            let seed = seed.map(|seed| seed.to_string());
+            let options: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed]).collect();
+            let output = kc_gpu(folder.path(), &[&options[..], &["calls.py"]].concat());
+            let said = text(&output.stdout);
+            said.trim().strip_prefix("seen ").and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{output:?}"))
+        };
+        let mut drawn: Vec<u32> = (0..8).map(|seed| one(Some(seed))).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        (one(None), drawn)
+    };
+    let wait = "cuda.cuEventRecord(event, a); cuda.cuStreamWaitEvent(b, event, 0)";
+    let synchronize = "cuda.cuStreamSynchronize(b)";
+    // In the order of the calls without a seed; else the copy may come before the fill.
+    assert_eq!(seen("", synchronize), (3, vec![2, 3]));
+    assert_eq!(seen(wait, synchronize), (3, vec![3]));
+    assert_eq!(seen("cuda.cuStreamSynchronize(a)", synchronize), (3, vec![3]));
+    // The host reads before it waits.
+    assert_eq!(seen(wait, ""), (3, vec![1]));
+}
+
+/// A gate by the counters, and a page for people.
+#[test]
+fn counts_are_a_gate_and_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/launches/saxpy.json");
+    let launch = launch.to_string_lossy();
+    let run = |options: &[&str]| {
+        let output = kc_gpu(folder.path(), &[options, &["--", KC, "run", &launch, "--device", "cuda"]].concat());
+        (output.status.code(), text(&output.stderr))
+    };
+    const SECTORS: &str = "memory_l2_theoretical_sectors_global";
+    let (code, said) = run(&["--fail-if", &format!("{SECTORS} > 0")]);
+    assert!(code == Some(1) && said.contains("error[E1118]") && said.contains("`saxpy"), "{code:?} {said}");
+    let (code, said) = run(&["--fail-if", &format!("{SECTORS} > 1e9"), "--report", "page.html"]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = run(&["--fail-if", "no_such_metric > 1"]);
+    assert!(code == Some(1) && said.contains("no launch has a metric `no_such_metric`"), "{code:?} {said}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("the page is written");
+    for part in ["<h2>Findings</h2>\n<p>None.</p>", "saxpy", "warp instructions", "</html>"] {
+        assert!(page.contains(part), "{part} is missing in\n{page}");
+    }
+    assert!(!page.contains("http"), "the page loads something:\n{page}");
+}
+
+/// A kernel that never ends, in a program that handles Ctrl-C as Python does.
+#[test]
+fn ctrl_c_ends_a_launch() {
+    use std::io::{BufRead, BufReader};
+    const ENDLESS: &str = "
+PTX = b'''.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k() {
+L:
+bra L;
+}
+'''
+module, k = u64(), u64()
+assert cuda.cuModuleLoadData(ctypes.byref(module), PTX) == 0
+assert cuda.cuModuleGetFunction(ctypes.byref(k), module, b'k') == 0
+import os
+print(os.getpid(), flush=True)
+try:
+    cuda.cuLaunchKernel(k, 1, 1, 1, 32, 1, 1, 0, u64(0), None, None)
+except KeyboardInterrupt:
+    sys.exit(9)
+sys.exit(8)
+";
+    gpu::library();
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("calls.py"), format!("{CALLS}{ENDLESS}")).expect("a file");
+    let mut command = Command::new(KC);
+    command.args(["gpu", "--steps", "1000000000000", "calls.py"]).current_dir(folder.path());
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("kc starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("piped")).read_line(&mut line).expect("a line");
+    let process: i32 = line.trim().parse().expect("the number of the process");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    // SAFETY: sends a signal to the program that was started.
+    assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
+    let begun = std::time::Instant::now();
+    assert_eq!(child.wait().expect("it ends").code(), Some(9));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
 }

@@ -81,6 +81,11 @@ impl Driver {
         }
     }
 
+    /// Whether a side of a copy is memory of the client's own.
+    pub fn is_of_client(&self, copy: &Copy) -> bool {
+        [copy.to, copy.from].iter().any(|side| side.place == Place::Either && !self.heap.reaches(side.address))
+    }
+
     pub fn copy(&mut self, copy: &Copy, work: &Work) -> Result {
         let &Copy { to, from, width, height, depth } = copy;
         if width == 0 || height == 0 || depth == 0 {
@@ -184,7 +189,7 @@ fn plain(to: Side, from: Side, bytes: usize) -> Operation {
 /// Such a copy is done when its call ends: the host has waited for the default stream.
 fn waited(driver: &mut Driver) -> Result {
     let device = driver.working()?;
-    driver.order.host_waits_for(default_stream(device));
+    driver.host_waits(&driver.order.clock(default_stream(device)));
     Ok(())
 }
 

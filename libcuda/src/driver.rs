@@ -2,20 +2,22 @@
 //! call leaves it as a panic.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kc::sim::heap::{Heap, Origin};
 
+use crate::client;
 use crate::contexts::Context;
 use crate::findings::Findings;
 use crate::graphs::Graph;
 use crate::handles::Table;
 use crate::modules::{Function, Link, Module};
-use crate::order::{Kind, Order, Work};
+use crate::order::{Kind, Order};
 use crate::pools::Pool;
+use crate::queue::{Queue, Queued};
 use crate::settings::Settings;
 use crate::status::{Fail, Result, Status};
 use crate::streams::{Event, Operation, Stream};
@@ -49,18 +51,11 @@ pub struct Driver {
     /// What orders the work of streams.
     pub order: Order,
     /// What was asked for and is not done yet.
-    pub queue: VecDeque<Queued>,
-    /// The call that runs.
-    call: &'static str,
+    pub queue: Queue,
+    /// The call that runs, or the one whose work does.
+    pub call: Origin,
     calls: u64,
     process: u32,
-}
-
-/// An operation that waits for its turn.
-pub struct Queued {
-    pub device: usize,
-    pub operation: Operation,
-    pub work: Work,
 }
 
 /// Memory that the client had already.
@@ -83,7 +78,7 @@ pub fn with_stack<R>(f: impl FnOnce(&mut Vec<u64>) -> R) -> R {
     CURRENT.with(|stack| f(&mut stack.borrow_mut()))
 }
 
-fn lock() -> MutexGuard<'static, Option<Driver>> {
+fn lock() -> Guard {
     DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -93,9 +88,16 @@ pub fn say(text: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("kc gpu: {text}\n").as_bytes());
 }
 
-/// Runs a call: the number that it gives.
-pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_int {
+/// Whether findings name the call: by then it should be known where it was made.
+fn asks_for_work(name: &str) -> bool {
+    ["cuMem", "cuLaunch", "cuGraphLaunch"].iter().any(|start| name.starts_with(start))
+}
+
+/// Runs a call: the number that it gives. A call that is `queued` only asks for work, or looks at
+/// nothing that work changes; before others all work is done.
+pub fn enter(name: &'static str, queued: bool, call: impl FnOnce(&mut Driver) -> Result) -> c_int {
     let result = catch_unwind(AssertUnwindSafe(|| {
+        let line = if asks_for_work(name) { client::line() } else { None };
         let mut guard = lock();
         let driver = match guard.as_mut() {
             Some(driver) => driver,
@@ -108,25 +110,21 @@ pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_
             return Err(Status::NotInitialized.because(why));
         }
         driver.calls += 1;
-        driver.call = name;
-        let mut result = call(driver);
-        // What the call asked for, in its order. Functions of the host run without the lock: they
-        // may call what they like.
-        while let Some(driver) = guard.as_mut() {
-            match driver.queue.pop_front() {
-                Some(Queued { operation: Operation::Host(function), .. }) => {
-                    drop(guard);
-                    function.call();
-                    guard = lock();
-                }
-                Some(queued) => {
-                    let done = driver.perform(queued);
-                    result = result.and(done);
-                }
-                None => break,
-            }
+        let origin = Origin { name: name.to_string(), number: driver.calls, line };
+        driver.call = origin.clone();
+        if !queued {
+            driver.queue.wait_for_all();
         }
-        result
+        let (mut guard, before) = run_queued(guard);
+        let Some(driver) = guard.as_mut() else { return before };
+        driver.call = origin;
+        let result = call(driver);
+        if !queued {
+            driver.queue.wait_for_all();
+        }
+        let (guard, after) = run_queued(guard);
+        drop(guard);
+        before.and(result).and(after)
     }));
     match result {
         Ok(Ok(())) => Status::Success as c_int,
@@ -142,6 +140,29 @@ pub fn enter(name: &'static str, call: impl FnOnce(&mut Driver) -> Result) -> c_
             Status::Unknown as c_int
         }
     }
+}
+
+type Guard = MutexGuard<'static, Option<Driver>>;
+
+/// Does the work whose turn it is. Functions of the host run without the lock: they may call what
+/// they like.
+fn run_queued(mut guard: Guard) -> (Guard, Result) {
+    let mut result = Ok(());
+    while let Some(driver) = guard.as_mut() {
+        match driver.queue.next() {
+            Some(Queued { operation: Operation::Host(function), .. }) => {
+                drop(guard);
+                function.call();
+                guard = lock();
+            }
+            Some(queued) => {
+                let done = driver.perform(queued);
+                result = result.and(done);
+            }
+            None => break,
+        }
+    }
+    (guard, result)
 }
 
 /// Runs a call that needs nothing of the driver, not even that it is there.
@@ -164,7 +185,12 @@ pub fn end() {
     // A thread that still holds the lock is in a call that never ends now.
     let Ok(mut guard) = DRIVER.try_lock() else { return };
     if let Some(driver) = guard.as_mut().filter(|driver| driver.process == std::process::id()) {
-        driver.call = "exit";
+        driver.call = Origin { name: "exit".to_string(), number: driver.calls, line: None };
+        driver.queue.wait_for_all();
+        while let Some(queued) = driver.queue.next() {
+            // Nobody is there to hear of the status; findings are told.
+            let _ = driver.perform(queued);
+        }
         driver.leave_all();
         driver.findings.summary();
     }
@@ -181,7 +207,7 @@ impl Driver {
         let heap = Heap::reserve(settings.devices, settings.memory).ok_or_else(|| {
             Status::OutOfMemory.because("the system has no range of addresses for the devices' memory")
         })?;
-        let mut order = Order::default();
+        let mut order = Order::new(settings.races);
         (0..settings.devices).for_each(|device| order.begin(default_stream(device), device, Kind::Default));
         let mut pools = Table::new("memory pool", 7, Status::InvalidValue);
         for device in 0..settings.devices {
@@ -204,17 +230,17 @@ impl Driver {
             peers: HashSet::new(),
             findings: Findings::new(&settings),
             order,
-            queue: VecDeque::new(),
-            call: "",
+            queue: Queue::new(settings.seed),
+            call: Origin { name: String::new(), number: 0, line: None },
             calls: 0,
             process: std::process::id(),
             settings,
         })
     }
 
-    /// The call that runs, as what memory remembers.
+    /// The call that runs, or whose work does, as what memory remembers.
     pub fn origin(&self) -> Origin {
-        Origin { name: self.call.to_string(), number: self.calls }
+        self.call.clone()
     }
 
     /// The device of this number.

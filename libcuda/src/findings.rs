@@ -15,7 +15,7 @@ use kc::run::devices::sim::arrays::Places;
 use kc::run::devices::sim::words::{line_span, on_gpu, told};
 use kc::sim::code::Inst;
 use kc::sim::findings::Finding;
-use kc::sim::heap::{Block, Fault, Heap, Kind, Zone};
+use kc::sim::heap::{Block, Fault, Heap, Kind, Line, Origin, Zone};
 use kc::sim::{Form, Measured, What};
 use kc::source::{FileId, SourceFile, SourceMap, Span};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ impl Findings {
         let file = source_of(launch).unwrap_or_else(|| launch.module.clone());
         let mut event = Profile::of(measured, self.limits, registers).json(&file, self.limits.arch, &[], None);
         event["event"] = json!("launch");
-        event["call"] = json!(launch.number);
+        event["call"] = json!(launch.origin.number);
         self.log(&event);
     }
 
@@ -111,10 +111,32 @@ impl Findings {
     }
 }
 
+/// The code of a client's line; None: its file cannot be read.
+fn add(sources: &mut SourceMap, line: &Line) -> Option<Span> {
+    let known = sources.files().find(|(_, file)| file.path == Path::new(&line.file)).map(|(id, _)| id);
+    let file = match known {
+        Some(file) => file,
+        None => sources.add(SourceFile::new(&line.file, std::fs::read_to_string(&line.file).ok()?)),
+    };
+    let range = sources.file(file).line_range(line.line);
+    let text = sources.text(Span::new(file, range.start, range.end));
+    let indent = (text.len() - text.trim_start().len()) as u32;
+    Some(Span::new(file, range.start + indent, range.start + (text.trim_end().len() as u32).max(indent)))
+}
+
 /// The blocks of memory, as findings name them.
 struct Blocks<'a> {
     heap: &'a Heap,
     device: usize,
+}
+
+/// `call 12`, or `call 12, sums.py:20` where the client's line is known.
+fn call(origin: &Origin) -> String {
+    let file = |line: &Line| Path::new(&line.file).file_name().map(|name| name.to_string_lossy().into_owned());
+    match origin.line.as_deref().and_then(|line| Some((file(line)?, line.line))) {
+        Some((file, line)) => format!("call {}, {file}:{line}", origin.number),
+        None => format!("call {}", origin.number),
+    }
 }
 
 /// `the 400 bytes that cuMemAlloc_v2 gave (call 12)`.
@@ -122,7 +144,7 @@ fn named(block: &Block) -> String {
     let Block { bytes, given, .. } = block;
     match block.kind {
         Kind::Variable | Kind::Constant => format!("the {bytes} bytes of the variable `{}`", given.name),
-        _ => format!("the {bytes} bytes that `{}` gave (call {})", given.name, given.number),
+        _ => format!("the {bytes} bytes that `{}` gave ({})", given.name, call(given)),
     }
 }
 
@@ -245,9 +267,9 @@ impl Driver {
 
     /// Tells of a copy or a fill that uses memory it may not.
     pub fn bad_access(&mut self, address: u64, bytes: u64, writes: bool, fault: &Fault) {
-        let call = self.origin();
+        let origin = self.origin();
         let does = if writes { "writes" } else { "reads" };
-        let what = format!("`{}` (call {}) {does} {bytes} bytes", call.name, call.number);
+        let what = format!("`{}` ({}) {does} {bytes} bytes", origin.name, call(&origin));
         let made = match fault {
             Fault::Freed(block) => freed(format!("{what} of memory that was given back"), address, block),
             Fault::Beyond(block) | Fault::Inside(block) => Diagnostic::new(
@@ -266,8 +288,8 @@ impl Driver {
 
     /// Tells of memory that is given back and is not there to be given back.
     pub fn bad_free(&mut self, address: u64, fault: &Fault) {
-        let call = self.origin();
-        let what = format!("`{}` (call {})", call.name, call.number);
+        let origin = self.origin();
+        let what = format!("`{}` ({})", origin.name, call(&origin));
         let made = match fault {
             Fault::Freed(block) => {
                 let message = format!("{what} gives back {} a second time", named(block));
@@ -297,18 +319,25 @@ impl Driver {
             Err(_) => format!("{address:#x}"),
         };
         let message = format!(
-            "`{}` (call {}) {} {place}, which `{}` (call {}) {} in another stream, and nothing orders them",
+            "`{}` ({}) {} {place}, which `{}` ({}) {} in another stream, and nothing orders them",
             written(&work.name),
-            work.call,
+            call(&work.call),
             does(*writes),
             written(&before.name),
-            before.call,
+            call(&before.call),
             does(*before_writes)
         );
-        let made = Diagnostic::new(Code::E1126, message);
-        self.tell(
-            &made.help("record an event after the one and let the other's stream wait for it, or wait on the host"),
-        );
+        let mut made = Diagnostic::new(Code::E1126, message);
+        let mut sources = SourceMap::default();
+        for (one, label) in [(&work.call, "this"), (&before.call, "and this, in another stream")] {
+            made = match one.line.as_deref().and_then(|line| Some((line, add(&mut sources, line)?))) {
+                Some((_, span)) if made.labels.iter().any(|label| label.span == span) => made,
+                Some((_, span)) => made.label(span, label),
+                None => made,
+            };
+        }
+        made = made.help("record an event after the one and let the other's stream wait for it, or wait on the host");
+        self.findings.tell(&made, &sources, None, 1);
     }
 
     /// Tells of memory that nobody gave back.
@@ -331,7 +360,7 @@ fn freed(message: String, address: u64, block: &Block) -> Diagnostic {
 
 fn first_free(made: Diagnostic, block: &Block) -> Diagnostic {
     match &block.freed {
-        Some(call) => made.note(format!("`{}` (call {}) gave them back", call.name, call.number)),
+        Some(origin) => made.note(format!("`{}` ({}) gave them back", origin.name, call(origin))),
         None => made,
     }
 }
@@ -361,13 +390,14 @@ fn diagnostic(finding: &Finding, shown: &mut Shown, sources: &mut SourceMap, blo
         }
     }
     let Form { grid, block, .. } = shown.launch.form;
-    let (entry, number) = (&shown.launch.code.entry, shown.launch.number);
+    let (entry, origin) = (&shown.launch.code.entry, &shown.launch.origin);
     made.notes.extend(told.note);
     made.notes.push(format!(
-        "in `{}`, launched with {} of {} (call {number})",
+        "in `{}`, launched with {} of {} ({})",
         written(entry),
         extents(grid, "block"),
-        extents(block, "thread")
+        extents(block, "thread"),
+        call(origin)
     ));
     let without_source = |inst: &Inst| inst.source.is_none_or(|source| source.line == 0);
     if insts.get(finding.pc as usize).is_some_and(without_source) {

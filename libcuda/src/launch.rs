@@ -5,10 +5,11 @@ use std::ffi::{c_int, c_uint};
 use std::io::Write;
 use std::sync::Arc;
 
-use kc::sim::heap::{Block, Kind, Zone};
+use kc::sim::heap::{Block, Kind, Origin, Zone};
 use kc::sim::{self, Checks, Code, Form, How, Text, What};
 
 use crate::driver::Driver;
+use crate::interrupt::Watch;
 use crate::order::Work;
 use crate::pointers::{In, Out};
 use crate::status::{Result, Status};
@@ -23,7 +24,7 @@ pub struct Launch {
     pub module: String,
     pub form: Form,
     pub params: Vec<u8>,
-    pub number: u64,
+    pub origin: Origin,
 }
 
 /// What is in the list `extra` of a launch (CUDA Driver API, `cuLaunchKernel`).
@@ -112,12 +113,18 @@ impl Driver {
     }
 
     pub fn prepare(&self, function: u64, form: Form, each: In<In<u8>>, extra: In<usize>) -> Result<Launch> {
-        let number = self.origin().number;
         let function = self.functions.get(function)?;
         self.fits(&function.code, function.most_dynamic, &form)?;
         let params = Driver::parameters(&function.code, each, extra)?;
         let module = self.modules.get(function.module)?.name.clone();
-        Ok(Launch { code: function.code.clone(), written: function.written.clone(), module, form, params, number })
+        Ok(Launch {
+            code: function.code.clone(),
+            written: function.written.clone(),
+            module,
+            form,
+            params,
+            origin: self.origin(),
+        })
     }
 
     /// Runs a launch on a device.
@@ -143,7 +150,10 @@ impl Driver {
         // not use it while a kernel does.
         let memory = unsafe { self.heap.lend(&reaches) };
         let blocks: Vec<(u64, u64)> = memory.pieces.iter().map(|piece| (piece.start, piece.bytes)).collect();
-        let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut || true);
+        let watch = Watch::new();
+        let mut goes_on = || !Watch::came();
+        let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut goes_on);
+        drop(watch);
         self.mirrors_out();
         if !outcome.printed.is_empty() {
             // A closed stream is not worth a word.
@@ -159,7 +169,8 @@ impl Driver {
         if let Some(measured) = outcome.measured {
             self.findings.counted(launch, measured);
         }
-        let status = outcome.findings.iter().find_map(|finding| ends_with(&finding.what));
+        let ended = outcome.findings.iter().find_map(|finding| ends_with(&finding.what));
+        let status = ended.or(Watch::came().then_some(Status::LaunchTimeout));
         self.broken[device] = status;
         status.map_or(Ok(()), |status| Err(status.into()))
     }

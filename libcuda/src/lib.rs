@@ -5,17 +5,18 @@
 //! |---|---|
 //! | `table` | which functions are there, and under which names? |
 //! | `driver` | what does the driver know, and what happens around each call? |
-//! | `settings` | what did the user ask for? |
+//! | `settings`, `client` | what did the user ask for, and at which line is the client? |
 //! | `status`, `pointers`, `handles` | how does a call end, what do clients hand over, what do they hold? |
 //! | `devices`, `contexts` | what is a device, and in which context does a thread work? |
 //! | `memory`, `copies`, `pools` | who has which memory, and how do bytes get there? |
 //! | `images`, `modules` | where is the PTX, and what is in it? |
-//! | `launch`, `streams`, `graphs` | what is run? |
-//! | `order` | what orders the work of streams? |
+//! | `launch`, `interrupt`, `streams`, `graphs` | what is run, and what ends it early? |
+//! | `order`, `queue` | what orders the work of streams, and in what order does it run? |
 //! | `findings` | how does the user learn what is wrong? |
 
 #![allow(clippy::too_many_arguments)]
 
+mod client;
 mod contexts;
 mod copies;
 mod devices;
@@ -24,12 +25,14 @@ mod findings;
 mod graphs;
 mod handles;
 mod images;
+mod interrupt;
 mod launch;
 mod memory;
 mod modules;
 mod order;
 mod pointers;
 mod pools;
+mod queue;
 mod settings;
 mod status;
 mod streams;

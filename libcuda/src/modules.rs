@@ -96,7 +96,7 @@ impl Driver {
         let mut given = Vec::new();
         let mut give = |name: &str, bytes: u64, align: u32, read_only: bool| {
             let kind = if read_only { Kind::Constant } else { Kind::Variable };
-            let origin = Origin { name: name.to_string(), number: 0 };
+            let origin = Origin { name: name.to_string(), number: 0, line: None };
             let start = heap.give(Zone::Device(device), kind, bytes, align.into(), origin);
             start.inspect(|&start| given.push(start)).map_err(|_| "there is no memory for the variable".to_string())
         };

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use kc::sim::Footprint;
+use kc::sim::heap::Origin;
 
 /// For streams the number of operations that are known to be done.
 pub type Clock = HashMap<u64, u64>;
@@ -15,12 +16,12 @@ pub type Clock = HashMap<u64, u64>;
 pub struct Work {
     /// `cuMemcpyHtoDAsync_v2`, or the name of a kernel.
     pub name: String,
-    /// The number of its call.
-    pub call: u64,
+    /// The call that asked for it.
+    pub call: Origin,
     pub stream: u64,
     /// Its number in its stream, and what came before it for certain.
-    time: u64,
-    known: Clock,
+    pub time: u64,
+    pub known: Clock,
 }
 
 /// What an operation did to a block.
@@ -55,8 +56,12 @@ pub struct Order {
     /// What each stream knows, itself included.
     streams: HashMap<u64, (usize, Kind, Clock)>,
     host: Clock,
+    /// What the host had waited for when nothing was queued: all that is queued knows it.
+    settled: Clock,
     /// By blocks, the oldest first.
     accesses: HashMap<u64, Vec<Access>>,
+    /// Whether accesses are looked at.
+    looks: bool,
     /// Whether there is more than the default stream.
     several: bool,
 }
@@ -64,7 +69,7 @@ pub struct Order {
 /// More accesses of a block are not kept; the oldest go.
 const MOST: usize = 64;
 
-fn join(clock: &mut Clock, news: &Clock) {
+pub fn join(clock: &mut Clock, news: &Clock) {
     for (&stream, &time) in news {
         let known = clock.entry(stream).or_insert(0);
         *known = (*known).max(time);
@@ -72,9 +77,19 @@ fn join(clock: &mut Clock, news: &Clock) {
 }
 
 impl Order {
+    pub fn new(looks: bool) -> Order {
+        Order { looks, ..Order::default() }
+    }
+
     /// Whether streams are looked at: there are several.
     pub fn watches(&self) -> bool {
-        self.several
+        self.looks && self.several
+    }
+
+    /// Nothing is queued: what the host has waited for comes before all that is asked for from now
+    /// on.
+    pub fn settle(&mut self) {
+        self.settled.clone_from(&self.host);
     }
 
     /// A new stream of a device.
@@ -90,7 +105,7 @@ impl Order {
     }
 
     /// An operation that a stream is asked for.
-    pub fn operation(&mut self, stream: u64, name: &str, call: u64) -> Work {
+    pub fn operation(&mut self, stream: u64, name: &str, call: Origin) -> Work {
         let Some(&(device, kind, _)) = self.streams.get(&stream) else {
             return Work { name: name.to_string(), call, stream, time: 0, known: Clock::new() };
         };
@@ -160,7 +175,7 @@ impl Order {
 
     /// Notes that some bytes of a block were read or written.
     pub fn touched(&mut self, work: &Work, block: u64, offset: u64, bytes: u64, writes: bool) -> Option<Unordered> {
-        if !self.several {
+        if !self.watches() {
             return None;
         }
         let count = ((offset + bytes) as usize).div_ceil(64);
@@ -178,9 +193,8 @@ impl Order {
 
     fn note(&mut self, block: u64, access: Access) -> Option<Unordered> {
         let list = self.accesses.entry(block).or_default();
-        // What the host has waited for comes before all that is asked for from now on.
-        let host = &self.host;
-        list.retain(|old| host.get(&old.work.stream).is_none_or(|known| *known < old.work.time));
+        let settled = &self.settled;
+        list.retain(|old| settled.get(&old.work.stream).is_none_or(|known| *known < old.work.time));
         let found = list.iter().find_map(|old| unordered(block, old, &access));
         if list.len() >= MOST {
             list.remove(0);

@@ -1,14 +1,15 @@
-//! In what order is work done? What a call asks for is queued, and done in its order before the
-//! call ends; a stream that is captured keeps it for a graph instead.
+//! What is a stream, and what does it do? What a call asks for is queued (`queue`); a stream that
+//! is captured keeps it for a graph instead.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Instant;
 
 use crate::copies::{Copy, Fill};
-use crate::driver::{Driver, Queued, default_stream};
+use crate::driver::{Driver, default_stream};
 use crate::launch::Launch;
 use crate::order::{Clock, Kind, Work};
 use crate::pointers::Out;
+use crate::queue::Queued;
 use crate::status::{Result, Status};
 
 /// Something that a stream does.
@@ -108,6 +109,12 @@ impl Driver {
         }
     }
 
+    /// The host goes on only after this.
+    pub fn host_waits(&mut self, clock: &Clock) {
+        self.order.host_waits(clock);
+        self.queue.wait_for(clock);
+    }
+
     /// A stream as its order is counted.
     pub fn counted(&self, stream: u64, device: usize) -> u64 {
         if is_default(stream) { default_stream(device) } else { stream }
@@ -118,16 +125,24 @@ impl Driver {
         let origin = self.origin();
         let name = match &operation {
             Operation::Launch(launch) => launch.code.entry.clone(),
-            _ => origin.name,
+            _ => origin.name.clone(),
         };
         let stream = self.counted(stream, device);
-        let work = self.order.operation(stream, &name, origin.number);
-        self.queue.push_back(Queued { device, operation, work });
+        if self.queue.is_empty() {
+            self.order.settle();
+        }
+        let work = self.order.operation(stream, &name, origin);
+        // What the client may take back or change after the call is read and written now.
+        if matches!(&operation, Operation::Copy(copy) if self.is_of_client(copy)) {
+            self.queue.wait_for(&[(stream, work.time)].into());
+        }
+        self.queue.push(Queued { device, operation, work });
     }
 
     /// Does an operation.
     pub fn perform(&mut self, queued: Queued) -> Result {
         let Queued { device, operation, work } = queued;
+        self.call.clone_from(&work.call);
         match operation {
             Operation::Launch(launch) => self.launch(device, &launch, &work),
             Operation::Copy(copy) => self.copy(&copy, &work),
@@ -158,9 +173,7 @@ pub fn create_with_priority(driver: &mut Driver, stream: Out<u64>, flags: c_uint
     }
     let priority = priority.clamp(-5, 0);
     let handle = driver.streams.add(Stream { context, device, flags, priority, capture: None, leads: false });
-    if driver.settings.races {
-        driver.order.begin(handle, device, if flags == 0 { Kind::Blocking } else { Kind::Free });
-    }
+    driver.order.begin(handle, device, if flags == 0 { Kind::Blocking } else { Kind::Free });
     stream.set(handle)
 }
 
@@ -187,11 +200,11 @@ pub fn synchronize(driver: &mut Driver, stream: u64) -> Result {
     let device = driver.device_of_stream(stream)?;
     not_captured(driver, stream)?;
     let counted = driver.counted(stream, device);
-    driver.order.host_waits_for(counted);
+    driver.host_waits(&driver.order.clock(counted));
     Ok(())
 }
 
-/// All is done when calls end: a stream is never busy.
+/// What it asks about is done when the call ends: a stream is never busy.
 pub fn query(driver: &mut Driver, stream: u64) -> Result {
     synchronize(driver, stream)
 }
@@ -295,7 +308,7 @@ pub fn event_record_with(driver: &mut Driver, event: u64, stream: u64, _: c_uint
 /// What was recorded is done; what was never recorded counts as done.
 pub fn event_done(driver: &mut Driver, event: u64) -> Result {
     let clock = driver.events.get(event)?.clock.clone();
-    driver.order.host_waits(&clock);
+    driver.host_waits(&clock);
     match driver.broken.iter().flatten().next() {
         Some(&status) => Err(status.into()),
         None => Ok(()),

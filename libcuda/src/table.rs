@@ -16,8 +16,18 @@ struct Entry(*const c_void);
 // SAFETY: code of the library, which is never changed.
 unsafe impl Sync for Entry {}
 
+/// Whether a call leaves work in the queue (`driver::enter`).
+macro_rules! is_queued {
+    () => {
+        false
+    };
+    (queued) => {
+        true
+    };
+}
+
 macro_rules! entry_points {
-    ($($name:ident($($arg:ident: $ty:ty),*) = $function:path;)*) => {
+    ($($(#[$how:ident])? $name:ident($($arg:ident: $ty:ty),*) = $function:path;)*) => {
         $(
             /// An entry point of the driver API (CUDA Driver API, by its name).
             ///
@@ -26,7 +36,7 @@ macro_rules! entry_points {
             #[allow(non_snake_case)]
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($arg: $ty),*) -> c_int {
-                enter(stringify!($name), move |driver| $function(driver, $($arg),*))
+                enter(stringify!($name), is_queued!($($how)?), move |driver| $function(driver, $($arg),*))
             }
         )*
         const ENTRIES: &[(&str, Entry)] = &[$((stringify!($name), Entry($name as *const c_void)),)*];
@@ -77,13 +87,13 @@ free_entry_points! {
 
 entry_points! {
     cuInit(flags: c_uint) = driver::init;
-    cuDeviceGet(device: Out<c_int>, ordinal: c_int) = devices::get;
-    cuDeviceGetCount(count: Out<c_int>) = devices::count;
-    cuDeviceGetName(name: Out<c_char>, size: c_int, device: c_int) = devices::name;
-    cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) = devices::total_memory;
-    cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) = devices::attribute;
-    cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: c_int) = devices::uuid;
-    cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: c_int) = devices::uuid;
+    #[queued] cuDeviceGet(device: Out<c_int>, ordinal: c_int) = devices::get;
+    #[queued] cuDeviceGetCount(count: Out<c_int>) = devices::count;
+    #[queued] cuDeviceGetName(name: Out<c_char>, size: c_int, device: c_int) = devices::name;
+    #[queued] cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) = devices::total_memory;
+    #[queued] cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) = devices::attribute;
+    #[queued] cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: c_int) = devices::uuid;
+    #[queued] cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: c_int) = devices::uuid;
     cuDeviceGetLuid(luid: Out<[u8; 8]>, mask: Out<c_uint>, device: c_int) = devices::luid;
     cuDeviceGetPCIBusId(text: Out<c_char>, size: c_int, device: c_int) = devices::pci_bus;
     cuDeviceGetByPCIBusId(device: Out<c_int>, text: Text) = devices::by_pci_bus;
@@ -91,10 +101,10 @@ entry_points! {
     cuDeviceGetExecAffinitySupport(supported: Out<c_int>, kind: c_int, device: c_int) = devices::supports_affinity;
     cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) = contexts::can_access_peer;
     cuDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_int, device: c_int, peer: c_int) = contexts::peer_attribute;
-    cuDeviceGetDefaultMemPool(pool: Out<u64>, device: c_int) = pools::of_device;
-    cuDeviceGetMemPool(pool: Out<u64>, device: c_int) = pools::of_device;
+    #[queued] cuDeviceGetDefaultMemPool(pool: Out<u64>, device: c_int) = pools::of_device;
+    #[queued] cuDeviceGetMemPool(pool: Out<u64>, device: c_int) = pools::of_device;
     cuDeviceSetMemPool(device: c_int, pool: u64) = pools::set_of_device;
-    cuDevicePrimaryCtxRetain(context: Out<u64>, device: c_int) = contexts::primary_retain;
+    #[queued] cuDevicePrimaryCtxRetain(context: Out<u64>, device: c_int) = contexts::primary_retain;
     cuDevicePrimaryCtxRelease(device: c_int) = contexts::primary_release;
     cuDevicePrimaryCtxRelease_v2(device: c_int) = contexts::primary_release;
     cuDevicePrimaryCtxReset(device: c_int) = contexts::primary_reset;
@@ -106,23 +116,23 @@ entry_points! {
     cuCtxCreate_v3(context: Out<u64>, list: u64, count: c_int, flags: c_uint, device: c_int) = contexts::create_with_affinity;
     cuCtxCreate_v4(context: Out<u64>, parameters: u64, flags: c_uint, device: c_int) = contexts::create_with;
     cuCtxDestroy_v2(context: u64) = contexts::destroy;
-    cuCtxGetCurrent(context: Out<u64>) = contexts::get_current;
-    cuCtxSetCurrent(context: u64) = contexts::set_current;
-    cuCtxPushCurrent_v2(context: u64) = contexts::push_current;
-    cuCtxPopCurrent_v2(context: Out<u64>) = contexts::pop_current;
-    cuCtxGetDevice(device: Out<c_int>) = contexts::get_device;
-    cuCtxGetDevice_v2(device: Out<c_int>, context: u64) = contexts::get_device_of;
-    cuCtxGetFlags(flags: Out<c_uint>) = contexts::get_flags;
+    #[queued] cuCtxGetCurrent(context: Out<u64>) = contexts::get_current;
+    #[queued] cuCtxSetCurrent(context: u64) = contexts::set_current;
+    #[queued] cuCtxPushCurrent_v2(context: u64) = contexts::push_current;
+    #[queued] cuCtxPopCurrent_v2(context: Out<u64>) = contexts::pop_current;
+    #[queued] cuCtxGetDevice(device: Out<c_int>) = contexts::get_device;
+    #[queued] cuCtxGetDevice_v2(device: Out<c_int>, context: u64) = contexts::get_device_of;
+    #[queued] cuCtxGetFlags(flags: Out<c_uint>) = contexts::get_flags;
     cuCtxSetFlags(flags: c_uint) = contexts::set_flags;
-    cuCtxGetId(context: u64, id: Out<u64>) = contexts::get_id;
-    cuCtxGetApiVersion(context: u64, version: Out<c_uint>) = contexts::get_version;
+    #[queued] cuCtxGetId(context: u64, id: Out<u64>) = contexts::get_id;
+    #[queued] cuCtxGetApiVersion(context: u64, version: Out<c_uint>) = contexts::get_version;
     cuCtxSynchronize() = contexts::synchronize;
     cuCtxSynchronize_v2(context: u64) = contexts::synchronize_of;
-    cuCtxGetLimit(value: Out<usize>, limit: c_int) = contexts::get_limit;
+    #[queued] cuCtxGetLimit(value: Out<usize>, limit: c_int) = contexts::get_limit;
     cuCtxSetLimit(limit: c_int, value: usize) = contexts::set_limit;
     cuCtxGetCacheConfig(config: Out<c_int>) = contexts::get_cache;
     cuCtxSetCacheConfig(config: c_int) = contexts::set_cache;
-    cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) = contexts::priorities;
+    #[queued] cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) = contexts::priorities;
     cuCtxEnablePeerAccess(context: u64, flags: c_uint) = contexts::enable_peer;
     cuCtxDisablePeerAccess(context: u64) = contexts::disable_peer;
 
@@ -132,66 +142,66 @@ entry_points! {
     cuModuleLoadFatBinary(module: Out<u64>, image: In<u8>) = modules::load_data;
     cuModuleUnload(module: u64) = modules::unload;
     cuModuleGetLoadingMode(mode: Out<c_int>) = modules::loading_mode;
-    cuModuleGetFunction(function: Out<u64>, module: u64, name: Text) = modules::get_function;
+    #[queued] cuModuleGetFunction(function: Out<u64>, module: u64, name: Text) = modules::get_function;
     cuModuleGetFunctionCount(count: Out<c_uint>, module: u64) = modules::function_count;
     cuModuleEnumerateFunctions(functions: Out<u64>, count: c_uint, module: u64) = modules::functions;
     cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: u64, name: Text) = modules::get_global;
     cuLibraryLoadData(library: Out<u64>, image: In<u8>, keys: In<c_int>, values: In<usize>, count: c_uint, options: In<c_int>, option_values: In<usize>, option_count: c_uint) = modules::library_load;
     cuLibraryLoadFromFile(library: Out<u64>, path: Text, keys: In<c_int>, values: In<usize>, count: c_uint, options: In<c_int>, option_values: In<usize>, option_count: c_uint) = modules::library_load_file;
     cuLibraryUnload(library: u64) = modules::unload;
-    cuLibraryGetModule(module: Out<u64>, library: u64) = modules::library_module;
-    cuLibraryGetKernel(kernel: Out<u64>, library: u64, name: Text) = modules::get_function;
+    #[queued] cuLibraryGetModule(module: Out<u64>, library: u64) = modules::library_module;
+    #[queued] cuLibraryGetKernel(kernel: Out<u64>, library: u64, name: Text) = modules::get_function;
     cuLibraryGetKernelCount(count: Out<c_uint>, library: u64) = modules::function_count;
     cuLibraryEnumerateKernels(kernels: Out<u64>, count: c_uint, library: u64) = modules::functions;
     cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, library: u64, name: Text) = modules::get_global;
     cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: u64, name: Text) = modules::get_global;
-    cuKernelGetFunction(function: Out<u64>, kernel: u64) = modules::function_of_kernel;
-    cuKernelGetLibrary(library: Out<u64>, kernel: u64) = modules::module_of;
-    cuKernelGetName(name: Out<*const c_char>, kernel: u64) = modules::name_of;
-    cuKernelGetAttribute(value: Out<c_int>, attribute: c_int, kernel: u64, device: c_int) = modules::attribute_on;
-    cuKernelSetAttribute(attribute: c_int, value: c_int, kernel: u64, device: c_int) = modules::set_attribute_on;
+    #[queued] cuKernelGetFunction(function: Out<u64>, kernel: u64) = modules::function_of_kernel;
+    #[queued] cuKernelGetLibrary(library: Out<u64>, kernel: u64) = modules::module_of;
+    #[queued] cuKernelGetName(name: Out<*const c_char>, kernel: u64) = modules::name_of;
+    #[queued] cuKernelGetAttribute(value: Out<c_int>, attribute: c_int, kernel: u64, device: c_int) = modules::attribute_on;
+    #[queued] cuKernelSetAttribute(attribute: c_int, value: c_int, kernel: u64, device: c_int) = modules::set_attribute_on;
     cuKernelSetCacheConfig(kernel: u64, config: c_int, device: c_int) = modules::set_cache_on;
-    cuKernelGetParamInfo(kernel: u64, n: usize, offset: Out<usize>, size: Out<usize>) = modules::parameter_info;
-    cuKernelGetParamCount(kernel: u64, count: Out<usize>) = modules::parameter_count;
-    cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: u64) = modules::attribute;
-    cuFuncSetAttribute(function: u64, attribute: c_int, value: c_int) = modules::set_attribute;
-    cuFuncSetCacheConfig(function: u64, config: c_int) = modules::set_cache;
+    #[queued] cuKernelGetParamInfo(kernel: u64, n: usize, offset: Out<usize>, size: Out<usize>) = modules::parameter_info;
+    #[queued] cuKernelGetParamCount(kernel: u64, count: Out<usize>) = modules::parameter_count;
+    #[queued] cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: u64) = modules::attribute;
+    #[queued] cuFuncSetAttribute(function: u64, attribute: c_int, value: c_int) = modules::set_attribute;
+    #[queued] cuFuncSetCacheConfig(function: u64, config: c_int) = modules::set_cache;
     cuFuncSetSharedMemConfig(function: u64, config: c_int) = modules::set_cache;
-    cuFuncGetModule(module: Out<u64>, function: u64) = modules::module_of;
-    cuFuncGetName(name: Out<*const c_char>, function: u64) = modules::name_of;
-    cuFuncGetParamInfo(function: u64, n: usize, offset: Out<usize>, size: Out<usize>) = modules::parameter_info;
-    cuFuncGetParamCount(function: u64, count: Out<usize>) = modules::parameter_count;
-    cuFuncIsLoaded(state: Out<c_int>, function: u64) = modules::is_loaded;
-    cuFuncLoad(function: u64) = modules::make_loaded;
+    #[queued] cuFuncGetModule(module: Out<u64>, function: u64) = modules::module_of;
+    #[queued] cuFuncGetName(name: Out<*const c_char>, function: u64) = modules::name_of;
+    #[queued] cuFuncGetParamInfo(function: u64, n: usize, offset: Out<usize>, size: Out<usize>) = modules::parameter_info;
+    #[queued] cuFuncGetParamCount(function: u64, count: Out<usize>) = modules::parameter_count;
+    #[queued] cuFuncIsLoaded(state: Out<c_int>, function: u64) = modules::is_loaded;
+    #[queued] cuFuncLoad(function: u64) = modules::make_loaded;
     cuLinkCreate_v2(count: c_uint, keys: In<c_int>, values: In<usize>, link: Out<u64>) = modules::link_create;
     cuLinkAddData_v2(link: u64, kind: c_int, data: In<u8>, size: usize, name: Text, count: c_uint, keys: In<c_int>, values: In<usize>) = modules::link_add;
     cuLinkAddFile_v2(link: u64, kind: c_int, path: Text, count: c_uint, keys: In<c_int>, values: In<usize>) = modules::link_add_file;
     cuLinkComplete(link: u64, image: Out<u64>, size: Out<usize>) = modules::link_complete;
     cuLinkDestroy(link: u64) = modules::link_destroy;
 
-    cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) = memory::info;
-    cuMemAlloc_v2(address: Out<u64>, bytes: usize) = memory::allocate;
-    cuMemAllocPitch_v2(address: Out<u64>, pitch: Out<usize>, width: usize, height: usize, element: c_uint) = memory::allocate_rows;
-    cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: u64) = memory::allocate_async;
-    cuMemAllocFromPoolAsync(address: Out<u64>, bytes: usize, pool: u64, stream: u64) = memory::allocate_from_pool;
-    cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: c_uint) = memory::allocate_managed;
-    cuMemAllocHost_v2(address: Out<u64>, bytes: usize) = memory::allocate_host;
-    cuMemHostAlloc(address: Out<u64>, bytes: usize, flags: c_uint) = memory::allocate_host_with;
+    #[queued] cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) = memory::info;
+    #[queued] cuMemAlloc_v2(address: Out<u64>, bytes: usize) = memory::allocate;
+    #[queued] cuMemAllocPitch_v2(address: Out<u64>, pitch: Out<usize>, width: usize, height: usize, element: c_uint) = memory::allocate_rows;
+    #[queued] cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: u64) = memory::allocate_async;
+    #[queued] cuMemAllocFromPoolAsync(address: Out<u64>, bytes: usize, pool: u64, stream: u64) = memory::allocate_from_pool;
+    #[queued] cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: c_uint) = memory::allocate_managed;
+    #[queued] cuMemAllocHost_v2(address: Out<u64>, bytes: usize) = memory::allocate_host;
+    #[queued] cuMemHostAlloc(address: Out<u64>, bytes: usize, flags: c_uint) = memory::allocate_host_with;
     cuMemFree_v2(address: u64) = memory::free;
-    cuMemFreeAsync(address: u64, stream: u64) = memory::free_async;
+    #[queued] cuMemFreeAsync(address: u64, stream: u64) = memory::free_async;
     cuMemFreeHost(address: u64) = memory::free_host;
-    cuMemHostGetDevicePointer_v2(device: Out<u64>, host: u64, flags: c_uint) = memory::host_device_pointer;
-    cuMemHostGetFlags(flags: Out<c_uint>, host: u64) = memory::host_flags;
+    #[queued] cuMemHostGetDevicePointer_v2(device: Out<u64>, host: u64, flags: c_uint) = memory::host_device_pointer;
+    #[queued] cuMemHostGetFlags(flags: Out<c_uint>, host: u64) = memory::host_flags;
     cuMemHostRegister_v2(host: u64, bytes: usize, flags: c_uint) = memory::register;
     cuMemHostUnregister(host: u64) = memory::unregister;
-    cuMemGetAddressRange_v2(start: Out<u64>, bytes: Out<usize>, address: u64) = memory::range;
-    cuMemPrefetchAsync(address: u64, bytes: usize, device: c_int, stream: u64) = memory::prefetch;
-    cuMemPrefetchAsync_v2(address: u64, bytes: usize, location: Location, flags: c_uint, stream: u64) = memory::prefetch_to;
-    cuMemAdvise(address: u64, bytes: usize, advice: c_int, device: c_int) = memory::advise;
-    cuMemAdvise_v2(address: u64, bytes: usize, advice: c_int, location: Location) = memory::advise_at;
-    cuPointerGetAttribute(value: Out<u8>, attribute: c_int, address: u64) = memory::pointer_attribute;
-    cuPointerGetAttributes(count: c_uint, attributes: In<c_int>, values: In<Out<u8>>, address: u64) = memory::pointer_attributes;
-    cuPointerSetAttribute(value: In<u8>, attribute: c_int, address: u64) = memory::set_pointer_attribute;
+    #[queued] cuMemGetAddressRange_v2(start: Out<u64>, bytes: Out<usize>, address: u64) = memory::range;
+    #[queued] cuMemPrefetchAsync(address: u64, bytes: usize, device: c_int, stream: u64) = memory::prefetch;
+    #[queued] cuMemPrefetchAsync_v2(address: u64, bytes: usize, location: Location, flags: c_uint, stream: u64) = memory::prefetch_to;
+    #[queued] cuMemAdvise(address: u64, bytes: usize, advice: c_int, device: c_int) = memory::advise;
+    #[queued] cuMemAdvise_v2(address: u64, bytes: usize, advice: c_int, location: Location) = memory::advise_at;
+    #[queued] cuPointerGetAttribute(value: Out<u8>, attribute: c_int, address: u64) = memory::pointer_attribute;
+    #[queued] cuPointerGetAttributes(count: c_uint, attributes: In<c_int>, values: In<Out<u8>>, address: u64) = memory::pointer_attributes;
+    #[queued] cuPointerSetAttribute(value: In<u8>, attribute: c_int, address: u64) = memory::set_pointer_attribute;
     cuMemPoolCreate(pool: Out<u64>, properties: In<pools::Properties>) = pools::create;
     cuMemPoolDestroy(pool: u64) = pools::destroy;
     cuMemPoolSetAttribute(pool: u64, attribute: c_int, value: In<u8>) = pools::set_attribute;
@@ -200,74 +210,74 @@ entry_points! {
     cuMemPoolGetAccess(flags: Out<c_uint>, pool: u64, location: In<Location>) = pools::get_access;
     cuMemPoolTrimTo(pool: u64, bytes: usize) = pools::trim;
 
-    cuMemcpy(to: u64, from: u64, bytes: usize) = copies::any;
-    cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: u64) = copies::any_async;
-    cuMemcpyHtoD_v2(to: u64, from: In<u8>, bytes: usize) = copies::to_device;
-    cuMemcpyHtoDAsync_v2(to: u64, from: In<u8>, bytes: usize, stream: u64) = copies::to_device_async;
-    cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) = copies::to_host;
-    cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: u64) = copies::to_host_async;
-    cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) = copies::on_device;
-    cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: u64) = copies::on_device_async;
-    cuMemcpyPeer(to: u64, to_context: u64, from: u64, from_context: u64, bytes: usize) = copies::peer;
-    cuMemcpyPeerAsync(to: u64, to_context: u64, from: u64, from_context: u64, bytes: usize, stream: u64) = copies::peer_async;
-    cuMemcpy2D_v2(plane: In<copies::Plane>) = copies::rows;
-    cuMemcpy2DUnaligned_v2(plane: In<copies::Plane>) = copies::rows;
-    cuMemcpy2DAsync_v2(plane: In<copies::Plane>, stream: u64) = copies::rows_async;
-    cuMemcpy3D_v2(volume: In<copies::Volume>) = copies::volume;
-    cuMemcpy3DAsync_v2(volume: In<copies::Volume>, stream: u64) = copies::volume_async;
-    cuMemsetD8_v2(to: u64, value: u8, count: usize) = copies::fill8;
-    cuMemsetD8Async(to: u64, value: u8, count: usize, stream: u64) = copies::fill8_async;
-    cuMemsetD16_v2(to: u64, value: u16, count: usize) = copies::fill16;
-    cuMemsetD16Async(to: u64, value: u16, count: usize, stream: u64) = copies::fill16_async;
-    cuMemsetD32_v2(to: u64, value: c_uint, count: usize) = copies::fill32;
-    cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: u64) = copies::fill32_async;
-    cuMemsetD2D8_v2(to: u64, pitch: usize, value: u8, width: usize, height: usize) = copies::fill8_rows;
-    cuMemsetD2D8Async(to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: u64) = copies::fill8_rows_async;
-    cuMemsetD2D16_v2(to: u64, pitch: usize, value: u16, width: usize, height: usize) = copies::fill16_rows;
-    cuMemsetD2D16Async(to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: u64) = copies::fill16_rows_async;
-    cuMemsetD2D32_v2(to: u64, pitch: usize, value: c_uint, width: usize, height: usize) = copies::fill32_rows;
-    cuMemsetD2D32Async(to: u64, pitch: usize, value: c_uint, width: usize, height: usize, stream: u64) = copies::fill32_rows_async;
+    #[queued] cuMemcpy(to: u64, from: u64, bytes: usize) = copies::any;
+    #[queued] cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: u64) = copies::any_async;
+    #[queued] cuMemcpyHtoD_v2(to: u64, from: In<u8>, bytes: usize) = copies::to_device;
+    #[queued] cuMemcpyHtoDAsync_v2(to: u64, from: In<u8>, bytes: usize, stream: u64) = copies::to_device_async;
+    #[queued] cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) = copies::to_host;
+    #[queued] cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: u64) = copies::to_host_async;
+    #[queued] cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) = copies::on_device;
+    #[queued] cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: u64) = copies::on_device_async;
+    #[queued] cuMemcpyPeer(to: u64, to_context: u64, from: u64, from_context: u64, bytes: usize) = copies::peer;
+    #[queued] cuMemcpyPeerAsync(to: u64, to_context: u64, from: u64, from_context: u64, bytes: usize, stream: u64) = copies::peer_async;
+    #[queued] cuMemcpy2D_v2(plane: In<copies::Plane>) = copies::rows;
+    #[queued] cuMemcpy2DUnaligned_v2(plane: In<copies::Plane>) = copies::rows;
+    #[queued] cuMemcpy2DAsync_v2(plane: In<copies::Plane>, stream: u64) = copies::rows_async;
+    #[queued] cuMemcpy3D_v2(volume: In<copies::Volume>) = copies::volume;
+    #[queued] cuMemcpy3DAsync_v2(volume: In<copies::Volume>, stream: u64) = copies::volume_async;
+    #[queued] cuMemsetD8_v2(to: u64, value: u8, count: usize) = copies::fill8;
+    #[queued] cuMemsetD8Async(to: u64, value: u8, count: usize, stream: u64) = copies::fill8_async;
+    #[queued] cuMemsetD16_v2(to: u64, value: u16, count: usize) = copies::fill16;
+    #[queued] cuMemsetD16Async(to: u64, value: u16, count: usize, stream: u64) = copies::fill16_async;
+    #[queued] cuMemsetD32_v2(to: u64, value: c_uint, count: usize) = copies::fill32;
+    #[queued] cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: u64) = copies::fill32_async;
+    #[queued] cuMemsetD2D8_v2(to: u64, pitch: usize, value: u8, width: usize, height: usize) = copies::fill8_rows;
+    #[queued] cuMemsetD2D8Async(to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: u64) = copies::fill8_rows_async;
+    #[queued] cuMemsetD2D16_v2(to: u64, pitch: usize, value: u16, width: usize, height: usize) = copies::fill16_rows;
+    #[queued] cuMemsetD2D16Async(to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: u64) = copies::fill16_rows_async;
+    #[queued] cuMemsetD2D32_v2(to: u64, pitch: usize, value: c_uint, width: usize, height: usize) = copies::fill32_rows;
+    #[queued] cuMemsetD2D32Async(to: u64, pitch: usize, value: c_uint, width: usize, height: usize, stream: u64) = copies::fill32_rows_async;
 
-    cuStreamCreate(stream: Out<u64>, flags: c_uint) = streams::create;
-    cuStreamCreateWithPriority(stream: Out<u64>, flags: c_uint, priority: c_int) = streams::create_with_priority;
+    #[queued] cuStreamCreate(stream: Out<u64>, flags: c_uint) = streams::create;
+    #[queued] cuStreamCreateWithPriority(stream: Out<u64>, flags: c_uint, priority: c_int) = streams::create_with_priority;
     cuStreamDestroy_v2(stream: u64) = streams::destroy;
-    cuStreamSynchronize(stream: u64) = streams::synchronize;
-    cuStreamQuery(stream: u64) = streams::query;
-    cuStreamWaitEvent(stream: u64, event: u64, flags: c_uint) = streams::wait_event;
-    cuStreamGetCtx(stream: u64, context: Out<u64>) = streams::get_context;
-    cuStreamGetDevice(stream: u64, device: Out<c_int>) = streams::get_device;
-    cuStreamGetFlags(stream: u64, flags: Out<c_uint>) = streams::get_flags;
-    cuStreamGetPriority(stream: u64, priority: Out<c_int>) = streams::get_priority;
-    cuStreamGetId(stream: u64, id: Out<u64>) = streams::get_id;
-    cuStreamAddCallback(stream: u64, function: Option<extern "C" fn(u64, c_int, *mut c_void)>, data: *mut c_void, flags: c_uint) = streams::add_callback;
-    cuStreamAttachMemAsync(stream: u64, address: u64, bytes: usize, flags: c_uint) = streams::attach;
-    cuLaunchHostFunc(stream: u64, function: Option<extern "C" fn(*mut c_void)>, data: *mut c_void) = streams::launch_host;
-    cuEventCreate(event: Out<u64>, flags: c_uint) = streams::event_create;
-    cuEventRecord(event: u64, stream: u64) = streams::event_record;
-    cuEventRecordWithFlags(event: u64, stream: u64, flags: c_uint) = streams::event_record_with;
-    cuEventQuery(event: u64) = streams::event_done;
-    cuEventSynchronize(event: u64) = streams::event_done;
+    #[queued] cuStreamSynchronize(stream: u64) = streams::synchronize;
+    #[queued] cuStreamQuery(stream: u64) = streams::query;
+    #[queued] cuStreamWaitEvent(stream: u64, event: u64, flags: c_uint) = streams::wait_event;
+    #[queued] cuStreamGetCtx(stream: u64, context: Out<u64>) = streams::get_context;
+    #[queued] cuStreamGetDevice(stream: u64, device: Out<c_int>) = streams::get_device;
+    #[queued] cuStreamGetFlags(stream: u64, flags: Out<c_uint>) = streams::get_flags;
+    #[queued] cuStreamGetPriority(stream: u64, priority: Out<c_int>) = streams::get_priority;
+    #[queued] cuStreamGetId(stream: u64, id: Out<u64>) = streams::get_id;
+    #[queued] cuStreamAddCallback(stream: u64, function: Option<extern "C" fn(u64, c_int, *mut c_void)>, data: *mut c_void, flags: c_uint) = streams::add_callback;
+    #[queued] cuStreamAttachMemAsync(stream: u64, address: u64, bytes: usize, flags: c_uint) = streams::attach;
+    #[queued] cuLaunchHostFunc(stream: u64, function: Option<extern "C" fn(*mut c_void)>, data: *mut c_void) = streams::launch_host;
+    #[queued] cuEventCreate(event: Out<u64>, flags: c_uint) = streams::event_create;
+    #[queued] cuEventRecord(event: u64, stream: u64) = streams::event_record;
+    #[queued] cuEventRecordWithFlags(event: u64, stream: u64, flags: c_uint) = streams::event_record_with;
+    #[queued] cuEventQuery(event: u64) = streams::event_done;
+    #[queued] cuEventSynchronize(event: u64) = streams::event_done;
     cuEventDestroy_v2(event: u64) = streams::event_destroy;
     cuEventElapsedTime(milliseconds: Out<f32>, start: u64, end: u64) = streams::event_elapsed;
     cuEventElapsedTime_v2(milliseconds: Out<f32>, start: u64, end: u64) = streams::event_elapsed;
 
-    cuLaunchKernel(function: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, each: In<In<u8>>, extra: In<usize>) = launch::kernel;
-    cuLaunchKernelEx(config: In<launch::Config>, function: u64, each: In<In<u8>>, extra: In<usize>) = launch::kernel_with;
-    cuLaunchCooperativeKernel(function: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, each: In<In<u8>>) = launch::cooperative;
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: Out<c_int>, function: u64, threads: c_int, shared: usize) = launch::occupancy;
-    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: Out<c_int>, function: u64, threads: c_int, shared: usize, flags: c_uint) = launch::occupancy_with;
-    cuOccupancyMaxPotentialBlockSize(grid: Out<c_int>, block: Out<c_int>, function: u64, shared_of: Option<extern "C" fn(c_int) -> usize>, shared: usize, most: c_int) = launch::best_block;
-    cuOccupancyMaxPotentialBlockSizeWithFlags(grid: Out<c_int>, block: Out<c_int>, function: u64, shared_of: Option<extern "C" fn(c_int) -> usize>, shared: usize, most: c_int, flags: c_uint) = launch::best_block_with;
-    cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: u64, blocks: c_int, threads: c_int) = launch::available_shared;
+    #[queued] cuLaunchKernel(function: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, each: In<In<u8>>, extra: In<usize>) = launch::kernel;
+    #[queued] cuLaunchKernelEx(config: In<launch::Config>, function: u64, each: In<In<u8>>, extra: In<usize>) = launch::kernel_with;
+    #[queued] cuLaunchCooperativeKernel(function: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, each: In<In<u8>>) = launch::cooperative;
+    #[queued] cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: Out<c_int>, function: u64, threads: c_int, shared: usize) = launch::occupancy;
+    #[queued] cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: Out<c_int>, function: u64, threads: c_int, shared: usize, flags: c_uint) = launch::occupancy_with;
+    #[queued] cuOccupancyMaxPotentialBlockSize(grid: Out<c_int>, block: Out<c_int>, function: u64, shared_of: Option<extern "C" fn(c_int) -> usize>, shared: usize, most: c_int) = launch::best_block;
+    #[queued] cuOccupancyMaxPotentialBlockSizeWithFlags(grid: Out<c_int>, block: Out<c_int>, function: u64, shared_of: Option<extern "C" fn(c_int) -> usize>, shared: usize, most: c_int, flags: c_uint) = launch::best_block_with;
+    #[queued] cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: u64, blocks: c_int, threads: c_int) = launch::available_shared;
 
     cuStreamBeginCapture(stream: u64) = graphs::begin_old;
     cuStreamBeginCapture_v2(stream: u64, mode: c_int) = graphs::begin;
     cuStreamEndCapture(stream: u64, graph: Out<u64>) = graphs::end;
-    cuStreamIsCapturing(stream: u64, status: Out<c_int>) = graphs::is_capturing;
-    cuStreamGetCaptureInfo(stream: u64, status: Out<c_int>, id: Out<u64>) = graphs::capture_info;
-    cuStreamGetCaptureInfo_v2(stream: u64, status: Out<c_int>, id: Out<u64>, graph: Out<u64>, dependencies: Out<u64>, count: Out<usize>) = graphs::capture_info_2;
-    cuStreamGetCaptureInfo_v3(stream: u64, status: Out<c_int>, id: Out<u64>, graph: Out<u64>, dependencies: Out<u64>, edges: Out<u64>, count: Out<usize>) = graphs::capture_info_3;
-    cuThreadExchangeStreamCaptureMode(mode: Out<c_int>) = graphs::exchange_mode;
+    #[queued] cuStreamIsCapturing(stream: u64, status: Out<c_int>) = graphs::is_capturing;
+    #[queued] cuStreamGetCaptureInfo(stream: u64, status: Out<c_int>, id: Out<u64>) = graphs::capture_info;
+    #[queued] cuStreamGetCaptureInfo_v2(stream: u64, status: Out<c_int>, id: Out<u64>, graph: Out<u64>, dependencies: Out<u64>, count: Out<usize>) = graphs::capture_info_2;
+    #[queued] cuStreamGetCaptureInfo_v3(stream: u64, status: Out<c_int>, id: Out<u64>, graph: Out<u64>, dependencies: Out<u64>, edges: Out<u64>, count: Out<usize>) = graphs::capture_info_3;
+    #[queued] cuThreadExchangeStreamCaptureMode(mode: Out<c_int>) = graphs::exchange_mode;
     cuGraphCreate(graph: Out<u64>, flags: c_uint) = graphs::create;
     cuGraphClone(graph: Out<u64>, original: u64) = graphs::copy;
     cuGraphDestroy(graph: u64) = graphs::destroy;
@@ -277,8 +287,8 @@ entry_points! {
     cuGraphInstantiateWithParams(instance: Out<u64>, graph: u64, parameters: Out<graphs::Parameters>) = graphs::instantiate_with;
     cuGraphExecDestroy(instance: u64) = graphs::instance_destroy;
     cuGraphExecUpdate_v2(instance: u64, graph: u64, result: Out<graphs::Updated>) = graphs::update;
-    cuGraphUpload(instance: u64, stream: u64) = graphs::upload;
-    cuGraphLaunch(instance: u64, stream: u64) = graphs::launch;
+    #[queued] cuGraphUpload(instance: u64, stream: u64) = graphs::upload;
+    #[queued] cuGraphLaunch(instance: u64, stream: u64) = graphs::launch;
     cuGraphAddKernelNode_v2(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, kernel: In<graphs::Kernel>) = graphs::add_kernel;
     cuGraphAddMemsetNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, set: In<graphs::Set>, context: u64) = graphs::add_fill;
     cuGraphAddHostNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, host: In<graphs::Host>) = graphs::add_host;

@@ -4,6 +4,7 @@
 //! stays unused for a while, so that a use of it is noticed.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::decode::RED_ZONE;
 use super::memory::{Memory, Piece};
@@ -33,11 +34,20 @@ pub enum Kind {
     Constant,
 }
 
-/// A call of the client: its name and its number among all calls.
+/// A line of the client's source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    pub file: String,
+    pub line: u32,
+}
+
+/// A call of the client: its name, its number among all calls, and where it is made, if that is
+/// known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     pub name: String,
     pub number: u64,
+    pub line: Option<Arc<Line>>,
 }
 
 /// Some memory that a client asked for.
@@ -350,7 +360,7 @@ mod tests {
     use super::*;
 
     fn origin(name: &str, number: u64) -> Origin {
-        Origin { name: name.to_string(), number }
+        Origin { name: name.to_string(), number, line: None }
     }
 
     fn heap(bytes: u64) -> Heap {

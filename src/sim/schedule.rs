@@ -94,7 +94,7 @@ impl Machine<'_> {
             let mut n = resident.len();
             while n > 0 {
                 n -= 1;
-                let done = self.turn(&mut resident[n]);
+                let done = self.turn(&mut resident[n], go_on);
                 if self.findings.stopped || !go_on() {
                     return;
                 }
@@ -168,10 +168,13 @@ impl Machine<'_> {
     }
 
     /// Lets the warps of a block run until all have left, or all that can wait for other blocks;
-    /// whether it is done.
-    fn turn(&mut self, block: &mut Block) -> bool {
+    /// whether it is done, or the launch is to end.
+    fn turn(&mut self, block: &mut Block, go_on: &mut dyn FnMut() -> bool) -> bool {
         let Block { shared, warps } = block;
         loop {
+            if !go_on() {
+                return true;
+            }
             let mut order: Vec<usize> = (0..warps.len()).filter(|&w| !warps[w].is_done()).collect();
             if order.is_empty() {
                 return true;
