@@ -142,7 +142,7 @@ fn kc_gpu_says_what_its_page_says() {
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join(".env-gpu/bin");
     assert!(clients.is_dir(), "`scripts/setup.sh test` makes .env-gpu");
     let (files, of_kc) = type_in_with(&page("gpu.md"), folder.path(), Some(&clients));
-    assert!(files == 1 && of_kc >= 3, "{files} files, {of_kc} commands");
+    assert!(files == 2 && of_kc >= 6, "{files} files, {of_kc} commands");
 }
 
 #[cfg(unix)]

@@ -329,7 +329,8 @@ impl Driver {
         );
         let mut made = Diagnostic::new(Code::E1126, message);
         let mut sources = SourceMap::default();
-        for (one, label) in [(&work.call, "this"), (&before.call, "and this, in another stream")] {
+        let labels = [format!("{} here", does(*writes)), format!("{} here, in another stream", does(*before_writes))];
+        for (one, label) in [&work.call, &before.call].into_iter().zip(labels) {
             made = match one.line.as_deref().and_then(|line| Some((line, add(&mut sources, line)?))) {
                 Some((_, span)) if made.labels.iter().any(|label| label.span == span) => made,
                 Some((_, span)) => made.label(span, label),
