@@ -2,8 +2,9 @@
 //! `zip`, a list.
 
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::types::value::{Operand, Reported};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
@@ -83,8 +84,7 @@ impl Body<'_, '_> {
         if let Some(reported) = self.foreign(iter) {
             return reported;
         }
-        let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have loops over several variables")
-            .label(target.span.to(iter.span), "loops count one index");
+        let diagnostic = messages::statements::several_loop_variables(target.span.to(iter.span));
         let ExprKind::Tuple(targets) = &target.kind else { return self.report(diagnostic.help("loop over one index")) };
         let text = |expr: &ast::Expr| self.c.sources.text(expr.span).to_string();
         let names: Vec<String> = targets.iter().map(text).collect();
@@ -107,8 +107,7 @@ impl Body<'_, '_> {
     /// Refuses `for value in x` where `x` is an array, or a list that is written out. None: it is
     /// neither.
     pub fn loop_over_values(&mut self, target: &ast::Expr, iter: &ast::Expr, body: &[ast::Stmt]) -> Option<Reported> {
-        let diagnostic =
-            Diagnostic::new(Code::E0323, "loops go over `range(...)` only").label(iter.span, "not a range");
+        let diagnostic = messages::statements::not_a_range(iter.span);
         match &iter.kind {
             ExprKind::List(items) | ExprKind::Tuple(items) => {
                 let number = |item: &ast::Expr| self.c.sources.text(item.span).parse::<i64>().ok();

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::call::Given;
 use super::keyword::unknown_keyword;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::Expr;
 use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::Bindings;
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::{Applicability, counted};
 use crate::source::Span;
 use crate::types::{F32, Scalar, Type};
 
@@ -37,10 +38,8 @@ impl Body<'_, '_> {
             return self.explain(only, &signature, given, &text, span);
         }
         let mut diagnostic = match self.takes(&candidates).filter(|(counts, _)| !counts.contains(&given.len())) {
-            Some((_, takes)) => Diagnostic::new(Code::E0402, format!("`{text}` takes {takes}, {} given", given.len()))
-                .label(span, "this call"),
-            None => Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
-                .label(span, "no overload fits these arguments"),
+            Some((_, takes)) => messages::arguments::wrong_number_for_all(&text, &takes, given.len(), span),
+            None => messages::arguments::no_overload(&text, &types.join(", "), span),
         };
         let scalars: Vec<(Scalar, Span)> = given
             .iter()
@@ -146,12 +145,7 @@ impl Body<'_, '_> {
         let required = signature.params.iter().filter(|p| p.default.is_none()).count();
         if given.len() < required || given.len() > signature.params.len() {
             let wanted = signature.params.len();
-            let message = format!(
-                "`{name}` takes {wanted} argument{}, {} given",
-                if wanted == 1 { "" } else { "s" },
-                given.len()
-            );
-            let mut diagnostic = Diagnostic::new(Code::E0402, message).label(span, "this call");
+            let mut diagnostic = messages::arguments::wrong_number(name, wanted, given.len(), span);
             if name == "round" && given.len() == 2 {
                 diagnostic = diagnostic.help("to decimals, scale: `wp.round(x * 100.0) / 100.0`");
             }
@@ -181,9 +175,7 @@ impl Body<'_, '_> {
                 None => param.pattern.display(&self.c.output.structs),
             };
             let found = self.show(ty);
-            let mut diagnostic =
-                Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
-                    .label(arg.span, format!("this is `{found}`"));
+            let mut diagnostic = messages::arguments::other_type(name, &wanted, &param.name, &found, arg.span);
             if let Operand::Value(expr) = &arg.operand {
                 diagnostic = self.label_origin(diagnostic, expr, arg.span);
             }
@@ -217,7 +209,7 @@ impl Body<'_, '_> {
             return Err(self.report(diagnostic));
         }
         let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
-        self.error(Code::E0401, span, format!("`{name}` does not take ({})", types.join(", ")), "this call")
+        Err(self.report(messages::arguments::do_not_fit(name, &types.join(", "), span)))
     }
 
     fn show_operand(&self, operand: &Operand) -> String {

@@ -10,9 +10,10 @@ use super::Subject;
 use super::atomics::{call, instead, is_cell, mentions, reads_into};
 use super::threads::{Control, Threads};
 use crate::analysis::uniformity::Coordinates;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic};
 use crate::ir::CompareOp;
 use crate::types::Type;
 
@@ -90,7 +91,7 @@ fn store(
         return;
     }
     let element = subject.text(place.span);
-    let mut diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{element}`"));
+    let mut diagnostic = messages::lints::race(&element);
     let of_block = control.meets(Coordinates::THREAD_IN_BLOCK);
     let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
     diagnostic = diagnostic.label(place.span, who);
@@ -126,9 +127,7 @@ fn extreme(subject: &Subject, threads: &Threads, stmt: &Stmt, control: Coordinat
         if !same || (threads.mask(value) & shared).is_empty() {
             continue;
         }
-        let diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{}`", subject.text(place.span)))
-            .label(place.span, "many threads write this element")
-            .label(condition.span, "and compare with it before: another thread may have stored since");
+        let diagnostic = messages::lints::race_on_extreme(&subject.text(place.span), place.span, condition.span);
         let whole = then.len() == 1 && otherwise.is_empty();
         found.push(match call(subject, name, place, value) {
             Some(text) if whole => diagnostic.help(format!("write `{text}`")).fix(

@@ -2,19 +2,20 @@
 
 use super::arguments::shape_text;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::Expr;
 use crate::check::types::value::{Operand, Reported, cast_name};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic};
 use crate::source::Span;
 use crate::types::{LocalArrayType, Type};
 
 impl Body<'_, '_> {
     /// `t[0:2] = 1.0`: all elements need a number each, which a tile full of it has.
     pub(super) fn number_for_tile(&mut self, place: &Operand, value: &Operand, at: Span, target: Span) -> Reported {
-        let diagnostic = Diagnostic::new(Code::E0303, "a tile is assigned to a tile");
-        let Some(to) = self.tile_elements(place) else { return self.report(diagnostic.label(at, "not a tile")) };
-        let diagnostic =
-            diagnostic.label(at, "not a tile").label(target, format!("a tile of shape {}", shape_text(&to.ty)));
+        let Some(to) = self.tile_elements(place) else {
+            return self.report(messages::tiles::assigned_to_tile(at));
+        };
+        let diagnostic = messages::tiles::number_assigned_to_tile(&shape_text(&to.ty), at, target);
         let (text, found) = match value {
             Operand::Value(Expr { ty: Type::Scalar(scalar), .. }) => (self.c.sources.text(at), Some(*scalar)),
             Operand::Const(c) => (self.c.sources.text(at), c.scalar),

@@ -6,10 +6,11 @@ use super::value::{Operand, Reported, cast_name};
 use crate::check::Signature;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::names::habits;
 use crate::check::names::suggest::nearest;
 use crate::check::tree::{Expr, ExprKind, Local, LocalId};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{BOOL, Scalar, Type};
@@ -216,9 +217,7 @@ impl Body<'_, '_> {
             Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
             _ => Vec::new(),
         };
-        let diagnostic = Diagnostic::new(Code::E0202, format!("`{shown}` has no attribute `{}`", name.text))
-            .label(name.span, "not known")
-            .label(base.span, format!("this is `{shown}`"));
+        let diagnostic = messages::names::no_attribute(&shown, &name.text, name.span, base.span);
         let diagnostic = self.label_origin(diagnostic, expr, base.span);
         let listed = known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
         let instead = |diagnostic: Diagnostic, at: Span, text: String| {
