@@ -40,7 +40,7 @@ use crate::check::Checked;
 use crate::check::lints::Allows;
 use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
-use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::diag::{Code, Diagnostic, Diagnostics, Level, first_of};
 use crate::ir::{self, Module, OF_LAST, Phase};
 use crate::passes::block_threads::{self, Unordered};
 use crate::passes::thread_loops::{Doubt, Form, Outcome};
@@ -326,7 +326,10 @@ impl Compilation {
             Some((steps, kernel)) if steps <= name.chars().count() / 3 => {
                 diagnostic.help(format!("did you mean `{kernel}`?"))
             }
-            Some(_) => diagnostic.note(format!("the kernels are {}", quoted(&self.kernels))),
+            Some(_) => {
+                let names: Vec<String> = self.kernels.iter().map(|name| format!("`{name}`")).collect();
+                diagnostic.note(format!("the kernels are {}", first_of(&names, 12)))
+            }
             None => diagnostic,
         }
     }
@@ -400,12 +403,4 @@ fn waits_together(module: &Module) -> Result<(), Vec<String>> {
 
 fn is_ir(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ir")
-}
-
-/// `a`, `b` and 3 more
-fn quoted(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    let list: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    if more > 0 { format!("{} and {more} more", list.join(", ")) } else { list.join(", ") }
 }

@@ -8,9 +8,9 @@ use super::inputs::Input;
 use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
-use crate::diag::Diagnostic;
 use crate::diag::policy::Policy;
 use crate::diag::render::sarif_log;
+use crate::diag::{Diagnostic, counted};
 use crate::driver::{
     Abi, Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request,
 };
@@ -318,7 +318,7 @@ fn compile(
 fn wrote(kernels: usize, source: &Path, files: &[PathBuf]) -> String {
     let name = |file: &PathBuf| file.strip_prefix(".").unwrap_or(file).display().to_string();
     let names: Vec<String> = files.iter().map(name).collect();
-    let kernels = if kernels == 1 { "1 kernel".to_string() } else { format!("{kernels} kernels") };
+    let kernels = counted(kernels, "kernel");
     format!("{}: wrote {kernels} to {}\n", source.display(), names.join(", "))
 }
 

@@ -1,6 +1,7 @@
 //! When is a command done again? `--watch` runs it whenever a file that it read has changed.
 
 use crate::cli::messages;
+use crate::diag::counted;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -72,7 +73,7 @@ pub(super) fn run(names: &[PathBuf], watch: bool, mut once: impl FnMut(&[Input],
             return exit;
         }
         let count = seen.files.len();
-        output::note(&format!("watching {count} {}; Ctrl-C ends\n", if count == 1 { "file" } else { "files" }));
+        output::note(&format!("watching {}; Ctrl-C ends\n", counted(count, "file")));
         loop {
             std::thread::sleep(PAUSE);
             if let Some(path) = seen.changed() {

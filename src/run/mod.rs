@@ -19,7 +19,7 @@
 //! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before
 //! the IR.
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, first_of, listed};
 
 pub mod allowed;
 pub mod args;
@@ -52,12 +52,8 @@ fn shorten(text: &str) -> String {
 /// `a`, `b` and `c`; long lists are cut.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 8;
-    let quoted: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{}`", shorten(n))).collect();
-    match (quoted.as_slice(), names.len().saturating_sub(SHOWN)) {
-        (all, more @ 1..) => format!("{} and {more} more", all.join(", ")),
-        ([first @ .., last], 0) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        (all, _) => all.join(", "),
-    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{}`", shorten(name))).collect();
+    if names.len() > SHOWN { first_of(&names, SHOWN) } else { listed(&names, "and") }
 }
 
 #[cfg(test)]

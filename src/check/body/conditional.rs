@@ -7,7 +7,7 @@ use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Operand, Res, convert_help};
-use crate::diag::Applicability;
+use crate::diag::{Applicability, quoted};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::Type;
@@ -137,10 +137,7 @@ impl Body<'_, '_> {
             };
             let found: Vec<Type> = ids.iter().flatten().map(|&id| self.locals[id].ty).collect();
             if ids.is_some() && found != types || types.iter().any(|ty| matches!(ty, Type::Local(_))) {
-                let shown = |types: &[Type]| {
-                    let shown: Vec<String> = types.iter().map(|&ty| format!("`{}`", self.show(ty))).collect();
-                    shown.join(", ")
-                };
+                let shown = |types: &[Type]| quoted(types.iter().map(|&ty| self.show(ty)));
                 let (one, other) = (if ids.is_some() { shown(&found) } else { shown(&types) }, shown(&types));
                 let diagnostic = messages::types::tuples_of_conditional(&one, &other, at_left, at_right);
                 return Err(self.report(diagnostic));

@@ -4,7 +4,7 @@
 use crate::check::body::{Binding, Body};
 use crate::check::messages;
 use crate::check::types::value::{Operand, Reported};
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::{Applicability, Diagnostic, quoted};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
@@ -169,7 +169,7 @@ impl Body<'_, '_> {
         let range = format!("{index} in range({length})");
         let lines: Vec<String> =
             values.iter().map(|(name, sequence)| format!("{name} = {}", sequence.element(index))).collect();
-        let shown = lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(", ");
+        let shown = quoted(&lines);
         let diagnostic = diagnostic.help(format!("loop over the indices: `for {range}:` with {shown}"));
         let Some(first) = body.first() else { return self.report(diagnostic) };
         let text = &self.c.sources.file(first.span.file).text;

@@ -5,6 +5,7 @@ use crate::check::messages;
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Operand, Res, cast_name};
+use crate::diag::quoted;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::Type;
@@ -64,7 +65,7 @@ impl Body<'_, '_> {
                 }
                 let show = |types: &[Type]| match types {
                     [] => "nothing".to_string(),
-                    all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
+                    all => quoted(all.iter().map(|&ty| self.show(ty))),
                 };
                 let (old, new, place) = (show(first), show(&types), *place);
                 let mut diagnostic = messages::statements::results_differ(&old, &new, span, place);

@@ -17,6 +17,7 @@ use crate::check::tree::{Derivative, Expr, ExprKind, FnId, Function, Local, Loca
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg, InstanceKey};
+use crate::diag::quoted;
 use crate::ids::IdVec;
 use crate::library::Decision;
 use crate::source::Span;
@@ -217,16 +218,10 @@ impl Checker<'_> {
             return Err(Reported);
         }
         let name = &of.definition.ast.name;
-        let wanted: Vec<String> = results.iter().map(|&ty| format!("`{}`", self.show(ty))).collect();
-        let wanted = if wanted.is_empty() { "nothing".to_string() } else { wanted.join(", ") };
+        let wanted = quoted(results.iter().map(|&ty| self.show(ty)));
+        let wanted = if wanted.is_empty() { "nothing".to_string() } else { wanted };
         let at = extra.first().map_or(rule.ast.name.span, |param| param.span);
-        Err(self.report(messages::gradients::adjoints_differ(
-            &name.text,
-            &count(extra.len(), "adjoint"),
-            &wanted,
-            at,
-            name.span,
-        )))
+        Err(self.report(messages::gradients::adjoints_differ(&name.text, extra.len(), &wanted, at, name.span)))
     }
 
     fn replay(&mut self, replays: &[Arc<Definition>], of: &Underived) -> Res<Option<FnId>> {
@@ -333,15 +328,6 @@ fn reads_adjoint(rule: &ast::Function, name: &str) -> bool {
         });
     });
     found
-}
-
-/// "1 adjoint", "no adjoints"
-fn count(n: usize, what: &str) -> String {
-    match n {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 impl<'a> Body<'_, 'a> {

@@ -12,7 +12,7 @@ use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::Bindings;
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, counted};
+use crate::diag::{Applicability, counted, listed};
 use crate::source::Span;
 use crate::types::{F32, Scalar, Type};
 
@@ -106,11 +106,11 @@ impl Body<'_, '_> {
             let required = signature.params.iter().filter(|param| param.default.is_none()).count();
             counts.extend(required..=signature.params.len());
         }
-        let listed: Vec<String> = counts.iter().map(usize::to_string).collect();
-        let (last, before) = listed.split_last()?;
-        let takes = match before {
-            [] => counted(counts.first().copied().unwrap_or(0), "argument"),
-            _ => format!("{} or {last} arguments", before.join(", ")),
+        let numbers: Vec<String> = counts.iter().map(usize::to_string).collect();
+        let takes = match numbers.len() {
+            0 => return None,
+            1 => counted(*counts.first()?, "argument"),
+            _ => format!("{} arguments", listed(&numbers, "or")),
         };
         Some((counts, takes))
     }

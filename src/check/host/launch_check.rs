@@ -8,7 +8,7 @@ use crate::check::names::scope::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::{Number, Operand};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Diagnostic, counted};
+use crate::diag::{Applicability, Diagnostic, counted, quoted};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
@@ -137,9 +137,9 @@ impl Checker<'_> {
         if given.len() != signature.params.len() {
             let (wanted, n) = (signature.params.len(), given.len());
 
-            let all: Vec<String> = (0..wanted).map(|n| format!("`{}`", named(n))).collect();
+            let all = quoted((0..wanted).map(named));
             let at = lists.first().map_or(call.span, |list| list.span);
-            return Some(messages::launches::number_of_arguments(kernel, (wanted, n), &all.join(", "), at, place));
+            return Some(messages::launches::number_of_arguments(kernel, (wanted, n), &all, at, place));
         }
         let known: Vec<Option<Known>> =
             given.iter().zip(&signature.params).map(|(arg, param)| self.known_argument(arg, &param.pattern)).collect();
@@ -191,9 +191,8 @@ impl Checker<'_> {
             None => match (known[wrong]?, &param.pattern) {
                 (Known::Type(Type::Array(a)), Pattern::Exact(Type::Array(b))) if a.ndim != b.ndim => {
                     diagnostic.help(format!(
-                        "an array of {} dimension{} fits: another shape here, or `wp.array{}d(...)` in the kernel",
-                        b.ndim,
-                        if b.ndim == 1 { "" } else { "s" },
+                        "an array of {} fits: another shape here, or `wp.array{}d(...)` in the kernel",
+                        counted(b.ndim.into(), "dimension"),
                         a.ndim
                     ))
                 }

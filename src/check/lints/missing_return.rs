@@ -6,7 +6,7 @@ use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::types::value::Number;
 use crate::check::visit;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, quoted};
 use crate::source::Span;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
@@ -30,8 +30,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     let Some(at) = subject.text(function.span).find(&header) else { return };
     let start = function.span.start + at as u32;
     let header = Span { start, end: start + header.len() as u32, ..function.span };
-    let types: Vec<String> = returned.iter().map(|&ty| format!("`{}`", subject.show(ty))).collect();
-    found.push(messages::lints::missing_return(&function.source_name, &types.join(", "), header, first));
+    let types = quoted(returned.iter().map(|&ty| subject.show(ty)));
+    found.push(messages::lints::missing_return(&function.source_name, &types, header, first));
 }
 
 /// Whether no way leads behind the last of these statements.

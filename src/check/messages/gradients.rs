@@ -1,6 +1,6 @@
 //! Findings about custom gradients and `wp.grad`.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::limits::MAX_GRADIENT_DEPTH;
 use crate::source::Span;
 
@@ -34,11 +34,12 @@ pub(in crate::check) fn parameters_differ(name: &str, at: Span, place: Span) -> 
 /// A custom gradient does not take an adjoint for each result.
 pub(in crate::check) fn adjoints_differ(
     function: &str,
-    given: &str,
+    given: usize,
     wanted: &str,
     at: Span,
     place: Span,
 ) -> Diagnostic {
+    let given = if given == 0 { "no adjoints".to_string() } else { counted(given, "adjoint") };
     Diagnostic::new(
         Code::E0622,
         format!("the last parameters of this gradient are the adjoints of what `{function}` returns"),

@@ -15,7 +15,7 @@ use crate::check::Checker;
 use crate::check::host::nest::{Unknown, Why};
 use crate::check::messages;
 use crate::check::types::value::{Operand, Reported, Res};
-use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::diag::{Diagnostic, Diagnostics, Level, quoted};
 use crate::limits::{MAX_FILES, MAX_IMPORTS};
 use crate::source::modules::{Home, absolute};
 use crate::source::{FileId, SourceFile, Span};
@@ -289,10 +289,10 @@ impl Checker<'_> {
             }
         }
         let diagnostic = messages::names::missing_file(name, module, help, span);
-        let looked: Vec<String> = paths.iter().map(|path| format!("`{}`", self.shown(path).display())).collect();
+        let looked = quoted(paths.iter().map(|path| self.shown(path).display().to_string()));
         match looked.is_empty() || is_warp(module) && self.module_root_is_foreign() {
             true => diagnostic,
-            false => diagnostic.note(format!("looked for {}", looked.join(", "))),
+            false => diagnostic.note(format!("looked for {looked}")),
         }
     }
 

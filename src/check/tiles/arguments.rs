@@ -7,7 +7,7 @@ use crate::check::calls::keyword::unknown_keyword;
 use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, quoted};
 use crate::limits::MAX_LOCAL_ELEMENTS;
 use crate::source::Span;
 use crate::types::{ArrayType, Element, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -44,8 +44,7 @@ impl Body<'_, '_> {
                         let message = format!("`{name}` has no parameter `{}`", keyword.text);
                         let mut diagnostic = unknown_keyword(message, keyword, params.iter().copied());
                         if diagnostic.help.is_none() {
-                            let names: Vec<String> = params.iter().map(|param| format!("`{param}`")).collect();
-                            diagnostic = diagnostic.help(format!("it takes {}", names.join(", ")));
+                            diagnostic = diagnostic.help(format!("it takes {}", quoted(params)));
                         }
                         return Err(self.report(diagnostic));
                     }

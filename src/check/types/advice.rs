@@ -10,7 +10,7 @@ use crate::check::messages;
 use crate::check::names::habits;
 use crate::check::names::suggest::nearest;
 use crate::check::tree::{Expr, ExprKind, Local, LocalId};
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::{Applicability, Diagnostic, quoted};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{BOOL, Scalar, Type};
@@ -219,7 +219,7 @@ impl Body<'_, '_> {
         };
         let diagnostic = messages::names::no_attribute(&shown, &name.text, name.span, base.span);
         let diagnostic = self.label_origin(diagnostic, expr, base.span);
-        let listed = known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
+        let listed = quoted(&known);
         let instead = |diagnostic: Diagnostic, at: Span, text: String| {
             let fixed = format!("use `{text}`");
             diagnostic.fix(fixed, at, text, Applicability::Maybe)
