@@ -40,7 +40,7 @@ use crate::check::names::scope::{Global, ScopeId};
 use crate::check::state::{Definitions, Evaluation, Gradients, HostCode, InstanceTable, Output, Scopes, Settings};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::{Applicability, Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::IdVec;
 use crate::ir::Nudged;
 use crate::memo::Same;
@@ -525,5 +525,5 @@ fn a_method(definition: &Definition, this: &ast::Name) -> Diagnostic {
     });
     let after = definition.ast.params.get(1).map_or(this.span.end, |next| next.span.start);
     let at = Span { end: after, ..this.span };
-    if used { diagnostic } else { diagnostic.fix("remove it", at, "", Applicability::Maybe) }
+    if used { diagnostic } else { messages::repairs::removed(diagnostic, at) }
 }

@@ -100,10 +100,7 @@ impl Body<'_, '_> {
                 let diagnostic = messages::statements::lists(span);
                 Err(match self.vector_text(expr) {
                     Some(vector) => self.replaced(diagnostic, span, &vector),
-                    None => self.report(
-                        diagnostic
-                            .help("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
-                    ),
+                    None => self.report(messages::repairs::vector_for_list(diagnostic)),
                 })
             }
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),

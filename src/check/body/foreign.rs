@@ -7,7 +7,7 @@ use crate::check::names::foreign::{self, Advice};
 use crate::check::names::member::is_warp;
 use crate::check::names::scope::Global;
 use crate::check::types::value::Reported;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 
@@ -268,11 +268,6 @@ impl Body<'_, '_> {
 
     /// Reports with the text that belongs at `span`.
     pub fn replaced(&mut self, diagnostic: Diagnostic, span: Span, text: &str) -> Reported {
-        self.report(diagnostic.help(format!("write `{text}`")).fix(
-            format!("write `{text}`"),
-            span,
-            text,
-            Applicability::Maybe,
-        ))
+        self.report(messages::repairs::written_so(diagnostic, text, span))
     }
 }

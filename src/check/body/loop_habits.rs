@@ -85,12 +85,14 @@ impl Body<'_, '_> {
             return reported;
         }
         let diagnostic = messages::statements::several_loop_variables(target.span.to(iter.span));
-        let ExprKind::Tuple(targets) = &target.kind else { return self.report(diagnostic.help("loop over one index")) };
+        let ExprKind::Tuple(targets) = &target.kind else {
+            return self.report(messages::repairs::one_index(diagnostic));
+        };
         let text = |expr: &ast::Expr| self.c.sources.text(expr.span).to_string();
         let names: Vec<String> = targets.iter().map(text).collect();
         let plain = targets.iter().all(|target| matches!(target.kind, ExprKind::Name(_)));
         let ExprKind::Call { callee, args } = &iter.kind else {
-            return self.report(diagnostic.help("loop over one index"));
+            return self.report(messages::repairs::one_index(diagnostic));
         };
         let sequences: Option<Vec<Sequence>> = args.iter().map(|arg| Sequence::of(&arg.value, &text)).collect();
         let sequences = sequences.unwrap_or_default();
@@ -99,7 +101,7 @@ impl Body<'_, '_> {
             ("zip", names, all) if plain && names.len() == all.len() => {
                 (self.free_index(), names.iter().cloned().zip(all.iter().cloned()).collect())
             }
-            _ => return self.report(diagnostic.help("loop over one index: `for j in range(n):`")),
+            _ => return self.report(messages::repairs::range_of_index(diagnostic)),
         };
         self.elements(diagnostic, target.span.to(iter.span), &index, &values, body)
     }
@@ -121,9 +123,7 @@ impl Body<'_, '_> {
                         };
                         self.replaced(diagnostic, iter.span, &range)
                     }
-                    _ => self.report(
-                        diagnostic.help("keep the values in a vector, and loop over its index: `for k in range(3):`"),
-                    ),
+                    _ => self.report(messages::repairs::values_in_vector(diagnostic)),
                 })
             }
             ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => {
@@ -170,7 +170,7 @@ impl Body<'_, '_> {
         let lines: Vec<String> =
             values.iter().map(|(name, sequence)| format!("{name} = {}", sequence.element(index))).collect();
         let shown = quoted(&lines);
-        let diagnostic = diagnostic.help(format!("loop over the indices: `for {range}:` with {shown}"));
+        let diagnostic = messages::repairs::loop_over_indices(diagnostic, &range, &shown);
         let Some(first) = body.first() else { return self.report(diagnostic) };
         let text = &self.c.sources.file(first.span.file).text;
         let before = text.get(..first.span.start as usize).unwrap_or_default();

@@ -222,8 +222,7 @@ impl Body<'_, '_> {
                 };
                 if fraction {
                     let text = self.c.sources.text(at);
-                    diagnostic =
-                        diagnostic.help(format!("loop over whole steps, and compute from them: `float(j) * {text}`"));
+                    diagnostic = messages::repairs::whole_steps(diagnostic, text);
                 } else if value.ty.as_scalar().is_some_and(Scalar::is_float) {
                     diagnostic = self.suggest_cast(diagnostic, at, (value.ty, Scalar::I32), "it", Applicability::Maybe);
                 }

@@ -374,7 +374,7 @@ impl<'c, 'a> Body<'c, 'a> {
                     false => self.suggest_cast(diagnostic, value, (ty, to), "it", Applicability::Maybe),
                 };
             } else {
-                diagnostic = diagnostic.help("use another name for the new value");
+                diagnostic = messages::repairs::another_name(diagnostic);
             }
             return Err(self.report(diagnostic));
         }
@@ -438,21 +438,11 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut diagnostic = messages::names::undefined(name, span);
         if self.c.knows_builtin(name) || crate::check::types::value::type_of_name(name).is_some() {
             let text = format!("wp.{name}");
-            diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
-                format!("use `{text}`"),
-                span,
-                text,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::repairs::did_you_mean(diagnostic, &text, span);
         } else if let Some(habit) = crate::check::names::habits::of_name(name) {
             diagnostic = self.c.suggest(diagnostic, habit, span);
         } else if let Some(near) = self.nearest_name(name) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
-                format!("use `{near}`"),
-                span,
-                near,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::repairs::did_you_mean(diagnostic, &near, span);
         } else if let Some(own) = self.c.warp_alias().filter(|_| name == "warp") {
             let help = format!("this file calls it `{own}`");
             diagnostic = diagnostic.help(help).fix(format!("use `{own}`"), span, own, Applicability::Machine);
@@ -484,10 +474,8 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut parts = Vec::new();
         flat(value, self.c.sources, &mut parts);
         self.report(match &item.kind {
-            ast::ExprKind::Tuple(_) => {
-                diagnostic.help(format!("return all values on one level: `return {}`", parts.join(", ")))
-            }
-            _ => diagnostic.help(format!("return its items one by one: `{}[0]`, ...", self.c.sources.text(item.span))),
+            ast::ExprKind::Tuple(_) => messages::repairs::results_on_one_level(diagnostic, &parts.join(", ")),
+            _ => messages::repairs::items_of_result(diagnostic, self.c.sources.text(item.span)),
         })
     }
 

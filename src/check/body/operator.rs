@@ -194,8 +194,7 @@ impl Body<'_, '_> {
             diagnostic = self.suggest_cast(diagnostic, at, (number, to), "the number", Applicability::Maybe);
         } else if matches!(symbol, "<" | "<=" | ">" | ">=") && [l.ty, r.ty].iter().any(|ty| matches!(ty, Type::Vec(..)))
         {
-            let order = "vectors have no order: compare a component, `v[0]`, or the length, `wp.length(v)`";
-            diagnostic = diagnostic.help(order);
+            diagnostic = messages::repairs::compare_components(diagnostic);
         } else if matches!((l.ty, r.ty), (Type::Local(_), Type::Scalar(_)) | (Type::Scalar(_), Type::Local(_))) {
             diagnostic = self.suggest_element(diagnostic, l.ty, at_left, r.ty);
             diagnostic = self.suggest_element(diagnostic, r.ty, at_right, l.ty);

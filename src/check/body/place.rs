@@ -6,7 +6,7 @@ use crate::check::messages;
 use crate::check::names::scope::{EnumClass, Global, ScopeId};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
-use crate::diag::{Applicability, counted};
+use crate::diag::Applicability;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -461,13 +461,10 @@ impl Body<'_, '_> {
             diagnostic = self.label_origin(diagnostic, &array, span);
             let axes = indices.iter().any(|index| matches!(index.kind, ast::ExprKind::None));
             diagnostic = match array.ty {
-                _ if axes => diagnostic.help("arrays get no new dimensions in a kernel: leave `None` away"),
-                Type::Array(_) if indices.len() <= MAX_DIMS => diagnostic.help(format!(
-                    "use {}, or declare the array with {} dimensions: `wp.array{}d(dtype=...)`",
-                    counted(rank, "index"),
-                    indices.len(),
-                    indices.len()
-                )),
+                _ if axes => messages::repairs::no_new_dimensions(diagnostic),
+                Type::Array(_) if indices.len() <= MAX_DIMS => {
+                    messages::repairs::declared_rank(diagnostic, rank, indices.len())
+                }
                 _ => diagnostic,
             };
             return Err(self.report(diagnostic));

@@ -21,7 +21,7 @@ impl Body<'_, '_> {
         if let Some(arrow) = before {
             let start = text[..arrow].trim_end().len() as u32;
             let at = Span { start, ..promised.span };
-            diagnostic = diagnostic.fix("leave the annotation away", at, "", Applicability::Machine);
+            diagnostic = messages::repairs::no_annotation(diagnostic, at);
         }
         self.report(diagnostic);
     }
@@ -61,14 +61,9 @@ impl Body<'_, '_> {
                         let value = self.c.sources.text(targets[0].span).to_string();
                         let end = Span { start: span.end, ..span };
                         let indent = self.indent(span);
-                        diagnostic.help(format!("end it with `return {value}`")).fix(
-                            format!("return `{value}`"),
-                            end,
-                            format!("\n{indent}return {value}"),
-                            Applicability::Maybe,
-                        )
+                        messages::repairs::return_at_end(diagnostic, &value, &indent, end)
                     }
-                    _ => diagnostic.help("end it with `return` and the value, or leave the annotation away"),
+                    _ => messages::repairs::return_or_no_annotation(diagnostic),
                 });
             }
             Some((types, at)) => {
@@ -91,7 +86,7 @@ impl Body<'_, '_> {
                         let value = Span { start: at.start + skip as u32, ..at };
                         self.suggest_cast(diagnostic, value, (*found, to), "it", Applicability::Maybe)
                     }
-                    _ => diagnostic.help("return the type that is promised, or leave the annotation away"),
+                    _ => messages::repairs::promised_type_or_no_annotation(diagnostic),
                 };
                 self.report(diagnostic);
             }

@@ -73,7 +73,7 @@ impl Body<'_, '_> {
                     let (at, to) = if left_moves(a, b) { (place, b) } else { (span, a) };
                     let text = self.c.sources.text(at);
                     let value = text.strip_prefix("return").unwrap_or(text).trim();
-                    diagnostic = diagnostic.help(format!("convert it: `return {}({value})`", cast_name(to)));
+                    diagnostic = messages::repairs::converted_result(diagnostic, &cast_name(to), value);
                 }
                 return Err(self.report(diagnostic));
             }

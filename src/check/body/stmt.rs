@@ -5,7 +5,7 @@ use crate::check::body::{Binding, Body};
 use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::{Applicability, counted};
+use crate::diag::Applicability;
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
@@ -89,12 +89,7 @@ impl Body<'_, '_> {
                 if let Some(value) = value {
                     let text = |e: &ast::Expr| self.c.sources.text(e.span).to_string();
                     let repaired = format!("{} = {}({})", text(target), text(annotation), text(value));
-                    diagnostic = diagnostic.help(format!("write `{repaired}`")).fix(
-                        "convert the value instead",
-                        span,
-                        repaired,
-                        Applicability::Maybe,
-                    );
+                    diagnostic = messages::repairs::value_converted_instead(diagnostic, &repaired, span);
                 }
                 return Err(self.report(diagnostic));
             }
@@ -148,7 +143,7 @@ impl Body<'_, '_> {
                     let word = if is_break { "break" } else { "continue" };
                     let diagnostic = messages::statements::outside_loop(word, span);
                     return Err(match self.function.kernel {
-                        true => self.replaced(diagnostic.note("`return` ends the work of this thread"), span, "return"),
+                        true => self.replaced(messages::details::return_ends_thread(diagnostic), span, "return"),
                         false => self.report(diagnostic),
                     });
                 }
@@ -450,7 +445,7 @@ impl Body<'_, '_> {
                 let text = self.c.sources.text(value.span).to_string();
                 let mut diagnostic = messages::statements::one_value_unpacked(&shown, value.span);
                 if let Some((first, _)) = names.first().filter(|_| !text.contains('\n')) {
-                    diagnostic = diagnostic.help(format!("one value has one name: `{first} = {text}`"));
+                    diagnostic = messages::repairs::one_name(diagnostic, &first, &text);
                 }
                 return Err(self.report(diagnostic));
             }
@@ -490,10 +485,10 @@ impl Body<'_, '_> {
         let mut diagnostic = messages::statements::number_of_values(found, wanted, span);
         if let [(_, first), .., (_, last)] = names {
             let targets = Span { end: last.end, ..*first };
-            diagnostic = diagnostic.label(targets, counted(wanted, "variable"));
+            diagnostic = messages::details::number_of_targets(diagnostic, wanted, targets);
         }
         if found > wanted {
-            diagnostic = diagnostic.help("give each value a name, `_` where it is not needed");
+            diagnostic = messages::repairs::name_for_each(diagnostic);
         }
         Err(self.report(diagnostic))
     }
@@ -542,31 +537,25 @@ impl Body<'_, '_> {
         diagnostic = self.suggest_element(diagnostic, value.ty, value.span, place.ty);
         if let ExprKind::And(_) | ExprKind::Or(_) = value.kind {
             // In Python these give one of their operands.
-            diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
+            diagnostic = messages::repairs::conditional_for_logic(diagnostic);
         } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
             diagnostic = self.suggest_cast(diagnostic, value.span, (value.ty, to), "it", Applicability::Machine);
         } else if let Type::Array(array) = value.ty {
             let text = self.c.sources.text(value.span);
             if let Some(element) = element_of(text, array.ndim) {
-                diagnostic = diagnostic.help(format!("one index for each dimension gives an element: `{element}`"));
+                diagnostic = messages::repairs::index_for_each_dimension(diagnostic, &element);
             }
         } else if let (Type::Scalar(_), Type::Vec(..)) = (place.ty, value.ty) {
             let text = self.c.sources.text(value.span);
             if text.lines().count() == 1 {
                 let part = if text.contains(' ') { format!("({text})[0]") } else { format!("{text}[0]") };
-                diagnostic = diagnostic
-                    .help(format!("store a component, `{part}`, or what is computed of all: `wp.length({text})`"));
+                diagnostic = messages::repairs::component_or_length(diagnostic, &part, text);
             }
         } else if let (Type::Vec(_, to), Type::Scalar(from)) = (place.ty, value.ty)
             && to == from
         {
             let whole = format!("wp.{wanted}({})", self.c.sources.text(value.span));
-            diagnostic = diagnostic.help(format!("give every component the number: `{whole}`")).fix(
-                "make a vector of it",
-                value.span,
-                whole,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::repairs::vector_of_number(diagnostic, &whole, value.span);
         }
         Err(self.report(diagnostic))
     }

@@ -365,12 +365,8 @@ impl Body<'_, '_> {
             }
         }
         self.report(match several.called {
-            true => diagnostic.note("kernels have no pointers to functions").help(format!(
-                "call the functions where they are chosen, and keep what they return: `y = {name}(x)` in each branch"
-            )),
-            false => diagnostic.help(
-                "use it where it is chosen, and keep the value that comes of it; or give the two names of their own",
-            ),
+            true => messages::repairs::functions_where_chosen(diagnostic, name),
+            false => messages::repairs::where_chosen(diagnostic),
         })
     }
 
@@ -469,14 +465,10 @@ impl Body<'_, '_> {
         let mut diagnostic = messages::types::another_meaning(name, &was, &is);
         for (what, place) in [(&is, after.place), (&was, before.place)] {
             if let Some(place) = place {
-                diagnostic = diagnostic.label(place, format!("`{name}` is {what} from here on"));
+                diagnostic = messages::details::meaning_from_here(diagnostic, name, &what, place);
             }
         }
-        self.report(
-            diagnostic
-                .note("an iteration of a loop begins with what the one before it left")
-                .help("use another name for the new value"),
-        );
+        self.report(messages::repairs::another_name_in_loop(diagnostic));
     }
 
     /// `name = (a, b)`: each element has a variable. Those of an earlier tuple of the name get the

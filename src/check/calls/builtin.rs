@@ -130,7 +130,7 @@ impl Body<'_, '_> {
                 let bare = text.strip_prefix("wp.").unwrap_or(text);
                 Err(match crate::check::types::value::type_of_name(bare) {
                     Some(_) => self.replaced(diagnostic, given.span, &format!("wp.{bare}")),
-                    None => self.report(diagnostic.help("name the type itself: `dtype=wp.float64`")),
+                    None => self.report(messages::repairs::type_itself(diagnostic)),
                 })
             }
             _ => Err(self.report(messages::types::no_type_argument(given.span))),
@@ -296,7 +296,7 @@ impl Body<'_, '_> {
                     Some((array, indices)) if !indices.contains(['[', ']', ':']) => {
                         self.replaced(diagnostic, first.span, &format!("{array}, {indices}"))
                     }
-                    _ => self.report(diagnostic.help(format!("give array and index apart: `wp.{name}(x, i, value)`"))),
+                    _ => self.report(messages::repairs::array_and_index_apart(diagnostic, name)),
                 });
             }
         };

@@ -12,7 +12,6 @@ use crate::check::tree::{Call, DegeneracyTest, Expr, ExprKind, FnId, Local, Loca
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
-use crate::diag::Applicability;
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::library::Library;
@@ -171,13 +170,7 @@ impl Body<'_, '_> {
                 if let (Operand::Value(Expr { ty: Type::Array(_), .. }), Some(index)) = (&other, index)
                     && !index.trim().is_empty()
                 {
-                    let element = format!("[{index}]");
-                    diagnostic = diagnostic.help("an index stands in square brackets: `x[i]`").fix(
-                        "index the array",
-                        called,
-                        element,
-                        Applicability::Maybe,
-                    );
+                    diagnostic = messages::repairs::index_in_brackets(diagnostic, &index, called);
                 }
                 Err(self.report(diagnostic))
             }

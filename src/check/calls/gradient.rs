@@ -451,7 +451,7 @@ impl<'a> Body<'_, 'a> {
             if !known.is_empty() {
                 let mut known = known;
                 known.sort();
-                diagnostic = diagnostic.note(format!("the parameters with adjoints are {}", known.join(", ")));
+                diagnostic = messages::details::known_adjoints(diagnostic, &known.join(", "));
             }
             return Err(self.report(diagnostic));
         };

@@ -6,17 +6,14 @@ use crate::check::body::Body;
 use crate::check::messages;
 use crate::check::names::suggest::nearest;
 use crate::check::types::value::Reported;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::syntax::ast::{Arg, Name};
 
 /// That there is no parameter or option of a name, with the one of `known` that is probably meant.
 pub fn unknown_keyword<'a>(message: String, keyword: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
     let diagnostic = messages::arguments::unknown_keyword(&message, keyword.span);
     match nearest(&keyword.text, known) {
-        Some(near) => {
-            let help = format!("did you mean `{near}`?");
-            diagnostic.help(help).fix(format!("write `{near}`"), keyword.span, near, Applicability::Maybe)
-        }
+        Some(near) => messages::repairs::written_instead(diagnostic, &near, keyword.span),
         None => diagnostic,
     }
 }

@@ -68,29 +68,22 @@ impl Body<'_, '_> {
                 let callee = format!("wp.{text}");
                 let pair = format!("{callee}({}, {})", source(first), source(second));
                 let nested = rest.iter().fold(pair, |inner, arg| format!("{callee}({inner}, {})", source(arg)));
-                diagnostic = diagnostic.help(format!("nest the calls: `{nested}`")).fix(
-                    "nest the calls",
-                    span,
-                    nested,
-                    Applicability::Maybe,
-                );
+                diagnostic = messages::repairs::nested_calls(diagnostic, &nested, span);
             }
             ("min" | "max", [Given { operand: Operand::Value(Expr { ty: Type::Array(_), .. }), .. }]) => {
                 let step = format!("m = wp.{text}(m, x[j])");
-                diagnostic = diagnostic.help(format!("loop over the elements: `for j in range(x.shape[0]):` `{step}`"));
+                diagnostic = messages::repairs::loop_over_elements(diagnostic, &step);
             }
             (word, [Given { operand: Operand::Const(_), .. }, ..])
                 if word.starts_with("rand") && word != "rand_init" =>
             {
-                diagnostic = diagnostic.help(format!(
-                    "a state comes first: `state = wp.rand_init(seed, wp.tid())`, then `wp.{word}(state)`"
-                ));
+                diagnostic = messages::repairs::state_first(diagnostic, &word);
             }
             _ => {}
         }
         let shown: Vec<String> = candidates.iter().take(8).filter_map(|c| self.show_signature(c)).collect();
         if !shown.is_empty() {
-            diagnostic = diagnostic.note(format!("the candidates are {}", shown.join(", ")));
+            diagnostic = messages::details::candidates(diagnostic, &shown.join(", "));
         }
         if candidates.len() > 8 {
             diagnostic = diagnostic.note(format!("and {} more", candidates.len() - 8));
@@ -133,8 +126,8 @@ impl Body<'_, '_> {
                 let known = signature.params.iter().map(|param| param.name.as_str());
                 let diagnostic = unknown_keyword(message, keyword, known);
                 let diagnostic = match self.show_signature(definition) {
-                    Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
-                    _ => diagnostic.label(place, "defined here"),
+                    Some(shown) if definition.entry.is_some() => messages::details::signature(diagnostic, &shown),
+                    _ => messages::details::defined_here(diagnostic, place),
                 };
                 return Err(self.report(diagnostic));
             }
@@ -147,11 +140,11 @@ impl Body<'_, '_> {
             let wanted = signature.params.len();
             let mut diagnostic = messages::arguments::wrong_number(name, wanted, given.len(), span);
             if name == "round" && given.len() == 2 {
-                diagnostic = diagnostic.help("to decimals, scale: `wp.round(x * 100.0) / 100.0`");
+                diagnostic = messages::repairs::round_to_decimals(diagnostic);
             }
             diagnostic = match self.show_signature(definition) {
-                Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
-                _ => diagnostic.label(place, "defined here"),
+                Some(shown) if definition.entry.is_some() => messages::details::signature(diagnostic, &shown),
+                _ => messages::details::defined_here(diagnostic, place),
             };
             return Err(self.report(diagnostic));
         }
@@ -181,9 +174,9 @@ impl Body<'_, '_> {
             }
             match self.show_signature(definition) {
                 Some(shown) if definition.entry.is_some() => {
-                    diagnostic = diagnostic.note(format!("the signature is {shown}"));
+                    diagnostic = messages::details::signature(diagnostic, &shown);
                 }
-                _ => diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name)),
+                _ => diagnostic = messages::details::declared_here(diagnostic, &param.name, param.span),
             }
             if name == "cross" && matches!(ty, Type::Vec(2, _)) {
                 let help = "of two components it is a number: `a[0] * b[1] - a[1] * b[0]`";

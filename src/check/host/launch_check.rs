@@ -8,7 +8,7 @@ use crate::check::names::scope::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::{Number, Operand};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Diagnostic, counted, quoted};
+use crate::diag::{Diagnostic, counted, quoted};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
@@ -182,11 +182,7 @@ impl Checker<'_> {
             Some(other) => {
                 let text = |n: usize| self.sources.text(given[n].span).to_string();
                 let edits = vec![(given[wrong].span, text(other)), (given[other].span, text(wrong))];
-                diagnostic.help(format!("`{}` and `{}` seem to be swapped", text(wrong), text(other))).fix_all(
-                    "swap them",
-                    edits,
-                    Applicability::Maybe,
-                )
+                messages::repairs::swapped_arguments(diagnostic, &text(wrong), &text(other), edits)
             }
             None => match (known[wrong]?, &param.pattern) {
                 (Known::Type(Type::Array(a)), Pattern::Exact(Type::Array(b))) if a.ndim != b.ndim => {
@@ -198,10 +194,9 @@ impl Checker<'_> {
                 }
                 (Known::Type(Type::Array(_)), Pattern::Exact(Type::Array(b))) => {
                     let element = self.show(b.element.into());
-                    diagnostic
-                        .help(format!("make it with `dtype=wp.{element}`, or declare the parameter for its elements"))
+                    messages::repairs::elements_of_array(diagnostic, &element)
                 }
-                _ => diagnostic.help(format!("it takes `{}`", self.sources.text(param.span))),
+                _ => messages::repairs::declared_type(diagnostic, self.sources.text(param.span)),
             },
         })
     }

@@ -402,7 +402,7 @@ impl Checker<'_> {
             for unknown in unknown.iter().take(4) {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }
-            diagnostic.help("write the function in the kernel language, with `@wp.func`")
+            messages::repairs::func_for_cuda_text(diagnostic)
         } else if generic {
             let types: Vec<String> = unknown
                 .iter()
@@ -420,11 +420,9 @@ impl Checker<'_> {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }
             match &first.why {
-                Why::Parameter(function) => diagnostic.help(format!(
-                    "call `{function}(...)` in this file with constant arguments, or give the parameter a constant default"
-                )),
-                Why::Rebound => diagnostic.help("bind the name once, above the kernel"),
-                _ => diagnostic.help("write the value as a constant, or pass it to the kernel as an argument"),
+                Why::Parameter(function) => messages::repairs::constant_arguments(diagnostic, &function),
+                Why::Rebound => messages::repairs::bound_once(diagnostic),
+                _ => messages::repairs::constant_or_argument(diagnostic),
             }
         };
         self.diagnostics.push(diagnostic);

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::check::messages;
-use crate::diag::{Applicability, Code, Diagnostic, Diagnostics, Level};
+use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::source::{FileId, Span};
 use crate::syntax::{self, ast};
 
@@ -114,7 +114,7 @@ impl Allows {
         for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient() && !brought(a.code)) {
             let mut diagnostic = messages::lints::allowed_in_vain(allow.code.name(), allow.word);
             if allow.alone {
-                diagnostic = diagnostic.fix("remove the comment", allow.whole, "", Applicability::Machine);
+                diagnostic = messages::repairs::no_comment(diagnostic, allow.whole);
             }
             diagnostics.push(diagnostic);
         }

@@ -1,6 +1,7 @@
 //! Which atomic does what a racy update means?
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
 use crate::diag::{Applicability, Diagnostic};
@@ -33,15 +34,10 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
     };
     let reads = loads(subject, place).into_iter().filter(|at| !stmt.span.contains(*at)).collect::<Vec<_>>();
     match (first, reads.as_slice()) {
-        (_, []) => diagnostic.help(format!("write `{text}`")).fix(
-            "make the update atomic",
-            stmt.span,
-            text,
-            Applicability::Machine,
-        ),
+        (_, []) => messages::repairs::atomic_update(diagnostic, &text, stmt.span),
         (Some((before, local)), &[at]) if before.span.contains(at) && !mentions(by, local) => {
             let kept = format!("{} = {text}", subject.function.locals[local].name);
-            let diagnostic = diagnostic.help(format!("write `{kept}`: `{name}` gives the value before"));
+            let diagnostic = messages::repairs::value_before(diagnostic, &kept, &name);
             match subject.sources.whole_line(before.span) {
                 Some(line) => diagnostic.fix_all(
                     "take the value before from an atomic",
@@ -51,7 +47,7 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
                 None => diagnostic,
             }
         }
-        _ => diagnostic.help(format!("update and read at once: `{text}` gives the value before")),
+        _ => messages::repairs::update_and_read(diagnostic, &text),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::check::tree::*;
 use crate::check::types::fraction::converted;
 use crate::check::types::value::Number;
 use crate::check::visit;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ids::Id;
 use crate::ir::{BinaryOp, UnaryOp};
 use crate::types::Scalar;
@@ -29,15 +29,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 let diagnostic = messages::lints::integer_division(scalar.name(), expr.span);
                 let same = [left, right].iter().all(|side| never_negative(subject.function, side, &mut Vec::new()));
                 found.push(match same {
-                    true => diagnostic.help(format!("write `{whole}`, or `{fraction}` for the fraction")).fix(
-                        "divide as integers",
-                        expr.span,
-                        whole,
-                        Applicability::Maybe,
-                    ),
-                    false => diagnostic.help(format!(
-                        "write `{fraction}` for the fraction, or `{whole}` to round down, below zero too"
-                    )),
+                    true => messages::repairs::integer_division(diagnostic, &whole, &fraction, expr.span),
+                    false => messages::repairs::rounded_division(diagnostic, &fraction, &whole),
                 });
             }
             BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => {

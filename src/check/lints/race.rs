@@ -13,7 +13,7 @@ use crate::analysis::uniformity::Coordinates;
 use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::CompareOp;
 use crate::types::Type;
 
@@ -96,15 +96,15 @@ fn store(
     let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
     diagnostic = diagnostic.label(place.span, who);
     if of_block {
-        diagnostic = diagnostic.note("a launch of one block has no race");
+        diagnostic = messages::details::one_block(diagnostic);
     }
     diagnostic = if builds_on {
-        diagnostic.label(value.span, "and read it before: updates of other threads are lost")
+        messages::details::read_before(diagnostic, value.span)
     } else {
-        diagnostic.label(value.span, "with different values: the last one wins, whichever that is")
+        messages::details::last_one_wins(diagnostic, value.span)
     };
     if !cell.is_empty() {
-        diagnostic = diagnostic.note("the index does not depend on every coordinate of `wp.tid()`");
+        diagnostic = messages::details::coordinates_left_out(diagnostic);
     }
     found.push(instead(subject, diagnostic, before, stmt));
 }
@@ -130,14 +130,9 @@ fn extreme(subject: &Subject, threads: &Threads, stmt: &Stmt, control: Coordinat
         let diagnostic = messages::lints::race_on_extreme(&subject.text(place.span), place.span, condition.span);
         let whole = then.len() == 1 && otherwise.is_empty();
         found.push(match call(subject, name, place, value) {
-            Some(text) if whole => diagnostic.help(format!("write `{text}`")).fix(
-                "compare and store at once",
-                stmt.span,
-                text,
-                Applicability::Maybe,
-            ),
-            Some(text) => diagnostic.help(format!("compare and store at once: `{text}` gives the value before")),
-            None => diagnostic.help("give each thread an element of its own, or let one thread write"),
+            Some(text) if whole => messages::repairs::compare_and_store(diagnostic, &text, stmt.span),
+            Some(text) => messages::repairs::compared_before(diagnostic, &text),
+            None => messages::repairs::element_for_each_thread(diagnostic),
         });
     }
 }

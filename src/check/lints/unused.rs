@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Written;
 use crate::check::messages;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
 use crate::syntax::visit::{blocks, each_statement, walk};
@@ -50,8 +50,8 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         let once = assigned.get(name) == Some(&1);
         if value.is_some_and(|value| once && !has_call(value)) {
             diagnostic = match whole_line(written, stmt.span).filter(|_| !alone) {
-                Some(line) => diagnostic.fix("remove the line", line, "", Applicability::Machine),
-                None => diagnostic.fix("remove the assignment", stmt.span, "pass", Applicability::Machine),
+                Some(line) => messages::repairs::no_line(diagnostic, line),
+                None => messages::repairs::no_assignment(diagnostic, stmt.span),
             };
         }
         found.push(diagnostic);

@@ -3,7 +3,7 @@
 
 use super::Written;
 use crate::check::messages;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{CompareOp, Expr, ExprKind, StmtKind};
 use crate::syntax::visit::{each_statement, walk};
@@ -19,14 +19,9 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         found.push(match assignment(value) {
             Some((target, right)) => {
                 let assigned = format!("{} = {}", text(target.span), text(right.span));
-                diagnostic.help(format!("`=` assigns: `{assigned}`")).fix(
-                    "assign",
-                    value.span,
-                    assigned,
-                    Applicability::Maybe,
-                )
+                messages::repairs::assignment_for_comparison(diagnostic, &assigned, value.span)
             }
-            None => diagnostic.help("assign it, or leave the line away"),
+            None => messages::repairs::assigned_or_removed(diagnostic),
         });
     });
 }

@@ -15,15 +15,19 @@
 //! | `tile_arguments` | the arguments of tile operations |
 //! | `tile_shapes` | the shapes, axes and indices of tiles |
 //! | `launches` | host code: launches, and types for generic kernels |
+//! | `details` | labels and notes that some cases add |
+//! | `repairs` | what some cases offer: a help, a fix |
 //! | `lints` | what compiles and is probably not meant |
 
 pub(super) mod arguments;
 pub(super) mod builtins;
+pub(super) mod details;
 pub(super) mod gradients;
 pub(super) mod indices;
 pub(super) mod launches;
 pub(super) mod lints;
 pub(super) mod names;
+pub(super) mod repairs;
 pub(super) mod statements;
 pub(super) mod tile_arguments;
 pub(super) mod tile_shapes;

@@ -267,7 +267,7 @@ impl Checker<'_> {
                 let near = nearest(name, names.into_iter());
                 let diagnostic = messages::names::missing_in_file(&path, name, module, span);
                 match near {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    Some(near) => messages::repairs::did_you_mean_name(diagnostic, &near),
                     None => diagnostic,
                 }
             }
@@ -292,7 +292,7 @@ impl Checker<'_> {
         let looked = quoted(paths.iter().map(|path| self.shown(path).display().to_string()));
         match looked.is_empty() || is_warp(module) && self.module_root_is_foreign() {
             true => diagnostic,
-            false => diagnostic.note(format!("looked for {looked}")),
+            false => messages::details::looked_for(diagnostic, &looked),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::check::host::nest::{Maker, Unknown, Why};
 use crate::check::messages;
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
 use crate::check::{Checker, Definition};
-use crate::diag::{Applicability, Diagnostic, Spelling};
+use crate::diag::{Diagnostic, Spelling};
 use crate::library::Library;
 use crate::source::Span;
 use crate::syntax::Change;
@@ -573,12 +573,7 @@ impl Checker<'_> {
         let other = line_before.trim().starts_with('@').then(|| start - line_before.len() - 1);
         let from = other.unwrap_or(start) as u32;
         let at = Span { start: from, end: start as u32, ..place };
-        self.report(diagnostic.fix(
-            format!("decorate it with `{decorator}`"),
-            at,
-            format!("{indent}{decorator}\n"),
-            Applicability::Maybe,
-        ))
+        self.report(messages::repairs::decorator(diagnostic, &decorator, &indent, at))
     }
 
     /// Adds what the kernel language says instead of the text at `span`.
@@ -586,19 +581,9 @@ impl Checker<'_> {
         match habit {
             Habit::Name(near) => {
                 let text = format!("wp.{near}");
-                diagnostic.help(format!("it is called `{text}` here")).fix(
-                    format!("use `{text}`"),
-                    span,
-                    text,
-                    Applicability::Maybe,
-                )
+                messages::repairs::name_here(diagnostic, &text, span)
             }
-            Habit::Word(word) => diagnostic.help(format!("write `{word}`")).fix(
-                format!("write `{word}`"),
-                span,
-                word,
-                Applicability::Maybe,
-            ),
+            Habit::Word(word) => messages::repairs::written_so(diagnostic, &word, span),
             Habit::Say(help) => diagnostic.help(help),
         }
     }

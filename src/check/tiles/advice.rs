@@ -44,18 +44,11 @@ impl Body<'_, '_> {
         let element =
             if is_name(text) || is_call(text) { format!("{text}[{first}]") } else { format!("({text})[{first}]") };
         if tile.len() > 1 {
-            return diagnostic.help(format!(
-                "an element is a number, `{element}`, and so is what comes of all: `wp.tile_sum(...)[0]`"
-            ));
+            return messages::repairs::element_or_sum(diagnostic, &element);
         }
         let applicability =
             if Type::from(tile.element) == wanted { Applicability::Machine } else { Applicability::Maybe };
-        diagnostic.help(format!("take the element of the tile: `{element}`")).fix(
-            "take the element",
-            at,
-            element,
-            applicability,
-        )
+        messages::repairs::element_of_tile(diagnostic, &element, at, applicability)
     }
 }
 

@@ -44,7 +44,7 @@ impl Body<'_, '_> {
                         let message = format!("`{name}` has no parameter `{}`", keyword.text);
                         let mut diagnostic = unknown_keyword(message, keyword, params.iter().copied());
                         if diagnostic.help.is_none() {
-                            diagnostic = diagnostic.help(format!("it takes {}", quoted(params)));
+                            diagnostic = messages::details::parameters(diagnostic, &quoted(params));
                         }
                         return Err(self.report(diagnostic));
                     }
@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         let shown = self.show(value.ty);
         let diagnostic = messages::tile_arguments::works_on_tiles(name, &shown, given.span);
         Err(self.report(match value.ty {
-            Type::Array(_) => diagnostic.help("load a tile from the array first: `wp.tile_load(a, shape=...)`"),
+            Type::Array(_) => messages::repairs::load_first(diagnostic),
             _ => diagnostic,
         }))
     }
@@ -245,12 +245,10 @@ impl Body<'_, '_> {
         let (left, right) = (shape_text(&a.ty), shape_text(&b.ty));
         let mut diagnostic = messages::tile_shapes::do_not_fit(&left, &right);
         diagnostic = match a.span == b.span {
-            true => diagnostic.label(span, "element by element needs one shape"),
-            false => {
-                diagnostic.label(a.span, format!("the shape is {left}")).label(b.span, format!("the shape is {right}"))
-            }
+            true => messages::details::one_shape_needed(diagnostic, span),
+            false => messages::details::two_shapes(diagnostic, &left, &right, a.span, b.span),
         };
-        let diagnostic = diagnostic.help("`wp.tile_broadcast(t, shape=...)` repeats a tile along a dimension");
+        let diagnostic = messages::repairs::broadcast(diagnostic);
         Err(self.report(self.blocks_of_one(diagnostic)))
     }
 
@@ -259,9 +257,7 @@ impl Body<'_, '_> {
     pub(super) fn blocks_of_one(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self.summary.by_thread {
             false => diagnostic,
-            true => diagnostic
-                .note(format!("the dimension of threads is {} here", self.c.settings.block_dim))
-                .help("a launch says how many threads a block has: `wp.launch(..., block_dim=n)` in the file, or `--block-dim n`"),
+            true => messages::repairs::block_dim(diagnostic, self.c.settings.block_dim),
         }
     }
 

@@ -114,12 +114,9 @@ impl Body<'_, '_> {
             let mut diagnostic =
                 messages::tiles::binary_operator(symbol, what, if self.is_tile(&left) { at_left } else { at_right });
             diagnostic = match op {
-                BinaryOp::MatMul => {
-                    diagnostic.help("the product of matrices is `wp.tile_matmul(a, b)`, that of the elements `a * b`")
-                }
-                BinaryOp::Add | BinaryOp::Sub => diagnostic
-                    .help("make a tile of the number, `wp.tile_full(shape=..., value=...)`, or use `wp.tile_map`"),
-                _ => diagnostic.help("`wp.tile_map(f, ...)` computes each element with a function"),
+                BinaryOp::MatMul => messages::repairs::product_of_matrices(diagnostic),
+                BinaryOp::Add | BinaryOp::Sub => messages::repairs::full_tile(diagnostic),
+                _ => messages::repairs::map(diagnostic),
             };
             return Err(self.report(diagnostic));
         }

@@ -32,8 +32,7 @@ impl Body<'_, '_> {
         if local.name.is_empty() || place == at || diagnostic.labels.iter().any(|label| label.span == place) {
             return diagnostic;
         }
-        let text = format!("`{}` {verb} `{}` because of this", local.name, self.show(ty));
-        diagnostic.label(place, text)
+        messages::details::because_of_this(diagnostic, &local.name, &verb, &self.show(ty), place)
     }
 
     /// `where(a, condition, b)` with its arguments in order, as text.
@@ -90,7 +89,7 @@ impl Body<'_, '_> {
         let text = self.c.sources.text(at);
         if self.tiles.computed.contains(&at) {
             let repaired = format!("wp.tile_astype({text}, {})", cast_name(to));
-            return diagnostic.help(format!("convert the tile: `{repaired}`")).fix("convert it", at, repaired, sure);
+            return messages::repairs::converted_tile(diagnostic, &repaired, at, sure);
         }
         if from.is_int()
             && to.is_float()
@@ -98,10 +97,8 @@ impl Body<'_, '_> {
                 self.function.source.as_ref().and_then(|source| fraction(source, at, to, self.c.sources))
         {
             return match fraction {
-                Ok(text) => diagnostic
-                    .help(format!("`/` drops the fraction of integers: divide floats, `{text}`"))
-                    .fix("divide floats", at, text, Applicability::Maybe),
-                Err(KeepsInteger) => diagnostic.help("`/` drops the fraction of integers: convert what it divides"),
+                Ok(text) => messages::repairs::float_division(diagnostic, &text, at),
+                Err(KeepsInteger) => messages::repairs::converted_operands(diagnostic),
             };
         }
         if to == Scalar::F64
@@ -113,7 +110,7 @@ impl Body<'_, '_> {
             return diagnostic.help(help).fix("keep the digits", place, text, sure);
         }
         let repaired = converted(text, to);
-        diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
+        messages::repairs::converted(diagnostic, what, &repaired, at, sure)
     }
 
     /// The help that makes an integer variable a float from its first assignment on, and the fix
@@ -228,7 +225,7 @@ impl Body<'_, '_> {
         let diagnostic = match expr.ty {
             Type::Vec(..) | Type::Quat(_) => match swizzle(&name.text, &known) {
                 Some(letters) if letters.len() == 1 => {
-                    instead(diagnostic.help(format!("components are {listed}")), name.span, letters.concat())
+                    instead(messages::details::components(diagnostic, &listed), name.span, letters.concat())
                 }
                 Some(letters) => {
                     let scalar = expr.ty.scalar_part().unwrap_or(Scalar::F32);
@@ -236,48 +233,46 @@ impl Body<'_, '_> {
                     let parts: Vec<String> = letters.iter().map(|k| format!("{text}.{k}")).collect();
                     let whole = format!("wp.{ty}({})", parts.join(", "));
                     let at = Span { end: name.span.end, ..base.span };
-                    instead(diagnostic.help(format!("one component at a time: `{whole}`")), at, whole)
+                    instead(messages::repairs::component_by_component(diagnostic, &whole), at, whole)
                 }
                 None => match (name.text.as_str(), habits::of_attribute(&name.text)) {
                     ("sum", _) => {
                         let parts: Vec<String> = known.iter().map(|k| format!("{text}.{k}")).collect();
-                        diagnostic.help(format!("add the components: `{}`", parts.join(" + ")))
+                        messages::repairs::sum_of_components(diagnostic, &parts.join(" + "))
                     }
-                    ("max" | "min", _) => diagnostic.help(format!("write `wp.{}({text})`", name.text)),
-                    ("copy" | "clone", _) => diagnostic.help("a vector is copied by `=` alone: leave the call away"),
+                    ("max" | "min", _) => messages::repairs::function_for_method(diagnostic, &name.text, &text),
+                    ("copy" | "clone", _) => messages::repairs::assignment_copies(diagnostic),
                     (_, Some(help)) => diagnostic.help(help),
-                    (_, None) => diagnostic.note(format!("it has {listed}")),
+                    (_, None) => messages::details::attributes(diagnostic, &listed),
                 },
             },
             Type::Scalar(_) if matches!(name.text.as_str(), "item" | "copy" | "clone" | "numpy" | "get" | "value") => {
                 let call = Span { start: base.span.end, end: name.span.end + 2, ..name.span };
-                let diagnostic = diagnostic.help(format!("this is a number already: leave `.{}()` away", name.text));
+                let diagnostic = messages::repairs::a_number_already(diagnostic, &name.text);
                 if self.c.sources.text(call).ends_with("()") {
-                    diagnostic.fix("leave it away", call, "", Applicability::Maybe)
+                    messages::repairs::left_away(diagnostic, call)
                 } else {
                     diagnostic
                 }
             }
-            Type::Scalar(_) if text.ends_with("tid()") => {
-                diagnostic.help(format!("it is the number of the thread; of two dimensions: `i, j = {text}`"))
-            }
+            Type::Scalar(_) if text.ends_with("tid()") => messages::repairs::number_of_thread(diagnostic, &text),
             Type::Transform(_) => match name.text.as_str() {
                 "x" | "y" | "z" => {
                     let whole = format!("p.{}", name.text);
-                    instead(diagnostic.help("it has `p`, the translation, and `q`, the rotation"), name.span, whole)
+                    instead(messages::details::parts_of_transform(diagnostic), name.span, whole)
                 }
-                _ => diagnostic.help("it has `p`, the translation, and `q`, the rotation"),
+                _ => messages::details::parts_of_transform(diagnostic),
             },
             Type::Array(_) if matches!(name.text.as_str(), "len" | "length" | "count") => {
                 let whole = format!("len({text})");
                 let at = Span { end: name.span.end, ..base.span };
-                instead(diagnostic.help(format!("write `{whole}`, or `shape` for all dimensions")), at, whole)
+                instead(messages::repairs::extent_of_dimension(diagnostic, &whole), at, whole)
             }
             _ => match nearest(&name.text, known.iter().map(String::as_str)) {
-                Some(near) => instead(diagnostic.help(format!("did you mean `{near}`?")), name.span, near),
+                Some(near) => instead(messages::repairs::did_you_mean_name(diagnostic, &near), name.span, near),
                 None => match habits::of_attribute(&name.text) {
                     Some(help) => diagnostic.help(help),
-                    None if !known.is_empty() => diagnostic.note(format!("it has {listed}")),
+                    None if !known.is_empty() => messages::details::attributes(diagnostic, &listed),
                     None => diagnostic,
                 },
             },
