@@ -156,7 +156,7 @@ impl Compilation {
         };
         for (id, refused) in refused {
             let kernel = &module.functions[id];
-            let diagnostic = messages::no_thread_loops(&refused.message, &refused.help);
+            let diagnostic = messages::no_thread_loops(&refused.message, refused.help);
             diagnostics.push(labelled(diagnostic, refused.labels));
             kernels.retain(|name| *name != kernel.source_name);
         }

@@ -225,7 +225,7 @@ impl Body<'_, '_> {
     fn refuse(&mut self, path: &str, at: &ast::Expr, call: Option<(Span, &[ast::Arg])>) -> Reported {
         let text = self.c.sources.text(at.span).to_string();
         let library = foreign::library_of(path).unwrap_or("host Python");
-        let diagnostic = messages::names::foreign_name(&text, &library, at.span);
+        let diagnostic = messages::names::foreign_name(&text, library, at.span);
         let source = |span: Span| self.c.sources.text(span).to_string();
         let element = |args: &[ast::Arg]| match args {
             [ast::Arg { value: ast::Expr { kind: ExprKind::Subscript { base, indices }, .. }, .. }, rest @ ..] => {

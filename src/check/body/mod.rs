@@ -567,8 +567,8 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             Operand::Stack(_) => Err(self.report(messages::values::stack(span))),
             Operand::Adjoint => Err(self.report(messages::values::adjoint(span))),
-            Operand::Gradient(name) => Err(self.report(messages::values::gradient(&name.text(), span))),
-            Operand::Function(name) => Err(self.report(messages::values::function(&name.text(), span))),
+            Operand::Gradient(name) => Err(self.report(messages::values::gradient(name.text(), span))),
+            Operand::Function(name) => Err(self.report(messages::values::function(name.text(), span))),
             Operand::Type(TypeWord::None) => Err(self.report(messages::values::none(span))),
             Operand::Dict(_) => Err(self.report(messages::values::dict(span))),
             Operand::Type(_) => Err(self.report(messages::values::type_(span))),

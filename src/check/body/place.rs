@@ -17,7 +17,7 @@ impl Body<'_, '_> {
         let expr = match self.expr(target)? {
             Operand::Value(expr) => expr,
             Operand::Const(_) if let ast::ExprKind::Name(name) = &target.kind => {
-                return Err(self.report(messages::statements::constant_assigned(&name, target.span)));
+                return Err(self.report(messages::statements::constant_assigned(name, target.span)));
             }
             _ => return self.not_assignable(target.span),
         };

@@ -445,7 +445,7 @@ impl Body<'_, '_> {
                 let text = self.c.sources.text(value.span).to_string();
                 let mut diagnostic = messages::statements::one_value_unpacked(&shown, value.span);
                 if let Some((first, _)) = names.first().filter(|_| !text.contains('\n')) {
-                    diagnostic = messages::repairs::one_name(diagnostic, &first, &text);
+                    diagnostic = messages::repairs::one_name(diagnostic, first, &text);
                 }
                 return Err(self.report(diagnostic));
             }

@@ -465,7 +465,7 @@ impl Body<'_, '_> {
         let mut diagnostic = messages::types::another_meaning(name, &was, &is);
         for (what, place) in [(&is, after.place), (&was, before.place)] {
             if let Some(place) = place {
-                diagnostic = messages::details::meaning_from_here(diagnostic, name, &what, place);
+                diagnostic = messages::details::meaning_from_here(diagnostic, name, what, place);
             }
         }
         self.report(messages::repairs::another_name_in_loop(diagnostic));

@@ -415,7 +415,7 @@ impl Body<'_, '_> {
             return match conversions(&format) {
                 Ok(n) if n == values.len() => Ok(StmtKind::Print { format, args: values }),
                 Ok(n) => Err(self.report(messages::builtins::number_of_conversions(n, values.len(), span))),
-                Err(written) => Err(self.report(messages::builtins::unknown_conversion(&written, span))),
+                Err(written) => Err(self.report(messages::builtins::unknown_conversion(written, span))),
             };
         }
         let mut lets: Vec<(LocalId, Expr)> = Vec::new();

@@ -170,7 +170,7 @@ impl Body<'_, '_> {
                 if let (Operand::Value(Expr { ty: Type::Array(_), .. }), Some(index)) = (&other, index)
                     && !index.trim().is_empty()
                 {
-                    diagnostic = messages::repairs::index_in_brackets(diagnostic, &index, called);
+                    diagnostic = messages::repairs::index_in_brackets(diagnostic, index, called);
                 }
                 Err(self.report(diagnostic))
             }
@@ -547,7 +547,7 @@ impl Body<'_, '_> {
                     Some(place) => by_ref.push(place),
                     None => {
                         let (function, changed) = (&definition.ast.name.text, &param.name);
-                        return Err(self.report(messages::arguments::change_is_lost(&function, &changed, at)));
+                        return Err(self.report(messages::arguments::change_is_lost(function, changed, at)));
                     }
                 }
             }

@@ -277,7 +277,7 @@ impl Checker<'_> {
             if floats && !written.contains(&param.name.text) && !meant() {
                 let x = &param.name.text;
                 self.diagnostics.push(messages::gradients::adjoint_never_written(
-                    &x,
+                    x,
                     &name.text,
                     rule.ast.name.span,
                     param.name.span,

@@ -77,7 +77,7 @@ impl Body<'_, '_> {
             (word, [Given { operand: Operand::Const(_), .. }, ..])
                 if word.starts_with("rand") && word != "rand_init" =>
             {
-                diagnostic = messages::repairs::state_first(diagnostic, &word);
+                diagnostic = messages::repairs::state_first(diagnostic, word);
             }
             _ => {}
         }

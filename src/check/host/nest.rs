@@ -420,7 +420,7 @@ impl Checker<'_> {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }
             match &first.why {
-                Why::Parameter(function) => messages::repairs::constant_arguments(diagnostic, &function),
+                Why::Parameter(function) => messages::repairs::constant_arguments(diagnostic, function),
                 Why::Rebound => messages::repairs::bound_once(diagnostic),
                 _ => messages::repairs::constant_or_argument(diagnostic),
             }

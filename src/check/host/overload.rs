@@ -93,11 +93,11 @@ impl Checker<'_> {
                             given,
                         });
                     } else {
-                        self.report(messages::launches::overload_of_nothing(&kernel, callee.span));
+                        self.report(messages::launches::overload_of_nothing(kernel, callee.span));
                     }
                 }
                 _ => {
-                    self.report(messages::launches::types_not_understood(&text));
+                    self.report(messages::launches::types_not_understood(text));
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Checker<'_> {
             {
                 return Err(self.report(messages::launches::overload_of_no_parameter(
                     &overload.kernel,
-                    &name,
+                    name,
                     expr.span,
                 )));
             }

@@ -82,7 +82,7 @@ impl Allows {
                     self.list.push(Allow { code, covers, whole, word, alone, used: false });
                 }
                 Some(code) => self.faults.push(messages::lints::allowed_error(code.name(), word)),
-                None => self.faults.push(messages::lints::unknown_code_allowed(&name, word)),
+                None => self.faults.push(messages::lints::unknown_code_allowed(name, word)),
             }
         }
     }

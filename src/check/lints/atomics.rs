@@ -37,7 +37,7 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
         (_, []) => messages::repairs::atomic_update(diagnostic, &text, stmt.span),
         (Some((before, local)), &[at]) if before.span.contains(at) && !mentions(by, local) => {
             let kept = format!("{} = {text}", subject.function.locals[local].name);
-            let diagnostic = messages::repairs::value_before(diagnostic, &kept, &name);
+            let diagnostic = messages::repairs::value_before(diagnostic, &kept, name);
             match subject.sources.whole_line(before.span) {
                 Some(line) => diagnostic.fix_all(
                     "take the value before from an atomic",

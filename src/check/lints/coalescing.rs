@@ -30,7 +30,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             return;
         }
         let text = subject.text(span);
-        found.push(messages::lints::row_apart(&text, slow.span, last.span));
+        found.push(messages::lints::row_apart(text, slow.span, last.span));
     };
     visit::each_expression(&subject.function.body, &mut |expr| {
         if let ExprKind::Load { array, index, .. } = &expr.kind {

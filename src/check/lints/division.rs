@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 });
             }
             BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => {
-                found.push(messages::lints::negative_remainder(&l, &r, left.span))
+                found.push(messages::lints::negative_remainder(l, r, left.span))
             }
             _ => {}
         }

@@ -159,7 +159,7 @@ impl Walk<'_, '_> {
         let name = &local.name;
         // Of an element, the tuple is assigned.
         let whole = name.split('[').next().unwrap_or(name);
-        self.found.push(messages::lints::maybe_unset(&name, &whole, span, *first));
+        self.found.push(messages::lints::maybe_unset(name, whole, span, *first));
         // Once for each variable.
         if let Some(set) = &mut self.set
             && let Some(entry) = set.get_mut(id.index())

@@ -18,7 +18,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 continue;
             }
             let text = subject.text(inner.span);
-            found.push(messages::lints::mixed_precision(&text, inner.span, other.span));
+            found.push(messages::lints::mixed_precision(text, inner.span, other.span));
         }
     });
 }

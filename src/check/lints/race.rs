@@ -91,7 +91,7 @@ fn store(
         return;
     }
     let element = subject.text(place.span);
-    let mut diagnostic = messages::lints::race(&element);
+    let mut diagnostic = messages::lints::race(element);
     let of_block = control.meets(Coordinates::THREAD_IN_BLOCK);
     let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
     diagnostic = diagnostic.label(place.span, who);
@@ -127,7 +127,7 @@ fn extreme(subject: &Subject, threads: &Threads, stmt: &Stmt, control: Coordinat
         if !same || (threads.mask(value) & shared).is_empty() {
             continue;
         }
-        let diagnostic = messages::lints::race_on_extreme(&subject.text(place.span), place.span, condition.span);
+        let diagnostic = messages::lints::race_on_extreme(subject.text(place.span), place.span, condition.span);
         let whole = then.len() == 1 && otherwise.is_empty();
         found.push(match call(subject, name, place, value) {
             Some(text) if whole => messages::repairs::compare_and_store(diagnostic, &text, stmt.span),

@@ -32,7 +32,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         // A parameter may be a reference, which the caller reads.
         let param = written.function.params.iter().any(|param| param.name.text == name);
         if param && is_array(written, name) && read.binary_search(&name).is_err() && told.insert(name) {
-            found.push(messages::lints::array_never_read(&name, at));
+            found.push(messages::lints::array_never_read(name, at));
             return;
         }
         if param || read.binary_search(&name).is_ok() || name.starts_with('_') || !told.insert(name) {
@@ -46,7 +46,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         if updated.contains(name) && value.is_some_and(|value| may_be_view(written, value)) {
             return;
         }
-        let mut diagnostic = messages::lints::never_read(&name, at);
+        let mut diagnostic = messages::lints::never_read(name, at);
         let once = assigned.get(name) == Some(&1);
         if value.is_some_and(|value| once && !has_call(value)) {
             diagnostic = match whole_line(written, stmt.span).filter(|_| !alone) {

@@ -45,7 +45,7 @@ impl Checker<'_> {
                         self.definitions.missing_warp = true;
                         let import = if root == "wp" { "import warp as wp" } else { "import warp" };
                         let start = Span { start: 0, end: 0, ..path.span };
-                        self.report(messages::names::warp_not_imported(&root, import, path.span, start));
+                        self.report(messages::names::warp_not_imported(root, import, path.span, start));
                     }
                     continue;
                 }
@@ -73,6 +73,6 @@ impl Checker<'_> {
             return;
         }
         let library = foreign::library_of(&path).unwrap_or("another library");
-        self.diagnostics.push(messages::names::kernels_of_other_library(&name, &library, span));
+        self.diagnostics.push(messages::names::kernels_of_other_library(&name, library, span));
     }
 }

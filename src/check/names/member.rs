@@ -61,7 +61,7 @@ impl Checker<'_> {
             return Ok(Operand::Adjoint);
         }
         if let Some(reason) = super::words::unsupported(name) {
-            let diagnostic = messages::names::unsupported_builtin(name, &reason, span);
+            let diagnostic = messages::names::unsupported_builtin(name, reason, span);
             // A long name of Warp's is near to many others; a slip of the pen is a letter or two.
             let slip = |near: &String| distance(near, name) <= 2;
             let diagnostic = self.suggest_near(diagnostic, name, span, slip);

@@ -464,12 +464,7 @@ impl Checker<'_> {
             }
             if let Some(value) = member.value.as_ref().filter(|value| self.in_main() && !is_zero(value)) {
                 let (owner, field) = (&class.name.text, &member.name.text);
-                self.report(messages::names::default_of_field(
-                    &field,
-                    &owner,
-                    self.sources.text(value.span),
-                    value.span,
-                ));
+                self.report(messages::names::default_of_field(field, owner, self.sources.text(value.span), value.span));
             }
             let ty = self.concrete_type(annotation, false);
             match ty.and_then(|ty| self.refuse_tile(ty, annotation.span, "a field").map(|()| ty)) {
@@ -563,7 +558,7 @@ impl Checker<'_> {
             ("function", "func", "call it from kernels")
         };
         let decorator = format!("@wp.{decorator}");
-        let diagnostic = messages::names::plain_python(name, &what, &decorator, &use_, span, place);
+        let diagnostic = messages::names::plain_python(name, what, &decorator, use_, span, place);
         if !is_class && word != "def" {
             return self.report(diagnostic);
         }
@@ -573,7 +568,7 @@ impl Checker<'_> {
         let other = line_before.trim().starts_with('@').then(|| start - line_before.len() - 1);
         let from = other.unwrap_or(start) as u32;
         let at = Span { start: from, end: start as u32, ..place };
-        self.report(messages::repairs::decorator(diagnostic, &decorator, &indent, at))
+        self.report(messages::repairs::decorator(diagnostic, &decorator, indent, at))
     }
 
     /// Adds what the kernel language says instead of the text at `span`.
@@ -583,7 +578,7 @@ impl Checker<'_> {
                 let text = format!("wp.{near}");
                 messages::repairs::name_here(diagnostic, &text, span)
             }
-            Habit::Word(word) => messages::repairs::written_so(diagnostic, &word, span),
+            Habit::Word(word) => messages::repairs::written_so(diagnostic, word, span),
             Habit::Say(help) => diagnostic.help(help),
         }
     }

@@ -55,7 +55,7 @@ impl Body<'_, '_> {
                 },
             };
             if slot.1.replace(arg).is_some() {
-                return Err(self.report(messages::tile_arguments::given_twice(&slot.0, arg.span)));
+                return Err(self.report(messages::tile_arguments::given_twice(slot.0, arg.span)));
             }
         }
         if slots[..required].iter().any(|(_, arg)| arg.is_none()) {
@@ -78,7 +78,7 @@ impl Body<'_, '_> {
     pub(super) fn tile_argument(&mut self, args: &Arguments, param: &str) -> Res<Elements> {
         match args.get(param) {
             Some(given) => self.tile_given(args.name, given),
-            None => Err(self.report(messages::tile_arguments::missing(&args.name, param, args.span))),
+            None => Err(self.report(messages::tile_arguments::missing(args.name, param, args.span))),
         }
     }
 
@@ -100,7 +100,7 @@ impl Body<'_, '_> {
         let elements = self.tile_argument(args, param)?;
         if elements.repeats {
             return Err(self.report(messages::tile_arguments::repeated_elements_changed(
-                &args.name,
+                args.name,
                 param,
                 elements.span,
             )));
@@ -110,14 +110,14 @@ impl Body<'_, '_> {
                 Ok(Operand::Value(place.clone()))
             }
             _ if elements.is_view => Ok(Operand::Tile(elements)),
-            _ => Err(self.report(messages::tile_arguments::change_is_lost(&args.name, param, elements.span))),
+            _ => Err(self.report(messages::tile_arguments::change_is_lost(args.name, param, elements.span))),
         }
     }
 
     /// A required argument that is an array.
     pub(super) fn array_argument(&mut self, args: &Arguments, param: &str) -> Res<(Expr, ArrayType)> {
         let Some(given) = args.get(param) else {
-            return Err(self.report(messages::tile_arguments::missing(&args.name, param, args.span)));
+            return Err(self.report(messages::tile_arguments::missing(args.name, param, args.span)));
         };
         let array = self.materialize(given.operand.clone(), given.span)?;
         match array.ty {
@@ -127,7 +127,7 @@ impl Body<'_, '_> {
             },
             ty => {
                 let shown = self.show(ty);
-                Err(self.report(messages::builtins::works_on_arrays(&args.name, &shown, given.span)))
+                Err(self.report(messages::builtins::works_on_arrays(args.name, &shown, given.span)))
             }
         }
     }

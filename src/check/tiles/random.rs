@@ -25,7 +25,7 @@ impl Body<'_, '_> {
         let bounds = match (args.get("min"), args.get("max")) {
             (Some(low), Some(high)) => vec![low.clone(), high.clone()],
             (None, None) => Vec::new(),
-            _ => return Err(self.report(messages::tile_arguments::one_bound(&name, span))),
+            _ => return Err(self.report(messages::tile_arguments::one_bound(name, span))),
         };
         let (id, _) = self.scratch(Element::Scalar(scalar), &[total], span);
         self.tiles.filled.insert(id, id);

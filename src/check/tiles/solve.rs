@@ -158,7 +158,7 @@ impl Body<'_, '_> {
         };
         if right.element() != matrix.element() {
             let (a, b) = (self.show(matrix.element()), self.show(right.element()));
-            return Err(self.report(messages::tile_arguments::one_type(&name, &a, &b, right.span)));
+            return Err(self.report(messages::tile_arguments::one_type(name, &a, &b, right.span)));
         }
         let place = if in_place { Some(self.changed(&args, "y")?) } else { None };
         let shape = right.ty.extents().to_vec();

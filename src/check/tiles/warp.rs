@@ -76,7 +76,7 @@ impl Body<'_, '_> {
         };
         let args = self.arguments_of(name, &["value", by], 2, given, span)?;
         let (Some(value), Some(by)) = (args.get("value"), args.get(by)) else {
-            return Err(self.report(messages::tile_arguments::of_shuffle(&name, span)));
+            return Err(self.report(messages::tile_arguments::of_shuffle(name, span)));
         };
         self.summary.by_thread = true;
         let by = self.integer_argument(&by.operand, by.span)?;
@@ -84,7 +84,7 @@ impl Body<'_, '_> {
         let value = self.materialize(value.operand.clone(), at)?;
         let Some(element) = value.ty.element() else {
             let shown = self.show(value.ty);
-            return Err(self.report(messages::tile_arguments::shuffled(&name, &shown, at)));
+            return Err(self.report(messages::tile_arguments::shuffled(name, &shown, at)));
         };
         let value = self.hidden(value);
         if self.c.settings.block_dim == 1 {

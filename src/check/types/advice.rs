@@ -32,7 +32,7 @@ impl Body<'_, '_> {
         if local.name.is_empty() || place == at || diagnostic.labels.iter().any(|label| label.span == place) {
             return diagnostic;
         }
-        messages::details::because_of_this(diagnostic, &local.name, &verb, &self.show(ty), place)
+        messages::details::because_of_this(diagnostic, &local.name, verb, &self.show(ty), place)
     }
 
     /// `where(a, condition, b)` with its arguments in order, as text.

@@ -76,7 +76,7 @@ impl Checker<'_> {
                 let text = self.sources.text(expr.span).to_string();
                 let help =
                     if let Advice::Say(help) = advice { help } else { "types are `float`, `wp.vec3`, arrays, ..." };
-                self.report(messages::types::foreign_type_without_name(&text, &help, expr.span))
+                self.report(messages::types::foreign_type_without_name(&text, help, expr.span))
             }
         }
     }
