@@ -4,7 +4,7 @@
 use crate::check::body::{Binding, Body};
 use crate::check::messages;
 use crate::check::types::value::{Operand, Reported};
-use crate::diag::{Applicability, Diagnostic, quoted};
+use crate::diag::{Diagnostic, quoted};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
@@ -178,10 +178,6 @@ impl Body<'_, '_> {
         let between = if indent.trim().is_empty() { format!("\n{indent}") } else { "; ".to_string() };
         let start: String = lines.iter().flat_map(|line| [line.as_str(), &between]).collect();
         let at = Span { end: first.span.start, ..first.span };
-        self.report(diagnostic.fix_all(
-            "loop over the indices",
-            vec![(header, range), (at, start)],
-            Applicability::Maybe,
-        ))
+        self.report(messages::repairs::indices_for_elements(diagnostic, (header, range), (at, start)))
     }
 }

@@ -444,16 +444,15 @@ impl<'c, 'a> Body<'c, 'a> {
         } else if let Some(near) = self.nearest_name(name) {
             diagnostic = messages::repairs::did_you_mean(diagnostic, &near, span);
         } else if let Some(own) = self.c.warp_alias().filter(|_| name == "warp") {
-            let help = format!("this file calls it `{own}`");
-            diagnostic = diagnostic.help(help).fix(format!("use `{own}`"), span, own, Applicability::Machine);
+            diagnostic = messages::repairs::name_of_warp(diagnostic, &own, span);
         } else {
-            diagnostic = diagnostic.help(match name {
-                "math" | "numpy" | "warp" | "kc" => format!("import it first: `import {name}`"),
-                "np" => "import it first: `import numpy as np`".to_string(),
-                "wp" => "import it first: `import warp as wp`".to_string(),
-                _ if self.is_host() => format!("define or import `{name}` first"),
-                _ => format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"),
-            });
+            diagnostic = match name {
+                "math" | "numpy" | "warp" | "kc" => messages::repairs::import_first(diagnostic, name),
+                "np" => messages::repairs::import_first(diagnostic, "numpy as np"),
+                "wp" => messages::repairs::import_first(diagnostic, "warp as wp"),
+                _ if self.is_host() => messages::repairs::define_first(diagnostic, name),
+                _ => messages::repairs::assign_first(diagnostic, name),
+            };
         }
         // Once is enough.
         self.scope.insert(name.to_string(), Binding::Broken);

@@ -86,7 +86,7 @@ impl Body<'_, '_> {
             diagnostic = messages::details::candidates(diagnostic, &shown.join(", "));
         }
         if candidates.len() > 8 {
-            diagnostic = diagnostic.note(format!("and {} more", candidates.len() - 8));
+            diagnostic = messages::details::more_candidates(diagnostic, candidates.len() - 8);
         }
         Err(self.report(diagnostic))
     }

@@ -186,11 +186,7 @@ impl Checker<'_> {
             }
             None => match (known[wrong]?, &param.pattern) {
                 (Known::Type(Type::Array(a)), Pattern::Exact(Type::Array(b))) if a.ndim != b.ndim => {
-                    diagnostic.help(format!(
-                        "an array of {} fits: another shape here, or `wp.array{}d(...)` in the kernel",
-                        counted(b.ndim.into(), "dimension"),
-                        a.ndim
-                    ))
+                    messages::repairs::other_rank(diagnostic, b.ndim.into(), a.ndim.into())
                 }
                 (Known::Type(Type::Array(_)), Pattern::Exact(Type::Array(b))) => {
                     let element = self.show(b.element.into());

@@ -114,7 +114,7 @@ impl Allows {
         for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient() && !brought(a.code)) {
             let mut diagnostic = messages::lints::allowed_in_vain(allow.code.name(), allow.word);
             if allow.alone {
-                diagnostic = messages::repairs::no_comment(diagnostic, allow.whole);
+                diagnostic = messages::lint_repairs::no_comment(diagnostic, allow.whole);
             }
             diagnostics.push(diagnostic);
         }

@@ -4,7 +4,7 @@ use super::Subject;
 use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::{AtomicOp, BinaryOp};
 use crate::source::Span;
 
@@ -27,27 +27,23 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
     let Some((Update { name, by }, text)) =
         update.and_then(|u| call(subject, u.name, place, u.by).map(|text| (u, text)))
     else {
-        return diagnostic.help(match counted(subject, place) {
-            Some(text) => format!("give each thread an element of its own: `{text}` gives the value before"),
-            None => "give each thread an element of its own, or let one thread write".into(),
-        });
+        return match counted(subject, place) {
+            Some(text) => messages::lint_repairs::element_by_count(diagnostic, &text),
+            None => messages::lint_repairs::element_for_each_thread(diagnostic),
+        };
     };
     let reads = loads(subject, place).into_iter().filter(|at| !stmt.span.contains(*at)).collect::<Vec<_>>();
     match (first, reads.as_slice()) {
-        (_, []) => messages::repairs::atomic_update(diagnostic, &text, stmt.span),
+        (_, []) => messages::lint_repairs::atomic_update(diagnostic, &text, stmt.span),
         (Some((before, local)), &[at]) if before.span.contains(at) && !mentions(by, local) => {
             let kept = format!("{} = {text}", subject.function.locals[local].name);
-            let diagnostic = messages::repairs::value_before(diagnostic, &kept, name);
+            let diagnostic = messages::lint_repairs::value_before(diagnostic, &kept, name);
             match subject.sources.whole_line(before.span) {
-                Some(line) => diagnostic.fix_all(
-                    "take the value before from an atomic",
-                    vec![(line, String::new()), (stmt.span, kept)],
-                    Applicability::Machine,
-                ),
+                Some(line) => messages::lint_repairs::value_of_atomic(diagnostic, line, (stmt.span, kept)),
                 None => diagnostic,
             }
         }
-        _ => messages::repairs::update_and_read(diagnostic, &text),
+        _ => messages::lint_repairs::update_and_read(diagnostic, &text),
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 let diagnostic = messages::lints::integer_division(scalar.name(), expr.span);
                 let same = [left, right].iter().all(|side| never_negative(subject.function, side, &mut Vec::new()));
                 found.push(match same {
-                    true => messages::repairs::integer_division(diagnostic, &whole, &fraction, expr.span),
-                    false => messages::repairs::rounded_division(diagnostic, &fraction, &whole),
+                    true => messages::lint_repairs::integer_division(diagnostic, &whole, &fraction, expr.span),
+                    false => messages::lint_repairs::rounded_division(diagnostic, &fraction, &whole),
                 });
             }
             BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => {

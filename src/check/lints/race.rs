@@ -130,9 +130,9 @@ fn extreme(subject: &Subject, threads: &Threads, stmt: &Stmt, control: Coordinat
         let diagnostic = messages::lints::race_on_extreme(subject.text(place.span), place.span, condition.span);
         let whole = then.len() == 1 && otherwise.is_empty();
         found.push(match call(subject, name, place, value) {
-            Some(text) if whole => messages::repairs::compare_and_store(diagnostic, &text, stmt.span),
-            Some(text) => messages::repairs::compared_before(diagnostic, &text),
-            None => messages::repairs::element_for_each_thread(diagnostic),
+            Some(text) if whole => messages::lint_repairs::compare_and_store(diagnostic, &text, stmt.span),
+            Some(text) => messages::lint_repairs::compared_before(diagnostic, &text),
+            None => messages::lint_repairs::element_for_each_thread(diagnostic),
         });
     }
 }

@@ -50,8 +50,8 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         let once = assigned.get(name) == Some(&1);
         if value.is_some_and(|value| once && !has_call(value)) {
             diagnostic = match whole_line(written, stmt.span).filter(|_| !alone) {
-                Some(line) => messages::repairs::no_line(diagnostic, line),
-                None => messages::repairs::no_assignment(diagnostic, stmt.span),
+                Some(line) => messages::lint_repairs::no_line(diagnostic, line),
+                None => messages::lint_repairs::no_assignment(diagnostic, stmt.span),
             };
         }
         found.push(diagnostic);

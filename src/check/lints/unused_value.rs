@@ -19,9 +19,9 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         found.push(match assignment(value) {
             Some((target, right)) => {
                 let assigned = format!("{} = {}", text(target.span), text(right.span));
-                messages::repairs::assignment_for_comparison(diagnostic, &assigned, value.span)
+                messages::lint_repairs::assignment_for_comparison(diagnostic, &assigned, value.span)
             }
-            None => messages::repairs::assigned_or_removed(diagnostic),
+            None => messages::lint_repairs::assigned_or_removed(diagnostic),
         });
     });
 }

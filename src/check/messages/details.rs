@@ -119,3 +119,8 @@ pub(in crate::check) fn parts_of_transform(diagnostic: Diagnostic) -> Diagnostic
 pub(in crate::check) fn converted_here(diagnostic: Diagnostic, at: Span) -> Diagnostic {
     diagnostic.label(at, "converted here")
 }
+
+/// Says how many overloads are not shown.
+pub(in crate::check) fn more_candidates(diagnostic: Diagnostic, more: usize) -> Diagnostic {
+    diagnostic.note(format!("and {more} more"))
+}

@@ -17,6 +17,8 @@
 //! | `launches` | host code: launches, and types for generic kernels |
 //! | `details` | labels and notes that some cases add |
 //! | `repairs` | what some cases offer: a help, a fix |
+//! | `type_repairs` | what is offered where types do not fit |
+//! | `lint_repairs` | what lints offer |
 //! | `lints` | what compiles and is probably not meant |
 
 pub(super) mod arguments;
@@ -25,6 +27,7 @@ pub(super) mod details;
 pub(super) mod gradients;
 pub(super) mod indices;
 pub(super) mod launches;
+pub(super) mod lint_repairs;
 pub(super) mod lints;
 pub(super) mod names;
 pub(super) mod repairs;
@@ -32,5 +35,6 @@ pub(super) mod statements;
 pub(super) mod tile_arguments;
 pub(super) mod tile_shapes;
 pub(super) mod tiles;
+pub(super) mod type_repairs;
 pub(super) mod types;
 pub(super) mod values;

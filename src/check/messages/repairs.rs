@@ -252,76 +252,6 @@ pub(in crate::check) fn constant_or_argument(diagnostic: Diagnostic) -> Diagnost
     diagnostic.help("write the value as a constant, or pass it to the kernel as an argument")
 }
 
-/// Offers to remove a comment that allows nothing.
-pub(in crate::check) fn no_comment(diagnostic: Diagnostic, at: Span) -> Diagnostic {
-    diagnostic.fix("remove the comment", at, "", Applicability::Machine)
-}
-
-/// Offers an atomic update of an element.
-pub(in crate::check) fn atomic_update(diagnostic: Diagnostic, text: &str, at: Span) -> Diagnostic {
-    diagnostic.help(format!("write `{text}`")).fix("make the update atomic", at, text, Applicability::Machine)
-}
-
-/// Offers an atomic update that keeps the value before.
-pub(in crate::check) fn value_before(diagnostic: Diagnostic, written: &str, name: &str) -> Diagnostic {
-    diagnostic.help(format!("write `{written}`: `{name}` gives the value before"))
-}
-
-/// Offers an atomic update that gives the value before.
-pub(in crate::check) fn update_and_read(diagnostic: Diagnostic, written: &str) -> Diagnostic {
-    diagnostic.help(format!("update and read at once: `{written}` gives the value before"))
-}
-
-/// Offers a division of integers, or of floats.
-pub(in crate::check) fn integer_division(diagnostic: Diagnostic, whole: &str, fraction: &str, at: Span) -> Diagnostic {
-    diagnostic.help(format!("write `{whole}`, or `{fraction}` for the fraction")).fix(
-        "divide as integers",
-        at,
-        whole,
-        Applicability::Maybe,
-    )
-}
-
-/// Offers a division of floats, or one that rounds down.
-pub(in crate::check) fn rounded_division(diagnostic: Diagnostic, fraction: &str, whole: &str) -> Diagnostic {
-    diagnostic.help(format!("write `{fraction}` for the fraction, or `{whole}` to round down, below zero too"))
-}
-
-/// Offers an atomic minimum or maximum.
-pub(in crate::check) fn compare_and_store(diagnostic: Diagnostic, written: &str, at: Span) -> Diagnostic {
-    diagnostic.help(format!("write `{written}`")).fix("compare and store at once", at, written, Applicability::Maybe)
-}
-
-/// Offers an atomic minimum or maximum that gives the value before.
-pub(in crate::check) fn compared_before(diagnostic: Diagnostic, written: &str) -> Diagnostic {
-    diagnostic.help(format!("compare and store at once: `{written}` gives the value before"))
-}
-
-/// Offers an element for each thread.
-pub(in crate::check) fn element_for_each_thread(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("give each thread an element of its own, or let one thread write")
-}
-
-/// Offers to remove a line.
-pub(in crate::check) fn no_line(diagnostic: Diagnostic, at: Span) -> Diagnostic {
-    diagnostic.fix("remove the line", at, "", Applicability::Machine)
-}
-
-/// Offers to remove an assignment.
-pub(in crate::check) fn no_assignment(diagnostic: Diagnostic, at: Span) -> Diagnostic {
-    diagnostic.fix("remove the assignment", at, "pass", Applicability::Machine)
-}
-
-/// Offers an assignment for a comparison.
-pub(in crate::check) fn assignment_for_comparison(diagnostic: Diagnostic, assigned: &str, at: Span) -> Diagnostic {
-    diagnostic.help(format!("`=` assigns: `{assigned}`")).fix("assign", at, assigned, Applicability::Maybe)
-}
-
-/// Offers to assign a value, or to leave it away.
-pub(in crate::check) fn assigned_or_removed(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("assign it, or leave the line away")
-}
-
 /// Offers to remove the place.
 pub(in crate::check) fn removed(diagnostic: Diagnostic, at: Span) -> Diagnostic {
     diagnostic.fix("remove it", at, "", Applicability::Maybe)
@@ -347,140 +277,44 @@ pub(in crate::check) fn name_here(diagnostic: Diagnostic, name: &str, at: Span) 
     diagnostic.help(format!("it is called `{name}` here")).fix(format!("use `{name}`"), at, name, Applicability::Maybe)
 }
 
-/// Offers an element of a tile, or its sum, for the tile.
-pub(in crate::check) fn element_or_sum(diagnostic: Diagnostic, element: &str) -> Diagnostic {
-    diagnostic.help(format!("an element is a number, `{element}`, and so is what comes of all: `wp.tile_sum(...)[0]`"))
-}
-
-/// Offers the element of a tile for the tile.
-pub(in crate::check) fn element_of_tile(
-    diagnostic: Diagnostic,
-    element: &str,
-    at: Span,
-    sure: Applicability,
-) -> Diagnostic {
-    diagnostic.help(format!("take the element of the tile: `{element}`")).fix("take the element", at, element, sure)
-}
-
-/// Offers to load a tile from an array.
-pub(in crate::check) fn load_first(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("load a tile from the array first: `wp.tile_load(a, shape=...)`")
-}
-
-/// Offers to repeat a tile along a dimension.
-pub(in crate::check) fn broadcast(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("`wp.tile_broadcast(t, shape=...)` repeats a tile along a dimension")
-}
-
-/// Says where the number of threads in a block comes from.
-pub(in crate::check) fn block_dim(diagnostic: Diagnostic, threads: u32) -> Diagnostic {
-    diagnostic.note(format!("the dimension of threads is {threads} here")).help(
-        "a launch says how many threads a block has: `wp.launch(..., block_dim=n)` in the file, or `--block-dim n`",
-    )
-}
-
-/// Offers the products that tiles have.
-pub(in crate::check) fn product_of_matrices(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("the product of matrices is `wp.tile_matmul(a, b)`, that of the elements `a * b`")
-}
-
-/// Offers a tile full of a number.
-pub(in crate::check) fn full_tile(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("make a tile of the number, `wp.tile_full(shape=..., value=...)`, or use `wp.tile_map`")
-}
-
-/// Offers a function of the elements.
-pub(in crate::check) fn map(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("`wp.tile_map(f, ...)` computes each element with a function")
-}
-
-/// Offers a tile with elements of another type.
-pub(in crate::check) fn converted_tile(
-    diagnostic: Diagnostic,
-    repaired: &str,
-    at: Span,
-    sure: Applicability,
-) -> Diagnostic {
-    diagnostic.help(format!("convert the tile: `{repaired}`")).fix("convert it", at, repaired, sure)
-}
-
-/// Offers a division of floats for one of integers.
-pub(in crate::check) fn float_division(diagnostic: Diagnostic, text: &str, at: Span) -> Diagnostic {
-    diagnostic.help(format!("`/` drops the fraction of integers: divide floats, `{text}`")).fix(
-        "divide floats",
-        at,
-        text,
-        Applicability::Maybe,
-    )
-}
-
-/// Offers floats for what is divided.
-pub(in crate::check) fn converted_operands(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("`/` drops the fraction of integers: convert what it divides")
-}
-
-/// Offers a conversion.
-pub(in crate::check) fn converted(
-    diagnostic: Diagnostic,
-    what: &str,
-    repaired: &str,
-    at: Span,
-    sure: Applicability,
-) -> Diagnostic {
-    diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
-}
-
-/// Offers a vector of single components.
-pub(in crate::check) fn component_by_component(diagnostic: Diagnostic, vector: &str) -> Diagnostic {
-    diagnostic.help(format!("one component at a time: `{vector}`"))
-}
-
-/// Offers the sum of the components of a vector.
-pub(in crate::check) fn sum_of_components(diagnostic: Diagnostic, sum: &str) -> Diagnostic {
-    diagnostic.help(format!("add the components: `{sum}`"))
-}
-
-/// Offers a function of Warp for a method.
-pub(in crate::check) fn function_for_method(diagnostic: Diagnostic, name: &str, argument: &str) -> Diagnostic {
-    diagnostic.help(format!("write `wp.{name}({argument})`"))
-}
-
-/// Says how a vector is copied.
-pub(in crate::check) fn assignment_copies(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic.help("a vector is copied by `=` alone: leave the call away")
-}
-
-/// Says that a method of a number is not needed.
-pub(in crate::check) fn a_number_already(diagnostic: Diagnostic, method: &str) -> Diagnostic {
-    diagnostic.help(format!("this is a number already: leave `.{method}()` away"))
-}
-
-/// Offers to leave a call away.
-pub(in crate::check) fn left_away(diagnostic: Diagnostic, at: Span) -> Diagnostic {
-    diagnostic.fix("leave it away", at, "", Applicability::Maybe)
-}
-
-/// Says what the index of a thread is.
-pub(in crate::check) fn number_of_thread(diagnostic: Diagnostic, call: &str) -> Diagnostic {
-    diagnostic.help(format!("it is the number of the thread; of two dimensions: `i, j = {call}`"))
-}
-
-/// Offers the extent of one dimension.
-pub(in crate::check) fn extent_of_dimension(diagnostic: Diagnostic, extent: &str) -> Diagnostic {
-    diagnostic.help(format!("write `{extent}`, or `shape` for all dimensions"))
-}
-
-/// Offers to compute a value with the digits of its type.
-pub(in crate::check) fn digits_kept(diagnostic: Diagnostic, text: &str, at: Span) -> Diagnostic {
-    diagnostic.help(format!("convert what it is computed of: `{text}`")).fix(
-        "keep the digits",
-        at,
-        text,
-        Applicability::Maybe,
-    )
-}
-
 /// Offers the name of a parameter that is probably meant.
 pub(in crate::check) fn written_instead(diagnostic: Diagnostic, near: &str, at: Span) -> Diagnostic {
     diagnostic.help(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), at, near, Applicability::Maybe)
+}
+
+/// Offers the name by which a file imports Warp.
+pub(in crate::check) fn name_of_warp(diagnostic: Diagnostic, own: &str, at: Span) -> Diagnostic {
+    diagnostic.help(format!("this file calls it `{own}`")).fix(format!("use `{own}`"), at, own, Applicability::Machine)
+}
+
+/// Offers the import of a module; `what` stands behind `import`.
+pub(in crate::check) fn import_first(diagnostic: Diagnostic, what: &str) -> Diagnostic {
+    diagnostic.help(format!("import it first: `import {what}`"))
+}
+
+/// Offers a definition of a name in host code.
+pub(in crate::check) fn define_first(diagnostic: Diagnostic, name: &str) -> Diagnostic {
+    diagnostic.help(format!("define or import `{name}` first"))
+}
+
+/// Offers a variable or a parameter of a name.
+pub(in crate::check) fn assign_first(diagnostic: Diagnostic, name: &str) -> Diagnostic {
+    diagnostic.help(format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"))
+}
+
+/// Replaces the header of a loop over elements, and reads them in its body.
+pub(in crate::check) fn indices_for_elements(
+    diagnostic: Diagnostic,
+    header: (Span, String),
+    body: (Span, String),
+) -> Diagnostic {
+    diagnostic.fix_all("loop over the indices", vec![header, body], Applicability::Maybe)
+}
+
+/// Offers an array of as many dimensions as a parameter has, or a parameter of as many as the array.
+pub(in crate::check) fn other_rank(diagnostic: Diagnostic, wanted: usize, given: usize) -> Diagnostic {
+    diagnostic.help(format!(
+        "an array of {} fits: another shape here, or `wp.array{given}d(...)` in the kernel",
+        counted(wanted, "dimension")
+    ))
 }

@@ -7,8 +7,8 @@ use crate::check::messages;
 use crate::check::types::value::{
     Constant, Family, FunctionName, Number, Operand, Res, ScalarClass, TypeWord, type_of_name,
 };
+use crate::diag::Diagnostic;
 use crate::diag::explain::distance;
-use crate::diag::{Applicability, Diagnostic};
 use crate::library::Library;
 use crate::source::Span;
 
@@ -106,8 +106,7 @@ impl Checker<'_> {
         }
         let Some(near) = nearest(name, Library::public_names()).filter(fits) else { return diagnostic };
         let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
-        let help = format!("did you mean `{near}`?");
-        diagnostic.help(help).fix(format!("use `{near}`"), fixed, near, Applicability::Maybe)
+        messages::repairs::did_you_mean(diagnostic, &near, fixed)
     }
 }
 

@@ -28,8 +28,7 @@ impl Body<'_, '_> {
             _ => found == Some(element),
         };
         let applicability = if sure && !text.contains('\n') { Applicability::Machine } else { Applicability::Maybe };
-        let diagnostic = diagnostic.help(format!("fill it: `{full}`"));
-        self.report(diagnostic.fix("make a tile of the number", at, full, applicability))
+        self.report(messages::type_repairs::tile_of_number(diagnostic, &full, at, applicability))
     }
 
     /// How a number comes of a tile where one is needed: of the type `wanted`.
@@ -44,11 +43,11 @@ impl Body<'_, '_> {
         let element =
             if is_name(text) || is_call(text) { format!("{text}[{first}]") } else { format!("({text})[{first}]") };
         if tile.len() > 1 {
-            return messages::repairs::element_or_sum(diagnostic, &element);
+            return messages::type_repairs::element_or_sum(diagnostic, &element);
         }
         let applicability =
             if Type::from(tile.element) == wanted { Applicability::Machine } else { Applicability::Maybe };
-        messages::repairs::element_of_tile(diagnostic, &element, at, applicability)
+        messages::type_repairs::element_of_tile(diagnostic, &element, at, applicability)
     }
 }
 

@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         let shown = self.show(value.ty);
         let diagnostic = messages::tile_arguments::works_on_tiles(name, &shown, given.span);
         Err(self.report(match value.ty {
-            Type::Array(_) => messages::repairs::load_first(diagnostic),
+            Type::Array(_) => messages::type_repairs::load_first(diagnostic),
             _ => diagnostic,
         }))
     }
@@ -248,7 +248,7 @@ impl Body<'_, '_> {
             true => messages::details::one_shape_needed(diagnostic, span),
             false => messages::details::two_shapes(diagnostic, &left, &right, a.span, b.span),
         };
-        let diagnostic = messages::repairs::broadcast(diagnostic);
+        let diagnostic = messages::type_repairs::broadcast(diagnostic);
         Err(self.report(self.blocks_of_one(diagnostic)))
     }
 
@@ -257,7 +257,7 @@ impl Body<'_, '_> {
     pub(super) fn blocks_of_one(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self.summary.by_thread {
             false => diagnostic,
-            true => messages::repairs::block_dim(diagnostic, self.c.settings.block_dim),
+            true => messages::type_repairs::block_dim(diagnostic, self.c.settings.block_dim),
         }
     }
 

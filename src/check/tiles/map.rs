@@ -114,9 +114,9 @@ impl Body<'_, '_> {
             let mut diagnostic =
                 messages::tiles::binary_operator(symbol, what, if self.is_tile(&left) { at_left } else { at_right });
             diagnostic = match op {
-                BinaryOp::MatMul => messages::repairs::product_of_matrices(diagnostic),
-                BinaryOp::Add | BinaryOp::Sub => messages::repairs::full_tile(diagnostic),
-                _ => messages::repairs::map(diagnostic),
+                BinaryOp::MatMul => messages::type_repairs::product_of_matrices(diagnostic),
+                BinaryOp::Add | BinaryOp::Sub => messages::type_repairs::full_tile(diagnostic),
+                _ => messages::type_repairs::map(diagnostic),
             };
             return Err(self.report(diagnostic));
         }

@@ -89,7 +89,7 @@ impl Body<'_, '_> {
         let text = self.c.sources.text(at);
         if self.tiles.computed.contains(&at) {
             let repaired = format!("wp.tile_astype({text}, {})", cast_name(to));
-            return messages::repairs::converted_tile(diagnostic, &repaired, at, sure);
+            return messages::type_repairs::converted_tile(diagnostic, &repaired, at, sure);
         }
         if from.is_int()
             && to.is_float()
@@ -97,20 +97,19 @@ impl Body<'_, '_> {
                 self.function.source.as_ref().and_then(|source| fraction(source, at, to, self.c.sources))
         {
             return match fraction {
-                Ok(text) => messages::repairs::float_division(diagnostic, &text, at),
-                Err(KeepsInteger) => messages::repairs::converted_operands(diagnostic),
+                Ok(text) => messages::type_repairs::float_division(diagnostic, &text, at),
+                Err(KeepsInteger) => messages::type_repairs::converted_operands(diagnostic),
             };
         }
         if to == Scalar::F64
             && from == Type::Scalar(Scalar::F32)
             && let Some((place, text)) = self.text_with_digits(at)
         {
-            let help = format!("compute it as `float64`, to keep its digits: `{text}`");
             let sure = if place == at { sure } else { Applicability::Maybe };
-            return diagnostic.help(help).fix("keep the digits", place, text, sure);
+            return messages::type_repairs::digits_of_float64(diagnostic, &text, place, sure);
         }
         let repaired = converted(text, to);
-        messages::repairs::converted(diagnostic, what, &repaired, at, sure)
+        messages::type_repairs::converted(diagnostic, what, &repaired, at, sure)
     }
 
     /// The help that makes an integer variable a float from its first assignment on, and the fix
@@ -120,14 +119,11 @@ impl Body<'_, '_> {
         let text = &self.c.sources.file(span.file).text;
         let literal = text.get(span.end as usize..).and_then(assigned_literal);
         let Some((before, digits)) = literal else {
-            let help =
-                format!("`{name}` stays an integer: keep the float in a variable of its own, `value = float({name})`");
-            return diagnostic.help(help);
+            return messages::type_repairs::float_of_its_own(diagnostic, name);
         };
-        let diagnostic = diagnostic.help(format!("make `{name}` a float from the start: `{name} = {digits}.0`"));
         let end = span.end + (before + digits.len()) as u32;
         let at = Span { start: end - digits.len() as u32, end, ..*span };
-        diagnostic.fix("make it a float", at, format!("{digits}.0"), Applicability::Maybe)
+        messages::type_repairs::float_from_start(diagnostic, name, digits, at)
     }
 
     /// What to write instead of an operator that its operands do not have.
@@ -218,8 +214,7 @@ impl Body<'_, '_> {
         let diagnostic = self.label_origin(diagnostic, expr, base.span);
         let listed = quoted(&known);
         let instead = |diagnostic: Diagnostic, at: Span, text: String| {
-            let fixed = format!("use `{text}`");
-            diagnostic.fix(fixed, at, text, Applicability::Maybe)
+            messages::type_repairs::used_instead(diagnostic, &text, at)
         };
         let text = self.c.sources.text(base.span).to_string();
         let diagnostic = match expr.ty {
@@ -233,29 +228,29 @@ impl Body<'_, '_> {
                     let parts: Vec<String> = letters.iter().map(|k| format!("{text}.{k}")).collect();
                     let whole = format!("wp.{ty}({})", parts.join(", "));
                     let at = Span { end: name.span.end, ..base.span };
-                    instead(messages::repairs::component_by_component(diagnostic, &whole), at, whole)
+                    instead(messages::type_repairs::component_by_component(diagnostic, &whole), at, whole)
                 }
                 None => match (name.text.as_str(), habits::of_attribute(&name.text)) {
                     ("sum", _) => {
                         let parts: Vec<String> = known.iter().map(|k| format!("{text}.{k}")).collect();
-                        messages::repairs::sum_of_components(diagnostic, &parts.join(" + "))
+                        messages::type_repairs::sum_of_components(diagnostic, &parts.join(" + "))
                     }
-                    ("max" | "min", _) => messages::repairs::function_for_method(diagnostic, &name.text, &text),
-                    ("copy" | "clone", _) => messages::repairs::assignment_copies(diagnostic),
+                    ("max" | "min", _) => messages::type_repairs::function_for_method(diagnostic, &name.text, &text),
+                    ("copy" | "clone", _) => messages::type_repairs::assignment_copies(diagnostic),
                     (_, Some(help)) => diagnostic.help(help),
                     (_, None) => messages::details::attributes(diagnostic, &listed),
                 },
             },
             Type::Scalar(_) if matches!(name.text.as_str(), "item" | "copy" | "clone" | "numpy" | "get" | "value") => {
                 let call = Span { start: base.span.end, end: name.span.end + 2, ..name.span };
-                let diagnostic = messages::repairs::a_number_already(diagnostic, &name.text);
+                let diagnostic = messages::type_repairs::a_number_already(diagnostic, &name.text);
                 if self.c.sources.text(call).ends_with("()") {
-                    messages::repairs::left_away(diagnostic, call)
+                    messages::type_repairs::left_away(diagnostic, call)
                 } else {
                     diagnostic
                 }
             }
-            Type::Scalar(_) if text.ends_with("tid()") => messages::repairs::number_of_thread(diagnostic, &text),
+            Type::Scalar(_) if text.ends_with("tid()") => messages::type_repairs::number_of_thread(diagnostic, &text),
             Type::Transform(_) => match name.text.as_str() {
                 "x" | "y" | "z" => {
                     let whole = format!("p.{}", name.text);
@@ -266,7 +261,7 @@ impl Body<'_, '_> {
             Type::Array(_) if matches!(name.text.as_str(), "len" | "length" | "count") => {
                 let whole = format!("len({text})");
                 let at = Span { end: name.span.end, ..base.span };
-                instead(messages::repairs::extent_of_dimension(diagnostic, &whole), at, whole)
+                instead(messages::type_repairs::extent_of_dimension(diagnostic, &whole), at, whole)
             }
             _ => match nearest(&name.text, known.iter().map(String::as_str)) {
                 Some(near) => instead(messages::repairs::did_you_mean_name(diagnostic, &near), name.span, near),

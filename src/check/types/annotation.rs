@@ -6,7 +6,6 @@ use crate::check::Checker;
 use crate::check::messages;
 use crate::check::names::scope::Global;
 use crate::check::tiles::tile_type;
-use crate::diag::Applicability;
 use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
@@ -288,10 +287,7 @@ impl Checker<'_> {
             name => module(name).or_else(|| self.quoted(text, expr.span).map(|_| text.clone())),
         };
         Err(self.report(match ty {
-            Some(ty) => {
-                let help = format!("write `{ty}`");
-                diagnostic.help(help.clone()).fix(help, expr.span, ty, Applicability::Maybe)
-            }
+            Some(ty) => messages::repairs::written_so(diagnostic, &ty, expr.span),
             None => diagnostic,
         }))
     }

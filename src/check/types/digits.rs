@@ -35,7 +35,7 @@ impl Body<'_, '_> {
                 Some(value) => (value.span, text),
                 None => (span, self.bracketed(span, text)),
             };
-            diagnostic = messages::repairs::digits_kept(diagnostic, &text, at);
+            diagnostic = messages::type_repairs::digits_kept(diagnostic, &text, at);
         }
         self.c.diagnostics.push(diagnostic);
     }
