@@ -1,9 +1,10 @@
 //! One function instance: its variables and the walk over its body.
 
 pub(crate) mod adapt;
+mod body_state;
 mod conditional;
 mod expr;
-mod foreign;
+mod foreign_names;
 mod indexed;
 pub(super) mod known;
 mod limits;
@@ -19,7 +20,6 @@ pub(in crate::check) mod python_math;
 pub mod python_value;
 mod results;
 mod slice;
-mod state;
 mod stmt;
 mod transform;
 mod ways;
@@ -27,8 +27,8 @@ mod ways;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::check::body::body_state::{Nesting, OwnFunction, Statement, Summary, Tiles};
 use crate::check::body::known::Known;
-use crate::check::body::state::{Nesting, OwnFunction, Statement, Summary, Tiles};
 use crate::check::body::ways::{Several, Ways};
 use crate::check::facts::Variable;
 use crate::check::messages;
@@ -94,7 +94,7 @@ pub(crate) struct Body<'c, 'a> {
     /// An error was reported in this body.
     pub failed: bool,
     /// Literals that adapt to what they meet.
-    pub literals: state::Literals,
+    pub literals: body_state::Literals,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -112,7 +112,7 @@ impl<'c, 'a> Body<'c, 'a> {
             tiles: Tiles::default(),
             summary: Summary::default(),
             failed: false,
-            literals: state::Literals::default(),
+            literals: body_state::Literals::default(),
         }
     }
 
@@ -170,10 +170,10 @@ impl<'c, 'a> Body<'c, 'a> {
         bindings: Bindings,
         returned: &[Type],
     ) -> Res<Look> {
-        let mut starts = state::Starts::new();
-        for _ in 0..state::MOST_LOOKS {
+        let mut starts = body_state::Starts::new();
+        for _ in 0..body_state::MOST_LOOKS {
             let known = c.diagnostics.len();
-            let mut wishes = state::Wishes::default();
+            let mut wishes = body_state::Wishes::default();
             let looked = Body::look_once(c, definition, args, bindings.clone(), returned, &starts, &mut wishes);
             if looked.is_ok() || wishes.strong.is_empty() && wishes.weak.is_empty() {
                 return looked;
@@ -184,14 +184,14 @@ impl<'c, 'a> Body<'c, 'a> {
                     facts.forget(definition.ast.span);
                 }
             };
-            if !findings.is_empty() && state::grow(&mut starts, &wishes.strong) {
+            if !findings.is_empty() && body_state::grow(&mut starts, &wishes.strong) {
                 forget(c);
                 continue;
             }
             let mut tried = starts.clone();
-            if !findings.is_empty() && state::grow(&mut tried, &wishes.weak) {
+            if !findings.is_empty() && body_state::grow(&mut tried, &wishes.weak) {
                 forget(c);
-                let mut found = state::Wishes::default();
+                let mut found = body_state::Wishes::default();
                 let again = Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
                 let floats = |(span, _): &(Span, Scalar)| found.computed.contains(span);
                 if wishes.weak.iter().all(floats) {
@@ -207,7 +207,7 @@ impl<'c, 'a> Body<'c, 'a> {
             findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
             return looked;
         }
-        Body::look_once(c, definition, args, bindings, returned, &starts, &mut state::Wishes::default())
+        Body::look_once(c, definition, args, bindings, returned, &starts, &mut body_state::Wishes::default())
     }
 
     fn look_once(
@@ -216,8 +216,8 @@ impl<'c, 'a> Body<'c, 'a> {
         args: &[InstanceArg],
         bindings: Bindings,
         returned: &[Type],
-        starts: &state::Starts,
-        wishes: &mut state::Wishes,
+        starts: &body_state::Starts,
+        wishes: &mut body_state::Wishes,
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;

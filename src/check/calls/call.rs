@@ -104,7 +104,7 @@ impl Body<'_, '_> {
                     self.failed |= result.is_err();
                     result
                 }
-                _ => Err(self.report(messages::arguments::of_static(args.len(), span))),
+                _ => Err(self.report(messages::calls::of_static(args.len(), span))),
             };
         }
         // What is in a call of a word that is written otherwise is written otherwise, too.
@@ -163,7 +163,7 @@ impl Body<'_, '_> {
                 let text = self.c.sources.text(callee.span);
                 let what =
                     if text.len() < 40 && !text.contains('\n') { format!("`{text}`") } else { "this".to_string() };
-                let mut diagnostic = messages::arguments::not_a_function(&what, callee.span);
+                let mut diagnostic = messages::calls::not_a_function(&what, callee.span);
                 let called = Span { start: callee.span.end, ..span };
                 let index =
                     self.c.sources.text(called).trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
@@ -463,7 +463,7 @@ impl Body<'_, '_> {
         };
         match ty.and_then(|ty| primitive(op, values, ty, span)) {
             Some(expr) => Ok(expr),
-            None => Err(self.report(messages::arguments::no_primitive(&bound.definition.ast.name.text, span))),
+            None => Err(self.report(messages::calls::no_primitive(&bound.definition.ast.name.text, span))),
         }
     }
 
@@ -535,7 +535,7 @@ impl Body<'_, '_> {
                 (operand, _) => self.materialize(operand, at)?,
             };
             if slot.is_none() && !param.pattern.matches(expr.ty, &mut bindings) {
-                return Err(self.report(messages::arguments::default_value(&self.show(expr.ty), at)));
+                return Err(self.report(messages::calls::default_value(&self.show(expr.ty), at)));
             }
             if let Pattern::Ref(_) = param.pattern {
                 if definition.library() && expr.ty.as_scalar().is_some() && self.as_place(expr.clone()).is_none() {
@@ -547,14 +547,14 @@ impl Body<'_, '_> {
                     Some(place) => by_ref.push(place),
                     None => {
                         let (function, changed) = (&definition.ast.name.text, &param.name);
-                        return Err(self.report(messages::arguments::change_is_lost(function, changed, at)));
+                        return Err(self.report(messages::calls::change_is_lost(function, changed, at)));
                     }
                 }
             }
             if self.is_local_view(&expr) {
                 return Err(self.report(match self.is_tile(&Operand::Value(expr)) {
-                    true => messages::arguments::part_of_tile(at),
-                    false => messages::arguments::part_of_local_array(at),
+                    true => messages::calls::part_of_tile(at),
+                    false => messages::calls::part_of_local_array(at),
                 }));
             }
             key.push(InstanceArg::Type(expr.ty));
@@ -567,7 +567,7 @@ impl Body<'_, '_> {
     fn unkept(&mut self, definition: &Definition, signature: &Signature, at: Span) -> Reported {
         let changed = signature.params.iter().find(|param| matches!(param.pattern, Pattern::Ref(_)));
         let changed = changed.map_or("", |param| &param.name);
-        self.report(messages::arguments::change_is_lost(&definition.ast.name.text, changed, at))
+        self.report(messages::calls::change_is_lost(&definition.ast.name.text, changed, at))
     }
 }
 

@@ -147,12 +147,12 @@ impl Body<'_, '_> {
                 None => Some(k),
             };
             let Some(field) = slot.and_then(|s| fields.get(s)) else {
-                return Err(self.report(messages::arguments::too_many_fields(&name, fields.len(), arg.span)));
+                return Err(self.report(messages::calls::too_many_fields(&name, fields.len(), arg.span)));
             };
             let value = self.coerce(arg.operand.clone(), field.ty, arg.span)?;
             if value.ty != field.ty {
                 let (wanted, found) = (self.show(field.ty), self.show(value.ty));
-                let mut diagnostic = messages::arguments::field(&field.name, &name, &wanted, &found, arg.span);
+                let mut diagnostic = messages::calls::field(&field.name, &name, &wanted, &found, arg.span);
                 if let (Type::Scalar(to), Type::Scalar(_)) = (field.ty, value.ty) {
                     let literal = matches!(arg.operand, Operand::Const(_));
                     let sure = if literal { Applicability::Machine } else { Applicability::Maybe };
@@ -347,7 +347,7 @@ impl Body<'_, '_> {
         for part in &parts {
             if part.ty != Type::Scalar(scalar) {
                 let (shown, found) = (self.show(ty), self.show(part.ty));
-                let diagnostic = messages::arguments::component(&shown, scalar.name(), &found, part.span);
+                let diagnostic = messages::calls::component(&shown, scalar.name(), &found, part.span);
                 return Err(self.report(self.suggest_cast(
                     diagnostic,
                     part.span,
@@ -371,7 +371,7 @@ impl Body<'_, '_> {
                 }
                 _ => "a vector and a quaternion, or 7 numbers; another transform; nothing, for zeros".into(),
             };
-            return Err(self.report(messages::arguments::components(&shown, count, parts.len(), &forms, span)));
+            return Err(self.report(messages::calls::components(&shown, count, parts.len(), &forms, span)));
         }
         let built = Expr::new(ExprKind::Construct(parts), ty, span);
         Ok(self.wrap(lets, built))
@@ -397,7 +397,7 @@ impl Body<'_, '_> {
                     let message = format!("`{shown}` has no such parameter");
                     return Err(match &arg.name {
                         Some(keyword) => self.report(unknown_keyword(message, keyword, names.iter().copied())),
-                        None => self.report(messages::arguments::unknown_keyword(&message, arg.span)),
+                        None => self.report(messages::calls::unknown_keyword(&message, arg.span)),
                     });
                 }
             }

@@ -11,7 +11,7 @@ use crate::syntax::ast::{Arg, Name};
 
 /// That there is no parameter or option of a name, with the one of `known` that is probably meant.
 pub fn unknown_keyword<'a>(message: String, keyword: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
-    let diagnostic = messages::arguments::unknown_keyword(&message, keyword.span);
+    let diagnostic = messages::calls::unknown_keyword(&message, keyword.span);
     match nearest(&keyword.text, known) {
         Some(near) => messages::repairs::written_instead(diagnostic, &near, keyword.span),
         None => diagnostic,
@@ -25,7 +25,7 @@ impl Body<'_, '_> {
         let (k, second) =
             names().enumerate().find(|(k, name)| names().take(*k).any(|other| other.text == name.text))?;
         let first = names().take(k).find(|other| other.text == second.text)?;
-        Some(self.report(messages::arguments::keyword_twice(&second.text, second.span, first.span)))
+        Some(self.report(messages::calls::keyword_twice(&second.text, second.span, first.span)))
     }
 
     /// Reports `print(x, sep=", ")`: a kernel prints its values with spaces between them, and a
@@ -37,7 +37,7 @@ impl Body<'_, '_> {
             "file" | "flush" => "leave it away: a kernel prints to the output of the program",
             _ => "give values alone",
         };
-        Some(self.report(messages::arguments::keyword_of_print(name, &keyword.text, help, keyword.span)))
+        Some(self.report(messages::calls::keyword_of_print(name, &keyword.text, help, keyword.span)))
     }
 
     /// Reports a parameter that one argument gives by its place and another by its name.
@@ -47,6 +47,6 @@ impl Body<'_, '_> {
             let slot = signature.params.iter().position(|param| param.name == keyword.text)?;
             Some((keyword, given.get(slot).filter(|arg| arg.name.is_none())?))
         })?;
-        Some(self.report(messages::arguments::parameter_twice(name, &keyword.text, keyword.span, first.span)))
+        Some(self.report(messages::calls::parameter_twice(name, &keyword.text, keyword.span, first.span)))
     }
 }

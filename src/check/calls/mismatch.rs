@@ -38,8 +38,8 @@ impl Body<'_, '_> {
             return self.explain(only, &signature, given, &text, span);
         }
         let mut diagnostic = match self.takes(&candidates).filter(|(counts, _)| !counts.contains(&given.len())) {
-            Some((_, takes)) => messages::arguments::wrong_number_for_all(&text, &takes, given.len(), span),
-            None => messages::arguments::no_overload(&text, &types.join(", "), span),
+            Some((_, takes)) => messages::calls::wrong_number_for_all(&text, &takes, given.len(), span),
+            None => messages::calls::no_overload(&text, &types.join(", "), span),
         };
         let scalars: Vec<(Scalar, Span)> = given
             .iter()
@@ -138,7 +138,7 @@ impl Body<'_, '_> {
         let required = signature.params.iter().filter(|p| p.default.is_none()).count();
         if given.len() < required || given.len() > signature.params.len() {
             let wanted = signature.params.len();
-            let mut diagnostic = messages::arguments::wrong_number(name, wanted, given.len(), span);
+            let mut diagnostic = messages::calls::wrong_number(name, wanted, given.len(), span);
             if name == "round" && given.len() == 2 {
                 diagnostic = messages::repairs::round_to_decimals(diagnostic);
             }
@@ -168,7 +168,7 @@ impl Body<'_, '_> {
                 None => param.pattern.display(&self.c.output.structs),
             };
             let found = self.show(ty);
-            let mut diagnostic = messages::arguments::other_type(name, &wanted, &param.name, &found, arg.span);
+            let mut diagnostic = messages::calls::other_type(name, &wanted, &param.name, &found, arg.span);
             if let Operand::Value(expr) = &arg.operand {
                 diagnostic = self.label_origin(diagnostic, expr, arg.span);
             }
@@ -202,7 +202,7 @@ impl Body<'_, '_> {
             return Err(self.report(diagnostic));
         }
         let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
-        Err(self.report(messages::arguments::do_not_fit(name, &types.join(", "), span)))
+        Err(self.report(messages::calls::do_not_fit(name, &types.join(", "), span)))
     }
 
     fn show_operand(&self, operand: &Operand) -> String {

@@ -48,7 +48,7 @@ impl Checker<'_> {
         if let Some((name, definition)) = self.kernel_called(callee) {
             let given: Vec<&str> = args.iter().map(|arg| self.sources.text(arg.value.span)).collect();
             let written = format!("wp.launch({name}, dim=..., inputs=[{}])", given.join(", "));
-            return Some(messages::launches::called(&name, &written, call.span, definition.ast.name.span));
+            return Some(messages::host::called(&name, &written, call.span, definition.ast.name.span));
         }
         if self.warp_word(callee)? != "launch" {
             return None;
@@ -58,7 +58,7 @@ impl Checker<'_> {
             && let Some((name, definition)) = self.kernel_called(callee)
         {
             let given: Vec<&str> = given.iter().map(|arg| self.sources.text(arg.value.span)).collect();
-            return Some(messages::launches::launched_call(
+            return Some(messages::host::launched_call(
                 &name,
                 &given.join(", "),
                 first.value.span,
@@ -102,14 +102,14 @@ impl Checker<'_> {
         let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "dim"));
         let dim = named.or_else(|| args.get(1).filter(|arg| arg.name.is_none()));
         let Some(dim) = dim else {
-            return Some(messages::launches::no_dim(kernel, call.span));
+            return Some(messages::host::no_dim(kernel, call.span));
         };
         let given = self.dimensions(args)?;
         let (asked, place) = coordinates(definition)?;
         (1..=MAX_DIMS).contains(&given).then_some(())?;
         (given < asked).then(|| {
             let dimensions = counted(given, "dimension");
-            messages::launches::rank(
+            messages::host::rank(
                 kernel,
                 asked,
                 &dimensions,
@@ -139,7 +139,7 @@ impl Checker<'_> {
 
             let all = quoted((0..wanted).map(named));
             let at = lists.first().map_or(call.span, |list| list.span);
-            return Some(messages::launches::number_of_arguments(kernel, (wanted, n), &all, at, place));
+            return Some(messages::host::number_of_arguments(kernel, (wanted, n), &all, at, place));
         }
         let known: Vec<Option<Known>> =
             given.iter().zip(&signature.params).map(|(arg, param)| self.known_argument(arg, &param.pattern)).collect();
@@ -164,8 +164,7 @@ impl Checker<'_> {
             Pattern::Exact(ty) => self.show(*ty),
             other => other.display(&self.output.structs),
         };
-        let diagnostic =
-            messages::launches::argument(&param.name, kernel, &wanted, &found, given[wrong].span, param.span);
+        let diagnostic = messages::host::argument(&param.name, kernel, &wanted, &found, given[wrong].span, param.span);
         let swapped = (0..given.len()).find(|&n| {
             let all = |k: usize| {
                 if k == n {

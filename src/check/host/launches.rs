@@ -46,7 +46,7 @@ impl Checker<'_> {
             let threads = constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n));
             if threads.is_none() && given.value.span.file == self.modules.main {
                 let written = self.sources.text(given.value.span).to_string();
-                self.diagnostics.push(messages::launches::block_dim(&written, given.value.span));
+                self.diagnostics.push(messages::host::block_dim(&written, given.value.span));
             }
             match (threads, stated) {
                 (Some(threads), None) => stated = Some(threads),

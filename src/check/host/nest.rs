@@ -389,7 +389,7 @@ impl Checker<'_> {
     pub fn report_unresolved(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
         let kernel = &definition.ast.name;
         let Some(first) = unknown.first() else {
-            self.diagnostics.push(messages::launches::python_alone(&kernel.text, kernel.span));
+            self.diagnostics.push(messages::host::python_alone(&kernel.text, kernel.span));
             return;
         };
         let mut names: Vec<String> = unknown.iter().map(|u| format!("`{}`", u.name)).collect();
@@ -398,7 +398,7 @@ impl Checker<'_> {
         let generic = unknown.iter().all(|u| matches!(u.why, Why::Generic(_)));
         let native = unknown.iter().all(|u| u.why == Why::Native);
         let diagnostic = if native {
-            let mut diagnostic = messages::launches::cuda_text(&kernel.text, &names.join(", "), kernel.span);
+            let mut diagnostic = messages::host::cuda_text(&kernel.text, &names.join(", "), kernel.span);
             for unknown in unknown.iter().take(4) {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }
@@ -412,10 +412,10 @@ impl Checker<'_> {
                 })
                 .collect();
             let options: Vec<String> = unknown.iter().map(|u| format!("{}=...", u.name)).collect();
-            messages::launches::generic_kernel(&kernel.text, &types.join(", "), &options.join(", "), kernel.span)
+            messages::host::generic_kernel(&kernel.text, &types.join(", "), &options.join(", "), kernel.span)
         } else {
             let one = if names.len() == 1 { "a value" } else { "values" };
-            let mut diagnostic = messages::launches::python_values(&kernel.text, one, &names.join(", "), kernel.span);
+            let mut diagnostic = messages::host::python_values(&kernel.text, one, &names.join(", "), kernel.span);
             for unknown in unknown.iter().take(4) {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }

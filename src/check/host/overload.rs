@@ -93,11 +93,11 @@ impl Checker<'_> {
                             given,
                         });
                     } else {
-                        self.report(messages::launches::overload_of_nothing(kernel, callee.span));
+                        self.report(messages::host::overload_of_nothing(kernel, callee.span));
                     }
                 }
                 _ => {
-                    self.report(messages::launches::types_not_understood(text));
+                    self.report(messages::host::types_not_understood(text));
                 }
             }
         }
@@ -121,7 +121,7 @@ impl Checker<'_> {
                 Given::Types(_) if !generic => {
                     if overload.scope.is_none() {
                         let name = self.entry_name(definition);
-                        self.report(messages::launches::overload_of_concrete(
+                        self.report(messages::host::overload_of_concrete(
                             &name,
                             overload.span,
                             definition.ast.name.span,
@@ -203,11 +203,7 @@ impl Checker<'_> {
             if let Some(name) = name
                 && signature.params.iter().all(|param| param.name != *name)
             {
-                return Err(self.report(messages::launches::overload_of_no_parameter(
-                    &overload.kernel,
-                    name,
-                    expr.span,
-                )));
+                return Err(self.report(messages::host::overload_of_no_parameter(&overload.kernel, name, expr.span)));
             }
         }
         for (n, param) in signature.params.iter().enumerate() {
@@ -219,7 +215,7 @@ impl Checker<'_> {
                 (Some((_, (_, expr))), _) => self.within(scope, |c| c.overload_type(expr))?,
                 (None, Pattern::Exact(ty)) => *ty,
                 (None, _) => {
-                    return Err(self.report(messages::launches::overload_incomplete(
+                    return Err(self.report(messages::host::overload_incomplete(
                         &overload.kernel,
                         &param.name,
                         overload.span,
@@ -228,7 +224,7 @@ impl Checker<'_> {
             };
             if !param.pattern.matches(ty, &mut bindings) {
                 let (wanted, found) = (param.pattern.display(&self.output.structs), self.show(ty));
-                return Err(self.report(messages::launches::overload_type(
+                return Err(self.report(messages::host::overload_type(
                     &param.name,
                     &overload.kernel,
                     &wanted,

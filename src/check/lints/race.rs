@@ -8,7 +8,7 @@
 
 use super::Subject;
 use super::atomics::{call, instead, is_cell, mentions, reads_into};
-use super::threads::{Control, Threads};
+use super::coordinates::{Control, Threads};
 use crate::analysis::uniformity::Coordinates;
 use crate::check::messages;
 use crate::check::tree::*;

@@ -41,7 +41,7 @@ impl Checker<'_> {
         }
         let Some(error) = found.iter().find(|found| found.level == Level::Error) else { return Ok(()) };
         let (name, threads) = (&definition.ast.name.text, self.settings.block_dim);
-        let refused = messages::launches::last_block(name, threads, whole, &error.message);
+        let refused = messages::host::last_block(name, threads, whole, &error.message);
         Err(error.labels.iter().fold(refused, |refused, label| refused.label(label.span, label.message.clone())))
     }
 }
