@@ -14,7 +14,8 @@ pub(super) fn no_thread_loops(message: &str, help: &str) -> Diagnostic {
     Diagnostic::new(Code::E0321, message).help(help)
 }
 
-/// A kernel is taken to have coordinates of blocks; `otherwise` is what is wrong with those of threads.
+/// A kernel is taken to have coordinates of blocks; `otherwise` is what is wrong with those of
+/// threads.
 pub(super) fn coordinates_of_blocks(kernel: &str, threads: u32, otherwise: &str) -> Diagnostic {
     let message =
         format!("`{kernel}` is compiled with coordinates of blocks; if its last one counts threads, it is wrong");

@@ -33,7 +33,8 @@ pub fn fault(at: Span, message: &str) -> Diagnostic {
     Diagnostic::new(Code::W0607, message).label(at, "a fault of kc")
 }
 
-/// A gradient passes a rounding, which has the derivative 0; `source` is the variable that gets none.
+/// A gradient passes a rounding, which has the derivative 0; `source` is the variable that gets
+/// none.
 pub(super) fn lossy(what: &str, source: Option<&str>, at: Span) -> Diagnostic {
     let mut message = format!("the gradient through {what} is zero almost everywhere");
     if let Some(name) = source {

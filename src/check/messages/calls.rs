@@ -105,7 +105,7 @@ pub(in crate::check) fn wrong_number(function: &str, wanted: usize, given: usize
         .label(at, "this call")
 }
 
-/// A part of a tile is passed to a function that changes it.
+/// A part of a tile is passed to a function.
 pub(in crate::check) fn part_of_tile(at: Span) -> Diagnostic {
     Diagnostic::new(Code::E0305, "a part of a tile cannot be passed")
         .label(at, "copy it first: `wp.tile_assign(copy, part)`")

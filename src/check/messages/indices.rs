@@ -109,7 +109,8 @@ pub(in crate::check) fn outside_transform(at: Span) -> Diagnostic {
     Diagnostic::new(Code::E0306, "a transform has the components 0 to 6").label(at, "out of range")
 }
 
-/// A tuple is indexed by something else than a constant; `vector`: its values make a vector of this length.
+/// A tuple is indexed by something else than a constant; `vector`: its values make a vector of this
+/// length.
 pub(in crate::check) fn tuple_at_run_time(vector: Option<usize>, at: Span) -> Diagnostic {
     Diagnostic::new(Code::E0305, "a tuple is indexed by a constant").label(at, "not a constant index").help(
         match vector {

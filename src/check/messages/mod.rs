@@ -1,5 +1,5 @@
-//! What does `check` say? Each function makes one finding from spans, names and types as text; which
-//! case it is, and what the case offers as a repair, is decided where it is found.
+//! What does `check` say? Each function makes one finding, or adds to one, from spans, names and
+//! types as text; which case it is, is decided where it is found.
 //!
 //! | file | subject |
 //! |---|---|

@@ -287,7 +287,7 @@ pub(in crate::check) fn name_of_warp(diagnostic: Diagnostic, own: &str, at: Span
     diagnostic.help(format!("this file calls it `{own}`")).fix(format!("use `{own}`"), at, own, Applicability::Machine)
 }
 
-/// Offers the import of a module; `what` stands behind `import`.
+/// Offers the import of a module; `what` follows `import`.
 pub(in crate::check) fn import_first(diagnostic: Diagnostic, what: &str) -> Diagnostic {
     diagnostic.help(format!("import it first: `import {what}`"))
 }
@@ -311,7 +311,8 @@ pub(in crate::check) fn indices_for_elements(
     diagnostic.fix_all("loop over the indices", vec![header, body], Applicability::Maybe)
 }
 
-/// Offers an array of as many dimensions as a parameter has, or a parameter of as many as the array.
+/// Offers an array of as many dimensions as a parameter has, or a parameter of as many as the
+/// array.
 pub(in crate::check) fn other_rank(diagnostic: Diagnostic, wanted: usize, given: usize) -> Diagnostic {
     diagnostic.help(format!(
         "an array of {} fits: another shape here, or `wp.array{given}d(...)` in the kernel",
