@@ -9,6 +9,7 @@ mod folders;
 mod guard;
 mod input;
 mod lineinfo;
+mod messages;
 mod options;
 mod products;
 mod readable;
@@ -39,7 +40,7 @@ use crate::check::Checked;
 use crate::check::lints::Allows;
 use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
-use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::diag::{Code, Diagnostic, Diagnostics, Level, first_of};
 use crate::ir::{self, Module, OF_LAST, Phase};
 use crate::passes::block_threads::{self, Unordered};
 use crate::passes::thread_loops::{Doubt, Form, Outcome};
@@ -85,9 +86,8 @@ impl Compilation {
     fn expect_kernels(&mut self, file: FileId) {
         let told = self.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::W0907);
         if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() && !told {
-            let message = format!("`{}` has no kernels", self.sources.path(file).display());
-            self.diagnostics
-                .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
+            let path = self.sources.path(file).display().to_string();
+            self.diagnostics.push(messages::no_kernels(&path));
         }
     }
 
@@ -156,20 +156,13 @@ impl Compilation {
         };
         for (id, refused) in refused {
             let kernel = &module.functions[id];
-            let diagnostic = Diagnostic::new(Code::E0321, refused.message).help(refused.help);
+            let diagnostic = messages::no_thread_loops(&refused.message, refused.help);
             diagnostics.push(labelled(diagnostic, refused.labels));
             kernels.retain(|name| *name != kernel.source_name);
         }
         for (id, Doubt(refused)) in doubts {
             let name = &module.functions[id].source_name;
-            let message =
-                format!("`{name}` is compiled with coordinates of blocks; if its last one counts threads, it is wrong");
-            let diagnostic = Diagnostic::new(Code::W0411, message)
-                .note(format!("with coordinates of threads, {}", refused.message))
-                .help(format!(
-                    "say in this file how it is launched: `wp.launch_tiled({name}, dim=[...], inputs=[...], block_dim={threads})` for \
-                     coordinates of blocks, `wp.launch` with as many dimensions as there are coordinates for threads"
-                ));
+            let diagnostic = messages::coordinates_of_blocks(name, threads, &refused.message);
             diagnostics.push(labelled(diagnostic, refused.labels));
         }
         timings.time("select", || passes::select(module, |entry| kernels.contains(&entry.source_name)));
@@ -192,8 +185,7 @@ impl Compilation {
         let known = |id: ir::FuncId| !cfg!(debug_assertions) && module.functions.is_linked(id);
         let verify = || ir::verify::verify_but(module, known).and_then(|()| waits_together(module));
         if let Err(faults) = timings.time("verify", verify) {
-            let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
-            self.diagnostics.push(Diagnostic::new(Code::E0999, message));
+            self.diagnostics.push(messages::broken_ir(&faults));
             self.module = Module::default();
             self.readable = None;
             self.kernels.clear();
@@ -235,11 +227,7 @@ impl Compilation {
         let Some(SameArrays { kernel, pairs }) = &request.same_arrays else { return };
         let Some(id) = self.module.entry(kernel, Phase::Forward) else { return };
         if !passes::same_arrays::run(&mut self.module, id, pairs) {
-            let message = format!(
-                "kernel `{kernel}` is launched with one array for two parameters, and passes one on in a struct"
-            );
-            let help = "pass the arrays themselves, or two arrays";
-            self.diagnostics.push(Diagnostic::new(Code::E1010, message).help(help));
+            self.diagnostics.push(messages::shared_array_in_struct(kernel));
             self.module = Module::default();
             self.kernels.clear();
         }
@@ -288,14 +276,13 @@ impl Compilation {
                 }
                 Err(faults) => {
                     for fault in faults {
-                        diagnostics.push(Diagnostic::new(Code::E0909, fault));
+                        diagnostics.push(messages::invalid_ir(fault));
                     }
                 }
             },
             Err(error) => {
                 let line = source.line_range(error.line);
-                diagnostics
-                    .push(Diagnostic::new(Code::E0909, error.message).label(Span::new(file, line.start, line.end), ""));
+                diagnostics.push(messages::unreadable_ir(error.message, Span::new(file, line.start, line.end)));
             }
         }
     }
@@ -333,13 +320,16 @@ impl Compilation {
     }
 
     fn unknown_kernel(&self, name: &str) -> Diagnostic {
-        let diagnostic = Diagnostic::new(Code::E0905, format!("there is no kernel `{name}`"));
+        let diagnostic = messages::unknown_kernel(name);
         let near = self.kernels.iter().map(|kernel| (distance(kernel, name), kernel)).min();
         match near {
             Some((steps, kernel)) if steps <= name.chars().count() / 3 => {
                 diagnostic.help(format!("did you mean `{kernel}`?"))
             }
-            Some(_) => diagnostic.note(format!("the kernels are {}", quoted(&self.kernels))),
+            Some(_) => {
+                let names: Vec<String> = self.kernels.iter().map(|name| format!("`{name}`")).collect();
+                diagnostic.note(format!("the kernels are {}", first_of(&names, 12)))
+            }
             None => diagnostic,
         }
     }
@@ -352,25 +342,11 @@ fn no_order(kernel: Span, found: &Unordered) -> Diagnostic {
     let at = |span: Span| if span.file == kernel.file { span } else { kernel };
     let (write, other) = (at(write), at(other));
     let array = array.as_ref().map_or("a tile".to_string(), |name| format!("`{name}`"));
-    let (code, message, labels, help) = if serial {
-        let message = format!("on a GPU, one thread stores to {array} for all {threads} threads of its block");
-        let help = "store at an index that is different for each thread (`s[lane] = ..`), with `wp.sync()` before others read it, or \
-                    add integers (`s[k] += 1`), which all threads do at once";
-        let labels =
-            ["several threads may store to one element here", "this may be the same element, of another thread"];
-        (Code::W0412, message, labels, help)
-    } else {
-        let message =
-            format!("a thread reads an element of {array} that another thread of its block writes, in any order");
-        let help =
-            "put `wp.sync()` between the two, outside of branches: all threads of the block wait there for each other";
-        (Code::W0702, message, ["written here", "read here, by another thread"], help)
-    };
-    let mut diagnostic = Diagnostic::new(code, message).label(write, labels[0]);
-    if other != write {
-        diagnostic = diagnostic.label(other, labels[1]);
+    let other = Some(other).filter(|other| *other != write);
+    match serial {
+        true => messages::one_store_for_all(&array, threads, write, other),
+        false => messages::no_barrier(&array, write, other),
     }
-    diagnostic.help(help)
 }
 
 /// A compilation with gradients.
@@ -427,12 +403,4 @@ fn waits_together(module: &Module) -> Result<(), Vec<String>> {
 
 fn is_ir(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ir")
-}
-
-/// `a`, `b` and 3 more
-fn quoted(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    let list: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    if more > 0 { format!("{} and {more} more", list.join(", ")) } else { list.join(", ") }
 }

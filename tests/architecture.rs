@@ -349,6 +349,40 @@ fn foreign_crates_stay_in_their_corner() {
     report(faults);
 }
 
+/// Where findings are made: the modules that have the words of a stage.
+const MESSAGES: &[&str] = &[
+    "src/autodiff/analysis/messages.rs",
+    "src/check/messages/",
+    "src/cli/messages.rs",
+    "src/driver/messages.rs",
+    "src/embed/messages.rs",
+    "src/run/messages.rs",
+    "src/syntax/fault.rs",
+];
+
+/// Those that make findings of their own. They may only become fewer.
+const OTHER_MESSAGES: &[&str] = &[
+    "src/autodiff/storage/report.rs",
+    "src/codegen/cuda/mod.rs",
+    "src/codegen/cuda/plain.rs",
+    "src/codegen/llvm/options.rs",
+    "src/dataset/mod.rs",
+];
+
+#[test]
+fn findings_are_made_in_modules_of_messages() {
+    let mut unused: BTreeSet<&str> = MESSAGES.iter().chain(OTHER_MESSAGES).copied().collect();
+    let mut faults = Vec::new();
+    for Source { file, .. } in SOURCES.iter().filter(|source| source.code.text.contains("Diagnostic::new")) {
+        match MESSAGES.iter().chain(OTHER_MESSAGES).find(|messages| file.path.starts_with(**messages)) {
+            Some(messages) => _ = unused.remove(messages),
+            None => faults.push(format!("{}: a function in the stage's `messages` makes the finding", file.path)),
+        }
+    }
+    faults.extend(unused.iter().map(|messages| format!("{messages}: makes no findings; take it off the list")));
+    report(faults);
+}
+
 /// The code that lowers kernels writes LLVM IR through the façade of `builder`; raw calls of LLVM
 /// are few, and each says why it is sound.
 #[test]

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::tree::{Derivative, Expr, FnId};
 use super::types::value::{Operand, Reported, Res};
 use super::{Checker, visit};
-use crate::diag::{Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::limits::{
     MAX_CONSTANT_COPIES, MAX_CONSTANT_PARTS, MAX_GRADIENT_DEPTH, MAX_INSTANCES, MAX_NESTED_USES, MAX_SUGGESTIONS,
     MAX_UNROLLED_STATEMENTS,
@@ -38,28 +39,20 @@ impl Checker<'_> {
         }
         self.evaluation.budget.copied += parts;
         if self.evaluation.budget.copied > MAX_CONSTANT_COPIES {
-            let message =
-                format!("the uses of constants in this file have more than {MAX_CONSTANT_COPIES} parts together");
-            return Err(self.overspent(Code::E0508, message, span, "this use is too many"));
+            return Err(self.overspent(messages::values::too_many_constants(span)));
         }
         Ok(())
     }
 
     pub fn constant_too_large(&mut self, span: Span) -> Reported {
-        self.report(
-            Diagnostic::new(Code::E0508, format!("this constant has more than {MAX_CONSTANT_PARTS} parts"))
-                .label(span, "too large to compute while compiling")
-                .help("pass data of this size to the kernel in an array"),
-        )
+        self.report(messages::values::constant_too_large(span))
     }
 
     /// Counts a statement of an unrolled loop.
     pub fn charge_unrolled(&mut self, span: Span) -> Res<()> {
         self.evaluation.budget.unrolled += 1;
         if self.evaluation.budget.unrolled > MAX_UNROLLED_STATEMENTS {
-            let message =
-                format!("`wp.static` unrolls the loops of this file to more than {MAX_UNROLLED_STATEMENTS} statements");
-            return Err(self.overspent(Code::E0910, message, span, "this one, for one"));
+            return Err(self.overspent(messages::values::unrolled_too_often(span)));
         }
         Ok(())
     }
@@ -73,12 +66,7 @@ impl Checker<'_> {
     /// others.
     pub fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.evaluation.budget.nested >= MAX_NESTED_USES {
-            return self.error(
-                Code::E0910,
-                span,
-                format!("functions and constants use one another more than {MAX_NESTED_USES} deep"),
-                "this use is too deep",
-            );
+            return Err(self.report(messages::values::nested_too_deep(span)));
         }
         self.evaluation.budget.nested += 1;
         let result = f(self);
@@ -91,8 +79,7 @@ impl Checker<'_> {
         if self.instances.len() < MAX_INSTANCES {
             return Ok(());
         }
-        let message = format!("this file needs more than {MAX_INSTANCES} versions of functions for types of arguments");
-        Err(self.overspent(Code::E0910, message, span, "called here with other types"))
+        Err(self.overspent(messages::values::too_many_instances(span)))
     }
 
     /// Refuses the gradient of a function that is a gradient itself, too often over.
@@ -100,12 +87,7 @@ impl Checker<'_> {
         if self.gradient_depth(of) < MAX_GRADIENT_DEPTH {
             return Ok(());
         }
-        self.error(
-            Code::E0910,
-            span,
-            format!("gradients of gradients go more than {MAX_GRADIENT_DEPTH} deep"),
-            "its function calls `wp.grad` of others that do",
-        )
+        Err(self.report(messages::gradients::too_deep(span)))
     }
 
     /// How many gradients there are inside one another in a function, with all that it calls.
@@ -137,9 +119,9 @@ impl Checker<'_> {
     }
 
     /// Reports the end of a budget, unless that was done.
-    fn overspent(&mut self, code: Code, message: String, span: Span, label: &str) -> Reported {
+    fn overspent(&mut self, finding: Diagnostic) -> Reported {
         if !self.evaluation.budget.spent {
-            self.report(Diagnostic::new(code, message).label(span, label));
+            self.report(finding);
             // What is said quietly is not heard.
             self.evaluation.budget.spent = !self.evaluation.is_quiet();
         }

@@ -7,6 +7,7 @@
 //! | `body` | what does the code of one function mean? |
 //! | `calls` | what does a call call, and how is that differentiated? |
 //! | `host` | what does the host code around kernels say about them? |
+//! | `messages` | what does it say of each finding? |
 //! | [`lints`] | what compiles and is probably not meant? |
 //!
 //! [`tree`] is the result, [`visit`] walks it, and [`facts`] is what an editor asks for.
@@ -19,6 +20,7 @@ mod calls;
 pub mod facts;
 mod host;
 pub mod lints;
+mod messages;
 mod names;
 mod options;
 mod state;
@@ -38,7 +40,7 @@ use crate::check::names::scope::{Global, ScopeId};
 use crate::check::state::{Definitions, Evaluation, Gradients, HostCode, InstanceTable, Output, Scopes, Settings};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::{Applicability, Code, Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::IdVec;
 use crate::ir::Nudged;
 use crate::memo::Same;
@@ -268,10 +270,6 @@ impl Checker<'_> {
         Reported
     }
 
-    pub fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Res<T> {
-        Err(self.report(Diagnostic::new(code, message).label(span, label)))
-    }
-
     /// The type's name for messages.
     pub fn show(&self, ty: Type) -> String {
         ty.display(&self.output.structs)
@@ -345,13 +343,7 @@ impl Checker<'_> {
             }
             Some(Instance::Open) => {
                 let name = &definition.ast.name;
-                return Err(self.report(
-                    Diagnostic::new(Code::E0405, format!("`{}` calls itself", name.text))
-                        .label(call, "this call closes the circle")
-                        .label(name.span, "defined here")
-                        .note("GPU code has no call stack of unbounded depth; kernels have no recursion")
-                        .help("write it as a loop"),
-                ));
+                return Err(self.report(messages::names::recursion(&name.text, call, name.span)));
             }
             None => {}
         }
@@ -409,11 +401,7 @@ impl Checker<'_> {
         }
         let path = self.sources.path(name.span.file).display().to_string();
         self.report_faults(definition.ast.span);
-        self.report(
-            Diagnostic::new(Code::E0507, format!("`{}` of `{path}` has errors", name.text))
-                .label(call, "called here")
-                .label(name.span, "defined here"),
-        );
+        self.report(messages::names::errors_in_import(&name.text, &path, call, name.span));
     }
 
     /// Takes a function into the module, unless checking it found an error (there were `errors`
@@ -446,11 +434,7 @@ impl Checker<'_> {
         let outer = std::mem::take(&mut self.evaluation.unknown);
         for param in &definition.ast.params {
             if param.star != ast::Star::None {
-                self.report(
-                    Diagnostic::new(Code::E0308, "kernels and functions have a fixed number of parameters")
-                        .label(param.span, "a variable number of arguments")
-                        .help("name each parameter, with its type"),
-                );
+                self.report(messages::names::star_parameter(param.span));
                 failed = true;
                 continue;
             }
@@ -460,14 +444,7 @@ impl Checker<'_> {
                 continue;
             }
             let Some(annotation) = &param.annotation else {
-                self.report(
-                    Diagnostic::new(Code::E0309, format!("parameter `{}` has no type annotation", param.name.text))
-                        .label(param.name.span, "its type is needed")
-                        .help(format!(
-                            "write `{}: float`, `{}: wp.array(dtype=float)`, ...",
-                            param.name.text, param.name.text
-                        )),
-                );
+                self.report(messages::names::no_annotation(&param.name.text, param.name.span));
                 failed = true;
                 continue;
             };
@@ -537,10 +514,7 @@ mod tests;
 /// The finding for `self` in a kernel or function.
 fn a_method(definition: &Definition, this: &ast::Name) -> Diagnostic {
     let what = if definition.kernel { "kernel" } else { "function of kernels" };
-    let diagnostic =
-        Diagnostic::new(Code::E0309, format!("a {what} has no `{}`: there is no object on the GPU", this.text))
-            .label(this.span, "leave it away")
-            .help(format!("remove `{}`, and pass the attributes that are needed as parameters", this.text));
+    let diagnostic = messages::names::method_parameter(what, &this.text, this.span);
     let mut used = false;
     crate::syntax::visit::each_statement(&definition.ast.body, &mut |stmt| {
         crate::syntax::visit::expressions(stmt, &mut |expr| {
@@ -551,5 +525,5 @@ fn a_method(definition: &Definition, this: &ast::Name) -> Diagnostic {
     });
     let after = definition.ast.params.get(1).map_or(this.span.end, |next| next.span.start);
     let at = Span { end: after, ..this.span };
-    if used { diagnostic } else { diagnostic.fix("remove it", at, "", Applicability::Maybe) }
+    if used { diagnostic } else { messages::repairs::removed(diagnostic, at) }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::inputs::Input;
 use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
-use crate::diag::Code;
 use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
+use crate::diag::{Code, counted};
 use crate::driver::{Compiler, Overlaid, Request};
 
 /// Checks kernel files and reports errors and warnings.
@@ -81,8 +81,7 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
             let found = count(&findings);
             let ok = match kernels.len() {
                 0 => String::new(),
-                1 => "1 kernel ok, ".to_string(),
-                n => format!("{n} kernels ok, "),
+                n => format!("{} ok, ", counted(n, "kernel")),
             };
             let summary = match unresolved {
                 0 => format!("{ok}{found}"),
@@ -92,7 +91,7 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         }
     }
     if without > 0 && matches!(args.report.format, FormatArg::Full) {
-        output::note(&format!("{without} {} without kernels\n", if without == 1 { "file" } else { "files" }));
+        output::note(&format!("{} without kernels\n", counted(without, "file")));
     }
     if args.report.is_one_document()
         && let Err(exit) = print(&sarif_log(&results))

@@ -1,5 +1,6 @@
 //! `kc compile`: artefacts from kernel files.
 
+use crate::cli::messages;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::policy::Policy;
 use crate::diag::render::sarif_log;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Diagnostic, counted};
 use crate::driver::{
     Abi, Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request,
 };
@@ -199,30 +200,24 @@ fn plan(args: &Args, inputs: &[Input]) -> Result<(Vec<(Artefact, String)>, Targe
     let emit = if args.emit.is_empty() { &default } else { &args.emit };
     let kinds = artefacts(args, emit);
     if args.abi == AbiArg::Plain && kinds.iter().any(|(kind, _)| !matches!(kind, Artefact::Cuda | Artefact::Ir)) {
-        let message = "`--abi plain` is for CUDA text: nothing else takes its arguments so".to_string();
-        let help = "ask for it alone, with `--emit cuda`, and for the rest without `--abi`";
-        return Err(Diagnostic::new(Code::E1012, message).help(help));
+        return Err(messages::plain_abi());
     }
     let target = match named {
         _ if args.out.as_os_str() == "-" => Target::Stdout,
         Some(_) => Target::File(args.out.clone()),
         None => return Ok((kinds, Target::Folder(args.out.clone()))),
     };
-    let shown = args.out.display();
+    let shown = args.out.display().to_string();
     if inputs.len() != 1 || kinds.len() != 1 {
-        let message = match target {
-            Target::Stdout => "`-o -` prints one result".to_string(),
-            _ => format!("`-o {shown}` names the file of one result"),
-        };
-        let help =
-            "name one file, one `--emit` and one `--arch`; or a folder, where results are named after their input";
-        return Err(Diagnostic::new(Code::E1012, message).help(help));
+        return Err(match target {
+            Target::Stdout => messages::several_printed(),
+            _ => messages::several_in_file(&shown),
+        });
     }
     if let (Some((wanted, ending)), Target::File(_)) = (named, &target)
         && !emit.contains(wanted)
     {
-        let message = format!("`-o {shown}` ends in `.{ending}`, which is not the ending of what `--emit` asks for");
-        return Err(Diagnostic::new(Code::E1012, message).help("leave `--emit` out: the ending says what is written"));
+        return Err(messages::other_ending(&shown, ending));
     }
     Ok((kinds, target))
 }
@@ -257,8 +252,7 @@ fn compile(
         seen.note(path, &compilation.sources);
         let none = compilation.kernels.is_empty() && !compilation.diagnostics.has_errors();
         if none && !input.found {
-            let message = format!("`{}` has no kernels to compile", path.display());
-            compilation.diagnostics.push(Diagnostic::new(Code::E0908, message));
+            compilation.diagnostics.push(messages::no_kernels(&path.display().to_string()));
         }
         compiled |= !none;
         let mut written = Vec::new();
@@ -274,9 +268,8 @@ fn compile(
             if let Some(first) = writers.insert(file.clone(), path)
                 && first != path
             {
-                let (shown, first) = (file.display(), first.display());
-                let message = format!("`{shown}` was already written for `{first}`");
-                compilation.diagnostics.push(Diagnostic::new(Code::E0906, message));
+                let (shown, first) = (file.display().to_string(), first.display().to_string());
+                compilation.diagnostics.push(messages::written_twice(&shown, &first));
                 continue;
             }
             let bytes = match args.lines {
@@ -313,8 +306,7 @@ fn compile(
     }
     if !compiled && inputs.iter().all(|input| input.found) {
         let names: Vec<String> = args.files.iter().map(|name| format!("`{}`", name.display())).collect();
-        let message = format!("no kernels to compile in {}", names.join(", "));
-        exit = exit.max(output::fail(&Diagnostic::new(Code::E0908, message)));
+        exit = exit.max(output::fail(&messages::no_kernels_in(&names.join(", "))));
     }
     if args.report.is_one_document() {
         output::err(&sarif_log(&results));
@@ -326,7 +318,7 @@ fn compile(
 fn wrote(kernels: usize, source: &Path, files: &[PathBuf]) -> String {
     let name = |file: &PathBuf| file.strip_prefix(".").unwrap_or(file).display().to_string();
     let names: Vec<String> = files.iter().map(name).collect();
-    let kernels = if kernels == 1 { "1 kernel".to_string() } else { format!("{kernels} kernels") };
+    let kernels = counted(kernels, "kernel");
     format!("{}: wrote {kernels} to {}\n", source.display(), names.join(", "))
 }
 

@@ -7,7 +7,7 @@ use similar::TextDiff;
 use super::inputs::inputs;
 use super::{Exit, Levels, output};
 use crate::diag::render::{Format, count, render};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, counted};
 use crate::driver::{self, Request, fix};
 use crate::source::SourceMap;
 
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> Exit {
             continue;
         }
         let n = fixed.applied.len();
-        let fixes = if n == 1 { "1 fix".to_string() } else { format!("{n} fixes") };
+        let fixes = counted(n, "fix");
         let left: Vec<&Diagnostic> = fixed.compilation.diagnostics.iter().filter(|d| d.code != Code::W0907).collect();
         // Of a folder, the files in which there is something to say.
         if !(input.found && n == 0 && left.is_empty()) {

@@ -1,11 +1,12 @@
 //! Which files does a command line mean? Files by name, folders, patterns, and `-` for standard
 //! input.
 
+use crate::cli::messages;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::driver::{self, Overlaid};
 
 /// What standard input is called in messages; results of it are named `stdin`.
@@ -92,16 +93,14 @@ pub(super) fn inputs(names: &[PathBuf], extension: &str) -> Result<Vec<Input>, D
 }
 
 fn none_is_an_error(found: &[PathBuf], message: impl FnOnce() -> String) -> Result<(), Diagnostic> {
-    if found.is_empty() { Err(Diagnostic::new(Code::E0911, message())) } else { Ok(()) }
+    if found.is_empty() { Err(messages::nothing_found(message())) } else { Ok(()) }
 }
 
 /// Calls `file` for every file below a folder, in order. Hidden folders, caches, installed packages
 /// and links to folders are not entered: nobody keeps the kernels that they work on there.
 fn walk(folder: &Path, file: &mut dyn FnMut(&Path)) -> Result<(), Diagnostic> {
-    let unreadable = |error: std::io::Error| {
-        let message = format!("cannot read the folder `{}`: {}", folder.display(), driver::reason(&error));
-        Diagnostic::new(Code::E0901, message)
-    };
+    let unreadable =
+        |error: std::io::Error| messages::unreadable_folder(&folder.display().to_string(), &driver::reason(&error));
     let mut entries =
         std::fs::read_dir(folder).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
@@ -238,6 +237,7 @@ fn one_matches(pattern: &[char], c: char) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diag::Code;
 
     fn matches(pattern: &str, name: &str) -> bool {
         let split = |text: &str| -> Vec<Vec<char>> { text.split('/').map(|part| part.chars().collect()).collect() };

@@ -1,11 +1,11 @@
 //! `kc man`: the manual pages, made from what `--help` says.
 
+use crate::cli::messages;
 use std::path::PathBuf;
 
 use clap::CommandFactory;
 
 use super::{Command, Exit, output};
-use crate::diag::{Code, Diagnostic};
 
 /// Writes the manual pages, or prints one.
 #[derive(clap::Args, Debug)]
@@ -33,8 +33,7 @@ pub(super) fn run(args: &Args) -> Exit {
             let wanted = args.command.as_ref().map_or("kc".to_string(), |command| format!("kc-{command}"));
             let Some((_, page)) = pages.iter().find(|(name, _)| *name == wanted) else {
                 let names: Vec<&str> = pages.iter().filter_map(|(name, _)| name.strip_prefix("kc-")).collect();
-                let message = format!("kc has no command `{}`; it has {}", &wanted[3..], names.join(", "));
-                return output::refuse(&Diagnostic::new(Code::E1012, message));
+                return output::refuse(&messages::no_command(&wanted[3..], &names.join(", ")));
             };
             output::out(page)
         }

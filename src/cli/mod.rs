@@ -18,6 +18,7 @@ mod inputs;
 mod launch;
 mod lsp;
 mod man;
+mod messages;
 mod output;
 mod profile;
 mod registers;

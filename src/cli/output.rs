@@ -1,12 +1,13 @@
 //! The standard streams and output files: the only file that prints.
 
+use crate::cli::messages;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use super::Exit;
+use crate::diag::Diagnostic;
 use crate::diag::render::{Format, Style, render};
-use crate::diag::{Code, Diagnostic};
 use crate::run::files::whole::write_whole;
 use crate::source::SourceMap;
 
@@ -123,5 +124,5 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
 }
 
 fn unwritten(what: &str, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::new(Code::E0904, format!("cannot write {what}: {}", crate::driver::reason(error)))
+    messages::unwritten(what, &crate::driver::reason(error))
 }

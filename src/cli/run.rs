@@ -1,5 +1,6 @@
 //! `kc run`: launches from files, or one launch from flags.
 
+use crate::cli::messages;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -181,16 +182,10 @@ fn attempt(args: &Args) -> Result<Exit> {
         return Ok(run_files(args, &mut session, &views, |_| done()));
     }
     let give_up = |path: &Path, end: &End| {
+        let shown = path.display().to_string();
         let error = match end {
-            End::Died(how) => {
-                let message = format!("kc died while it ran {} ({how})", path.display());
-                let note = "either the compiled code broke (with --unchecked, through an index out of bounds), or the compiler did";
-                Diagnostic::new(Code::E0999, message).note(note)
-            }
-            End::Late(limit) => {
-                let message = format!("{} took longer than {} s", path.display(), limit.as_secs_f64());
-                Diagnostic::new(Code::E1110, message).help("a larger `--timeout` lets it run on")
-            }
+            End::Died(how) => messages::worker_died(&shown, how),
+            End::Late(limit) => messages::too_slow(&shown, limit.as_secs_f64()),
         };
         conclude(&session.abandon(path, args.kernel.clone(), error), &[]).unwrap_or(Exit::Errors)
     };
@@ -214,8 +209,7 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
     for path in &args.files {
         // A fault of kc in one launch must not lose the others.
         let finished = driver::catch(|| session.run_file(path)).unwrap_or_else(|fault| {
-            let message = format!("kc failed at {}: {}", fault.place, fault.message.replace('\n', " "));
-            session.abandon(path, None, Diagnostic::new(Code::E0999, message))
+            session.abandon(path, None, messages::panicked(&fault.place, &fault.message.replace('\n', " ")))
         });
         let end = conclude(&finished, views).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());

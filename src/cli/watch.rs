@@ -1,11 +1,12 @@
 //! When is a command done again? `--watch` runs it whenever a file that it read has changed.
 
+use crate::cli::messages;
+use crate::diag::counted;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::inputs::{Input, inputs};
 use super::{Exit, output};
-use crate::diag::{Code, Diagnostic};
 use crate::driver::Disk;
 use crate::source::{FileSystem, SourceMap};
 
@@ -59,7 +60,7 @@ impl Seen {
 /// `once` is reported which files, and notes what it reads.
 pub(super) fn run(names: &[PathBuf], watch: bool, mut once: impl FnMut(&[Input], &mut Seen) -> Exit) -> Exit {
     if watch && names.iter().any(|name| name.as_os_str() == "-") {
-        return output::refuse(&Diagnostic::new(Code::E1012, "`--watch` needs files: standard input is read once"));
+        return output::refuse(&messages::nothing_to_watch());
     }
     let mut list = match inputs(names, "py") {
         Ok(list) => list,
@@ -72,7 +73,7 @@ pub(super) fn run(names: &[PathBuf], watch: bool, mut once: impl FnMut(&[Input],
             return exit;
         }
         let count = seen.files.len();
-        output::note(&format!("watching {count} {}; Ctrl-C ends\n", if count == 1 { "file" } else { "files" }));
+        output::note(&format!("watching {}; Ctrl-C ends\n", counted(count, "file")));
         loop {
             std::thread::sleep(PAUSE);
             if let Some(path) = seen.changed() {

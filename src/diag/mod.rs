@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::source::{FileId, Span};
 pub use codes::Code;
 pub use spelling::Spelling;
-pub use words::counted;
+pub use words::{counted, first_of, listed, quoted};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {

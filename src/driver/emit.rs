@@ -12,7 +12,8 @@ use crate::codegen::header;
 use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::driver::messages;
 use crate::ir::{self, FuncId, Module};
 use crate::passes::block_threads::{self, Tensor};
 use crate::source::lined::Lined;
@@ -223,8 +224,5 @@ impl Job<'_> {
 /// Why a kernel that calls CUDA text has no other form.
 fn native(module: &Module, kernel: FuncId, text: FuncId) -> Diagnostic {
     let (kernel, text) = (&module.functions[kernel], &module.functions[text]);
-    let message = format!("kernel `{}` calls a function whose body is CUDA text", kernel.source_name);
-    Diagnostic::new(Code::E0821, message)
-        .label(text.span, "only `--emit cuda` has it")
-        .help("write the function in the kernel language, with `@wp.func`, or compile this kernel with `--emit cuda`")
+    messages::calls_cuda_text(&kernel.source_name, text.span)
 }

@@ -4,6 +4,7 @@
 //! thread whose stack is far larger than any source file of the permitted size can fill; its pages
 //! are only taken from the system when they are used.
 
+use crate::driver::messages;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::process::OfProcess;
 
 /// Stack sizes in bytes, tried in order: a system may refuse to set aside the first.
@@ -27,8 +28,7 @@ pub struct Fault {
 
 impl From<Fault> for Diagnostic {
     fn from(fault: Fault) -> Diagnostic {
-        Diagnostic::new(Code::E0999, format!("kc failed at {}: {}", fault.place, fault.message))
-            .note("this is a fault of kc, not of your file; please report it together with the file")
+        messages::panicked(&fault.place, &fault.message)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reading source files: what can stand in the way?
 
+use crate::driver::messages;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics};
 pub use crate::limits::MAX_SOURCE_BYTES;
 use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
 
@@ -97,20 +98,18 @@ fn read_text(path: &Path) -> Result<String, Diagnostic> {
 }
 
 fn text_of(shown: &str, input: std::io::Result<impl Read>) -> Result<String, Diagnostic> {
-    let unreadable = |error| Diagnostic::new(Code::E0901, format!("cannot read `{shown}`: {}", reason(&error)));
+    let unreadable = |error| messages::unreadable(shown, &reason(&error));
     let mut bytes = Vec::new();
     // A pipe or device has no size to ask for, so the limit is on what is read.
     input.and_then(|input| input.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_SOURCE_BYTES {
-        let limit = MAX_SOURCE_BYTES >> 20;
-        return Err(Diagnostic::new(Code::E0903, format!("`{shown}` is larger than {limit} MiB")));
+        return Err(messages::too_large(shown, MAX_SOURCE_BYTES >> 20));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let valid = &error.as_bytes()[..at];
         let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let byte = error.as_bytes()[at];
-        Diagnostic::new(Code::E0902, format!("`{shown}` is not UTF-8 text"))
-            .note(format!("the byte 0x{byte:02x} at offset {at} (line {line}) is not valid UTF-8"))
+        messages::not_utf8(shown, byte, at, line)
     })
 }

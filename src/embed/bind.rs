@@ -1,13 +1,14 @@
 //! What does a kernel receive of a Rust program's arguments? Each is checked against its parameter
 //! and written into the struct of arguments; arrays stay in the caller's memory.
 
+use crate::embed::messages;
 use smallvec::SmallVec;
 
 use super::arg::{Arg, Array, Dim, Form};
 use super::element::rust_type;
 use crate::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, LaunchBounds, argument_layout, descriptor};
 use crate::analysis::written::Touched;
-use crate::diag::{Code, Diagnostic, counted};
+use crate::diag::{Code, counted};
 use crate::ir::{Const, Function};
 use crate::run::args::memory::Buffer;
 use crate::run::args::{Arguments, Lent, literal};
@@ -448,7 +449,7 @@ impl Signature {
 
     fn fail(&self, place: &Place, code: Code, structs: &StructTable, what: &str) -> Fail {
         let name = self.name(&place.path, structs);
-        Box::new(Diagnostic::new(code, format!("argument `{name}` of kernel `{}`: {what}", self.kernel)))
+        Box::new(messages::argument(code, &name, &self.kernel, what))
     }
 }
 

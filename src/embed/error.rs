@@ -1,10 +1,11 @@
 //! Why did something not work? kc's findings with the source lines they are about.
 
+use crate::embed::messages;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::diag::render::{Format, Style, render, render_all};
-use crate::diag::{Code, Diagnostic, Level};
+use crate::diag::{Diagnostic, Level};
 use crate::driver::Fault;
 use crate::run::devices::{Trap, TrapKind};
 use crate::run::program::Program;
@@ -37,7 +38,7 @@ pub struct Location<'a> {
 
 impl Error {
     pub(super) fn new(list: Vec<Diagnostic>, program: Arc<Program>) -> Error {
-        let no_reason = || vec![Diagnostic::new(Code::E0999, "kc refused without a reason")];
+        let no_reason = || vec![messages::no_reason()];
         let list = if list.is_empty() { no_reason() } else { list };
         Error(Box::new(Findings { list, program, printed: String::new(), trap: None }))
     }

@@ -23,6 +23,7 @@ mod derivative;
 mod element;
 mod error;
 mod kernel;
+mod messages;
 mod module;
 mod resident;
 mod watch;

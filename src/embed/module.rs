@@ -1,6 +1,7 @@
 //! What comes of a source file? Kernels that can be launched, and texts for other compilers and
 //! machines.
 
+use crate::embed::messages;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,7 @@ use super::derivative::Form;
 use super::kernel::HOW;
 use super::{Error, Kernel};
 use crate::diag::render::{Format, Style, render_all};
-use crate::diag::{Code, Diagnostic, Level};
+use crate::diag::{Diagnostic, Level};
 use crate::driver::{
     self, Arch, Artefact, BlockThreads, Compilation, Compiler, Disk, LaunchSettings, Request, SameArrays,
 };
@@ -224,8 +225,7 @@ impl Module {
     pub fn ptx(&self, arch: &str) -> Result<String, Error> {
         let Some(found) = Arch::ALL.iter().find(|known| known.name == arch) else {
             let known: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name).collect();
-            let message = format!("there is no architecture `{arch}`; kc knows {}", known.join(", "));
-            return Err(Error::plain(Diagnostic::new(Code::E1012, message)));
+            return Err(Error::plain(messages::no_architecture(arch, &known.join(", "))));
         };
         self.emit(Artefact::Ptx(*found))
     }
@@ -256,8 +256,7 @@ impl Module {
 
     fn emit(&self, artefact: Artefact) -> Result<String, Error> {
         if self.kernels().next().is_none() {
-            let message = format!("{} has no kernels", self.0.path.display());
-            return Err(Error::plain(Diagnostic::new(Code::E0908, message)));
+            return Err(Error::plain(messages::no_kernels(&self.0.path.display().to_string())));
         }
         // As its launches say, or else as the file does.
         let stated =
@@ -324,10 +323,7 @@ impl Module {
         let program = Arc::new(into_program(compilation));
         match made {
             Ok(id) => Ok((program, id)),
-            Err(why) => {
-                let message = format!("kernel `{kernel}` has no derivative in forward mode: {why}");
-                Err(Error::new(vec![Diagnostic::new(Code::E1103, message)], program))
-            }
+            Err(why) => Err(Error::new(vec![messages::no_forward_mode(kernel, &why)], program)),
         }
     }
 }

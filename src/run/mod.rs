@@ -11,6 +11,7 @@
 //! | [`files`] | how are arrays and results read, written and shown? |
 //! | [`program`] | what does a run get from the compiler? |
 //! | [`session`] | in what order does all this happen? |
+//! | `messages` | what is said of a launch? |
 //! | [`run_errors`] | what does a launch that was in error say? |
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
@@ -18,7 +19,7 @@
 //! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before
 //! the IR.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Diagnostic, first_of, listed};
 
 pub mod allowed;
 pub mod args;
@@ -28,22 +29,20 @@ pub mod files;
 pub mod foreign;
 pub mod gradients;
 pub mod launch;
+mod messages;
 pub mod program;
 pub mod race_check;
 pub mod run_errors;
 pub mod session;
 pub mod verify;
 
+pub use messages::fail;
+
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of
 /// this folder.
 pub type Fail = Box<Diagnostic>;
 
 pub type Result<T> = std::result::Result<T, Fail>;
-
-/// A failure that has no place in a source text.
-pub fn fail(code: Code, message: impl Into<String>) -> Fail {
-    Box::new(Diagnostic::new(code, message))
-}
 
 /// Long user text in a message would hide the message.
 fn shorten(text: &str) -> String {
@@ -53,12 +52,8 @@ fn shorten(text: &str) -> String {
 /// `a`, `b` and `c`; long lists are cut.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 8;
-    let quoted: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{}`", shorten(n))).collect();
-    match (quoted.as_slice(), names.len().saturating_sub(SHOWN)) {
-        (all, more @ 1..) => format!("{} and {more} more", all.join(", ")),
-        ([first @ .., last], 0) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        (all, _) => all.join(", "),
-    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{}`", shorten(name))).collect();
+    if names.len() > SHOWN { first_of(&names, SHOWN) } else { listed(&names, "and") }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What does a run get from the compiler?
 
+use crate::run::messages;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -113,15 +114,15 @@ pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::resu
         return Err(errors);
     }
     let names: Vec<String> = kernels.iter().map(|(_, n)| n.to_string()).collect();
-    let shown = source.display();
-    let (code, message) = match (name, names.is_empty()) {
-        (_, true) => (Code::E0908, format!("{shown} has no kernels")),
-        (Some(name), _) => (Code::E0905, format!("{shown} has no kernel `{name}`; it has {}", super::list(&names))),
-        (None, _) => (Code::E1003, format!("{shown} has several kernels, name one: {}", super::list(&names))),
+    let shown = source.display().to_string();
+    let mut error = match (name, names.is_empty()) {
+        (_, true) => messages::no_kernels(&shown),
+        (Some(name), _) => messages::no_such_kernel(&shown, name, &super::list(&names)),
+        (None, _) => messages::several_kernels(&shown, &super::list(&names)),
     };
     // Kernels that are checked and not compiled have no entries.
     let left = |d: &&Diagnostic| matches!(d.code, Code::W0504 | Code::W0505 | Code::W0506);
-    let mut error = Diagnostic::new(code, message);
+
     for found in program.diagnostics.iter().filter(left).take(3) {
         error = error.note(format!("{} ({})", found.message, found.code.name()));
     }

@@ -5,6 +5,7 @@
 //! [`crate::analysis::independence`]. A kernel that is proved costs a look at its instructions,
 //! once for each shape of launch.
 
+use crate::run::messages;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -199,17 +200,11 @@ impl Run<'_> {
 /// What to tell of a launch that was looked at in part.
 pub fn partly(looked: Option<u64>, threads: u64, kernel: Span) -> Option<Diagnostic> {
     let looked = looked.filter(|&looked| looked < threads)?;
-    let message = format!(
-        "looked at {} of {} threads: whether the order of the others shows is not known",
-        grouped(looked),
-        grouped(threads)
-    );
-    let mut told = Diagnostic::new(Code::W1122, message).label(kernel, "in launches of this kernel");
-    told.help = Some(match looked {
-        0 => "there is no room for a copy of the arrays: a smaller launch is looked at".to_string(),
-        _ => "a smaller launch is looked at to its end".to_string(),
-    });
-    Some(told)
+    let help = match looked {
+        0 => "there is no room for a copy of the arrays: a smaller launch is looked at",
+        _ => "a smaller launch is looked at to its end",
+    };
+    Some(messages::partly_checked(&grouped(looked), &grouped(threads), help, kernel))
 }
 
 /// A number with its thousands apart.

@@ -3,6 +3,7 @@
 
 mod steps;
 
+use crate::run::messages;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -488,8 +489,7 @@ impl<'a> Session<'a> {
     fn write(&mut self, finished: &mut Finished) {
         let Some(folder) = self.options.out_dir.clone() else { return };
         if !self.ids.insert(finished.id.clone()) {
-            let message = format!("two launches of this call have the id {:?}; the second is not written", finished.id);
-            finished.errors.insert(0, Diagnostic::new(Code::E0906, message));
+            finished.errors.insert(0, messages::written_twice(&finished.id));
             return;
         }
         if let Err(error) = self.write_files(&folder, finished) {

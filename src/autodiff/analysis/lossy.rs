@@ -2,13 +2,14 @@
 //! functions that are flat almost everywhere, and floats made of other floats' bits. Looked for in
 //! the code as written, before functions are inlined.
 
+use crate::autodiff::analysis::messages;
 use std::collections::HashMap;
 
 use super::activity::{Activity, writing_calls};
 use super::bits::BitFunctions;
 use super::refuse;
 use crate::analysis::effects::EffectTable;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ids::IdSet;
 use crate::ir::{Access, BlockId, Function, Inst, InstId, Module, Op, UnaryOp, ValueDef, ValueId};
 
@@ -83,11 +84,7 @@ pub fn findings(
         if found.iter().any(|d| d.span() == Some(inst.span)) {
             return;
         }
-        let mut message = format!("the gradient through {what} is zero almost everywhere");
-        if let Some(name) = source(function, value) {
-            message.push_str(&format!("; `{name}` gets none here"));
-        }
-        found.push(Diagnostic::new(Code::W0604, message).label(inst.span, "no gradient passes here"));
+        found.push(messages::lossy(&what, source(function, value).as_deref(), inst.span));
     });
     found
 }

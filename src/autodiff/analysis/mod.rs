@@ -9,6 +9,7 @@ pub mod fills;
 pub mod finite;
 pub mod floats;
 pub mod lossy;
+mod messages;
 pub mod needed;
 pub mod refuse;
 pub mod reread;

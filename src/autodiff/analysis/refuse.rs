@@ -2,9 +2,11 @@
 
 use super::facts::ForwardFacts;
 use super::floats::has_tangent;
+pub use super::messages::{fault, limit, no_gradient};
+use super::messages::{order, overwrite};
 use super::world::World;
 use crate::analysis::alias::{Root, root};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ids::IdSet;
 use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
@@ -163,32 +165,4 @@ fn chosen(span: Span) -> Diagnostic {
         "an array that a branch or loop chooses, not among at most {MAX_ORIGINS} that are parameters or at most {MAX_VIEWS} views of them"
     );
     limit(span, what)
-}
-
-pub fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {
-    let message = format!("`{name}` has no gradient: {reason}");
-    Diagnostic::new(Code::E0605, message).label(span, "a gradient would pass here")
-}
-
-pub fn limit(span: Span, what: String) -> Diagnostic {
-    let message = format!("no backward entry is made, because kc cannot reverse this: {what}");
-    Diagnostic::new(Code::W0607, message).label(span, "this is what it can't reverse")
-}
-
-fn order(span: Span, what: &str) -> Diagnostic {
-    let message = format!("{what} depends on the order of the threads");
-    Diagnostic::new(Code::E0601, message)
-        .label(span, "it differs from run to run, so it has no gradient")
-        .help("compute the value without the atomic's result, or mark the kernel `enable_backward=False`")
-}
-
-fn overwrite(span: Span, what: &str) -> Diagnostic {
-    let message = format!("no backward entry is made, because it needs {what}, which the launch overwrites");
-    Diagnostic::new(Code::W0603, message).label(span, "needed again in the backward pass")
-}
-
-/// A fault of kc found while building: never code that could be wrong.
-pub fn fault(span: Span, message: &str) -> Diagnostic {
-    let message = format!("no backward entry is made, because kc failed to reverse this: {message}");
-    Diagnostic::new(Code::W0607, message).label(span, "a fault of kc")
 }

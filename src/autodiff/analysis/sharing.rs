@@ -4,6 +4,7 @@
 //! is), and neither has a value that another thread of the same launch has stored. Where the
 //! indices prove that neither happens, nothing is said; elsewhere the assumption is named.
 
+use crate::autodiff::analysis::messages;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::ForwardFacts;
@@ -11,7 +12,7 @@ use super::needed::closure;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::ownership::{Sharing, private_arrays_among};
-use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ids::IdMap;
 use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::source::Span;
@@ -193,16 +194,12 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             && uses.sums.may_meet(&uses.extremes)
         {
             let diagnostic = match uses.sums.meet(&uses.extremes) {
-                true => {
-                    let order = "which depends on the order of the threads";
-                    let message = format!("{name} gets sums and extremes in one launch, {order}");
-                    Diagnostic::new(Code::E0601, message).label(sum, "a sum")
-                }
+                true => messages::sums_and_extremes(&name, sum),
                 // Perhaps of different elements: the launch is right then, and its gradient is not
                 // known to be.
                 false => {
                     let what = format!("sums and extremes of {name}, perhaps of one element");
-                    super::refuse::limit(sum, what)
+                    messages::limit(sum, what)
                 }
             };
             found.push(
@@ -216,14 +213,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         if let (Some((load, _)), Some(store), Some(extreme)) = (uses.active_load, uses.later, uses.extreme)
             && uses.laters.may_meet(&uses.extremes)
         {
-            let message = format!("{name} gets an extreme, is read, and is stored to in one launch");
-            found.push(
-                Diagnostic::new(Code::E0601, message)
-                    .label(store, "stored here: which value the extreme took is not known afterwards")
-                    .label(extreme, "an extreme")
-                    .label(load, "read here, with a gradient")
-                    .help("use two launches, or mark the kernel `enable_backward=False`"),
-            );
+            found.push(messages::stored_extreme(&name, store, extreme, load));
             continue;
         }
         let written = uses.store.map(|(span, _)| span).or(uses.active_update);
@@ -232,15 +222,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                 private_arrays_among(function, structs, Sharing::Never, &facts.known, &|op| !matches!(op, Op::Call(..)))
             });
             if asks && !private.contains(function, array) {
-                let message =
-                    format!("the gradient assumes that no thread reads an element of {name} that another one writes");
-                found.push(
-                    Diagnostic::new(Code::W0602, message)
-                        .label(load, "read here, with a gradient")
-                        .label(written, "written here")
-                        .note(CHECKED_IN_GRADIENT_RUNS)
-                        .help("read from one array and write to another, or use two launches"),
-                );
+                found.push(messages::read_and_written(&name, load, written));
                 continue;
             }
         }
@@ -255,13 +237,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                 if !asks {
                     continue;
                 }
-                let message = format!("the gradient assumes that no two threads store to one element of {name}");
-                found.push(
-                    Diagnostic::new(Code::W0606, message)
-                        .label(store, "the index does not show which thread this is")
-                        .note(CHECKED_IN_GRADIENT_RUNS)
-                        .help("where threads may meet, use `wp.atomic_add`"),
-                );
+                found.push(messages::stored_twice(&name, store));
             }
         }
     }

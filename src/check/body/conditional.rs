@@ -3,10 +3,11 @@
 use crate::check::body::Body;
 use crate::check::body::ways::same_operand;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Operand, Res, convert_help};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, quoted};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::Type;
@@ -52,10 +53,7 @@ impl Body<'_, '_> {
         let (left, right) = self.unify(left, right, then.span, otherwise.span)?;
         if left.ty != right.ty {
             let (a, b) = (self.show(left.ty), self.show(right.ty));
-            let mut diagnostic =
-                Diagnostic::new(Code::E0301, format!("the two sides of this conditional are `{a}` and `{b}`"))
-                    .label(then.span, format!("this is `{a}`"))
-                    .label(otherwise.span, format!("this is `{b}`"));
+            let mut diagnostic = messages::types::sides_of_conditional(&a, &b, then.span, otherwise.span);
             diagnostic = self.label_origin(diagnostic, &left, then.span);
             diagnostic = self.label_origin(diagnostic, &right, otherwise.span);
             diagnostic = match (left.ty, right.ty) {
@@ -95,9 +93,7 @@ impl Body<'_, '_> {
         }
         let text = |span: Span| self.c.sources.text(span).to_string();
         let (a, b) = (text(then), text(otherwise));
-        let diagnostic = Diagnostic::new(Code::E0322, format!("this is `{a}` or `{b}`: which one, only a run decides"))
-            .label(span, "chosen here")
-            .help(format!("use each where it is chosen: `{a}(x) if c else {b}(x)`"));
+        let diagnostic = messages::values::undecided_choice(&a, &b, span);
         Some(Err(self.report(diagnostic)))
     }
 
@@ -141,15 +137,9 @@ impl Body<'_, '_> {
             };
             let found: Vec<Type> = ids.iter().flatten().map(|&id| self.locals[id].ty).collect();
             if ids.is_some() && found != types || types.iter().any(|ty| matches!(ty, Type::Local(_))) {
-                let shown = |types: &[Type]| {
-                    let shown: Vec<String> = types.iter().map(|&ty| format!("`{}`", self.show(ty))).collect();
-                    shown.join(", ")
-                };
+                let shown = |types: &[Type]| quoted(types.iter().map(|&ty| self.show(ty)));
                 let (one, other) = (if ids.is_some() { shown(&found) } else { shown(&types) }, shown(&types));
-                let diagnostic = Diagnostic::new(Code::E0301, "the two sides of this conditional do not fit")
-                    .label(at_left, format!("these are {one}"))
-                    .label(at_right, format!("these are {other}"))
-                    .help("give both sides as many values, of the same types; arrays and tiles are chosen by `if`");
+                let diagnostic = messages::types::tuples_of_conditional(&one, &other, at_left, at_right);
                 return Err(self.report(diagnostic));
             }
             let ids = &*ids.get_or_insert_with(|| types.iter().map(|&ty| self.new_local("", ty, span)).collect());

@@ -1,11 +1,11 @@
 //! Expressions.
 
 use crate::check::body::{Binding, Body, Mode};
+use crate::check::messages;
 use crate::check::names::member::is_core;
 use crate::check::names::scope::Global;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
-use crate::diag::{Code, Diagnostic};
 use crate::ir::NamedConstant;
 use crate::syntax::ast::{self, BoolOp};
 use crate::types::{BOOL, Type};
@@ -69,11 +69,9 @@ impl Body<'_, '_> {
             ast::ExprKind::Attribute { base, name } => self.attribute(base, name, span),
             ast::ExprKind::Int(Some(value)) => match i128::try_from(*value) {
                 Ok(value) => untyped(Number::Int(value)),
-                Err(_) => self.error(Code::E0503, span, "this integer does not fit in 64 bits", "too large"),
+                Err(_) => Err(self.report(messages::values::integer_beyond_64_bits(span))),
             },
-            ast::ExprKind::Int(None) => {
-                self.error(Code::E0503, span, "this integer does not fit in 64 bits", "too large")
-            }
+            ast::ExprKind::Int(None) => Err(self.report(messages::values::integer_beyond_64_bits(span))),
             ast::ExprKind::Float(value) => untyped(Number::Float(*value)),
             ast::ExprKind::Bool(value) => untyped(Number::Bool(*value)),
             ast::ExprKind::Str(text) => Ok(Operand::Str(text.clone())),
@@ -99,14 +97,10 @@ impl Body<'_, '_> {
                 Ok(Operand::Tuple(items?))
             }
             ast::ExprKind::List(_) => {
-                let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
-                    .label(span, "not part of the kernel language");
+                let diagnostic = messages::statements::lists(span);
                 Err(match self.vector_text(expr) {
                     Some(vector) => self.replaced(diagnostic, span, &vector),
-                    None => self.report(
-                        diagnostic
-                            .help("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
-                    ),
+                    None => self.report(messages::repairs::vector_for_list(diagnostic)),
                 })
             }
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
@@ -121,11 +115,7 @@ impl Body<'_, '_> {
                 }
                 self.unsupported(span, what, None)
             }
-            ast::ExprKind::Opaque => Err(self.report(
-                Diagnostic::new(Code::E0501, "this value is not a compile-time constant")
-                    .label(span, "computed by Python at run time")
-                    .help("kernels read numbers, vectors and matrices of the module; pass other values as arguments"),
-            )),
+            ast::ExprKind::Opaque => Err(self.report(messages::values::opaque_value(span))),
             ast::ExprKind::Error => {
                 self.failed = true;
                 Err(Reported)

@@ -8,9 +8,9 @@
 
 use crate::check::Checker;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Step, ViewIndex};
 use crate::check::types::value::{Operand, Res, cast_to};
-use crate::diag::{Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{ArrayType, BOOL, Element, Field, I32, MAX_DIMS, Scalar, StructDef, Type};
@@ -83,16 +83,13 @@ impl Body<'_, '_> {
     pub fn index_indexed(&mut self, array: Expr, picked: ArrayType, indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let rank = usize::from(picked.ndim);
         if indices.len() > rank {
-            let message = format!("{} for an array of {}", counted(indices.len(), "index"), counted(rank, "dimension"));
             let shown = self.show(array.ty);
-            return self.error(Code::E0305, span, message, format!("the array is `{shown}`"));
+            return Err(self.report(messages::indices::too_many_for_array(indices.len(), rank, &shown, span)));
         }
         let mut at = Vec::new();
         for index in indices {
             if matches!(index.kind, ast::ExprKind::Slice { .. }) {
-                let diagnostic = Diagnostic::new(Code::E0305, "an indexed array has no slices")
-                    .label(index.span, "a range")
-                    .help("slice the array before it is indexed, or loop over the indices");
+                let diagnostic = messages::indices::slice_of_indexed_array(index.span);
                 return Err(self.report(diagnostic));
             }
             at.push(self.int_value(index)?);

@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::check::body::{Binding, Body};
 use crate::check::budget::expr_parts;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId};
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::Code;
 use crate::limits::MAX_CONSTANT_PARTS;
 use crate::syntax::{ast, visit};
 use crate::types::Scalar;
@@ -70,12 +70,7 @@ impl Body<'_, '_> {
             && let Some(local) = first_local(value)
         {
             let name = self.locals.get(local).map_or_else(String::new, |local| local.name.clone());
-            return self.error(
-                Code::E0501,
-                expr.span,
-                format!("`wp.static` needs `{name}`, which is known at run time only"),
-                "not a compile-time constant",
-            );
+            return Err(self.report(messages::values::static_of_run_time(&name, expr.span)));
         }
         Ok(result)
     }

@@ -4,9 +4,9 @@
 //! its slices are constants.
 
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
-use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{BOOL, I32, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -102,12 +102,12 @@ impl Body<'_, '_> {
             let Some(bound) = bound else { return Ok(None) };
             match self.number(&bound) {
                 Some(Number::Int(n)) => Ok(Some(n)),
-                _ => self.error(Code::E0305, bound.span, "the bounds of a slice are constants here", "not a constant"),
+                _ => Err(self.report(messages::indices::slice_bounds_of_part(bound.span))),
             }
         };
         let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
         if step == 0 {
-            return self.error(Code::E0305, span, "the step of a slice is 0", "no element follows");
+            return Err(self.report(messages::indices::step_of_elements_is_zero(span)));
         }
         let n = cut.count;
         let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
@@ -208,11 +208,7 @@ impl Body<'_, '_> {
         let (arrays, others): (Vec<Expr>, Vec<Expr>) =
             values.into_iter().partition(|value| matches!(value.ty, Type::Local(_)));
         if arrays.iter().any(|array| self.is_local_view(array)) {
-            return Err(self.report(
-                Diagnostic::new(Code::E0316, "a part of a local array cannot leave its function")
-                    .label(span, "returned here")
-                    .help("return the whole array, or copy the part to an array of its own"),
-            ));
+            return Err(self.report(messages::statements::part_of_local_array_returned(span)));
         }
         // A first look at the body has no parameters for them: it is for their types.
         let params: Vec<LocalId> = self.summary.returned_arrays.iter().map(|array| array.param).collect();

@@ -2,8 +2,9 @@
 //! `zip`, a list.
 
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::types::value::{Operand, Reported};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Diagnostic, quoted};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
@@ -83,14 +84,15 @@ impl Body<'_, '_> {
         if let Some(reported) = self.foreign(iter) {
             return reported;
         }
-        let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have loops over several variables")
-            .label(target.span.to(iter.span), "loops count one index");
-        let ExprKind::Tuple(targets) = &target.kind else { return self.report(diagnostic.help("loop over one index")) };
+        let diagnostic = messages::statements::several_loop_variables(target.span.to(iter.span));
+        let ExprKind::Tuple(targets) = &target.kind else {
+            return self.report(messages::repairs::one_index(diagnostic));
+        };
         let text = |expr: &ast::Expr| self.c.sources.text(expr.span).to_string();
         let names: Vec<String> = targets.iter().map(text).collect();
         let plain = targets.iter().all(|target| matches!(target.kind, ExprKind::Name(_)));
         let ExprKind::Call { callee, args } = &iter.kind else {
-            return self.report(diagnostic.help("loop over one index"));
+            return self.report(messages::repairs::one_index(diagnostic));
         };
         let sequences: Option<Vec<Sequence>> = args.iter().map(|arg| Sequence::of(&arg.value, &text)).collect();
         let sequences = sequences.unwrap_or_default();
@@ -99,7 +101,7 @@ impl Body<'_, '_> {
             ("zip", names, all) if plain && names.len() == all.len() => {
                 (self.free_index(), names.iter().cloned().zip(all.iter().cloned()).collect())
             }
-            _ => return self.report(diagnostic.help("loop over one index: `for j in range(n):`")),
+            _ => return self.report(messages::repairs::range_of_index(diagnostic)),
         };
         self.elements(diagnostic, target.span.to(iter.span), &index, &values, body)
     }
@@ -107,8 +109,7 @@ impl Body<'_, '_> {
     /// Refuses `for value in x` where `x` is an array, or a list that is written out. None: it is
     /// neither.
     pub fn loop_over_values(&mut self, target: &ast::Expr, iter: &ast::Expr, body: &[ast::Stmt]) -> Option<Reported> {
-        let diagnostic =
-            Diagnostic::new(Code::E0323, "loops go over `range(...)` only").label(iter.span, "not a range");
+        let diagnostic = messages::statements::not_a_range(iter.span);
         match &iter.kind {
             ExprKind::List(items) | ExprKind::Tuple(items) => {
                 let number = |item: &ast::Expr| self.c.sources.text(item.span).parse::<i64>().ok();
@@ -122,9 +123,7 @@ impl Body<'_, '_> {
                         };
                         self.replaced(diagnostic, iter.span, &range)
                     }
-                    _ => self.report(
-                        diagnostic.help("keep the values in a vector, and loop over its index: `for k in range(3):`"),
-                    ),
+                    _ => self.report(messages::repairs::values_in_vector(diagnostic)),
                 })
             }
             ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => {
@@ -170,8 +169,8 @@ impl Body<'_, '_> {
         let range = format!("{index} in range({length})");
         let lines: Vec<String> =
             values.iter().map(|(name, sequence)| format!("{name} = {}", sequence.element(index))).collect();
-        let shown = lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(", ");
-        let diagnostic = diagnostic.help(format!("loop over the indices: `for {range}:` with {shown}"));
+        let shown = quoted(&lines);
+        let diagnostic = messages::repairs::loop_over_indices(diagnostic, &range, &shown);
         let Some(first) = body.first() else { return self.report(diagnostic) };
         let text = &self.c.sources.file(first.span.file).text;
         let before = text.get(..first.span.start as usize).unwrap_or_default();
@@ -179,10 +178,6 @@ impl Body<'_, '_> {
         let between = if indent.trim().is_empty() { format!("\n{indent}") } else { "; ".to_string() };
         let start: String = lines.iter().flat_map(|line| [line.as_str(), &between]).collect();
         let at = Span { end: first.span.start, ..first.span };
-        self.report(diagnostic.fix_all(
-            "loop over the indices",
-            vec![(header, range), (at, start)],
-            Applicability::Maybe,
-        ))
+        self.report(messages::repairs::indices_for_elements(diagnostic, (header, range), (at, start)))
     }
 }

@@ -2,9 +2,10 @@
 //! `wp.static` needs their variable.
 
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Applicability;
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare};
 use crate::limits::MAX_STATIC_ITERATIONS;
 use crate::source::Span;
@@ -174,12 +175,7 @@ impl Body<'_, '_> {
             Operand::Function(FunctionName::Builtin(f)) if f == "range" => Ok((self.range(args, iter.span)?, false)),
             Operand::Function(FunctionName::Builtin(f)) if f == "reversed" => match args.as_slice() {
                 [inner] => self.header(&inner.value).map(|(range, mirrored)| (range, !mirrored)),
-                _ => self.error(
-                    Code::E0402,
-                    iter.span,
-                    "`reversed` takes one range",
-                    format!("{} arguments", args.len()),
-                ),
+                _ => Err(self.report(messages::statements::arguments_of_reversed(args.len(), iter.span))),
             },
             _ => self.not_iterable(iter.span),
         }
@@ -187,12 +183,7 @@ impl Body<'_, '_> {
 
     fn range(&mut self, args: &[ast::Arg], span: Span) -> Res<Range> {
         if args.is_empty() || args.len() > 3 || args.iter().any(|arg| arg.name.is_some()) {
-            return self.error(
-                Code::E0402,
-                span,
-                "`range` takes one to three arguments",
-                format!("{} given", args.len()),
-            );
+            return Err(self.report(messages::statements::arguments_of_range(args.len(), span)));
         }
         let mut operands = Vec::new();
         for arg in args {
@@ -225,16 +216,13 @@ impl Body<'_, '_> {
             };
             if value.ty != ty || !ty.is_int() {
                 let (found, first) = (self.show(value.ty), self.show(ty));
-                let message = if value.ty.is_int() {
-                    format!("the arguments of `range` are `{first}` and `{found}`")
-                } else {
-                    format!("`range` counts in integers, not `{found}`")
+                let mut diagnostic = match value.ty.is_int() {
+                    true => messages::statements::bounds_of_range(&first, &found, at),
+                    false => messages::statements::bound_is_no_integer(&found, at),
                 };
-                let mut diagnostic = Diagnostic::new(Code::E0305, message).label(at, format!("this is `{found}`"));
                 if fraction {
                     let text = self.c.sources.text(at);
-                    diagnostic =
-                        diagnostic.help(format!("loop over whole steps, and compute from them: `float(j) * {text}`"));
+                    diagnostic = messages::repairs::whole_steps(diagnostic, text);
                 } else if value.ty.as_scalar().is_some_and(Scalar::is_float) {
                     diagnostic = self.suggest_cast(diagnostic, at, (value.ty, Scalar::I32), "it", Applicability::Maybe);
                 }
@@ -250,7 +238,7 @@ impl Body<'_, '_> {
             _ => return Err(Reported),
         };
         if self.number(&step).is_some_and(|n| !n.is_true()) {
-            return self.error(Code::E0305, step.span, "the step of `range` is 0", "the loop would never end");
+            return Err(self.report(messages::statements::step_of_range_is_zero(step.span)));
         }
         Ok(Range { scalar, start, end, step })
     }
@@ -341,11 +329,7 @@ impl Body<'_, '_> {
     }
 
     fn not_iterable<T>(&mut self, span: Span) -> Res<T> {
-        Err(self.report(
-            Diagnostic::new(Code::E0323, "loops go over `range(...)` only")
-                .label(span, "not a range")
-                .help("loop over the indices: `for i in range(n):`"),
-        ))
+        Err(self.report(messages::statements::not_iterable(span)))
     }
 }
 

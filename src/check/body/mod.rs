@@ -1,9 +1,10 @@
 //! One function instance: its variables and the walk over its body.
 
 pub(crate) mod adapt;
+mod body_state;
 mod conditional;
 mod expr;
-mod foreign;
+mod foreign_names;
 mod indexed;
 pub(super) mod known;
 mod limits;
@@ -19,7 +20,6 @@ pub(in crate::check) mod python_math;
 pub mod python_value;
 mod results;
 mod slice;
-mod state;
 mod stmt;
 mod transform;
 mod ways;
@@ -27,16 +27,17 @@ mod ways;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::check::body::body_state::{Nesting, OwnFunction, Statement, Summary, Tiles};
 use crate::check::body::known::Known;
-use crate::check::body::state::{Nesting, OwnFunction, Statement, Summary, Tiles};
 use crate::check::body::ways::{Several, Ways};
 use crate::check::facts::Variable;
+use crate::check::messages;
 use crate::check::tiles::Stack;
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::{Applicability, Diagnostic};
 use crate::ids::{Id, IdVec};
 use crate::library::Meaning;
 use crate::source::Span;
@@ -93,7 +94,7 @@ pub(crate) struct Body<'c, 'a> {
     /// An error was reported in this body.
     pub failed: bool,
     /// Literals that adapt to what they meet.
-    pub literals: state::Literals,
+    pub literals: body_state::Literals,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -111,7 +112,7 @@ impl<'c, 'a> Body<'c, 'a> {
             tiles: Tiles::default(),
             summary: Summary::default(),
             failed: false,
-            literals: state::Literals::default(),
+            literals: body_state::Literals::default(),
         }
     }
 
@@ -169,10 +170,10 @@ impl<'c, 'a> Body<'c, 'a> {
         bindings: Bindings,
         returned: &[Type],
     ) -> Res<Look> {
-        let mut starts = state::Starts::new();
-        for _ in 0..state::MOST_LOOKS {
+        let mut starts = body_state::Starts::new();
+        for _ in 0..body_state::MOST_LOOKS {
             let known = c.diagnostics.len();
-            let mut wishes = state::Wishes::default();
+            let mut wishes = body_state::Wishes::default();
             let looked = Body::look_once(c, definition, args, bindings.clone(), returned, &starts, &mut wishes);
             if looked.is_ok() || wishes.strong.is_empty() && wishes.weak.is_empty() {
                 return looked;
@@ -183,14 +184,14 @@ impl<'c, 'a> Body<'c, 'a> {
                     facts.forget(definition.ast.span);
                 }
             };
-            if !findings.is_empty() && state::grow(&mut starts, &wishes.strong) {
+            if !findings.is_empty() && body_state::grow(&mut starts, &wishes.strong) {
                 forget(c);
                 continue;
             }
             let mut tried = starts.clone();
-            if !findings.is_empty() && state::grow(&mut tried, &wishes.weak) {
+            if !findings.is_empty() && body_state::grow(&mut tried, &wishes.weak) {
                 forget(c);
-                let mut found = state::Wishes::default();
+                let mut found = body_state::Wishes::default();
                 let again = Body::look_once(c, definition, args, bindings.clone(), returned, &tried, &mut found);
                 let floats = |(span, _): &(Span, Scalar)| found.computed.contains(span);
                 if wishes.weak.iter().all(floats) {
@@ -206,7 +207,7 @@ impl<'c, 'a> Body<'c, 'a> {
             findings.into_iter().for_each(|finding| c.diagnostics.push(finding));
             return looked;
         }
-        Body::look_once(c, definition, args, bindings, returned, &starts, &mut state::Wishes::default())
+        Body::look_once(c, definition, args, bindings, returned, &starts, &mut body_state::Wishes::default())
     }
 
     fn look_once(
@@ -215,8 +216,8 @@ impl<'c, 'a> Body<'c, 'a> {
         args: &[InstanceArg],
         bindings: Bindings,
         returned: &[Type],
-        starts: &state::Starts,
-        wishes: &mut state::Wishes,
+        starts: &body_state::Starts,
+        wishes: &mut body_state::Wishes,
     ) -> Res<Look> {
         if definition.kernel {
             c.interface_name("kernel", &definition.ast.name)?;
@@ -327,10 +328,6 @@ impl<'c, 'a> Body<'c, 'a> {
         self.c.report(diagnostic)
     }
 
-    pub fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Res<T> {
-        Err(self.report(Diagnostic::new(code, message).label(span, label)))
-    }
-
     pub fn show(&self, ty: Type) -> String {
         self.c.show(ty)
     }
@@ -370,17 +367,14 @@ impl<'c, 'a> Body<'c, 'a> {
             if let Some(scalar) = ty.as_scalar() {
                 self.wish(id, scalar, true);
             }
-            let mut diagnostic = Diagnostic::new(Code::E0302, format!("`{name}` is `{old}` and cannot become `{new}`"))
-                .label(value, format!("this is `{new}`"))
-                .label(first, format!("`{name}` is `{old}` since here"))
-                .note("a variable keeps one type in its whole function");
+            let mut diagnostic = messages::types::another_type(name, &old, &new, value, first);
             if let (Type::Scalar(to), Type::Scalar(from)) = (self.locals[id].ty, ty) {
                 diagnostic = match to.is_int() && from.is_float() {
                     true => self.suggest_float_from_start(diagnostic, id),
                     false => self.suggest_cast(diagnostic, value, (ty, to), "it", Applicability::Maybe),
                 };
             } else {
-                diagnostic = diagnostic.help("use another name for the new value");
+                diagnostic = messages::repairs::another_name(diagnostic);
             }
             return Err(self.report(diagnostic));
         }
@@ -407,10 +401,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 return Ok(operand);
             }
             Some(Binding::Left) => {
-                let diagnostic =
-                    Diagnostic::new(Code::E0302, format!("`{name}` is a view that a branch or loop named"))
-                        .label(span, "which one, is not known here")
-                        .help("make a tile before, and copy into it there: `wp.tile_assign(t, ...)`");
+                let diagnostic = messages::values::left_view(name, span);
                 return Err(self.report(diagnostic));
             }
             Some(Binding::Several(several)) => {
@@ -444,36 +435,24 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(operand) = self.c.ambient(name) {
             return Ok(operand);
         }
-        let mut diagnostic =
-            Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
+        let mut diagnostic = messages::names::undefined(name, span);
         if self.c.knows_builtin(name) || crate::check::types::value::type_of_name(name).is_some() {
             let text = format!("wp.{name}");
-            diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
-                format!("use `{text}`"),
-                span,
-                text,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::repairs::did_you_mean(diagnostic, &text, span);
         } else if let Some(habit) = crate::check::names::habits::of_name(name) {
             diagnostic = self.c.suggest(diagnostic, habit, span);
         } else if let Some(near) = self.nearest_name(name) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
-                format!("use `{near}`"),
-                span,
-                near,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::repairs::did_you_mean(diagnostic, &near, span);
         } else if let Some(own) = self.c.warp_alias().filter(|_| name == "warp") {
-            let help = format!("this file calls it `{own}`");
-            diagnostic = diagnostic.help(help).fix(format!("use `{own}`"), span, own, Applicability::Machine);
+            diagnostic = messages::repairs::name_of_warp(diagnostic, &own, span);
         } else {
-            diagnostic = diagnostic.help(match name {
-                "math" | "numpy" | "warp" | "kc" => format!("import it first: `import {name}`"),
-                "np" => "import it first: `import numpy as np`".to_string(),
-                "wp" => "import it first: `import warp as wp`".to_string(),
-                _ if self.is_host() => format!("define or import `{name}` first"),
-                _ => format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"),
-            });
+            diagnostic = match name {
+                "math" | "numpy" | "warp" | "kc" => messages::repairs::import_first(diagnostic, name),
+                "np" => messages::repairs::import_first(diagnostic, "numpy as np"),
+                "wp" => messages::repairs::import_first(diagnostic, "warp as wp"),
+                _ if self.is_host() => messages::repairs::define_first(diagnostic, name),
+                _ => messages::repairs::assign_first(diagnostic, name),
+            };
         }
         // Once is enough.
         self.scope.insert(name.to_string(), Binding::Broken);
@@ -490,15 +469,12 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let item = if let ast::ExprKind::Tuple(items) = &value.kind { items.get(n) } else { None };
         let item = item.unwrap_or(value);
-        let diagnostic = Diagnostic::new(Code::E0304, "a tuple is no result of a function")
-            .label(item.span, "several values among the results");
+        let diagnostic = messages::statements::nested_result(item.span);
         let mut parts = Vec::new();
         flat(value, self.c.sources, &mut parts);
         self.report(match &item.kind {
-            ast::ExprKind::Tuple(_) => {
-                diagnostic.help(format!("return all values on one level: `return {}`", parts.join(", ")))
-            }
-            _ => diagnostic.help(format!("return its items one by one: `{}[0]`, ...", self.c.sources.text(item.span))),
+            ast::ExprKind::Tuple(_) => messages::repairs::results_on_one_level(diagnostic, &parts.join(", ")),
+            _ => messages::repairs::items_of_result(diagnostic, self.c.sources.text(item.span)),
         })
     }
 
@@ -558,11 +534,7 @@ impl<'c, 'a> Body<'c, 'a> {
                             ),
                             Err(_) => format!("give it a wider type: `wp.int64({value})`"),
                         };
-                        return Err(self.report(
-                            Diagnostic::new(Code::E0503, format!("{value} does not fit in `int32`"))
-                                .label(span, "an integer literal is `int32`")
-                                .help(help),
-                        ));
+                        return Err(self.report(messages::values::literal_beyond_int32(value, &help, span)));
                     }
                 }
                 if let (Number::Float(value), None, Mode::User) = (constant.number, constant.scalar, self.mode) {
@@ -573,81 +545,40 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             Operand::Shape(_) if self.c.sources.text(span).ends_with("shape") => {
                 let one = format!("{}[0]", self.c.sources.text(span));
-                let diagnostic = Diagnostic::new(Code::E0304, "a shape has an extent for each dimension")
-                    .label(span, "a tuple is not a value of its own");
+                let diagnostic = messages::values::whole_shape(span);
                 Err(self.replaced(diagnostic, span, &one))
             }
-            Operand::Tuple(_) | Operand::Shape(_) => {
-                self.error(Code::E0304, span, "a tuple is not a value of its own", "unpack it or take one of its items")
-            }
-            Operand::Slice(_) => {
-                self.error(Code::E0304, span, "a slice is not a value of its own", "it names a part: `t[slice(0, 4)]`")
-            }
+            Operand::Tuple(_) | Operand::Shape(_) => Err(self.report(messages::values::tuple(span))),
+            Operand::Slice(_) => Err(self.report(messages::values::slice(span))),
             Operand::Results(call, types) if types.is_empty() => {
-                let message = format!("`{}` returns nothing", self.c.output.functions[call.callee].source_name);
-                self.error(Code::E0324, span, message, "no value comes out of this call")
+                Err(self.report(messages::values::no_result(&self.c.output.functions[call.callee].source_name, span)))
             }
             // An array is in a variable first.
             Operand::Results(call, types) if types.len() == 1 => {
                 let result = self.results_of(call, &types, span)?;
                 self.materialize(result, span)
             }
-            Operand::Results(_, types) => self.error(
-                Code::E0313,
-                span,
-                format!("this function returns {}", counted(types.len(), "value")),
-                "assign them to as many variables",
-            ),
+            Operand::Results(_, types) => Err(self.report(messages::values::several_results(types.len(), span))),
             Operand::Tile(elements) => {
                 let kept = self.kept(elements, span)?;
                 let id = kept.result.ok_or(Reported)?;
                 Ok(Expr::new(ExprKind::Local(id), self.locals[id].ty, span))
             }
-            Operand::Stack(_) => {
-                let what = "push, pop, clear or count: `wp.tile_stack_push(s, value, True)`";
-                self.error(Code::E0304, span, "a stack is not a value of its own", what)
-            }
-            Operand::Adjoint => {
-                self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
-            }
-            Operand::Gradient(name) => self.error(
-                Code::E0404,
-                span,
-                format!("the gradient of `{}` is used as a value", name.text()),
-                "it can only be called",
-            ),
-            Operand::Function(name) => self.error(
-                Code::E0404,
-                span,
-                format!("function `{}` is used as a value", name.text()),
-                "a function can only be called, or passed to a `wp.Function` parameter",
-            ),
-            Operand::Type(TypeWord::None) => self.error(Code::E0304, span, "kernels have no `None`", "not a value"),
-            Operand::Dict(_) => self.error(Code::E0304, span, "a dict is used as a value", "look up one of its keys"),
-            Operand::Type(_) => self.error(Code::E0304, span, "a type is used as a value", "call it to make a value"),
-            Operand::Module(path) => {
-                self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")
-            }
+            Operand::Stack(_) => Err(self.report(messages::values::stack(span))),
+            Operand::Adjoint => Err(self.report(messages::values::adjoint(span))),
+            Operand::Gradient(name) => Err(self.report(messages::values::gradient(name.text(), span))),
+            Operand::Function(name) => Err(self.report(messages::values::function(name.text(), span))),
+            Operand::Type(TypeWord::None) => Err(self.report(messages::values::none(span))),
+            Operand::Dict(_) => Err(self.report(messages::values::dict(span))),
+            Operand::Type(_) => Err(self.report(messages::values::type_(span))),
+            Operand::Module(path) => Err(self.report(messages::values::module(&path, span))),
             Operand::Str(text) => {
                 // `float("-inf")`
                 let number =
                     matches!(text.trim_start_matches(['-', '+']), "inf" | "infinity" | "Infinity" | "nan" | "NaN");
-                Err(self.report(
-                    Diagnostic::new(Code::E0304, "kernels have no string values")
-                        .label(span, "strings stand only in `print`, `printf`, `assert`")
-                        .help(if number {
-                            "these numbers have names: `wp.inf`, `-wp.inf`, `wp.nan`"
-                        } else {
-                            "print values after it, `print(\"x =\", x)`, or format them: `wp.printf(\"x = %f\\n\", x)`"
-                        }),
-                ))
+                Err(self.report(messages::values::string(number, span)))
             }
-            Operand::Enum(class) => self.error(
-                Code::E0304,
-                span,
-                format!("enumeration `{}` is used as a value", class.name),
-                "name one of its members",
-            ),
+            Operand::Enum(class) => Err(self.report(messages::values::enumeration(&class.name, span))),
         }
     }
 

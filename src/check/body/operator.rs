@@ -2,10 +2,11 @@
 //! overloads) elsewhere.
 
 use crate::check::body::{Binding, Body, Mode};
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, cast_to, convert_help};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare, UnaryOp as IrUnary};
 use crate::source::Span;
@@ -46,7 +47,7 @@ impl Body<'_, '_> {
                     Ok(Some(number)) => return Ok(Operand::Const(Constant::untyped(number))),
                     Ok(None) => {}
                     Err(Beyond::Zero) => {
-                        return self.error(Code::E0501, at_right, "this divides by zero", "Python stops here");
+                        return Err(self.report(messages::values::division_by_zero(at_right)));
                     }
                     Err(Beyond::Range) => return self.beyond_constants(span),
                 }
@@ -101,12 +102,7 @@ impl Body<'_, '_> {
 
     /// Reports a number that Python can hold and kc's constants cannot.
     pub fn beyond_constants<T>(&mut self, span: Span) -> Res<T> {
-        self.error(
-            Code::E0508,
-            span,
-            "this number is too large",
-            "while compiling, integers have up to 128 bits, and floats are finite",
-        )
+        Err(self.report(messages::values::too_large(span)))
     }
 
     /// The primitive operation for these operand types, if there is one.
@@ -167,14 +163,9 @@ impl Body<'_, '_> {
     /// That an operator does not take operands of these types together, with what each is.
     fn mismatch(&self, symbol: &str, (left, at_left): (Type, Span), (right, at_right): (Type, Span)) -> Diagnostic {
         let (a, b) = (self.show(left), self.show(right));
-        let message = match left == right {
-            true => format!("`{symbol}` is not defined for `{a}`"),
-            false => format!("`{symbol}` cannot mix `{a}` and `{b}`"),
-        };
-        let diagnostic = Diagnostic::new(Code::E0301, message).label(at_left, format!("this is `{a}`"));
-        match at_left == at_right {
-            true => diagnostic,
-            false => diagnostic.label(at_right, format!("this is `{b}`")),
+        match left == right {
+            true => messages::types::operator_of_type(symbol, &a, at_left, at_right),
+            false => messages::types::operator_mixes(symbol, (&a, at_left), (&b, at_right)),
         }
     }
 
@@ -203,8 +194,7 @@ impl Body<'_, '_> {
             diagnostic = self.suggest_cast(diagnostic, at, (number, to), "the number", Applicability::Maybe);
         } else if matches!(symbol, "<" | "<=" | ">" | ">=") && [l.ty, r.ty].iter().any(|ty| matches!(ty, Type::Vec(..)))
         {
-            let order = "vectors have no order: compare a component, `v[0]`, or the length, `wp.length(v)`";
-            diagnostic = diagnostic.help(order);
+            diagnostic = messages::repairs::compare_components(diagnostic);
         } else if matches!((l.ty, r.ty), (Type::Local(_), Type::Scalar(_)) | (Type::Scalar(_), Type::Local(_))) {
             diagnostic = self.suggest_element(diagnostic, l.ty, at_left, r.ty);
             diagnostic = self.suggest_element(diagnostic, r.ty, at_right, l.ty);
@@ -340,12 +330,7 @@ impl Body<'_, '_> {
             UnaryOp::Invert if scalar.is_some_and(Scalar::is_int) => IrUnary::BitNot,
             _ => {
                 let shown = self.show(expr.ty);
-                return self.error(
-                    Code::E0301,
-                    at,
-                    format!("`{}` is not defined for `{shown}`", op.symbol()),
-                    format!("this is `{shown}`"),
-                );
+                return Err(self.report(messages::types::unary_operand(op.symbol(), &shown, at)));
             }
         };
         let ty = expr.ty;
@@ -361,8 +346,7 @@ impl Body<'_, '_> {
             && let Some(written) = self.other_comparison(first, *op, other)
         {
             let what = format!("`{}`", self.c.sources.text(span));
-            let diagnostic = Diagnostic::new(Code::E0308, format!("a kernel cannot have {what}"))
-                .label(span, "not part of the kernel language");
+            let diagnostic = messages::statements::unsupported(&what, span);
             return Err(match written {
                 Ok(text) => self.replaced(diagnostic, span, &text),
                 Err(help) => self.report(diagnostic.help(help)),
@@ -423,8 +407,7 @@ impl Body<'_, '_> {
         }
         if matches!((&left, &right), (Operand::Str(_), _) | (_, Operand::Str(_))) {
             let text = format!("wp.static({})", self.c.sources.text(span));
-            let diagnostic = Diagnostic::new(Code::E0304, "kernels have no string values")
-                .label(span, "only Python can compare them, while kernels are compiled");
+            let diagnostic = messages::values::comparison_of_strings(span);
             return Err(self.replaced(diagnostic, span, &text));
         }
         let ir = match op {

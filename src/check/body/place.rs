@@ -2,10 +2,11 @@
 
 use crate::check::body::Body;
 use crate::check::host::nest::{Unknown, Why};
+use crate::check::messages;
 use crate::check::names::scope::{EnumClass, Global, ScopeId};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::Applicability;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -16,32 +17,22 @@ impl Body<'_, '_> {
         let expr = match self.expr(target)? {
             Operand::Value(expr) => expr,
             Operand::Const(_) if let ast::ExprKind::Name(name) = &target.kind => {
-                return Err(self.report(
-                    Diagnostic::new(Code::E0314, format!("`{name}` is a constant of the module"))
-                        .label(target.span, "a kernel can read it, and not change it")
-                        .help("a count goes to an array parameter: `wp.atomic_add(count, 0, 1)`"),
-                ));
+                return Err(self.report(messages::statements::constant_assigned(name, target.span)));
             }
             _ => return self.not_assignable(target.span),
         };
         if let (ExprKind::View { array, index }, Type::Array(part)) = (&expr.kind, expr.ty)
             && index.iter().all(|dim| matches!(dim, ViewIndex::At(_)))
         {
-            let (whole, given) = (self.rank_of(array.ty), self.rank_of(array.ty).saturating_sub(part.ndim));
+            let (whole, rank) = (usize::from(self.rank_of(array.ty)), usize::from(part.ndim));
+            let ranks = (whole.saturating_sub(rank), whole, rank);
             let shown = self.show(array.ty);
-            return Err(self.report(
-                Diagnostic::new(
-                    Code::E0314,
-                    format!(
-                        "{given} {} for an array of {}",
-                        if given == 1 { "index" } else { "indices" },
-                        dimensions(whole)
-                    ),
-                )
-                .label(target.span, format!("this is an array of {}, not an element", dimensions(part.ndim)))
-                .label(array.span, format!("this is `{shown}`"))
-                .help("give an index for each dimension"),
-            ));
+            return Err(self.report(messages::statements::too_few_indices_assigned(
+                ranks,
+                &shown,
+                target.span,
+                array.span,
+            )));
         }
         match self.as_place(expr) {
             Some(place) => Ok(place),
@@ -50,12 +41,7 @@ impl Body<'_, '_> {
     }
 
     pub fn not_assignable<T>(&mut self, span: Span) -> Res<T> {
-        Err(self.report(
-            Diagnostic::new(Code::E0314, "this cannot be assigned")
-                .label(span, "not a variable, an array element, or a part of one")
-                .note("array slices and parts of computed values are not assignable")
-                .help("assign to the elements one by one, in a loop if they are many"),
-        ))
+        Err(self.report(messages::statements::not_assignable(span)))
     }
 
     /// The place that an expression reads from, if it is one.
@@ -194,11 +180,7 @@ impl Body<'_, '_> {
                     && path.starts_with("numpy")
                 {
                     let (text, ours) = (self.c.sources.text(span).to_string(), format!("wp.{word}"));
-                    self.c.diagnostics.push(
-                        Diagnostic::new(Code::W1306, format!("`{text}` is taken as `{ours}`"))
-                            .label(span, "nothing of NumPy runs in a kernel")
-                            .fix(format!("write `{ours}`"), span, ours, Applicability::Machine),
-                    );
+                    self.c.diagnostics.push(messages::names::taken_as_builtin(&text, &ours, span));
                 }
                 return result;
             }
@@ -208,12 +190,7 @@ impl Body<'_, '_> {
                     return Ok(operand);
                 }
                 let shown = self.show(ty);
-                return self.error(
-                    Code::E0202,
-                    span,
-                    format!("type `{shown}` has no attribute `{}`", name.text),
-                    "not known",
-                );
+                return Err(self.report(messages::names::attribute_of_type(&shown, &name.text, span)));
             }
             Operand::Const(c) if name.text == "value" => return Ok(Operand::Const(c)),
             Operand::Const(c) => c.expr(base.span),
@@ -364,8 +341,7 @@ impl Body<'_, '_> {
         {
             return function;
         }
-        let message = format!("`{}` has no member `{}`", class.name, name.text);
-        self.error(Code::E0202, span, message, "not a member")
+        Err(self.report(messages::names::member_of_enumeration(&class.name, &name.text, span)))
     }
 
     pub fn subscript(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
@@ -380,7 +356,7 @@ impl Body<'_, '_> {
             let pattern = self.c.annotation(&whole, true)?;
             return match pattern.resolve(&self.function.bindings) {
                 Some(ty) => Ok(Operand::Type(TypeWord::Type(ty))),
-                None => self.error(Code::E0310, span, "this type has open parts", "not known here"),
+                None => Err(self.report(messages::types::open_parts(span))),
             };
         }
         if let [index] = indices
@@ -405,8 +381,7 @@ impl Body<'_, '_> {
             },
             Operand::Dict(_) if !self.is_host() => {
                 let text = format!("wp.static({})", self.c.sources.text(span));
-                let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have a dict")
-                    .label(span, "only Python can look this up, while kernels are compiled");
+                let diagnostic = messages::values::lookup_in_dict(span);
                 Err(self.replaced(diagnostic, span, &text))
             }
             Operand::Dict(dict) => self.dict_item(&dict, indices, span),
@@ -432,12 +407,7 @@ impl Body<'_, '_> {
                     ty if let Some(picked) = self.c.as_indexed(ty) => self.index_indexed(expr, picked, indices, span),
                     ty => {
                         let shown = self.show(ty);
-                        self.error(
-                            Code::E0304,
-                            span,
-                            format!("`{shown}` cannot be indexed"),
-                            format!("this is `{shown}`"),
-                        )
+                        Err(self.report(messages::indices::not_indexable(&shown, span)))
                     }
                 }
             }
@@ -464,33 +434,15 @@ impl Body<'_, '_> {
                     "in a loop of constant length, `wp.static({text})` is the function of each turn; elsewhere call each by its name, \
                      under an `if`"
                 );
-                return Err(self.report(
-                    Diagnostic::new(Code::E0305, "a tuple of functions is indexed by a constant")
-                        .label(span, "which function this is, is not known while compiling")
-                        .help(help),
-                ));
+                return Err(self.report(messages::indices::function_at_run_time(&help, span)));
             }
-            let help = match items.len() {
-                n @ 2..=4 if numbers => {
-                    format!("a vector takes any index: make it with `wp.vec{n}(...)`")
-                }
-                _ => "pass the values as an array, a parameter `x: wp.array(dtype=float)`".to_string(),
-            };
-            return Err(self.report(
-                Diagnostic::new(Code::E0305, "a tuple is indexed by a constant")
-                    .label(span, "not a constant index")
-                    .help(help),
-            ));
+            let vector = Some(items.len()).filter(|n| numbers && (2..=4).contains(n));
+            return Err(self.report(messages::indices::tuple_at_run_time(vector, span)));
         };
         let wrapped = if index < 0 { index + items.len() as i128 } else { index };
         match usize::try_from(wrapped).ok().and_then(|k| items.get(k)) {
             Some(item) => Ok(item.clone()),
-            None => self.error(
-                Code::E0306,
-                span,
-                format!("index {index} is outside a tuple of {}", items.len()),
-                "out of range",
-            ),
+            None => Err(self.report(messages::indices::outside_tuple(index, items.len(), span))),
         }
     }
 
@@ -505,18 +457,14 @@ impl Body<'_, '_> {
         }
         if indices.len() > rank {
             let shown = self.show(array.ty);
-            let message = format!("{} for an array of {}", counted(indices.len(), "index"), counted(rank, "dimension"));
-            let mut diagnostic = Diagnostic::new(Code::E0305, message).label(span, format!("the array is `{shown}`"));
+            let mut diagnostic = messages::indices::too_many_for_array(indices.len(), rank, &shown, span);
             diagnostic = self.label_origin(diagnostic, &array, span);
             let axes = indices.iter().any(|index| matches!(index.kind, ast::ExprKind::None));
             diagnostic = match array.ty {
-                _ if axes => diagnostic.help("arrays get no new dimensions in a kernel: leave `None` away"),
-                Type::Array(_) if indices.len() <= MAX_DIMS => diagnostic.help(format!(
-                    "use {}, or declare the array with {} dimensions: `wp.array{}d(dtype=...)`",
-                    counted(rank, "index"),
-                    indices.len(),
-                    indices.len()
-                )),
+                _ if axes => messages::repairs::no_new_dimensions(diagnostic),
+                Type::Array(_) if indices.len() <= MAX_DIMS => {
+                    messages::repairs::declared_rank(diagnostic, rank, indices.len())
+                }
                 _ => diagnostic,
             };
             return Err(self.report(diagnostic));
@@ -561,8 +509,7 @@ impl Body<'_, '_> {
 
     pub fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
         if matches!(index.kind, ast::ExprKind::None) {
-            let diagnostic = Diagnostic::new(Code::E0305, "an index is an integer, not `None`")
-                .label(index.span, "an array always has a dimension here");
+            let diagnostic = messages::indices::none(index.span);
             return Err(self.replaced(diagnostic, index.span, "0"));
         }
         if let ast::ExprKind::Slice { lower, upper, step } = &index.kind {
@@ -581,7 +528,7 @@ impl Body<'_, '_> {
         if let Some(step) = &step
             && self.number(step).is_some_and(|number| !number.is_true())
         {
-            return self.error(Code::E0305, step.span, "the step of a slice is 0", "no element follows");
+            return Err(self.report(messages::indices::step_of_elements_is_zero(step.span)));
         }
         Ok(ViewIndex::Range { start, stop, step })
     }
@@ -601,15 +548,14 @@ impl Body<'_, '_> {
             .map(|arg| Some(&arg.value).filter(|bound| !matches!(bound.kind, ast::ExprKind::None)))
             .collect();
         if let Some(keyword) = args.iter().find_map(|arg| arg.name.as_ref()) {
-            return self.error(Code::E0403, keyword.span, "`slice` has no keywords", "given here");
+            return Err(self.report(messages::indices::keyword_of_slice(keyword.span)));
         }
         let bounds = match given[..] {
             [stop] => [None, stop, None],
             [start, stop] => [start, stop, None],
             [start, stop, step] => [start, stop, step],
             _ => {
-                let message = format!("`slice` takes 1 to 3 bounds, {} given", given.len());
-                return self.error(Code::E0402, expr.span, message, "this call");
+                return Err(self.report(messages::indices::arguments_of_slice(given.len(), expr.span)));
             }
         };
         self.range_between(bounds).map(Some)
@@ -622,8 +568,7 @@ impl Body<'_, '_> {
             return Ok(value);
         }
         let shown = self.show(value.ty);
-        let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
-            .label(expr.span, format!("this is `{shown}`"));
+        let diagnostic = messages::indices::not_an_integer(&shown, expr.span);
         let cast = (value.ty, Scalar::I32);
         Err(self.report(self.suggest_cast(diagnostic, expr.span, cast, "it", Applicability::Maybe)))
     }
@@ -645,12 +590,7 @@ impl Body<'_, '_> {
         let depth = if matches!(base.ty, Type::Mat(..)) { 2 } else { 1 };
         if indices.len() > depth {
             let shown = self.show(base.ty);
-            return self.error(
-                Code::E0305,
-                span,
-                format!("{} for `{shown}`", counted(indices.len(), "index")),
-                format!("it takes {depth}"),
-            );
+            return Err(self.report(messages::indices::too_many_for_value(indices.len(), &shown, depth, span)));
         }
         let (whole, mut expr) = (base.ty, base);
         for (level, index) in indices.iter().enumerate() {
@@ -671,9 +611,4 @@ pub fn has_components(tile: LocalArrayType, indices: usize) -> bool {
     };
     let rank = usize::from(tile.ndim);
     tile.block && (rank + 1..=rank + own).contains(&indices)
-}
-
-/// `1 dimension`, `2 dimensions`
-fn dimensions(rank: u8) -> String {
-    format!("{rank} dimension{}", if rank == 1 { "" } else { "s" })
 }

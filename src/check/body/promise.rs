@@ -2,8 +2,9 @@
 
 use crate::check::Definition;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::types::pattern::Pattern;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Applicability;
 use crate::source::Span;
 use crate::syntax::ast::{ExprKind, StmtKind};
 use crate::types::{Scalar, Type};
@@ -14,15 +15,13 @@ impl Body<'_, '_> {
         let Some(promised) = definition.ast.returns.as_ref().filter(|it| !matches!(it.kind, ExprKind::None)) else {
             return;
         };
-        let mut diagnostic = Diagnostic::new(Code::E0312, "kernels do not return values")
-            .label(promised.span, "promised here")
-            .help("write the results to an array parameter, and leave the annotation away or write `-> None`");
+        let mut diagnostic = messages::statements::kernel_promises_result(promised.span);
         let text = &self.c.sources.file(promised.span.file).text;
         let before = text.get(..promised.span.start as usize).and_then(|before| before.rfind("->"));
         if let Some(arrow) = before {
             let start = text[..arrow].trim_end().len() as u32;
             let at = Span { start, ..promised.span };
-            diagnostic = diagnostic.fix("leave the annotation away", at, "", Applicability::Machine);
+            diagnostic = messages::repairs::no_annotation(diagnostic, at);
         }
         self.report(diagnostic);
     }
@@ -56,22 +55,15 @@ impl Body<'_, '_> {
             Some((types, _)) if types.iter().any(|ty| matches!(ty, Type::Local(_))) => {}
             None => {
                 let diagnostic =
-                    Diagnostic::new(Code::E0324, format!("`{}` promises `{shown}` and returns nothing", name.text))
-                        .label(promised.span, "promised here")
-                        .label(name.span, "no `return` follows");
+                    messages::statements::promised_result_missing(&name.text, &shown, promised.span, name.span);
                 self.report(match definition.ast.body.last().map(|last| (&last.kind, last.span)) {
                     Some((StmtKind::Assign { targets, .. }, span)) if targets.len() == 1 => {
                         let value = self.c.sources.text(targets[0].span).to_string();
                         let end = Span { start: span.end, ..span };
                         let indent = self.indent(span);
-                        diagnostic.help(format!("end it with `return {value}`")).fix(
-                            format!("return `{value}`"),
-                            end,
-                            format!("\n{indent}return {value}"),
-                            Applicability::Maybe,
-                        )
+                        messages::repairs::return_at_end(diagnostic, &value, &indent, end)
                     }
-                    _ => diagnostic.help("end it with `return` and the value, or leave the annotation away"),
+                    _ => messages::repairs::return_or_no_annotation(diagnostic),
                 });
             }
             Some((types, at)) => {
@@ -79,12 +71,13 @@ impl Body<'_, '_> {
                 if *found == wanted {
                     return;
                 }
-                let diagnostic = Diagnostic::new(
-                    Code::E0311,
-                    format!("`{}` promises `{shown}` and returns `{}`", name.text, self.show(*found)),
-                )
-                .label(at, format!("here `{}`", self.show(*found)))
-                .label(promised.span, "promised here");
+                let diagnostic = messages::statements::other_result_promised(
+                    &name.text,
+                    &shown,
+                    &self.show(*found),
+                    at,
+                    promised.span,
+                );
                 let text = self.c.sources.text(at);
                 let value =
                     text.strip_prefix("return").map(|rest| rest.len() - rest.trim_start().len() + "return".len());
@@ -93,7 +86,7 @@ impl Body<'_, '_> {
                         let value = Span { start: at.start + skip as u32, ..at };
                         self.suggest_cast(diagnostic, value, (*found, to), "it", Applicability::Maybe)
                     }
-                    _ => diagnostic.help("return the type that is promised, or leave the annotation away"),
+                    _ => messages::repairs::promised_type_or_no_annotation(diagnostic),
                 };
                 self.report(diagnostic);
             }

@@ -3,10 +3,10 @@
 
 use crate::check::body::python_math::{in_double, in_math, in_numpy, keeps_integers};
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::names::member::{builtin_word, is_warp};
 use crate::check::names::scope::Global;
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::{Code, Diagnostic};
 use crate::limits::{MAX_CONSTANT_PARTS, MAX_PYTHON_CLAUSES};
 use crate::source::Span;
 use crate::syntax::{ast, visit};
@@ -15,8 +15,7 @@ impl Body<'_, '_> {
     /// `[element for target in iter if condition]`
     pub fn comprehension(&mut self, comprehension: &ast::Comprehension, span: Span) -> Res<Operand> {
         if comprehension.clauses.len() > MAX_PYTHON_CLAUSES {
-            let message = format!("this has more than {MAX_PYTHON_CLAUSES} `for`");
-            return self.error(Code::E0508, span, message, "too large to compute while compiling");
+            return Err(self.report(messages::values::too_many_clauses(span)));
         }
         let mut items = Vec::new();
         self.clauses(&comprehension.clauses, &comprehension.element, &mut items)?;
@@ -76,7 +75,7 @@ impl Body<'_, '_> {
             {
                 targets.iter().zip(items).try_for_each(|(target, item)| self.bind_item(target, item))
             }
-            _ => self.error(Code::E0501, target.span, "this cannot be unpacked while compiling", "not as many values"),
+            _ => Err(self.report(messages::values::not_unpackable(target.span))),
         }
     }
 
@@ -85,9 +84,7 @@ impl Body<'_, '_> {
         let value = self.expr(condition)?;
         match self.python_truth(&value) {
             Some(holds) => Ok(holds),
-            None => {
-                self.error(Code::E0501, condition.span, "this value is not a compile-time constant", "not a condition")
-            }
+            None => Err(self.report(messages::values::unknown_condition(condition.span))),
         }
     }
 
@@ -143,8 +140,7 @@ impl Body<'_, '_> {
             Some(result) if !wraps => Some(result),
             _ => {
                 let text = self.c.sources.text(callee.span).to_string();
-                let diagnostic = Diagnostic::new(Code::E0502, format!("`{text}` is not computed while compiling"));
-                Some(Err(self.report(diagnostic.label(span, "Python alone knows the value"))))
+                Some(Err(self.report(messages::values::not_computed(&text, span))))
             }
         }
     }
@@ -231,12 +227,7 @@ impl Body<'_, '_> {
                 match if name == "min" { ordered.first() } else { ordered.last() } {
                     Some(item) => item.clone(),
                     None => {
-                        return Some(self.error(
-                            Code::E0501,
-                            span,
-                            format!("`{name}` of nothing"),
-                            "Python stops here",
-                        ));
+                        return Some(Err(self.report(messages::values::extreme_of_nothing(name, span))));
                     }
                 }
             }
@@ -291,10 +282,10 @@ impl Body<'_, '_> {
             [stop] => (0, stop, 1),
             [start, stop] => (start, stop, 1),
             [start, stop, step] => (start, stop, step),
-            _ => return self.error(Code::E0402, span, "`range` takes one to three numbers", "not so many"),
+            _ => return Err(self.report(messages::values::arguments_of_range(span))),
         };
         if step == 0 {
-            return self.error(Code::E0501, span, "the step of `range` is zero", "Python stops here");
+            return Err(self.report(messages::values::step_of_range_is_zero(span)));
         }
         let mut items = Vec::new();
         let mut at = start;
@@ -325,12 +316,7 @@ impl Body<'_, '_> {
             // Where `numpy` gives infinity or NaN, `math` stops.
             let finite = numbers.iter().all(|x| x.is_finite());
             if finite && !result.is_finite() {
-                return Some(self.error(
-                    Code::E0501,
-                    span,
-                    format!("`math.{name}` has no value here"),
-                    "Python stops here",
-                ));
+                return Some(Err(self.report(messages::values::no_value_of_math(name, span))));
             }
             if matches!(name, "floor" | "ceil" | "trunc") {
                 return Some(self.integer(result, span));

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use crate::check::body::{Body, Mode};
 use crate::check::budget;
+use crate::check::messages;
 use crate::check::names::scope::ScopeId;
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::Code;
 use crate::limits::MAX_CONSTANT_PARTS;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, BoolOp, CompareOp};
@@ -165,7 +165,7 @@ impl Body<'_, '_> {
         let [lower, upper, step] = bounds;
         let (step, count) = (step.unwrap_or(1), items.len() as i128);
         if step == 0 {
-            return Some(self.error(Code::E0501, slice.span, "the step of a slice is zero", "Python stops here"));
+            return Some(Err(self.report(messages::values::step_of_slice_is_zero(slice.span))));
         }
         // Python's rule: negative bounds count from the end, all are clipped to what there is.
         let (least, most) = if step > 0 { (0, count) } else { (-1, count - 1) };
@@ -194,7 +194,7 @@ impl Body<'_, '_> {
         };
         match self.entry(dict, &key)? {
             Some(at) => self.entry_value(dict, at, span),
-            None => self.error(Code::E0202, span, "the dict has no such key", "Python stops here"),
+            None => Err(self.report(messages::values::missing_key(span))),
         }
     }
 
@@ -215,7 +215,7 @@ impl Body<'_, '_> {
         let before = dict.found.borrow()[at].clone();
         match before {
             Entry::Known(value) => return self.c.charge(&value, span).map(|()| value),
-            Entry::Evaluating => return self.error(Code::E0501, span, "this entry depends on itself", "used here"),
+            Entry::Evaluating => return Err(self.report(messages::values::circular_entry(span))),
             // What was not said must be found again.
             Entry::Failed { said } if said || self.c.evaluation.is_quiet() => return Err(Reported),
             Entry::Failed { .. } | Entry::Unread => {}

@@ -1,10 +1,11 @@
 //! Results of functions: what is returned, and where a caller puts it.
 
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Operand, Res, cast_name};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::quoted;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::Type;
@@ -51,11 +52,7 @@ impl Body<'_, '_> {
             },
         };
         if self.function.kernel && !types.is_empty() {
-            return Err(self.report(
-                Diagnostic::new(Code::E0312, "kernels do not return values")
-                    .label(span, "returned here")
-                    .help("write the result to an array parameter"),
-            ));
+            return Err(self.report(messages::statements::kernel_returns_value(span)));
         }
         match &self.summary.results {
             None => self.summary.results = Some((types, span)),
@@ -68,18 +65,15 @@ impl Body<'_, '_> {
                 }
                 let show = |types: &[Type]| match types {
                     [] => "nothing".to_string(),
-                    all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
+                    all => quoted(all.iter().map(|&ty| self.show(ty))),
                 };
                 let (old, new, place) = (show(first), show(&types), *place);
-                let mut diagnostic = Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
-                    .label(span, format!("here {new}"))
-                    .label(place, format!("here {old}"))
-                    .note("a function returns the same types everywhere");
+                let mut diagnostic = messages::statements::results_differ(&old, &new, span, place);
                 if let (&[Type::Scalar(a)], &[Type::Scalar(b)]) = (first.as_slice(), types.as_slice()) {
                     let (at, to) = if left_moves(a, b) { (place, b) } else { (span, a) };
                     let text = self.c.sources.text(at);
                     let value = text.strip_prefix("return").unwrap_or(text).trim();
-                    diagnostic = diagnostic.help(format!("convert it: `return {}({value})`", cast_name(to)));
+                    diagnostic = messages::repairs::converted_result(diagnostic, &cast_name(to), value);
                 }
                 return Err(self.report(diagnostic));
             }

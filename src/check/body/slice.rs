@@ -2,9 +2,9 @@
 //! bounds are constants.
 
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Place, Step, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::{Code, Diagnostic, counted};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{Scalar, Type};
@@ -39,12 +39,7 @@ impl Body<'_, '_> {
         let wanted = if matches!(base, Type::Mat(..)) { 2 } else { 1 };
         if indices.len() > wanted {
             let shown = self.show(base);
-            return self.error(
-                Code::E0305,
-                span,
-                format!("{} for `{shown}`", counted(indices.len(), "index")),
-                format!("it takes {wanted}"),
-            );
+            return Err(self.report(messages::indices::too_many_for_value(indices.len(), &shown, wanted, span)));
         }
         let at = |k: u32| Step::At(k);
         Ok(Some(match base {
@@ -114,12 +109,7 @@ impl Body<'_, '_> {
                     (Type::Mat(..), _) => "column",
                     _ => "component",
                 };
-                self.error(
-                    Code::E0306,
-                    index.span,
-                    format!("{what} {k} of `{shown}` does not exist"),
-                    format!("it has {count} {what}s: 0 to {}, or -{count} to -1 from the end", count - 1),
-                )
+                Err(self.report(messages::indices::outside_composite(what, k, count, &shown, index.span)))
             }
             _ => Ok(Step::Dynamic(Box::new(value))),
         }
@@ -186,12 +176,7 @@ impl Body<'_, '_> {
         let value = self.coerce(value, scalar.into(), at)?;
         if value.ty != slice && value.ty != Type::Scalar(scalar) {
             let (found, wanted) = (self.show(value.ty), self.show(slice));
-            return self.error(
-                Code::E0303,
-                at,
-                format!("cannot store `{found}` in a slice that is `{wanted}`"),
-                format!("this is `{found}`"),
-            );
+            return Err(self.report(messages::indices::stored_in_slice(&found, &wanted, at)));
         }
         // The value is complete before the first component changes.
         let id = self.new_local("", value.ty, at);
@@ -253,7 +238,7 @@ impl Body<'_, '_> {
         let n = i128::from(count);
         let step = self.slice_bound(step, 1)?;
         if step == 0 {
-            return self.error(Code::E0305, span, "the step of a slice is 0", "no component follows");
+            return Err(self.report(messages::indices::step_of_components_is_zero(span)));
         }
         // Python's rule: bounds are wrapped once, then clamped to where the walk can start and end.
         let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
@@ -265,7 +250,7 @@ impl Body<'_, '_> {
         let components: Vec<u32> =
             std::iter::successors(Some(start), |k| Some(k + step)).take_while(inside).map(|k| k as u32).collect();
         if components.is_empty() {
-            return self.error(Code::E0306, span, "this slice is empty", "no component is left");
+            return Err(self.report(messages::indices::empty_slice(span)));
         }
         Ok(components)
     }
@@ -275,11 +260,7 @@ impl Body<'_, '_> {
         let value = self.value(bound)?;
         match self.number(&value) {
             Some(Number::Int(n)) => Ok(n),
-            _ => Err(self.report(
-                Diagnostic::new(Code::E0305, "the bounds of this slice are constants")
-                    .label(bound.span, "not a constant")
-                    .help("the length of a vector is part of its type; take the components one by one in a loop"),
-            )),
+            _ => Err(self.report(messages::indices::slice_bounds(bound.span))),
         }
     }
 
@@ -304,12 +285,7 @@ impl Body<'_, '_> {
                 let items = (0..count).map(|k| self.part(whole.clone(), Step::At(k), span)).collect();
                 Ok(self.shared_items(lets, items))
             }
-            _ => self.error(
-                Code::E0402,
-                span,
-                "only vectors, matrices, tuples and slices of known length can be unpacked",
-                "not unpackable",
-            ),
+            _ => Err(self.report(messages::indices::not_unpackable(span))),
         }
     }
 
@@ -324,12 +300,7 @@ impl Body<'_, '_> {
         let (start, step) = (self.slice_bound(lower, 0)?, self.slice_bound(step, 1)?);
         let stop = if upper.is_some() { self.slice_bound(upper, 0)? } else { -1 };
         if start < 0 || stop < 0 || step <= 0 || (stop - start) / step > 64 {
-            return self.error(
-                Code::E0402,
-                span,
-                "the number of elements to unpack is not known",
-                "write the end, and count both ends from the start: `*a[2:5]`",
-            );
+            return Err(self.report(messages::indices::unpacked_length(span)));
         }
         let mut lets = Vec::new();
         let array = self.shared(array, &mut lets);

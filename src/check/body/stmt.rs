@@ -2,9 +2,10 @@
 
 use super::known::assigned;
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::Applicability;
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
@@ -84,17 +85,11 @@ impl Body<'_, '_> {
                 if let ast::ExprKind::Name(name) = &target.kind {
                     self.scope.entry(name.clone()).or_insert(Binding::Broken);
                 }
-                let mut diagnostic = Diagnostic::new(Code::E0308, "kernels have no annotated assignments")
-                    .label(span, "a variable gets the type of its value");
+                let mut diagnostic = messages::statements::annotated_assignment(span);
                 if let Some(value) = value {
                     let text = |e: &ast::Expr| self.c.sources.text(e.span).to_string();
                     let repaired = format!("{} = {}({})", text(target), text(annotation), text(value));
-                    diagnostic = diagnostic.help(format!("write `{repaired}`")).fix(
-                        "convert the value instead",
-                        span,
-                        repaired,
-                        Applicability::Maybe,
-                    );
+                    diagnostic = messages::repairs::value_converted_instead(diagnostic, &repaired, span);
                 }
                 return Err(self.report(diagnostic));
             }
@@ -146,10 +141,9 @@ impl Body<'_, '_> {
                 let is_break = matches!(statement.kind, ast::StmtKind::Break);
                 if self.nesting.loops == 0 {
                     let word = if is_break { "break" } else { "continue" };
-                    let diagnostic = Diagnostic::new(Code::E0308, format!("`{word}` outside a loop"))
-                        .label(span, "there is no loop around this");
+                    let diagnostic = messages::statements::outside_loop(word, span);
                     return Err(match self.function.kernel {
-                        true => self.replaced(diagnostic.note("`return` ends the work of this thread"), span, "return"),
+                        true => self.replaced(messages::details::return_ends_thread(diagnostic), span, "return"),
                         false => self.report(diagnostic),
                     });
                 }
@@ -223,8 +217,7 @@ impl Body<'_, '_> {
     }
 
     pub fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Res<T> {
-        let mut diagnostic = Diagnostic::new(Code::E0308, format!("a kernel cannot have {what}"))
-            .label(span, "not part of the kernel language");
+        let mut diagnostic = messages::statements::unsupported(what, span);
         if let Some(help) = help.or(crate::check::names::habits::of_construct(what)) {
             diagnostic = diagnostic.help(help);
         }
@@ -309,8 +302,7 @@ impl Body<'_, '_> {
             && word == "tid"
         {
             let text = self.c.sources.text(value.span).to_string();
-            let diagnostic = Diagnostic::new(Code::E0404, format!("`{text}` is not called"))
-                .label(value.span, "the function itself, not the index of the thread");
+            let diagnostic = messages::statements::tid_not_called(&text, value.span);
             return Err(self.replaced(diagnostic, value.span, &format!("{text}()")));
         }
         if let Operand::Stack(stack) = operand {
@@ -451,10 +443,9 @@ impl Body<'_, '_> {
                 let expr = self.materialize(other, value.span)?;
                 let shown = self.show(expr.ty);
                 let text = self.c.sources.text(value.span).to_string();
-                let mut diagnostic = Diagnostic::new(Code::E0313, format!("`{shown}` cannot be unpacked"))
-                    .label(value.span, "this is one value");
+                let mut diagnostic = messages::statements::one_value_unpacked(&shown, value.span);
                 if let Some((first, _)) = names.first().filter(|_| !text.contains('\n')) {
-                    diagnostic = diagnostic.help(format!("one value has one name: `{first} = {text}`"));
+                    diagnostic = messages::repairs::one_name(diagnostic, first, &text);
                 }
                 return Err(self.report(diagnostic));
             }
@@ -491,21 +482,13 @@ impl Body<'_, '_> {
 
     fn count_mismatch<T>(&mut self, span: Span, found: usize, names: &[(&str, Span)]) -> Res<T> {
         let wanted = names.len();
-        let mut diagnostic =
-            Diagnostic::new(Code::E0313, format!("{} for {}", counted(found, "value"), counted(wanted, "variable")))
-                .label(
-                    span,
-                    match found {
-                        1 => "1 value comes from here".to_string(),
-                        _ => format!("{found} values come from here"),
-                    },
-                );
+        let mut diagnostic = messages::statements::number_of_values(found, wanted, span);
         if let [(_, first), .., (_, last)] = names {
             let targets = Span { end: last.end, ..*first };
-            diagnostic = diagnostic.label(targets, counted(wanted, "variable"));
+            diagnostic = messages::details::number_of_targets(diagnostic, wanted, targets);
         }
         if found > wanted {
-            diagnostic = diagnostic.help("give each value a name, `_` where it is not needed");
+            diagnostic = messages::repairs::name_for_each(diagnostic);
         }
         Err(self.report(diagnostic))
     }
@@ -525,12 +508,7 @@ impl Body<'_, '_> {
     fn assign_tid(&mut self, names: &[(&str, Span)], span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         self.tid_allowed(span)?;
         if names.len() > 4 {
-            return self.error(
-                Code::E0313,
-                span,
-                "a launch has at most 4 dimensions",
-                format!("{} variables", names.len()),
-            );
+            return Err(self.report(messages::statements::too_many_coordinates(names.len(), span)));
         }
         self.summary.rank = self.summary.rank.max(names.len() as u8);
         for (k, (name, at)) in names.iter().enumerate() {
@@ -544,11 +522,7 @@ impl Body<'_, '_> {
         if self.function.kernel {
             return Ok(());
         }
-        Err(self.report(
-            Diagnostic::new(Code::E0406, "`wp.tid()` is only known in kernels")
-                .label(span, "not inside a `@wp.func`")
-                .help("pass the index as an argument: a parameter `i: int`"),
-        ))
+        Err(self.report(messages::statements::tid_outside_kernel(span)))
     }
 
     pub(super) fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
@@ -558,38 +532,30 @@ impl Body<'_, '_> {
             (Root::Element { .. }, false) => "this part of the array's elements is",
             (Root::Local(_), _) => "this part is",
         };
-        let mut diagnostic = Diagnostic::new(Code::E0303, format!("cannot store `{found}` where {what} `{wanted}`"))
-            .label(value.span, format!("this is `{found}`"))
-            .label(place.span, format!("this is `{wanted}`"));
+        let mut diagnostic = messages::types::stored_type(&found, what, &wanted, value.span, place.span);
         diagnostic = self.label_origin(diagnostic, value, value.span);
         diagnostic = self.suggest_element(diagnostic, value.ty, value.span, place.ty);
         if let ExprKind::And(_) | ExprKind::Or(_) = value.kind {
             // In Python these give one of their operands.
-            diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
+            diagnostic = messages::repairs::conditional_for_logic(diagnostic);
         } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
             diagnostic = self.suggest_cast(diagnostic, value.span, (value.ty, to), "it", Applicability::Machine);
         } else if let Type::Array(array) = value.ty {
             let text = self.c.sources.text(value.span);
             if let Some(element) = element_of(text, array.ndim) {
-                diagnostic = diagnostic.help(format!("one index for each dimension gives an element: `{element}`"));
+                diagnostic = messages::repairs::index_for_each_dimension(diagnostic, &element);
             }
         } else if let (Type::Scalar(_), Type::Vec(..)) = (place.ty, value.ty) {
             let text = self.c.sources.text(value.span);
             if text.lines().count() == 1 {
                 let part = if text.contains(' ') { format!("({text})[0]") } else { format!("{text}[0]") };
-                diagnostic = diagnostic
-                    .help(format!("store a component, `{part}`, or what is computed of all: `wp.length({text})`"));
+                diagnostic = messages::repairs::component_or_length(diagnostic, &part, text);
             }
         } else if let (Type::Vec(_, to), Type::Scalar(from)) = (place.ty, value.ty)
             && to == from
         {
             let whole = format!("wp.{wanted}({})", self.c.sources.text(value.span));
-            diagnostic = diagnostic.help(format!("give every component the number: `{whole}`")).fix(
-                "make a vector of it",
-                value.span,
-                whole,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::repairs::vector_of_number(diagnostic, &whole, value.span);
         }
         Err(self.report(diagnostic))
     }
@@ -741,12 +707,7 @@ impl Body<'_, '_> {
             Type::Array(_) => Ok(Expr::new(ExprKind::IsSet(Box::new(expr)), BOOL, span)),
             ty => {
                 let shown = self.show(ty);
-                self.error(
-                    Code::E0307,
-                    span,
-                    format!("`{shown}` is neither true nor false"),
-                    "a condition is a `bool` or a number",
-                )
+                Err(self.report(messages::types::not_a_condition(&shown, span)))
             }
         }
     }

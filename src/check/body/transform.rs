@@ -2,9 +2,9 @@
 //! rotation.
 
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Place, Step, Stmt, StmtKind};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
-use crate::diag::Code;
 use crate::ir::{BinaryOp as IrBinary, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
@@ -34,7 +34,7 @@ impl Body<'_, '_> {
                 let part = self.part(base, Step::At(half), span);
                 Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
             }
-            Some(_) => self.error(Code::E0306, index.span, "a transform has the components 0 to 6", "out of range"),
+            Some(_) => Err(self.report(messages::indices::outside_transform(index.span))),
             None => {
                 let mut lets = Vec::new();
                 let base = self.shared(base, &mut lets);

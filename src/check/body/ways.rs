@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Reported, Res, TypeWord};
-use crate::diag::{Code, Diagnostic, counted};
+use crate::diag::counted;
 use crate::ids::Id;
 use crate::source::Span;
 use crate::syntax::{ast, visit};
@@ -220,14 +221,7 @@ impl Body<'_, '_> {
         }
         self.ways.maybe.remove(name);
         let is_shape = matches!(self.scope.get(name), Some(Binding::Alias(Operand::Shape(_))));
-        let diagnostic = Diagnostic::new(Code::W0704, format!("`{name}` may be unset here"))
-            .label(span, "used here on every way")
-            .label(place, "assigned here, on some ways only")
-            .note(match is_shape {
-                true => "a shape that was not assigned has extents of zero; Python would raise an error",
-                false => "kc uses what is assigned there on every way; Python would raise an error",
-            })
-            .help(format!("assign `{name}` before the branch or loop"));
+        let diagnostic = messages::values::maybe_unset(name, is_shape, span, place);
         self.c.diagnostics.push(diagnostic);
     }
 
@@ -362,8 +356,7 @@ impl Body<'_, '_> {
     /// Refuses the use of a name that means several things.
     pub fn several(&mut self, name: &str, several: &Several, span: Span) -> Reported {
         let (one, other) = (&several.one, &several.other);
-        let message = format!("`{name}` is {} or {}: which one, only a run decides", one.0, other.0);
-        let mut diagnostic = Diagnostic::new(Code::E0322, message).label(span, "used here");
+        let mut diagnostic = messages::values::several_meanings(name, &one.0, &other.0, span);
         for (what, place) in [one, other] {
             if let Some(place) = place {
                 let label =
@@ -372,12 +365,8 @@ impl Body<'_, '_> {
             }
         }
         self.report(match several.called {
-            true => diagnostic.note("kernels have no pointers to functions").help(format!(
-                "call the functions where they are chosen, and keep what they return: `y = {name}(x)` in each branch"
-            )),
-            false => diagnostic.help(
-                "use it where it is chosen, and keep the value that comes of it; or give the two names of their own",
-            ),
+            true => messages::repairs::functions_where_chosen(diagnostic, name),
+            false => messages::repairs::where_chosen(diagnostic),
         })
     }
 
@@ -473,17 +462,13 @@ impl Body<'_, '_> {
 
     fn refuse_change(&mut self, name: &str, before: &Meaning, after: &Meaning) {
         let (was, is) = (self.described(&before.binding), self.described(&after.binding));
-        let mut diagnostic = Diagnostic::new(Code::E0302, format!("`{name}` is {was} and cannot become {is}"));
+        let mut diagnostic = messages::types::another_meaning(name, &was, &is);
         for (what, place) in [(&is, after.place), (&was, before.place)] {
             if let Some(place) = place {
-                diagnostic = diagnostic.label(place, format!("`{name}` is {what} from here on"));
+                diagnostic = messages::details::meaning_from_here(diagnostic, name, what, place);
             }
         }
-        self.report(
-            diagnostic
-                .note("an iteration of a loop begins with what the one before it left")
-                .help("use another name for the new value"),
-        );
+        self.report(messages::repairs::another_name_in_loop(diagnostic));
     }
 
     /// `name = (a, b)`: each element has a variable. Those of an earlier tuple of the name get the

@@ -3,9 +3,10 @@
 
 use super::call::Given;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::Applicability;
 use crate::ir::print_format::{Number as Extent, Piece, pieces};
 use crate::ir::{AtomicOp, UnaryOp};
 use crate::limits::{MAX_LOCAL_ELEMENTS, MAX_PRINTED};
@@ -68,25 +69,21 @@ impl Body<'_, '_> {
                 [Given { operand: Operand::Function(name), .. }] => Ok(Operand::Gradient(name.clone())),
                 _ => self.arguments(name, "one function", given, span),
             },
-            "range" | "reversed" => {
-                self.error(Code::E0323, span, "`range` is only for loops: `for i in range(n):`", "not a value")
-            }
-            "print" | "printf" => {
-                self.error(Code::E0313, span, format!("`{name}` gives no value"), "use it as a statement")
-            }
+            "range" | "reversed" => Err(self.report(messages::builtins::range_outside_loop(span))),
+            "print" | "printf" => Err(self.report(messages::builtins::statement_as_value(name, span))),
             _ => return None,
         })
     }
 
     fn arguments<T>(&mut self, name: &str, wanted: &str, given: &[Given], span: Span) -> Res<T> {
-        self.error(Code::E0402, span, format!("`{name}` takes {wanted}"), format!("{} given", given.len()))
+        Err(self.report(messages::builtins::wrong_number(name, wanted, given.len(), span)))
     }
 
     /// `wp.tid(2)`: how many numbers there are follows from what takes them.
     pub fn tid_takes_none<T>(&mut self, given: usize, span: Span) -> Res<T> {
         let text = self.c.sources.text(span);
         let called = text.split_once('(').map_or("wp.tid", |(name, _)| name.trim_end()).to_string();
-        let diagnostic = Diagnostic::new(Code::E0402, "`tid` takes no arguments").label(span, format!("{given} given"));
+        let diagnostic = messages::builtins::arguments_of_tid(given, span);
         Err(self.replaced(diagnostic, span, &format!("{called}()")))
     }
 
@@ -117,12 +114,7 @@ impl Body<'_, '_> {
                     ty if ty.is_composite() => number(ty.step_count(&self.c.output.structs)),
                     ty => {
                         let shown = self.show(ty);
-                        self.error(
-                            Code::E0401,
-                            one.span,
-                            format!("`{shown}` has no length"),
-                            format!("this is `{shown}`"),
-                        )
+                        Err(self.report(messages::builtins::no_length(&shown, one.span)))
                     }
                 }
             }
@@ -134,15 +126,14 @@ impl Body<'_, '_> {
         match &given.operand {
             Operand::Type(TypeWord::Type(ty)) => Ok(*ty),
             Operand::Str(text) => {
-                let diagnostic = Diagnostic::new(Code::E0310, "a type is needed here, not its name in quotes")
-                    .label(given.span, "a string");
+                let diagnostic = messages::types::quoted_type_argument(given.span);
                 let bare = text.strip_prefix("wp.").unwrap_or(text);
                 Err(match crate::check::types::value::type_of_name(bare) {
                     Some(_) => self.replaced(diagnostic, given.span, &format!("wp.{bare}")),
-                    None => self.report(diagnostic.help("name the type itself: `dtype=wp.float64`")),
+                    None => self.report(messages::repairs::type_itself(diagnostic)),
                 })
             }
-            _ => self.error(Code::E0310, given.span, "a type is needed here", "not a type"),
+            _ => Err(self.report(messages::types::no_type_argument(given.span))),
         }
     }
 
@@ -159,8 +150,7 @@ impl Body<'_, '_> {
                 return self.arguments("zeros", "`shape` and `dtype`", given, span);
             };
             let repaired = format!("{before}shape={after}");
-            let diagnostic = Diagnostic::new(Code::E0402, "`zeros` takes `shape` and `dtype`")
-                .label(span, format!("{} given", given.len()));
+            let diagnostic = messages::builtins::arguments_of_zeros(given.len(), span);
             return Err(self.replaced(diagnostic, span, &repaired));
         };
         let element = match self.argument(given, "dtype", 1) {
@@ -168,12 +158,7 @@ impl Body<'_, '_> {
             None => self.default_float().into(),
         };
         let Some(element) = element.element() else {
-            return self.error(
-                Code::E0310,
-                span,
-                "a local array holds scalars, vectors or structs",
-                "not an element type",
-            );
+            return Err(self.report(messages::builtins::element_of_local_array(span)));
         };
         let items = match &shape.operand {
             Operand::Tuple(items) => items.clone(),
@@ -182,36 +167,20 @@ impl Body<'_, '_> {
         };
         let mut extents = [1u32; MAX_DIMS];
         if items.is_empty() || items.len() > MAX_DIMS {
-            return self.error(
-                Code::E0305,
-                shape.span,
-                "a local array has 1 to 4 dimensions",
-                format!("{} given", items.len()),
-            );
+            return Err(self.report(messages::builtins::rank_of_local_array(items.len(), shape.span)));
         }
         for (extent, item) in extents.iter_mut().zip(&items) {
             match self.known_int(item) {
                 // One that is too long makes the array too large.
                 Some(n @ 1..) => *extent = u32::try_from(n).unwrap_or(u32::MAX),
                 _ => {
-                    return Err(self.report(
-                        Diagnostic::new(Code::E0305, "the shape of a local array is a positive constant")
-                            .label(shape.span, "not a constant")
-                            .help(
-                                "write the largest size that is needed, or pass an array with a part for each thread",
-                            ),
-                    ));
+                    return Err(self.report(messages::builtins::shape_of_local_array(shape.span)));
                 }
             }
         }
         let ty = LocalArrayType { element, shape: extents, ndim: items.len() as u8, block: false };
         if ty.len() > u64::from(MAX_LOCAL_ELEMENTS) {
-            return self.error(
-                Code::E0305,
-                shape.span,
-                "this local array is too large",
-                format!("more than {MAX_LOCAL_ELEMENTS} elements in each thread"),
-            );
+            return Err(self.report(messages::builtins::local_array_too_large(shape.span)));
         }
         Ok(Operand::Value(Expr::new(ExprKind::LocalArray, Type::Local(ty), span)))
     }
@@ -228,7 +197,7 @@ impl Body<'_, '_> {
             None => self.default_float(),
             Some(dtype) => match self.type_argument(dtype)? {
                 Type::Scalar(s) => s,
-                _ => return self.error(Code::E0310, dtype.span, "`dtype` is a scalar type", "not a scalar type"),
+                _ => return Err(self.report(messages::types::no_scalar_type(dtype.span))),
             },
         };
         let (ty, ones): (Type, Box<dyn Fn(u32) -> bool>) = match name {
@@ -238,12 +207,7 @@ impl Body<'_, '_> {
                 let n = self.argument(given, "n", 0).and_then(|g| self.known_int(&g.operand));
                 let n = n.and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=32).contains(&n));
                 let Some(n) = n else {
-                    return self.error(
-                        Code::E0305,
-                        span,
-                        "`identity` takes a constant size",
-                        "the size is not a constant",
-                    );
+                    return Err(self.report(messages::builtins::size_of_identity(span)));
                 };
                 (Type::Mat(n, n, scalar), Box::new(move |k| k % (u32::from(n) + 1) == 0))
             }
@@ -265,12 +229,7 @@ impl Body<'_, '_> {
             }
             (a, b) => {
                 let (a, b) = (self.show(a), self.show(b));
-                self.error(
-                    Code::E0401,
-                    span,
-                    format!("`cast` cannot read `{a}` as `{b}`"),
-                    "scalars of one size are needed",
-                )
+                Err(self.report(messages::builtins::reinterpreted(&a, &b, span)))
             }
         }
     }
@@ -282,20 +241,10 @@ impl Body<'_, '_> {
         let array = self.materialize(array.operand.clone(), array.span)?;
         let rank = usize::from(self.rank_of(array.ty));
         if rank == 0 {
-            return self.error(
-                Code::E0401,
-                span,
-                "`view` takes an array",
-                format!("this is `{}`", self.show(array.ty)),
-            );
+            return Err(self.report(messages::builtins::view_of_value(&self.show(array.ty), span)));
         }
         if indices.is_empty() || indices.len() >= rank {
-            return self.error(
-                Code::E0305,
-                span,
-                "`view` fixes some dimensions of an array, not all",
-                format!("{} indices", indices.len()),
-            );
+            return Err(self.report(messages::builtins::view_of_element(indices.len(), span)));
         }
         let mut dims = Vec::new();
         for index in indices {
@@ -316,8 +265,7 @@ impl Body<'_, '_> {
             return Ok(value);
         }
         let shown = self.show(value.ty);
-        let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
-            .label(given.span, format!("this is `{shown}`"));
+        let diagnostic = messages::indices::not_an_integer(&shown, given.span);
         let cast = (value.ty, Scalar::I32);
         Err(self.report(self.suggest_cast(diagnostic, given.span, cast, "it", Applicability::Maybe)))
     }
@@ -341,42 +289,27 @@ impl Body<'_, '_> {
             ty if let Some(a) = self.c.as_indexed(ty) => (usize::from(a.ndim), Type::from(a.element)),
             ty => {
                 let shown = self.show(ty);
-                let diagnostic = Diagnostic::new(Code::E0401, format!("`{name}` works on arrays"))
-                    .label(first.span, format!("this is `{shown}`"));
+                let diagnostic = messages::builtins::works_on_arrays(name, &shown, first.span);
                 let text = self.c.sources.text(first.span).to_string();
                 // An element in place of the array and its indices.
                 return Err(match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
                     Some((array, indices)) if !indices.contains(['[', ']', ':']) => {
                         self.replaced(diagnostic, first.span, &format!("{array}, {indices}"))
                     }
-                    _ => self.report(diagnostic.help(format!("give array and index apart: `wp.{name}(x, i, value)`"))),
+                    _ => self.report(messages::repairs::array_and_index_apart(diagnostic, name)),
                 });
             }
         };
         if rest.len() != rank + values {
-            let plural = |n: usize, one: &'static str, more: &'static str| if n == 1 { one } else { more };
-            let message = format!(
-                "`{name}` takes the array, {rank} ind{} and {values} value{}",
-                plural(rank, "ex", "ices"),
-                plural(values, "", "s")
-            );
             let array = self.c.sources.text(first.span);
             let indices = ["i", "j", "k", "l"].get(..rank).unwrap_or_default().join(", ");
             let wanted = if values == 1 { "value" } else { "compare, value" };
-            return Err(self.report(
-                Diagnostic::new(Code::E0402, message)
-                    .label(span, format!("{} argument{} after the array", rest.len(), plural(rest.len(), "", "s")))
-                    .help(format!("write `wp.{name}({array}, {indices}, {wanted})`")),
-            ));
+            let (numbers, call) = ((rank, values, rest.len()), format!("wp.{name}({array}, {indices}, {wanted})"));
+            return Err(self.report(messages::builtins::arguments_of_atomic(name, numbers, &call, span)));
         }
         if element.scalar_part().is_none_or(|s| s == Scalar::Bool) {
             let shown = self.show(element);
-            return self.error(
-                Code::E0401,
-                first.span,
-                format!("`{name}` is not defined for `{shown}`"),
-                "the elements have no atomics",
-            );
+            return Err(self.report(messages::builtins::no_atomics(name, &shown, first.span)));
         }
         let mut index = Vec::new();
         for given in &rest[..rank] {
@@ -387,11 +320,7 @@ impl Body<'_, '_> {
             let value = self.coerce(given.operand.clone(), element, given.span)?;
             if value.ty != element {
                 let (wanted, found) = (self.show(element), self.show(value.ty));
-                let mut diagnostic = Diagnostic::new(
-                    Code::E0303,
-                    format!("`{name}` on an array of `{wanted}` takes `{wanted}`, not `{found}`"),
-                )
-                .label(given.span, format!("this is `{found}`"));
+                let mut diagnostic = messages::builtins::atomic_value(name, &wanted, &found, given.span);
                 diagnostic = self.suggest_element(diagnostic, value.ty, given.span, element);
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
                     let cast = (value.ty, to);
@@ -429,12 +358,7 @@ impl Body<'_, '_> {
         if matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) && ty.scalar_part().is_some_and(Scalar::is_float)
         {
             let shown = self.show(ty);
-            return self.error(
-                Code::E0401,
-                span,
-                format!("`{name}` is not defined for `{shown}`"),
-                "bit operations work on integers",
-            );
+            return Err(self.report(messages::builtins::bits_of_other_type(name, &shown, span)));
         }
         let value = Box::new(values.pop().ok_or(Reported)?);
         Ok(Operand::Value(self.guard_access(Expr::new(ExprKind::Atomic { op, place, value }, ty, span))))
@@ -445,12 +369,7 @@ impl Body<'_, '_> {
         let ty = place.ty;
         if ty.as_scalar().is_none() {
             let shown = self.show(ty);
-            return self.error(
-                Code::E0401,
-                span,
-                format!("`atomic_cas` is not defined for `{shown}`"),
-                "it works on scalars",
-            );
+            return Err(self.report(messages::builtins::compared_and_swapped(&shown, span)));
         }
         let (new, expected) = (values.pop().ok_or(Reported)?, values.pop().ok_or(Reported)?);
         Ok(Operand::Value(Expr::new(
@@ -475,7 +394,7 @@ impl Body<'_, '_> {
         if name == "printf" {
             let mut operands = operands.into_iter();
             let Some((Operand::Str(format), _)) = operands.next() else {
-                return self.error(Code::E0402, span, "`printf` takes a format string first", "no string literal");
+                return Err(self.report(messages::builtins::no_format(span)));
             };
             let operands: Vec<(Operand, Span)> = operands.collect();
             let text = |operand: &Operand| if let Operand::Str(text) = operand { Some(text.clone()) } else { None };
@@ -489,33 +408,14 @@ impl Body<'_, '_> {
                 let value = self.materialize(operand, at)?;
                 if value.ty.as_scalar().is_none() {
                     let shown = self.show(value.ty);
-                    return self.error(
-                        Code::E0401,
-                        at,
-                        format!("`printf` writes scalars, not `{shown}`"),
-                        format!("this is `{shown}`"),
-                    );
+                    return Err(self.report(messages::builtins::formatted_type(&shown, at)));
                 }
                 values.push(value);
             }
             return match conversions(&format) {
                 Ok(n) if n == values.len() => Ok(StmtKind::Print { format, args: values }),
-                Ok(n) => self.error(
-                    Code::E0402,
-                    span,
-                    format!(
-                        "the format takes {}, {} given",
-                        counted(n, "value"),
-                        if values.len() == 1 { "1 is".to_string() } else { format!("{} are", values.len()) }
-                    ),
-                    "each conversion takes one value after the format, and so does each `*`",
-                ),
-                Err(written) => self.error(
-                    Code::E0402,
-                    span,
-                    format!("`{written}` is not a conversion for numbers"),
-                    "in this format; they have `%d %i %u %x %X %o %c %f %F %e %E %g %G`, and `%%` is a percent sign",
-                ),
+                Ok(n) => Err(self.report(messages::builtins::number_of_conversions(n, values.len(), span))),
+                Err(written) => Err(self.report(messages::builtins::unknown_conversion(written, span))),
             };
         }
         let mut lets: Vec<(LocalId, Expr)> = Vec::new();
@@ -540,12 +440,7 @@ impl Body<'_, '_> {
             let value = self.materialize(operand, at)?;
             if value.ty.scalar_part().is_none() {
                 let shown = self.show(value.ty);
-                return self.error(
-                    Code::E0401,
-                    at,
-                    format!("`print` does not write `{shown}`"),
-                    format!("this is `{shown}`"),
-                );
+                return Err(self.report(messages::builtins::printed_type(&shown, at)));
             }
             let ty = value.ty;
             let value = if ty.is_composite() { self.shared(value, &mut lets) } else { value };
@@ -560,8 +455,7 @@ impl Body<'_, '_> {
     }
 
     fn prints_too_much(&mut self, name: &str, span: Span) -> Res<StmtKind> {
-        let text = format!("`{name}` writes more than {MAX_PRINTED} values");
-        self.error(Code::E0910, span, text, "split it into several, or write to an array and print that")
+        Err(self.report(messages::builtins::too_much_printed(name, span)))
     }
 
     fn print_of(

@@ -6,12 +6,12 @@ use super::native::is_barrier;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
 use crate::check::host::nest::{Unknown, Why};
+use crate::check::messages;
 use crate::check::names::habits;
 use crate::check::tree::{Call, DegeneracyTest, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
-use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::library::Library;
@@ -104,7 +104,7 @@ impl Body<'_, '_> {
                     self.failed |= result.is_err();
                     result
                 }
-                _ => self.error(Code::E0402, span, "`wp.static` takes one expression", format!("{} given", args.len())),
+                _ => Err(self.report(messages::calls::of_static(args.len(), span))),
             };
         }
         // What is in a call of a word that is written otherwise is written otherwise, too.
@@ -130,8 +130,7 @@ impl Body<'_, '_> {
             }
             self.note_adjoint_write(&arg.value);
             if let Some(tuple) = self.tuple_for_list(callee, arg) {
-                let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
-                    .label(arg.value.span, "not part of the kernel language");
+                let diagnostic = messages::statements::lists(arg.value.span);
                 self.replaced(diagnostic, arg.value.span, &tuple);
                 failed = true;
                 continue;
@@ -164,21 +163,14 @@ impl Body<'_, '_> {
                 let text = self.c.sources.text(callee.span);
                 let what =
                     if text.len() < 40 && !text.contains('\n') { format!("`{text}`") } else { "this".to_string() };
-                let mut diagnostic = Diagnostic::new(Code::E0404, format!("{what} is not a function"))
-                    .label(callee.span, "a value cannot be called");
+                let mut diagnostic = messages::calls::not_a_function(&what, callee.span);
                 let called = Span { start: callee.span.end, ..span };
                 let index =
                     self.c.sources.text(called).trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
                 if let (Operand::Value(Expr { ty: Type::Array(_), .. }), Some(index)) = (&other, index)
                     && !index.trim().is_empty()
                 {
-                    let element = format!("[{index}]");
-                    diagnostic = diagnostic.help("an index stands in square brackets: `x[i]`").fix(
-                        "index the array",
-                        called,
-                        element,
-                        Applicability::Maybe,
-                    );
+                    diagnostic = messages::repairs::index_in_brackets(diagnostic, index, called);
                 }
                 Err(self.report(diagnostic))
             }
@@ -206,8 +198,7 @@ impl Body<'_, '_> {
             }
             _ => text,
         };
-        let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
-            .label(arg.value.span, "not part of the kernel language");
+        let diagnostic = messages::statements::lists(arg.value.span);
         Some(self.replaced(diagnostic, span, &text))
     }
 
@@ -472,12 +463,7 @@ impl Body<'_, '_> {
         };
         match ty.and_then(|ty| primitive(op, values, ty, span)) {
             Some(expr) => Ok(expr),
-            None => self.error(
-                Code::E0999,
-                span,
-                format!("the library's `{}` is not a primitive", bound.definition.ast.name.text),
-                "called here",
-            ),
+            None => Err(self.report(messages::calls::no_primitive(&bound.definition.ast.name.text, span))),
         }
     }
 
@@ -549,12 +535,7 @@ impl Body<'_, '_> {
                 (operand, _) => self.materialize(operand, at)?,
             };
             if slot.is_none() && !param.pattern.matches(expr.ty, &mut bindings) {
-                return self.error(
-                    Code::E0401,
-                    at,
-                    "the default value does not fit the parameter",
-                    format!("this is `{}`", self.show(expr.ty)),
-                );
+                return Err(self.report(messages::calls::default_value(&self.show(expr.ty), at)));
             }
             if let Pattern::Ref(_) = param.pattern {
                 if definition.library() && expr.ty.as_scalar().is_some() && self.as_place(expr.clone()).is_none() {
@@ -566,19 +547,15 @@ impl Body<'_, '_> {
                     Some(place) => by_ref.push(place),
                     None => {
                         let (function, changed) = (&definition.ast.name.text, &param.name);
-                        let message = format!("`{function}` changes its argument `{changed}`");
-                        let label = "not a variable: nothing could keep the change";
-                        return self.error(Code::E0407, at, message, label);
+                        return Err(self.report(messages::calls::change_is_lost(function, changed, at)));
                     }
                 }
             }
             if self.is_local_view(&expr) {
-                let (what, help) = match self.is_tile(&Operand::Value(expr)) {
-                    true => ("tile", "copy it first: `wp.tile_assign(copy, part)`"),
-                    false => ("local array", "pass the whole array and the indices"),
-                };
-                let message = format!("a part of a {what} cannot be passed");
-                return self.error(Code::E0305, at, message, help);
+                return Err(self.report(match self.is_tile(&Operand::Value(expr)) {
+                    true => messages::calls::part_of_tile(at),
+                    false => messages::calls::part_of_local_array(at),
+                }));
             }
             key.push(InstanceArg::Type(expr.ty));
             values.push(expr);
@@ -590,9 +567,7 @@ impl Body<'_, '_> {
     fn unkept(&mut self, definition: &Definition, signature: &Signature, at: Span) -> Reported {
         let changed = signature.params.iter().find(|param| matches!(param.pattern, Pattern::Ref(_)));
         let changed = changed.map_or("", |param| &param.name);
-        let message = format!("`{}` changes its argument `{changed}`", definition.ast.name.text);
-        let label = "not a variable: nothing could keep the change";
-        self.report(Diagnostic::new(Code::E0407, message).label(at, label))
+        self.report(messages::calls::change_is_lost(&definition.ast.name.text, changed, at))
     }
 }
 

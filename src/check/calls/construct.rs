@@ -3,10 +3,11 @@
 use super::call::Given;
 use super::keyword::unknown_keyword;
 use crate::check::body::{Body, Mode};
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Step};
 use crate::check::types::value::cast_to;
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::Applicability;
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -48,8 +49,7 @@ impl Body<'_, '_> {
                     }
                     _ => ("mat", "its shape is part of a matrix's name: `wp.mat33(...)`"),
                 };
-                let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"));
-                Err(self.report(diagnostic.label(span, "a type without a size").help(help)))
+                Err(self.report(messages::types::without_size(name, help, span)))
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),
             TypeWord::Array(_) => {
@@ -57,21 +57,16 @@ impl Body<'_, '_> {
                 if of_host {
                     return Err(self.array_of_host(span));
                 }
-                let diagnostic = Diagnostic::new(Code::E0408, "a kernel cannot make an array from a pointer")
-                    .label(span, "memory whose size and type kc could not check")
-                    .help("pass the array itself as a parameter, or take a view of one: `a[i]`, `a[2:5]`")
-                    .help("an array of the thread alone is `wp.zeros(shape=8, dtype=float)`, with a constant shape");
+                let diagnostic = messages::builtins::array_from_pointer(span);
                 Err(self.report(diagnostic))
             }
-            _ => self.error(Code::E0404, span, "this type cannot be called", "no constructor"),
+            _ => Err(self.report(messages::types::no_constructor(span))),
         }
     }
 
     /// Reports an array that Python makes, where a kernel would read it.
     pub fn array_of_host(&mut self, span: Span) -> Reported {
-        let diagnostic = Diagnostic::new(Code::E0502, "an array of the host has no meaning inside a kernel");
-        let help = "pass it to the kernel: a parameter `x: wp.array(dtype=float)`";
-        self.report(diagnostic.label(span, "made by Python").help(help))
+        self.report(messages::builtins::array_of_host(span))
     }
 
     /// `wp.vec(...)` and `wp.mat(...)` in code of users.
@@ -88,12 +83,7 @@ impl Body<'_, '_> {
             }
             [one] => &one.operand,
             _ => {
-                return self.error(
-                    Code::E0402,
-                    span,
-                    format!("a conversion to `{}` takes one value", scalar.name()),
-                    format!("{} given", given.len()),
-                );
+                return Err(self.report(messages::types::arguments_of_conversion(scalar.name(), given.len(), span)));
             }
         };
         // A constant keeps its full precision on the way to its type, and so does a variable that
@@ -138,9 +128,7 @@ impl Body<'_, '_> {
             Type::Array(_) if scalar == Scalar::Bool => Ok(Operand::Value(self.truth(Operand::Value(value), span)?)),
             ty => {
                 let shown = self.show(ty);
-                let message = format!("`{shown}` cannot become `{}`", scalar.name());
-                let diagnostic =
-                    Diagnostic::new(Code::E0301, message).label(given[0].span, format!("this is `{shown}`"));
+                let diagnostic = messages::types::no_conversion(&shown, scalar.name(), given[0].span);
                 Err(self.report(self.suggest_element(diagnostic, ty, given[0].span, scalar.into())))
             }
         }
@@ -159,21 +147,12 @@ impl Body<'_, '_> {
                 None => Some(k),
             };
             let Some(field) = slot.and_then(|s| fields.get(s)) else {
-                return self.error(
-                    Code::E0402,
-                    arg.span,
-                    format!("`{name}` has {}", counted(fields.len(), "field")),
-                    "no field for this",
-                );
+                return Err(self.report(messages::calls::too_many_fields(&name, fields.len(), arg.span)));
             };
             let value = self.coerce(arg.operand.clone(), field.ty, arg.span)?;
             if value.ty != field.ty {
                 let (wanted, found) = (self.show(field.ty), self.show(value.ty));
-                let mut diagnostic = Diagnostic::new(
-                    Code::E0303,
-                    format!("field `{}` of `{name}` is `{wanted}`, not `{found}`", field.name),
-                )
-                .label(arg.span, format!("this is `{found}`"));
+                let mut diagnostic = messages::calls::field(&field.name, &name, &wanted, &found, arg.span);
                 if let (Type::Scalar(to), Type::Scalar(_)) = (field.ty, value.ty) {
                     let literal = matches!(arg.operand, Operand::Const(_));
                     let sure = if literal { Applicability::Machine } else { Applicability::Maybe };
@@ -205,7 +184,7 @@ impl Body<'_, '_> {
         let positional: Vec<Given> = given.iter().filter(|g| g.name.is_none()).cloned().collect();
         let scalar = match named("dtype").map(|g| &g.operand) {
             Some(Operand::Type(TypeWord::Type(Type::Scalar(s)))) => Some(*s),
-            Some(_) => return self.error(Code::E0310, span, "`dtype` is a scalar type", "not a scalar type"),
+            Some(_) => return Err(self.report(messages::types::no_scalar_type(span))),
             None => positional.iter().find_map(|g| match &g.operand {
                 Operand::Value(e) => e.ty.scalar_part(),
                 Operand::Const(c) => Some(c.scalar()),
@@ -213,7 +192,7 @@ impl Body<'_, '_> {
             }),
         };
         let Some(scalar) = scalar else {
-            return self.error(Code::E0402, span, "the `dtype` of this value is not known", "add `dtype=float`");
+            return Err(self.report(messages::types::unknown_dtype(span)));
         };
         let ty = match family {
             Family::Quaternion => Type::Quat(scalar),
@@ -239,12 +218,7 @@ impl Body<'_, '_> {
                     Type::Mat(self.given_length(rows, span)?, self.given_length(columns, span)?, scalar)
                 }
                 _ => {
-                    return self.error(
-                        Code::E0402,
-                        span,
-                        "the `shape` of this matrix is missing",
-                        "add `shape=(rows, columns)`",
-                    );
+                    return Err(self.report(messages::types::unknown_shape(span)));
                 }
             },
         };
@@ -288,7 +262,7 @@ impl Body<'_, '_> {
     fn given_length(&mut self, operand: &Operand, span: Span) -> Res<u16> {
         match self.known_int(operand) {
             Some(n) => self.c.vector_length(n, span),
-            None => self.error(Code::E0305, span, "the size of a vector or matrix is a constant", "not a constant"),
+            None => Err(self.report(messages::types::size_at_run_time(span))),
         }
     }
 
@@ -373,11 +347,7 @@ impl Body<'_, '_> {
         for part in &parts {
             if part.ty != Type::Scalar(scalar) {
                 let (shown, found) = (self.show(ty), self.show(part.ty));
-                let diagnostic = Diagnostic::new(
-                    Code::E0401,
-                    format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()),
-                )
-                .label(part.span, format!("this is `{found}`"));
+                let diagnostic = messages::calls::component(&shown, scalar.name(), &found, part.span);
                 return Err(self.report(self.suggest_cast(
                     diagnostic,
                     part.span,
@@ -401,11 +371,7 @@ impl Body<'_, '_> {
                 }
                 _ => "a vector and a quaternion, or 7 numbers; another transform; nothing, for zeros".into(),
             };
-            return Err(self.report(
-                Diagnostic::new(Code::E0402, format!("`{shown}` has {count} components, {} given", parts.len()))
-                    .label(span, "too few or too many")
-                    .note(format!("it takes {forms}")),
-            ));
+            return Err(self.report(messages::calls::components(&shown, count, parts.len(), &forms, span)));
         }
         let built = Expr::new(ExprKind::Construct(parts), ty, span);
         Ok(self.wrap(lets, built))
@@ -431,7 +397,7 @@ impl Body<'_, '_> {
                     let message = format!("`{shown}` has no such parameter");
                     return Err(match &arg.name {
                         Some(keyword) => self.report(unknown_keyword(message, keyword, names.iter().copied())),
-                        None => self.report(Diagnostic::new(Code::E0403, message).label(arg.span, "given here")),
+                        None => self.report(messages::calls::unknown_keyword(&message, arg.span)),
                     });
                 }
             }

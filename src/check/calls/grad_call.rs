@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Call, Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Step, Stmt, StmtKind};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
 use crate::check::{Checker, Definition, Instance, InstanceArg, InstanceKey};
-use crate::diag::Code;
 use crate::ids::{Id, IdVec};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -22,21 +22,11 @@ impl Body<'_, '_> {
         let array = !function.arrays.is_empty();
         if results.is_empty() || array {
             let what = if array { "an array" } else { "nothing" };
-            return self.error(
-                Code::E0625,
-                span,
-                format!("`{name}` returns {what}"),
-                "there is no value whose gradient could be meant",
-            );
+            return Err(self.report(messages::gradients::of_no_value(&name, what, span)));
         }
         if let Some(&ty) = results.iter().find(|ty| ty.scalar_part().is_none_or(|scalar| !scalar.is_float())) {
             let shown = self.show(ty);
-            return self.error(
-                Code::E0625,
-                span,
-                format!("`{name}` returns `{shown}`, which has no gradient"),
-                "`wp.grad` takes functions that return floats or composites of them",
-            );
+            return Err(self.report(messages::gradients::of_other_type(&name, &shown, span)));
         }
         if self.c.charge_gradient(primal, span).is_err() {
             self.failed = true;

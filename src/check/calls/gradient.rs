@@ -11,12 +11,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::check::body::{Binding, Body, Mode};
+use crate::check::messages;
 use crate::check::names::scope::Global;
 use crate::check::tree::{Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg, InstanceKey};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::quoted;
 use crate::ids::IdVec;
 use crate::library::Decision;
 use crate::source::Span;
@@ -112,11 +113,7 @@ impl Checker<'_> {
                 continue;
             }
             let at = definition.ast.decorators.first().map_or(definition.ast.name.span, |d| d.expr.span);
-            self.report(
-                Diagnostic::new(Code::E0621, format!("`{name}` is no `@wp.func` of this file"))
-                    .label(at, "a custom gradient belongs to a kernel function")
-                    .help(format!("define `{name}` with `@wp.func` before it")),
-            );
+            self.report(messages::gradients::of_no_function(&name, at));
         }
     }
 
@@ -184,12 +181,7 @@ impl Checker<'_> {
             && self.candidates(&function).len() == 1
         {
             let place = of.definition.ast.name.span;
-            self.report(
-                Diagnostic::new(Code::E0622, format!("this gradient does not take the arguments of `{name}`"))
-                    .label(rule.ast.name.span, "its first parameters differ")
-                    .label(place, format!("`{name}` is defined here"))
-                    .help("repeat the function's parameters, then add one adjoint per returned value"),
-            );
+            self.report(messages::gradients::parameters_differ(&name, rule.ast.name.span, place));
             return broken;
         }
         replay.map_or(Derivative::Body, Derivative::Replay)
@@ -226,17 +218,10 @@ impl Checker<'_> {
             return Err(Reported);
         }
         let name = &of.definition.ast.name;
-        let wanted: Vec<String> = results.iter().map(|&ty| format!("`{}`", self.show(ty))).collect();
-        let wanted = if wanted.is_empty() { "nothing".to_string() } else { wanted.join(", ") };
+        let wanted = quoted(results.iter().map(|&ty| self.show(ty)));
+        let wanted = if wanted.is_empty() { "nothing".to_string() } else { wanted };
         let at = extra.first().map_or(rule.ast.name.span, |param| param.span);
-        Err(self.report(
-            Diagnostic::new(
-                Code::E0622,
-                format!("the last parameters of this gradient are the adjoints of what `{}` returns", name.text),
-            )
-            .label(at, format!("{} here", count(extra.len(), "adjoint")))
-            .label(name.span, format!("`{}` returns {wanted}", name.text)),
-        ))
+        Err(self.report(messages::gradients::adjoints_differ(&name.text, extra.len(), &wanted, at, name.span)))
     }
 
     fn replay(&mut self, replays: &[Arc<Definition>], of: &Underived) -> Res<Option<FnId>> {
@@ -254,15 +239,11 @@ impl Checker<'_> {
                 return Ok(id);
             }
             let name = &of.definition.ast.name;
-            return Err(self.report(
-                Diagnostic::new(
-                    Code::E0623,
-                    format!("this replay function differs from `{}` in its signature", name.text),
-                )
-                .label(definition.ast.name.span, "it stands for the function when gradients are computed")
-                .label(name.span, format!("`{}` is defined here", name.text))
-                .help("give it the same parameters and results"),
-            ));
+            return Err(self.report(messages::gradients::replay_differs(
+                &name.text,
+                definition.ast.name.span,
+                name.span,
+            )));
         }
         Ok(None)
     }
@@ -295,18 +276,12 @@ impl Checker<'_> {
             let meant = || !reads(&of.definition.ast, at) || reads_adjoint(&rule.ast, &param.name.text);
             if floats && !written.contains(&param.name.text) && !meant() {
                 let x = &param.name.text;
-                self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::W0620,
-                        format!(
-                            "no adjoint of argument `{x}` is ever written; its gradient through `{}` will be 0",
-                            name.text
-                        ),
-                    )
-                    .label(rule.ast.name.span, format!("this gradient never changes `wp.adjoint[{x}]`"))
-                    .label(param.name.span, format!("`{x}` holds floats"))
-                    .help(format!("add to `wp.adjoint[{x}]`; if 0 is meant, add 0")),
-                );
+                self.diagnostics.push(messages::gradients::adjoint_never_written(
+                    x,
+                    &name.text,
+                    rule.ast.name.span,
+                    param.name.span,
+                ));
             }
         }
         Ok(())
@@ -353,15 +328,6 @@ fn reads_adjoint(rule: &ast::Function, name: &str) -> bool {
         });
     });
     found
-}
-
-/// "1 adjoint", "no adjoints"
-fn count(n: usize, what: &str) -> String {
-    match n {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 impl<'a> Body<'_, 'a> {
@@ -427,21 +393,12 @@ impl<'a> Body<'_, 'a> {
         if let Some((types, at)) = body.summary.results.clone()
             && !types.is_empty()
         {
-            body.report(
-                Diagnostic::new(Code::E0622, "a gradient returns nothing")
-                    .label(at, "it writes adjoints: `wp.adjoint[x] += ...`"),
-            );
+            body.report(messages::gradients::returns_value(at));
         }
         // How a kernel is run follows from its own code, before its gradient is made.
         if body.summary.by_block && !on_tiles || body.summary.by_thread && !by_thread {
             let what = if on_tiles { "needs the threads of a block" } else { "works on tiles" };
-            body.report(
-                Diagnostic::new(
-                    Code::E0622,
-                    format!("the gradient of `{}` {what}, and the function itself does not", rule.ast.name.text),
-                )
-                .label(rule.ast.name.span, "a function and its gradient work on the same: threads, or blocks of them"),
-            );
+            body.report(messages::gradients::threads_differ(&rule.ast.name.text, what, rule.ast.name.span));
         }
         if body.failed {
             return Err(Reported);
@@ -478,12 +435,7 @@ impl<'a> Body<'_, 'a> {
     /// `adjoint[x]`
     pub fn adjoint(&mut self, indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let Some(rule) = &self.function.rule else {
-            return self.error(
-                Code::E0624,
-                span,
-                "`wp.adjoint` is only known in custom gradients",
-                "not inside a `@wp.func_grad`",
-            );
+            return Err(self.report(messages::gradients::adjoint_elsewhere(span)));
         };
         let name = match indices {
             [ast::Expr { kind: Ast::Name(name), .. }] => name,
@@ -492,15 +444,14 @@ impl<'a> Body<'_, 'a> {
         let adjoint = rule.adjoints.get(name).copied().unwrap_or_default();
         let Some(id) = adjoint.own.or(adjoint.shadow) else {
             let known: Vec<String> = rule.adjoints.keys().map(|name| format!("`{name}`")).collect();
-            let label = match self.scope.contains_key(name) {
-                true => format!("`{name}` is no parameter of the function that holds floats"),
-                false => "a parameter of the function is named here".to_string(),
+            let mut diagnostic = match self.scope.contains_key(name) {
+                true => messages::gradients::without_adjoint(name, span),
+                false => messages::gradients::no_parameter_named(span),
             };
-            let mut diagnostic = Diagnostic::new(Code::E0624, "this has no adjoint").label(span, label);
             if !known.is_empty() {
                 let mut known = known;
                 known.sort();
-                diagnostic = diagnostic.note(format!("the parameters with adjoints are {}", known.join(", ")));
+                diagnostic = messages::details::known_adjoints(diagnostic, &known.join(", "));
             }
             return Err(self.report(diagnostic));
         };

@@ -3,19 +3,17 @@
 use super::call::Given;
 use crate::check::Signature;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::names::suggest::nearest;
 use crate::check::types::value::Reported;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::syntax::ast::{Arg, Name};
 
 /// That there is no parameter or option of a name, with the one of `known` that is probably meant.
 pub fn unknown_keyword<'a>(message: String, keyword: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
-    let diagnostic = Diagnostic::new(Code::E0403, message).label(keyword.span, "given here");
+    let diagnostic = messages::calls::unknown_keyword(&message, keyword.span);
     match nearest(&keyword.text, known) {
-        Some(near) => {
-            let help = format!("did you mean `{near}`?");
-            diagnostic.help(help).fix(format!("write `{near}`"), keyword.span, near, Applicability::Maybe)
-        }
+        Some(near) => messages::repairs::written_instead(diagnostic, &near, keyword.span),
         None => diagnostic,
     }
 }
@@ -27,13 +25,7 @@ impl Body<'_, '_> {
         let (k, second) =
             names().enumerate().find(|(k, name)| names().take(*k).any(|other| other.text == name.text))?;
         let first = names().take(k).find(|other| other.text == second.text)?;
-        Some(
-            self.report(
-                Diagnostic::new(Code::E0117, format!("`{}` is given twice", second.text))
-                    .label(second.span, "the second one")
-                    .label(first.span, "the first one"),
-            ),
-        )
+        Some(self.report(messages::calls::keyword_twice(&second.text, second.span, first.span)))
     }
 
     /// Reports `print(x, sep=", ")`: a kernel prints its values with spaces between them, and a
@@ -45,8 +37,7 @@ impl Body<'_, '_> {
             "file" | "flush" => "leave it away: a kernel prints to the output of the program",
             _ => "give values alone",
         };
-        let message = format!("`{name}` has no parameter `{}` in a kernel", keyword.text);
-        Some(self.report(Diagnostic::new(Code::E0403, message).label(keyword.span, "given here").help(help)))
+        Some(self.report(messages::calls::keyword_of_print(name, &keyword.text, help, keyword.span)))
     }
 
     /// Reports a parameter that one argument gives by its place and another by its name.
@@ -56,12 +47,6 @@ impl Body<'_, '_> {
             let slot = signature.params.iter().position(|param| param.name == keyword.text)?;
             Some((keyword, given.get(slot).filter(|arg| arg.name.is_none())?))
         })?;
-        Some(
-            self.report(
-                Diagnostic::new(Code::E0402, format!("`{name}` gets `{}` twice", keyword.text))
-                    .label(keyword.span, "by its name")
-                    .label(first.span, "by its place"),
-            ),
-        )
+        Some(self.report(messages::calls::parameter_twice(name, &keyword.text, keyword.span, first.span)))
     }
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::call::Given;
 use super::keyword::unknown_keyword;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::Expr;
 use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::Bindings;
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::{Applicability, counted, listed};
 use crate::source::Span;
 use crate::types::{F32, Scalar, Type};
 
@@ -37,10 +38,8 @@ impl Body<'_, '_> {
             return self.explain(only, &signature, given, &text, span);
         }
         let mut diagnostic = match self.takes(&candidates).filter(|(counts, _)| !counts.contains(&given.len())) {
-            Some((_, takes)) => Diagnostic::new(Code::E0402, format!("`{text}` takes {takes}, {} given", given.len()))
-                .label(span, "this call"),
-            None => Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
-                .label(span, "no overload fits these arguments"),
+            Some((_, takes)) => messages::calls::wrong_number_for_all(&text, &takes, given.len(), span),
+            None => messages::calls::no_overload(&text, &types.join(", "), span),
         };
         let scalars: Vec<(Scalar, Span)> = given
             .iter()
@@ -69,32 +68,25 @@ impl Body<'_, '_> {
                 let callee = format!("wp.{text}");
                 let pair = format!("{callee}({}, {})", source(first), source(second));
                 let nested = rest.iter().fold(pair, |inner, arg| format!("{callee}({inner}, {})", source(arg)));
-                diagnostic = diagnostic.help(format!("nest the calls: `{nested}`")).fix(
-                    "nest the calls",
-                    span,
-                    nested,
-                    Applicability::Maybe,
-                );
+                diagnostic = messages::repairs::nested_calls(diagnostic, &nested, span);
             }
             ("min" | "max", [Given { operand: Operand::Value(Expr { ty: Type::Array(_), .. }), .. }]) => {
                 let step = format!("m = wp.{text}(m, x[j])");
-                diagnostic = diagnostic.help(format!("loop over the elements: `for j in range(x.shape[0]):` `{step}`"));
+                diagnostic = messages::repairs::loop_over_elements(diagnostic, &step);
             }
             (word, [Given { operand: Operand::Const(_), .. }, ..])
                 if word.starts_with("rand") && word != "rand_init" =>
             {
-                diagnostic = diagnostic.help(format!(
-                    "a state comes first: `state = wp.rand_init(seed, wp.tid())`, then `wp.{word}(state)`"
-                ));
+                diagnostic = messages::repairs::state_first(diagnostic, word);
             }
             _ => {}
         }
         let shown: Vec<String> = candidates.iter().take(8).filter_map(|c| self.show_signature(c)).collect();
         if !shown.is_empty() {
-            diagnostic = diagnostic.note(format!("the candidates are {}", shown.join(", ")));
+            diagnostic = messages::details::candidates(diagnostic, &shown.join(", "));
         }
         if candidates.len() > 8 {
-            diagnostic = diagnostic.note(format!("and {} more", candidates.len() - 8));
+            diagnostic = messages::details::more_candidates(diagnostic, candidates.len() - 8);
         }
         Err(self.report(diagnostic))
     }
@@ -107,11 +99,11 @@ impl Body<'_, '_> {
             let required = signature.params.iter().filter(|param| param.default.is_none()).count();
             counts.extend(required..=signature.params.len());
         }
-        let listed: Vec<String> = counts.iter().map(usize::to_string).collect();
-        let (last, before) = listed.split_last()?;
-        let takes = match before {
-            [] => counted(counts.first().copied().unwrap_or(0), "argument"),
-            _ => format!("{} or {last} arguments", before.join(", ")),
+        let numbers: Vec<String> = counts.iter().map(usize::to_string).collect();
+        let takes = match numbers.len() {
+            0 => return None,
+            1 => counted(*counts.first()?, "argument"),
+            _ => format!("{} arguments", listed(&numbers, "or")),
         };
         Some((counts, takes))
     }
@@ -134,8 +126,8 @@ impl Body<'_, '_> {
                 let known = signature.params.iter().map(|param| param.name.as_str());
                 let diagnostic = unknown_keyword(message, keyword, known);
                 let diagnostic = match self.show_signature(definition) {
-                    Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
-                    _ => diagnostic.label(place, "defined here"),
+                    Some(shown) if definition.entry.is_some() => messages::details::signature(diagnostic, &shown),
+                    _ => messages::details::defined_here(diagnostic, place),
                 };
                 return Err(self.report(diagnostic));
             }
@@ -146,18 +138,13 @@ impl Body<'_, '_> {
         let required = signature.params.iter().filter(|p| p.default.is_none()).count();
         if given.len() < required || given.len() > signature.params.len() {
             let wanted = signature.params.len();
-            let message = format!(
-                "`{name}` takes {wanted} argument{}, {} given",
-                if wanted == 1 { "" } else { "s" },
-                given.len()
-            );
-            let mut diagnostic = Diagnostic::new(Code::E0402, message).label(span, "this call");
+            let mut diagnostic = messages::calls::wrong_number(name, wanted, given.len(), span);
             if name == "round" && given.len() == 2 {
-                diagnostic = diagnostic.help("to decimals, scale: `wp.round(x * 100.0) / 100.0`");
+                diagnostic = messages::repairs::round_to_decimals(diagnostic);
             }
             diagnostic = match self.show_signature(definition) {
-                Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
-                _ => diagnostic.label(place, "defined here"),
+                Some(shown) if definition.entry.is_some() => messages::details::signature(diagnostic, &shown),
+                _ => messages::details::defined_here(diagnostic, place),
             };
             return Err(self.report(diagnostic));
         }
@@ -181,17 +168,15 @@ impl Body<'_, '_> {
                 None => param.pattern.display(&self.c.output.structs),
             };
             let found = self.show(ty);
-            let mut diagnostic =
-                Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
-                    .label(arg.span, format!("this is `{found}`"));
+            let mut diagnostic = messages::calls::other_type(name, &wanted, &param.name, &found, arg.span);
             if let Operand::Value(expr) = &arg.operand {
                 diagnostic = self.label_origin(diagnostic, expr, arg.span);
             }
             match self.show_signature(definition) {
                 Some(shown) if definition.entry.is_some() => {
-                    diagnostic = diagnostic.note(format!("the signature is {shown}"));
+                    diagnostic = messages::details::signature(diagnostic, &shown);
                 }
-                _ => diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name)),
+                _ => diagnostic = messages::details::declared_here(diagnostic, &param.name, param.span),
             }
             if name == "cross" && matches!(ty, Type::Vec(2, _)) {
                 let help = "of two components it is a number: `a[0] * b[1] - a[1] * b[0]`";
@@ -217,7 +202,7 @@ impl Body<'_, '_> {
             return Err(self.report(diagnostic));
         }
         let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
-        self.error(Code::E0401, span, format!("`{name}` does not take ({})", types.join(", ")), "this call")
+        Err(self.report(messages::calls::do_not_fit(name, &types.join(", "), span)))
     }
 
     fn show_operand(&self, operand: &Operand) -> String {

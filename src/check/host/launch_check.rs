@@ -3,11 +3,12 @@
 
 use crate::check::Checker;
 use crate::check::host::launches::{MAX_STEPS, parts_of};
+use crate::check::messages;
 use crate::check::names::scope::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::{Number, Operand};
 use crate::check::{Definition, Signature};
-use crate::diag::{Applicability, Code, Diagnostic, counted};
+use crate::diag::{Diagnostic, counted, quoted};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
@@ -47,12 +48,7 @@ impl Checker<'_> {
         if let Some((name, definition)) = self.kernel_called(callee) {
             let given: Vec<&str> = args.iter().map(|arg| self.sources.text(arg.value.span)).collect();
             let written = format!("wp.launch({name}, dim=..., inputs=[{}])", given.join(", "));
-            return Some(
-                Diagnostic::new(Code::W0409, format!("kernel `{name}` is called, not launched"))
-                    .label(call.span, "Python cannot call a kernel")
-                    .label(definition.ast.name.span, "defined here")
-                    .help(format!("write `{written}`, with the number of threads in `dim`")),
-            );
+            return Some(messages::host::called(&name, &written, call.span, definition.ast.name.span));
         }
         if self.warp_word(callee)? != "launch" {
             return None;
@@ -62,12 +58,12 @@ impl Checker<'_> {
             && let Some((name, definition)) = self.kernel_called(callee)
         {
             let given: Vec<&str> = given.iter().map(|arg| self.sources.text(arg.value.span)).collect();
-            return Some(
-                Diagnostic::new(Code::W0409, format!("kernel `{name}` is called, not launched"))
-                    .label(first.value.span, "a launch takes the kernel itself")
-                    .label(definition.ast.name.span, "defined here")
-                    .help(format!("write `wp.launch({name}, dim=..., inputs=[{}])`", given.join(", "))),
-            );
+            return Some(messages::host::launched_call(
+                &name,
+                &given.join(", "),
+                first.value.span,
+                definition.ast.name.span,
+            ));
         }
         let (kernel, lists) = parts_of(args)?;
         let kernel = kernel.to_string();
@@ -106,24 +102,21 @@ impl Checker<'_> {
         let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "dim"));
         let dim = named.or_else(|| args.get(1).filter(|arg| arg.name.is_none()));
         let Some(dim) = dim else {
-            return Some(
-                Diagnostic::new(Code::W0409, format!("this launch of `{kernel}` does not say how many threads it has"))
-                    .label(call.span, "`dim` is missing")
-                    .help("add `dim=n`, or `dim=(n, m)` for two dimensions"),
-            );
+            return Some(messages::host::no_dim(kernel, call.span));
         };
         let given = self.dimensions(args)?;
         let (asked, place) = coordinates(definition)?;
         (1..=MAX_DIMS).contains(&given).then_some(())?;
         (given < asked).then(|| {
             let dimensions = counted(given, "dimension");
-            Diagnostic::new(
-                Code::W0409,
-                format!("`{kernel}` asks for {}, and this launch has {dimensions}", counted(asked, "coordinate")),
+            messages::host::rank(
+                kernel,
+                asked,
+                &dimensions,
+                &["n", "m", "k", "l"][..asked].join(", "),
+                dim.value.span,
+                place,
             )
-            .label(dim.value.span, dimensions)
-            .label(place, format!("the last of the {asked} is always 0"))
-            .help(format!("give as many extents: `dim=({})`", ["n", "m", "k", "l"][..asked].join(", ")))
         })
     }
 
@@ -143,17 +136,10 @@ impl Checker<'_> {
         let named = |n: usize| self.sources.text(signature.params[n].span).to_string();
         if given.len() != signature.params.len() {
             let (wanted, n) = (signature.params.len(), given.len());
-            let plural = if wanted == 1 { "" } else { "s" };
-            let all: Vec<String> = (0..wanted).map(|n| format!("`{}`", named(n))).collect();
-            return Some(
-                Diagnostic::new(
-                    Code::W0409,
-                    format!("`{kernel}` takes {wanted} argument{plural}, and this launch gives {n}"),
-                )
-                .label(lists.first().map_or(call.span, |list| list.span), format!("{n} given"))
-                .label(place, "defined here")
-                .help(format!("it takes {}", all.join(", "))),
-            );
+
+            let all = quoted((0..wanted).map(named));
+            let at = lists.first().map_or(call.span, |list| list.span);
+            return Some(messages::host::number_of_arguments(kernel, (wanted, n), &all, at, place));
         }
         let known: Vec<Option<Known>> =
             given.iter().zip(&signature.params).map(|(arg, param)| self.known_argument(arg, &param.pattern)).collect();
@@ -178,12 +164,7 @@ impl Checker<'_> {
             Pattern::Exact(ty) => self.show(*ty),
             other => other.display(&self.output.structs),
         };
-        let diagnostic = Diagnostic::new(
-            Code::W0409,
-            format!("parameter `{}` of `{kernel}` is `{wanted}`, and this launch gives {found}", param.name),
-        )
-        .label(given[wrong].span, format!("this is {found}"))
-        .label(param.span, "declared here");
+        let diagnostic = messages::host::argument(&param.name, kernel, &wanted, &found, given[wrong].span, param.span);
         let swapped = (0..given.len()).find(|&n| {
             let all = |k: usize| {
                 if k == n {
@@ -200,27 +181,17 @@ impl Checker<'_> {
             Some(other) => {
                 let text = |n: usize| self.sources.text(given[n].span).to_string();
                 let edits = vec![(given[wrong].span, text(other)), (given[other].span, text(wrong))];
-                diagnostic.help(format!("`{}` and `{}` seem to be swapped", text(wrong), text(other))).fix_all(
-                    "swap them",
-                    edits,
-                    Applicability::Maybe,
-                )
+                messages::repairs::swapped_arguments(diagnostic, &text(wrong), &text(other), edits)
             }
             None => match (known[wrong]?, &param.pattern) {
                 (Known::Type(Type::Array(a)), Pattern::Exact(Type::Array(b))) if a.ndim != b.ndim => {
-                    diagnostic.help(format!(
-                        "an array of {} dimension{} fits: another shape here, or `wp.array{}d(...)` in the kernel",
-                        b.ndim,
-                        if b.ndim == 1 { "" } else { "s" },
-                        a.ndim
-                    ))
+                    messages::repairs::other_rank(diagnostic, b.ndim.into(), a.ndim.into())
                 }
                 (Known::Type(Type::Array(_)), Pattern::Exact(Type::Array(b))) => {
                     let element = self.show(b.element.into());
-                    diagnostic
-                        .help(format!("make it with `dtype=wp.{element}`, or declare the parameter for its elements"))
+                    messages::repairs::elements_of_array(diagnostic, &element)
                 }
-                _ => diagnostic.help(format!("it takes `{}`", self.sources.text(param.span))),
+                _ => messages::repairs::declared_type(diagnostic, self.sources.text(param.span)),
             },
         })
     }

@@ -3,12 +3,12 @@
 //! numbers, and values of kernel types. A launch with an argument of unknown type says nothing.
 
 use crate::check::Checker;
+use crate::check::messages;
 use crate::check::names::member::is_warp;
 use crate::check::names::scope::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::Operand;
 use crate::check::{ParamInfo, Signature};
-use crate::diag::{Code, Diagnostic};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, F32, MAX_DIMS, Type};
 
@@ -46,12 +46,7 @@ impl Checker<'_> {
             let threads = constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n));
             if threads.is_none() && given.value.span.file == self.modules.main {
                 let written = self.sources.text(given.value.span).to_string();
-                let message = format!("a block has 1 to 1024 threads, and not {written}");
-                self.diagnostics.push(
-                    Diagnostic::new(Code::E1006, message)
-                        .label(given.value.span, "the threads of a block")
-                        .help("give a whole number, best a multiple of 32: `block_dim=128`"),
-                );
+                self.diagnostics.push(messages::host::block_dim(&written, given.value.span));
             }
             match (threads, stated) {
                 (Some(threads), None) => stated = Some(threads),

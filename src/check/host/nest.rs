@@ -11,10 +11,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::names::scope::{Global, MODULE, ScopeId};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition};
-use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::diag::{Diagnostics, Level};
 use crate::limits::{MAX_HOST_CALLS, MAX_HOST_ITERATIONS, MAX_SCOPES};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, RegionKind};
@@ -388,8 +389,7 @@ impl Checker<'_> {
     pub fn report_unresolved(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
         let kernel = &definition.ast.name;
         let Some(first) = unknown.first() else {
-            let message = format!("kernel `{}` needs what only Python knows", kernel.text);
-            self.diagnostics.push(Diagnostic::new(Code::W0504, message).label(kernel.span, "not compiled"));
+            self.diagnostics.push(messages::host::python_alone(&kernel.text, kernel.span));
             return;
         };
         let mut names: Vec<String> = unknown.iter().map(|u| format!("`{}`", u.name)).collect();
@@ -398,15 +398,11 @@ impl Checker<'_> {
         let generic = unknown.iter().all(|u| matches!(u.why, Why::Generic(_)));
         let native = unknown.iter().all(|u| u.why == Why::Native);
         let diagnostic = if native {
-            let mut diagnostic = Diagnostic::new(
-                Code::W0506,
-                format!("kernel `{}` calls CUDA text that kc cannot pass on: {}", kernel.text, names.join(", ")),
-            )
-            .label(kernel.span, "checked; not compiled");
+            let mut diagnostic = messages::host::cuda_text(&kernel.text, &names.join(", "), kernel.span);
             for unknown in unknown.iter().take(4) {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }
-            diagnostic.help("write the function in the kernel language, with `@wp.func`")
+            messages::repairs::func_for_cuda_text(diagnostic)
         } else if generic {
             let types: Vec<String> = unknown
                 .iter()
@@ -415,34 +411,18 @@ impl Checker<'_> {
                     _ => String::new(),
                 })
                 .collect();
-            Diagnostic::new(
-                Code::W0505,
-                format!("kernel `{}` is generic, and the file names no types for it", kernel.text),
-            )
-            .label(kernel.span, format!("not compiled: {}", types.join(", ")))
-            .note("an array with one element type names it: `wp.array(dtype=float)`")
-            .help(format!(
-                "say which types are wanted: `wp.overload({0}, [...])` with a type for each parameter, or \
-                 `--types '{0}({1})'`",
-                kernel.text,
-                unknown.iter().map(|u| format!("{}=...", u.name)).collect::<Vec<_>>().join(", ")
-            ))
+            let options: Vec<String> = unknown.iter().map(|u| format!("{}=...", u.name)).collect();
+            messages::host::generic_kernel(&kernel.text, &types.join(", "), &options.join(", "), kernel.span)
         } else {
             let one = if names.len() == 1 { "a value" } else { "values" };
-            let mut diagnostic = Diagnostic::new(
-                Code::W0504,
-                format!("kernel `{}` needs {one} that only Python knows: {}", kernel.text, names.join(", ")),
-            )
-            .label(kernel.span, "checked as far as possible; not compiled");
+            let mut diagnostic = messages::host::python_values(&kernel.text, one, &names.join(", "), kernel.span);
             for unknown in unknown.iter().take(4) {
                 diagnostic = diagnostic.label(unknown.place, unknown.label());
             }
             match &first.why {
-                Why::Parameter(function) => diagnostic.help(format!(
-                    "call `{function}(...)` in this file with constant arguments, or give the parameter a constant default"
-                )),
-                Why::Rebound => diagnostic.help("bind the name once, above the kernel"),
-                _ => diagnostic.help("write the value as a constant, or pass it to the kernel as an argument"),
+                Why::Parameter(function) => messages::repairs::constant_arguments(diagnostic, function),
+                Why::Rebound => messages::repairs::bound_once(diagnostic),
+                _ => messages::repairs::constant_or_argument(diagnostic),
             }
         };
         self.diagnostics.push(diagnostic);

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use super::launches;
 use super::nest::Unknown;
+use crate::check::messages;
 use crate::check::names::scope::{Global, ScopeId};
 use crate::check::tree::{FnId, Unresolved};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::Diagnostics;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
@@ -92,15 +93,11 @@ impl Checker<'_> {
                             given,
                         });
                     } else {
-                        let message = format!("there is no kernel `{kernel}`");
-                        self.report(Diagnostic::new(Code::E0905, message).label(callee.span, "types are given for it"));
+                        self.report(messages::host::overload_of_nothing(kernel, callee.span));
                     }
                 }
                 _ => {
-                    self.report(
-                        Diagnostic::new(Code::E1012, format!("`--types {text}` names no kernel and types"))
-                            .help("write the kernel with a type for each generic parameter: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`"),
-                    );
+                    self.report(messages::host::types_not_understood(text));
                 }
             }
         }
@@ -124,11 +121,11 @@ impl Checker<'_> {
                 Given::Types(_) if !generic => {
                     if overload.scope.is_none() {
                         let name = self.entry_name(definition);
-                        self.report(
-                            Diagnostic::new(Code::E0315, format!("kernel `{name}` is not generic"))
-                                .label(overload.span, "types are given for it")
-                                .label(definition.ast.name.span, "its parameters have types"),
-                        );
+                        self.report(messages::host::overload_of_concrete(
+                            &name,
+                            overload.span,
+                            definition.ast.name.span,
+                        ));
                     }
                     continue;
                 }
@@ -206,8 +203,7 @@ impl Checker<'_> {
             if let Some(name) = name
                 && signature.params.iter().all(|param| param.name != *name)
             {
-                let message = format!("kernel `{}` has no parameter `{name}`", overload.kernel);
-                return self.error(Code::E0315, expr.span, message, "in this overload");
+                return Err(self.report(messages::host::overload_of_no_parameter(&overload.kernel, name, expr.span)));
             }
         }
         for (n, param) in signature.params.iter().enumerate() {
@@ -219,24 +215,23 @@ impl Checker<'_> {
                 (Some((_, (_, expr))), _) => self.within(scope, |c| c.overload_type(expr))?,
                 (None, Pattern::Exact(ty)) => *ty,
                 (None, _) => {
-                    return self.error(
-                        Code::E0315,
+                    return Err(self.report(messages::host::overload_incomplete(
+                        &overload.kernel,
+                        &param.name,
                         overload.span,
-                        format!("this overload of `{}` gives no type for `{}`", overload.kernel, param.name),
-                        "a type for each generic parameter is needed",
-                    );
+                    )));
                 }
             };
             if !param.pattern.matches(ty, &mut bindings) {
                 let (wanted, found) = (param.pattern.display(&self.output.structs), self.show(ty));
-                return Err(self.report(
-                    Diagnostic::new(
-                        Code::E0315,
-                        format!("`{}` of kernel `{}` is `{wanted}`, not `{found}`", param.name, overload.kernel),
-                    )
-                    .label(overload.span, "in this overload")
-                    .label(param.span, "declared here"),
-                ));
+                return Err(self.report(messages::host::overload_type(
+                    &param.name,
+                    &overload.kernel,
+                    &wanted,
+                    &found,
+                    overload.span,
+                    param.span,
+                )));
             }
             types.push(ty);
         }

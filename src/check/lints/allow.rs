@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use crate::diag::{Applicability, Code, Diagnostic, Diagnostics, Level};
+use crate::check::messages;
+use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::source::{FileId, Span};
 use crate::syntax::{self, ast};
 
@@ -57,8 +58,7 @@ impl Allows {
         let span = Span::new(file, comment.start as u32, comment.end as u32);
         let list = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(list, _)| list);
         let Some(list) = list else {
-            let message = "this comment allows nothing: its form is `# kc: allow(CODE) reason`";
-            self.faults.push(Diagnostic::new(Code::W1304, message).label(span, "not understood"));
+            self.faults.push(messages::lints::allow_form(span));
             return;
         };
         let before = text[..comment.start].trim_end_matches([' ', '\t']);
@@ -81,14 +81,8 @@ impl Allows {
                     let covers = covers.clone();
                     self.list.push(Allow { code, covers, whole, word, alone, used: false });
                 }
-                Some(code) => self.faults.push(
-                    Diagnostic::new(Code::W1304, format!("{} is an error and cannot be allowed", code.name()))
-                        .label(word, "only warnings can be allowed"),
-                ),
-                None => self.faults.push(
-                    Diagnostic::new(Code::W1304, format!("there is no code `{name}` to allow"))
-                        .label(word, "`kc explain` lists all codes"),
-                ),
+                Some(code) => self.faults.push(messages::lints::allowed_error(code.name(), word)),
+                None => self.faults.push(messages::lints::unknown_code_allowed(name, word)),
             }
         }
     }
@@ -118,10 +112,9 @@ impl Allows {
             diagnostics.push(fault);
         }
         for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient() && !brought(a.code)) {
-            let message = format!("{} is allowed here but not found", allow.code.name());
-            let mut diagnostic = Diagnostic::new(Code::W1304, message).label(allow.word, "nothing to allow");
+            let mut diagnostic = messages::lints::allowed_in_vain(allow.code.name(), allow.word);
             if allow.alone {
-                diagnostic = diagnostic.fix("remove the comment", allow.whole, "", Applicability::Machine);
+                diagnostic = messages::lint_repairs::no_comment(diagnostic, allow.whole);
             }
             diagnostics.push(diagnostic);
         }

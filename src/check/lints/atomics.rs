@@ -1,9 +1,10 @@
 //! Which atomic does what a racy update means?
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::{AtomicOp, BinaryOp};
 use crate::source::Span;
 
@@ -26,32 +27,23 @@ pub(super) fn instead(subject: &Subject, diagnostic: Diagnostic, before: Option<
     let Some((Update { name, by }, text)) =
         update.and_then(|u| call(subject, u.name, place, u.by).map(|text| (u, text)))
     else {
-        return diagnostic.help(match counted(subject, place) {
-            Some(text) => format!("give each thread an element of its own: `{text}` gives the value before"),
-            None => "give each thread an element of its own, or let one thread write".into(),
-        });
+        return match counted(subject, place) {
+            Some(text) => messages::lint_repairs::element_by_count(diagnostic, &text),
+            None => messages::lint_repairs::element_for_each_thread(diagnostic),
+        };
     };
     let reads = loads(subject, place).into_iter().filter(|at| !stmt.span.contains(*at)).collect::<Vec<_>>();
     match (first, reads.as_slice()) {
-        (_, []) => diagnostic.help(format!("write `{text}`")).fix(
-            "make the update atomic",
-            stmt.span,
-            text,
-            Applicability::Machine,
-        ),
+        (_, []) => messages::lint_repairs::atomic_update(diagnostic, &text, stmt.span),
         (Some((before, local)), &[at]) if before.span.contains(at) && !mentions(by, local) => {
             let kept = format!("{} = {text}", subject.function.locals[local].name);
-            let diagnostic = diagnostic.help(format!("write `{kept}`: `{name}` gives the value before"));
+            let diagnostic = messages::lint_repairs::value_before(diagnostic, &kept, name);
             match subject.sources.whole_line(before.span) {
-                Some(line) => diagnostic.fix_all(
-                    "take the value before from an atomic",
-                    vec![(line, String::new()), (stmt.span, kept)],
-                    Applicability::Machine,
-                ),
+                Some(line) => messages::lint_repairs::value_of_atomic(diagnostic, line, (stmt.span, kept)),
                 None => diagnostic,
             }
         }
-        _ => diagnostic.help(format!("update and read at once: `{text}` gives the value before")),
+        _ => messages::lint_repairs::update_and_read(diagnostic, &text),
     }
 }
 

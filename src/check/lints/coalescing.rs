@@ -4,9 +4,10 @@
 
 use super::Subject;
 use crate::analysis::uniformity::Coordinates;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 
@@ -29,12 +30,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             return;
         }
         let text = subject.text(span);
-        found.push(
-            Diagnostic::new(Code::I0705, format!("neighbouring threads read or write `{text}` a row apart"))
-                .label(slow.span, "this follows the fastest coordinate of the launch")
-                .label(last.span, "this is the index with neighbours in memory")
-                .help("launch with the dimensions swapped, so that the last index follows the last coordinate"),
-        );
+        found.push(messages::lints::row_apart(text, slow.span, last.span));
     };
     visit::each_expression(&subject.function.body, &mut |expr| {
         if let ExprKind::Load { array, index, .. } = &expr.kind {

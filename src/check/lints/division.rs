@@ -5,11 +5,12 @@
 //! usual `(i - 1) % n`.
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::types::fraction::converted;
 use crate::check::types::value::Number;
 use crate::check::visit;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ids::Id;
 use crate::ir::{BinaryOp, UnaryOp};
 use crate::types::Scalar;
@@ -25,28 +26,16 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             BinaryOp::Div if written.contains('/') && !written.contains("//") => {
                 let whole = format!("{l} // {r}");
                 let fraction = format!("{} / {}", converted(l, Scalar::F32), converted(r, Scalar::F32));
-                let diagnostic = Diagnostic::new(Code::W1201, "`/` on integers drops the fraction in a kernel")
-                    .label(expr.span, format!("this is `{}`", scalar.name()))
-                    .note("Python gives a float here; C and kernels give an integer");
+                let diagnostic = messages::lints::integer_division(scalar.name(), expr.span);
                 let same = [left, right].iter().all(|side| never_negative(subject.function, side, &mut Vec::new()));
                 found.push(match same {
-                    true => diagnostic.help(format!("write `{whole}`, or `{fraction}` for the fraction")).fix(
-                        "divide as integers",
-                        expr.span,
-                        whole,
-                        Applicability::Maybe,
-                    ),
-                    false => diagnostic.help(format!(
-                        "write `{fraction}` for the fraction, or `{whole}` to round down, below zero too"
-                    )),
+                    true => messages::lint_repairs::integer_division(diagnostic, &whole, &fraction, expr.span),
+                    false => messages::lint_repairs::rounded_division(diagnostic, &fraction, &whole),
                 });
             }
-            BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => found.push(
-                Diagnostic::new(Code::W1201, "`%` of a negative number is negative in a kernel")
-                    .label(left.span, "this may be below zero")
-                    .note("Python's `%` has the sign of the right side; C's and kernels' that of the left side")
-                    .help(format!("to wrap around, add the divisor first: `({l} + {r}) % {r}`")),
-            ),
+            BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => {
+                found.push(messages::lints::negative_remainder(l, r, left.span))
+            }
             _ => {}
         }
     });

@@ -2,7 +2,8 @@
 //! the device.
 
 use super::Written;
-use crate::diag::{Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
 use crate::syntax::visit::{blocks, each_statement};
 
@@ -12,11 +13,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         if !is_true(condition) || leaves(body, true) {
             return;
         }
-        found.push(
-            Diagnostic::new(Code::W1305, "this loop never ends")
-                .label(condition.span, "always true, and nothing in the loop leaves it")
-                .help("leave it with `break` under a condition, or count: `for k in range(n):`"),
-        );
+        found.push(messages::lints::endless_loop(condition.span));
     });
 }
 

@@ -3,7 +3,8 @@
 //! Every decimal fraction is rounded; that is no finding. Becoming infinite or zero, or another
 //! whole number, is.
 
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::source::Span;
 
 /// The finding for a literal `value` at `span`, whose text is `text`, that becomes a `float32`.
@@ -23,10 +24,5 @@ pub fn narrowed(value: f64, span: Span, text: &str) -> Option<Diagnostic> {
         return None;
     };
     let wide = format!("wp.float64({text})");
-    Some(
-        Diagnostic::new(Code::W1203, format!("`{text}` becomes {what} as `float32`"))
-            .label(span, "a float literal is `float32` in a kernel")
-            .help(format!("write `{wide}` to keep it"))
-            .fix("make it a float64", span, wide, Applicability::Maybe),
-    )
+    Some(messages::lints::narrowed_literal(text, &what, &wide, span))
 }

@@ -5,9 +5,10 @@
 //! variable was assigned.
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ids::Id;
 use crate::source::Span;
 
@@ -158,13 +159,7 @@ impl Walk<'_, '_> {
         let name = &local.name;
         // Of an element, the tuple is assigned.
         let whole = name.split('[').next().unwrap_or(name);
-        self.found.push(
-            Diagnostic::new(Code::W0704, format!("`{name}` may be unset here"))
-                .label(span, "read here on every way")
-                .label(*first, "assigned here, on some ways only")
-                .note("a variable that was not assigned is zero in a kernel; Python would raise an error")
-                .help(format!("assign `{whole}` before the branch or loop")),
-        );
+        self.found.push(messages::lints::maybe_unset(name, whole, span, *first));
         // Once for each variable.
         if let Some(set) = &mut self.set
             && let Some(entry) = set.get_mut(id.index())

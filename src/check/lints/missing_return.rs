@@ -2,10 +2,11 @@
 //! A loop may end at once, but for one whose condition is always true.
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::types::value::Number;
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Diagnostic, quoted};
 use crate::source::Span;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
@@ -29,14 +30,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     let Some(at) = subject.text(function.span).find(&header) else { return };
     let start = function.span.start + at as u32;
     let header = Span { start, end: start + header.len() as u32, ..function.span };
-    let types: Vec<String> = returned.iter().map(|&ty| format!("`{}`", subject.show(ty))).collect();
-    let message = format!("`{}` may end without the value that it returns elsewhere", function.source_name);
-    found.push(
-        Diagnostic::new(Code::W1308, message)
-            .label(header, "on another way through it the result is zero")
-            .label(first, format!("here {}", types.join(", ")))
-            .help("end it with `return` and the value for this case"),
-    );
+    let types = quoted(returned.iter().map(|&ty| subject.show(ty)));
+    found.push(messages::lints::missing_return(&function.source_name, &types, header, first));
 }
 
 /// Whether no way leads behind the last of these statements.

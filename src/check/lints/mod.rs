@@ -7,6 +7,7 @@
 mod allow;
 mod atomics;
 mod coalescing;
+mod coordinates;
 mod division;
 mod endless;
 pub mod literal;
@@ -17,7 +18,6 @@ mod overflow;
 mod precision;
 mod race;
 mod shadow;
-mod threads;
 mod unreachable;
 mod unused;
 mod unused_value;
@@ -35,7 +35,7 @@ pub use allow::Allows;
 struct Subject<'a> {
     function: &'a Function,
     /// Which thread each value depends on, where the function asks for that.
-    threads: Option<threads::Threads>,
+    threads: Option<coordinates::Threads>,
     structs: &'a StructTable,
     sources: &'a SourceMap,
 }
@@ -64,7 +64,7 @@ pub(super) fn per_thread(function: &Function) -> Vec<(String, bool)> {
     if function.kernel_rank.is_none() {
         return Vec::new();
     }
-    let threads = threads::Threads::of(function);
+    let threads = coordinates::Threads::of(function);
     let differs = |id| threads.as_ref().is_some_and(|threads| !threads.of_local(id).is_empty());
     let named = function.locals.iter().filter(|(_, local)| !local.name.is_empty());
     named.map(|(id, local)| (local.name.clone(), differs(id))).collect()
@@ -83,7 +83,7 @@ pub(super) fn run(
 ) {
     let mut found: Vec<Diagnostic> = Vec::new();
     for function in functions.values().filter(|function| function.span.file == file) {
-        let subject = Subject { function, threads: threads::Threads::of(function), structs, sources };
+        let subject = Subject { function, threads: coordinates::Threads::of(function), structs, sources };
         race::check(&subject, &mut found);
         coalescing::check(&subject, &mut found);
         maybe_unset::check(&subject, &mut found);

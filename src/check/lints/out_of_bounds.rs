@@ -1,10 +1,11 @@
 //! W0703: a constant index outside a local array, whose extents are known.
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::types::value::Number;
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::types::Type;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
@@ -14,11 +15,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             let Some(Number::Int(k)) = part.as_number() else { continue };
             let extent = i128::from(extent);
             if !(-extent..extent).contains(&k) {
-                found.push(
-                    Diagnostic::new(Code::W0703, format!("index {k} is outside an array of {extent}"))
-                        .label(part.span, format!("the indices are 0 to {}", extent - 1))
-                        .label(array.span, format!("this is `{}`", subject.show(array.ty))),
-                );
+                let shown = subject.show(array.ty);
+                found.push(messages::lints::out_of_bounds(k, extent, &shown, part.span, array.span));
             }
         }
     };

@@ -1,10 +1,11 @@
 //! W1202: integer arithmetic that surely wraps, or that is done in 32 bits before it is widened.
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::types::value::Number;
 use crate::check::visit;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::BinaryOp;
 use crate::types::Type;
 
@@ -16,11 +17,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             // Only where it goes wrong first.
             let inner = [left, right].iter().any(|side| exact(side).is_some_and(|v| !(low..=high).contains(&v)));
             if !(low..=high).contains(&value) && !inner {
-                found.push(
-                    Diagnostic::new(Code::W1202, format!("{value} does not fit in `{}` and wraps", scalar.name()))
-                        .label(expr.span, format!("computed as `{}`", scalar.name()))
-                        .help("compute with a wider type: `wp.int64(...)`"),
-                );
+                found.push(messages::lints::wrapping_constant(value, scalar.name(), expr.span));
             }
         }
         ExprKind::Cast(inner) => {
@@ -36,12 +33,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             let (to, from) = (Type::from(to), Type::from(from));
             let (to, from) = (subject.show(to), subject.show(from));
             let text = format!("wp.{to}({l}) * wp.{to}({r})");
-            found.push(
-                Diagnostic::new(Code::W1202, format!("this product is computed as `{from}` and only then widened"))
-                    .label(inner.span, format!("`{from}`: it wraps above 2^31"))
-                    .help(format!("widen the factors: `{text}`"))
-                    .fix("widen the factors", expr.span, text, Applicability::Maybe),
-            );
+            found.push(messages::lints::widened_too_late(&from, &text, inner.span, expr.span));
         }
         _ => {}
     });

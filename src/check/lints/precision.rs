@@ -2,9 +2,10 @@
 //! graphics and games do 1 such operation for 32 or 64 in single precision.
 
 use super::Subject;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::types::{F32, F64};
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
@@ -17,12 +18,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 continue;
             }
             let text = subject.text(inner.span);
-            found.push(
-                Diagnostic::new(Code::W1204, "this comparison is done in double precision")
-                    .label(inner.span, "`float32`, widened")
-                    .label(other.span, "because this is `float64`")
-                    .help(format!("compare in one precision, or write `wp.float64({text})` if it is meant")),
-            );
+            found.push(messages::lints::mixed_precision(text, inner.span, other.span));
         }
     });
 }

@@ -8,11 +8,12 @@
 
 use super::Subject;
 use super::atomics::{call, instead, is_cell, mentions, reads_into};
-use super::threads::{Control, Threads};
+use super::coordinates::{Control, Threads};
 use crate::analysis::uniformity::Coordinates;
+use crate::check::messages;
 use crate::check::tree::*;
 use crate::check::visit;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::CompareOp;
 use crate::types::Type;
 
@@ -90,20 +91,20 @@ fn store(
         return;
     }
     let element = subject.text(place.span);
-    let mut diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{element}`"));
+    let mut diagnostic = messages::lints::race(element);
     let of_block = control.meets(Coordinates::THREAD_IN_BLOCK);
     let who = if of_block { "one thread of each block writes this element" } else { "many threads write this element" };
     diagnostic = diagnostic.label(place.span, who);
     if of_block {
-        diagnostic = diagnostic.note("a launch of one block has no race");
+        diagnostic = messages::details::one_block(diagnostic);
     }
     diagnostic = if builds_on {
-        diagnostic.label(value.span, "and read it before: updates of other threads are lost")
+        messages::details::read_before(diagnostic, value.span)
     } else {
-        diagnostic.label(value.span, "with different values: the last one wins, whichever that is")
+        messages::details::last_one_wins(diagnostic, value.span)
     };
     if !cell.is_empty() {
-        diagnostic = diagnostic.note("the index does not depend on every coordinate of `wp.tid()`");
+        diagnostic = messages::details::coordinates_left_out(diagnostic);
     }
     found.push(instead(subject, diagnostic, before, stmt));
 }
@@ -126,19 +127,12 @@ fn extreme(subject: &Subject, threads: &Threads, stmt: &Stmt, control: Coordinat
         if !same || (threads.mask(value) & shared).is_empty() {
             continue;
         }
-        let diagnostic = Diagnostic::new(Code::W0701, format!("threads race on `{}`", subject.text(place.span)))
-            .label(place.span, "many threads write this element")
-            .label(condition.span, "and compare with it before: another thread may have stored since");
+        let diagnostic = messages::lints::race_on_extreme(subject.text(place.span), place.span, condition.span);
         let whole = then.len() == 1 && otherwise.is_empty();
         found.push(match call(subject, name, place, value) {
-            Some(text) if whole => diagnostic.help(format!("write `{text}`")).fix(
-                "compare and store at once",
-                stmt.span,
-                text,
-                Applicability::Maybe,
-            ),
-            Some(text) => diagnostic.help(format!("compare and store at once: `{text}` gives the value before")),
-            None => diagnostic.help("give each thread an element of its own, or let one thread write"),
+            Some(text) if whole => messages::lint_repairs::compare_and_store(diagnostic, &text, stmt.span),
+            Some(text) => messages::lint_repairs::compared_before(diagnostic, &text),
+            None => messages::lint_repairs::element_for_each_thread(diagnostic),
         });
     }
 }

@@ -1,7 +1,8 @@
 //! W1303: a name that hides a built-in or a module, so that the rest of the function cannot use it.
 
 use super::Written;
-use crate::diag::{Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::syntax::visit::{bound_names, each_statement, targets};
 
 /// The built-ins without a prefix.
@@ -17,11 +18,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         }
         seen.push(name.to_string());
         let what = if module { "the module" } else { "the built-in" };
-        found.push(
-            Diagnostic::new(Code::W1303, format!("`{name}` hides {what} `{name}`"))
-                .label(span, format!("{what} cannot be used in this function"))
-                .help(format!("choose another name, such as `{name}_`")),
-        );
+        found.push(messages::lints::shadowed(name, what, span));
     };
     for param in &written.function.params {
         look(&param.name.text, param.name.span);

@@ -1,7 +1,8 @@
 //! W1302: statements behind a `return`, `break` or `continue`.
 
 use super::Written;
-use crate::diag::{Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{Stmt, StmtKind};
 
@@ -19,11 +20,7 @@ fn block(body: &[Stmt], found: &mut Vec<Diagnostic>) -> Option<Span> {
                 continue;
             }
             let last = body.last().map_or(stmt.span, |last| last.span);
-            found.push(
-                Diagnostic::new(Code::W1302, "this code is never reached")
-                    .label(stmt.span.to(last), "from here on")
-                    .label(by, "every way leaves here"),
-            );
+            found.push(messages::lints::unreachable(stmt.span.to(last), by));
             return left;
         }
         left = match &stmt.kind {

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Written;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
 use crate::syntax::visit::{blocks, each_statement, walk};
@@ -31,11 +32,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         // A parameter may be a reference, which the caller reads.
         let param = written.function.params.iter().any(|param| param.name.text == name);
         if param && is_array(written, name) && read.binary_search(&name).is_err() && told.insert(name) {
-            found.push(
-                Diagnostic::new(Code::W1301, format!("`{name}` is assigned and never read: the array stays as it is"))
-                    .label(at, "names another array from here on")
-                    .help(format!("write its elements: `{name}[i] = ...`")),
-            );
+            found.push(messages::lints::array_never_read(name, at));
             return;
         }
         if param || read.binary_search(&name).is_ok() || name.starts_with('_') || !told.insert(name) {
@@ -49,14 +46,12 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         if updated.contains(name) && value.is_some_and(|value| may_be_view(written, value)) {
             return;
         }
-        let mut diagnostic = Diagnostic::new(Code::W1301, format!("`{name}` is never read"))
-            .label(at, "assigned here")
-            .help(format!("remove it, or name it `_{name}` if it is meant to be unused"));
+        let mut diagnostic = messages::lints::never_read(name, at);
         let once = assigned.get(name) == Some(&1);
         if value.is_some_and(|value| once && !has_call(value)) {
             diagnostic = match whole_line(written, stmt.span).filter(|_| !alone) {
-                Some(line) => diagnostic.fix("remove the line", line, "", Applicability::Machine),
-                None => diagnostic.fix("remove the assignment", stmt.span, "pass", Applicability::Machine),
+                Some(line) => messages::lint_repairs::no_line(diagnostic, line),
+                None => messages::lint_repairs::no_assignment(diagnostic, stmt.span),
             };
         }
         found.push(diagnostic);

@@ -2,7 +2,8 @@
 //! alone; so are texts, and elements: one of a tile makes Warp keep the tile in shared memory.
 
 use super::Written;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::check::messages;
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{CompareOp, Expr, ExprKind, StmtKind};
 use crate::syntax::visit::{each_statement, walk};
@@ -14,19 +15,13 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
             return;
         }
         let text = |span: Span| written.sources.text(span);
-        let diagnostic = Diagnostic::new(Code::W1307, "the value of this statement is not used")
-            .label(value.span, "computed, and dropped");
+        let diagnostic = messages::lints::unused_value(value.span);
         found.push(match assignment(value) {
             Some((target, right)) => {
                 let assigned = format!("{} = {}", text(target.span), text(right.span));
-                diagnostic.help(format!("`=` assigns: `{assigned}`")).fix(
-                    "assign",
-                    value.span,
-                    assigned,
-                    Applicability::Maybe,
-                )
+                messages::lint_repairs::assignment_for_comparison(diagnostic, &assigned, value.span)
             }
-            None => diagnostic.help("assign it, or leave the line away"),
+            None => messages::lint_repairs::assigned_or_removed(diagnostic),
         });
     });
 }

@@ -6,7 +6,7 @@ use super::member::is_warp;
 use super::scope::Global;
 use super::suggest::nearest;
 use crate::check::Checker;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::check::messages;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 
@@ -21,12 +21,7 @@ impl Checker<'_> {
         }
         let Some(near) = nearest(&name.text, DECORATORS.into_iter()) else { return false };
         let module = self.sources.text(module);
-        self.report(
-            Diagnostic::new(Code::E0202, format!("`{module}` has no decorator `{}`", name.text))
-                .label(name.span, "not known, so that this is no kernel and no function of one")
-                .help(format!("did you mean `@{module}.{near}`?"))
-                .fix(format!("use `{near}`"), name.span, near, Applicability::Maybe),
-        );
+        self.report(messages::names::unknown_decorator(module, &name.text, &near, name.span));
         true
     }
 
@@ -50,12 +45,7 @@ impl Checker<'_> {
                         self.definitions.missing_warp = true;
                         let import = if root == "wp" { "import warp as wp" } else { "import warp" };
                         let start = Span { start: 0, end: 0, ..path.span };
-                        self.report(
-                            Diagnostic::new(Code::E0201, format!("`{root}` is not defined"))
-                                .label(path.span, "Warp is not imported")
-                                .help(format!("begin the file with `{import}`"))
-                                .fix("import it", start, format!("{import}\n"), Applicability::Maybe),
-                        );
+                        self.report(messages::names::warp_not_imported(root, import, path.span, start));
                     }
                     continue;
                 }
@@ -83,12 +73,6 @@ impl Checker<'_> {
             return;
         }
         let library = foreign::library_of(&path).unwrap_or("another library");
-        let message = format!("this file has no kernels: `{name}` is one of {library}");
-        self.diagnostics.push(
-            Diagnostic::new(Code::W0907, message)
-                .label(span, format!("a decorator of {library}"))
-                .help("decorate it with `@wp.kernel`, and give each parameter its type")
-                .fix("write `@wp.kernel`", span, "wp.kernel", Applicability::Maybe),
-        );
+        self.diagnostics.push(messages::names::kernels_of_other_library(&name, library, span));
     }
 }

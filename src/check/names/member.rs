@@ -3,11 +3,12 @@
 use super::habits;
 use super::suggest::nearest;
 use crate::check::Checker;
+use crate::check::messages;
 use crate::check::types::value::{
     Constant, Family, FunctionName, Number, Operand, Res, ScalarClass, TypeWord, type_of_name,
 };
+use crate::diag::Diagnostic;
 use crate::diag::explain::distance;
-use crate::diag::{Applicability, Code, Diagnostic};
 use crate::library::Library;
 use crate::source::Span;
 
@@ -33,12 +34,7 @@ impl Checker<'_> {
             if self.module(module).is_some() {
                 return Err(self.missing_import(module, name, span));
             }
-            return self.error(
-                Code::E0502,
-                span,
-                format!("`{module}.{name}` has no meaning inside a kernel"),
-                format!("a value of the Python module `{module}`"),
-            );
+            return Err(self.report(messages::names::python_value(module, name, span)));
         }
         // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
         if ours {
@@ -65,21 +61,18 @@ impl Checker<'_> {
             return Ok(Operand::Adjoint);
         }
         if let Some(reason) = super::words::unsupported(name) {
-            let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` is not supported")).label(span, reason);
+            let diagnostic = messages::names::unsupported_builtin(name, reason, span);
             // A long name of Warp's is near to many others; a slip of the pen is a letter or two.
             let slip = |near: &String| distance(near, name) <= 2;
             let diagnostic = self.suggest_near(diagnostic, name, span, slip);
             return Err(self.report(diagnostic));
         }
         if let Some(form) = self.known.library.statement(name, self.sources) {
-            let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` cannot be called"))
-                .label(span, "Warp's name for a statement")
-                .help(format!("write the statement itself: `{form}`"));
+            let diagnostic = messages::names::name_of_statement(name, &form, span);
             return Err(self.report(diagnostic));
         }
         if let Some(habit) = habits::of_name(name) {
-            let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
-                .label(span, "not a name of the kernel language");
+            let diagnostic = messages::names::no_builtin(name, span);
             return Err(self.report(self.suggest(diagnostic, habit, span)));
         }
         let own = matches!(
@@ -94,8 +87,7 @@ impl Checker<'_> {
         {
             return found;
         }
-        let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
-            .label(span, "not a name of the kernel language");
+        let diagnostic = messages::names::no_builtin(name, span);
         let diagnostic = self.suggest_near(diagnostic, name, span, |_| true);
         Err(self.report(diagnostic))
     }
@@ -114,8 +106,7 @@ impl Checker<'_> {
         }
         let Some(near) = nearest(name, Library::public_names()).filter(fits) else { return diagnostic };
         let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
-        let help = format!("did you mean `{near}`?");
-        diagnostic.help(help).fix(format!("use `{near}`"), fixed, near, Applicability::Maybe)
+        messages::repairs::did_you_mean(diagnostic, &near, fixed)
     }
 }
 

@@ -13,8 +13,9 @@ use super::scope::{Global, MODULE, Scope, ScopeId};
 use super::suggest::nearest;
 use crate::check::Checker;
 use crate::check::host::nest::{Unknown, Why};
+use crate::check::messages;
 use crate::check::types::value::{Operand, Reported, Res};
-use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::diag::{Diagnostic, Diagnostics, Level, quoted};
 use crate::limits::{MAX_FILES, MAX_IMPORTS};
 use crate::source::modules::{Home, absolute};
 use crate::source::{FileId, SourceFile, Span};
@@ -215,8 +216,7 @@ impl Checker<'_> {
             && !matches!(global, Global::Member { module: from, name: same } if from == module && same == name)
         {
             if self.modules.following >= MAX_IMPORTS {
-                let message = format!("the import of `{name}` from `{module}` leads back to itself");
-                return Some(self.error(Code::E0507, span, message, "used here"));
+                return Some(Err(self.report(messages::names::circular_import(name, module, span))));
             }
             self.modules.following += 1;
             let result = self.within(scope, |c| c.global(name, span));
@@ -265,10 +265,9 @@ impl Checker<'_> {
                 let path = file.map(|file| self.sources.path(file).display().to_string()).unwrap_or_default();
                 let names = self.scopes[scope].names.keys().map(String::as_str).collect::<Vec<_>>();
                 let near = nearest(name, names.into_iter());
-                let diagnostic = Diagnostic::new(Code::E0507, format!("`{path}` does not have `{name}`"))
-                    .label(span, format!("imported from `{module}`"));
+                let diagnostic = messages::names::missing_in_file(&path, name, module, span);
                 match near {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    Some(near) => messages::repairs::did_you_mean_name(diagnostic, &near),
                     None => diagnostic,
                 }
             }
@@ -280,32 +279,20 @@ impl Checker<'_> {
     fn missing_file(&self, module: &str, name: &str, span: Span) -> Diagnostic {
         let help = "define it in this file, or pass the value to the kernel as an argument";
         if module.starts_with('.') {
-            return Diagnostic::new(
-                Code::E0507,
-                format!("`{name}` is imported from `{module}`, which leads out of the package"),
-            )
-            .label(span, "kc reads the files of one package")
-            .help(help);
+            return messages::names::outside_package(name, module, help, span);
         }
         let paths = self.modules.home.candidates(module);
         for path in &paths {
             if let Some(Found::Unreadable(reason)) = self.modules.known.get(path) {
                 let path = self.shown(path);
-                let message = format!("`{name}` is imported from `{}`, which cannot be read", path.display());
-                return Diagnostic::new(Code::E0507, message)
-                    .label(span, "its meaning is in that file")
-                    .note(reason.clone())
-                    .help(help);
+                return messages::names::unreadable_file(name, &path.display().to_string(), reason, help, span);
             }
         }
-        let diagnostic =
-            Diagnostic::new(Code::E0507, format!("`{name}` is imported from `{module}`, which kc does not find"))
-                .label(span, "its meaning is in another file")
-                .help(help);
-        let looked: Vec<String> = paths.iter().map(|path| format!("`{}`", self.shown(path).display())).collect();
+        let diagnostic = messages::names::missing_file(name, module, help, span);
+        let looked = quoted(paths.iter().map(|path| self.shown(path).display().to_string()));
         match looked.is_empty() || is_warp(module) && self.module_root_is_foreign() {
             true => diagnostic,
-            false => diagnostic.note(format!("looked for {}", looked.join(", "))),
+            false => messages::details::looked_for(diagnostic, &looked),
         }
     }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::habits::Habit;
 use super::member::{builtin_word, is_core, is_kc, is_warp};
 use crate::check::host::nest::{Maker, Unknown, Why};
+use crate::check::messages;
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
 use crate::check::{Checker, Definition};
-use crate::diag::{Applicability, Code, Diagnostic, Spelling};
+use crate::diag::{Diagnostic, Spelling};
 use crate::library::Library;
-use crate::limits::MAX_SCOPES;
 use crate::source::Span;
 use crate::syntax::Change;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
@@ -141,9 +141,7 @@ impl Checker<'_> {
         self.note_aliases(module);
         self.expand_makers();
         if let Some(place) = self.host.limit {
-            let message =
-                format!("this file makes more than {MAX_SCOPES} variants of its kernels; the rest is not looked at");
-            self.report(Diagnostic::new(Code::W0504, message).label(place, "of this function, for one"));
+            self.report(messages::names::too_many_variants(place));
         }
         self.definitions.all.sort_by_key(|definition| definition.ast.span);
         self.name_kernels();
@@ -444,11 +442,7 @@ impl Checker<'_> {
         if name.text.is_ascii() {
             return Ok(());
         }
-        Err(self.report(
-            Diagnostic::new(Code::E0318, format!("{what} `{}` has letters that C and PTX do not have", name.text))
-                .label(name.span, "this name stands in generated code")
-                .help("use the letters of ASCII here; variables and functions may have any name that Python takes"),
-        ))
+        Err(self.report(messages::names::letters(what, &name.text, name.span)))
     }
 
     fn struct_fields(&mut self, class: &ast::Class) -> Res<Vec<Field>> {
@@ -459,31 +453,18 @@ impl Checker<'_> {
             let Some(annotation) = &member.annotation else { continue };
             failed |= self.interface_name("field", &member.name).is_err();
             if let Some(first) = places.insert(&member.name.text, member.name.span) {
-                let message = format!("struct `{}` has two fields `{}`", class.name.text, member.name.text);
-                self.report(
-                    Diagnostic::new(Code::E0318, message)
-                        .label(member.name.span, "the second one")
-                        .label(first, "the first one"),
-                );
+                self.report(messages::names::field_twice(&class.name.text, &member.name.text, member.name.span, first));
                 failed = true;
                 continue;
             }
             if names_itself(annotation, &class.name.text) {
-                let message = format!("struct `{}` would hold itself", class.name.text);
-                self.report(
-                    Diagnostic::new(Code::E0310, message)
-                        .label(annotation.span, "of no size that ends")
-                        .help("keep the index of the other one in an array: `next: int`"),
-                );
+                self.report(messages::types::struct_in_itself(&class.name.text, annotation.span));
                 failed = true;
                 continue;
             }
             if let Some(value) = member.value.as_ref().filter(|value| self.in_main() && !is_zero(value)) {
                 let (owner, field) = (&class.name.text, &member.name.text);
-                let message = format!("the default of `{field}` is ignored: a new `{owner}` is all zeros");
-                self.report(Diagnostic::new(Code::W1309, message).label(value.span, "Warp ignores it, too").help(
-                    format!("set it where a `{owner}` is made: `s.{field} = {}`", self.sources.text(value.span)),
-                ));
+                self.report(messages::names::default_of_field(field, owner, self.sources.text(value.span), value.span));
             }
             let ty = self.concrete_type(annotation, false);
             match ty.and_then(|ty| self.refuse_tile(ty, annotation.span, "a field").map(|()| ty)) {
@@ -550,12 +531,7 @@ impl Checker<'_> {
             Global::Functions(_) => Ok(Operand::Function(FunctionName::User { scope, name: name.to_string() })),
             Global::Kernel(definition) => {
                 let place = definition.ast.name.span;
-                Err(self.report(
-                    Diagnostic::new(Code::E0404, format!("kernel `{name}` cannot be used inside a kernel"))
-                        .label(span, "a kernel is launched, not called")
-                        .label(place, "defined here")
-                        .help("move the shared code to a function with `@wp.func`"),
-                ))
+                Err(self.report(messages::names::kernel_in_kernel(name, span, place)))
             }
             Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(id)))),
             Global::ForeignStruct(class) => self.foreign_struct(scope, &class, span),
@@ -563,9 +539,7 @@ impl Checker<'_> {
             Global::Value(operand) => Ok(operand),
             Global::Enum(class) => Ok(Operand::Enum(class)),
             Global::Unknown(unknown) => Err(self.need_unknown(&unknown)),
-            Global::Evaluating => {
-                self.error(Code::E0501, span, format!("constant `{name}` depends on itself"), "used here")
-            }
+            Global::Evaluating => Err(self.report(messages::names::circular_constant(name, span))),
             Global::Constant(value) => self.global_constant(scope, name, value, span),
             Global::Host(place) | Global::Class(_, place) => Err(self.host_function(name, span, place)),
             Global::Maker(maker) => Err(self.host_function(name, span, maker.name.span)),
@@ -584,10 +558,7 @@ impl Checker<'_> {
             ("function", "func", "call it from kernels")
         };
         let decorator = format!("@wp.{decorator}");
-        let diagnostic = Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel {what}"))
-            .label(span, "used inside a kernel")
-            .label(place, "this is plain Python")
-            .help(format!("decorate it with `{decorator}` to {use_}"));
+        let diagnostic = messages::names::plain_python(name, what, &decorator, use_, span, place);
         if !is_class && word != "def" {
             return self.report(diagnostic);
         }
@@ -597,12 +568,7 @@ impl Checker<'_> {
         let other = line_before.trim().starts_with('@').then(|| start - line_before.len() - 1);
         let from = other.unwrap_or(start) as u32;
         let at = Span { start: from, end: start as u32, ..place };
-        self.report(diagnostic.fix(
-            format!("decorate it with `{decorator}`"),
-            at,
-            format!("{indent}{decorator}\n"),
-            Applicability::Maybe,
-        ))
+        self.report(messages::repairs::decorator(diagnostic, &decorator, indent, at))
     }
 
     /// Adds what the kernel language says instead of the text at `span`.
@@ -610,19 +576,9 @@ impl Checker<'_> {
         match habit {
             Habit::Name(near) => {
                 let text = format!("wp.{near}");
-                diagnostic.help(format!("it is called `{text}` here")).fix(
-                    format!("use `{text}`"),
-                    span,
-                    text,
-                    Applicability::Maybe,
-                )
+                messages::repairs::name_here(diagnostic, &text, span)
             }
-            Habit::Word(word) => diagnostic.help(format!("write `{word}`")).fix(
-                format!("write `{word}`"),
-                span,
-                word,
-                Applicability::Maybe,
-            ),
+            Habit::Word(word) => messages::repairs::written_so(diagnostic, word, span),
             Habit::Say(help) => diagnostic.help(help),
         }
     }

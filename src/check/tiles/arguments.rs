@@ -4,9 +4,10 @@ use super::elements::{Elements, number, tile_type, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::calls::keyword::unknown_keyword;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
-use crate::diag::{Code, Diagnostic, counted};
+use crate::diag::{Diagnostic, quoted};
 use crate::limits::MAX_LOCAL_ELEMENTS;
 use crate::source::Span;
 use crate::types::{ArrayType, Element, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -43,8 +44,7 @@ impl Body<'_, '_> {
                         let message = format!("`{name}` has no parameter `{}`", keyword.text);
                         let mut diagnostic = unknown_keyword(message, keyword, params.iter().copied());
                         if diagnostic.help.is_none() {
-                            let names: Vec<String> = params.iter().map(|param| format!("`{param}`")).collect();
-                            diagnostic = diagnostic.help(format!("it takes {}", names.join(", ")));
+                            diagnostic = messages::details::parameters(diagnostic, &quoted(params));
                         }
                         return Err(self.report(diagnostic));
                     }
@@ -55,8 +55,7 @@ impl Body<'_, '_> {
                 },
             };
             if slot.1.replace(arg).is_some() {
-                let message = format!("`{}` is given twice", slot.0);
-                return self.error(Code::E0402, arg.span, message, "the second one");
+                return Err(self.report(messages::tile_arguments::given_twice(slot.0, arg.span)));
             }
         }
         if slots[..required].iter().any(|(_, arg)| arg.is_none()) {
@@ -66,22 +65,20 @@ impl Body<'_, '_> {
         if let Some(storage) = arguments.get("storage")
             && !matches!(&storage.operand, Operand::Str(word) if word == "register" || word == "shared")
         {
-            let message = "`storage` is \"register\" or \"shared\"";
-            return self.error(Code::E0401, storage.span, message, "neither of them");
+            return Err(self.report(messages::tile_arguments::storage(storage.span)));
         }
         Ok(arguments)
     }
 
     fn argument_count<T>(&mut self, name: &str, params: &[&'static str], given: &[Given], span: Span) -> Res<T> {
-        let message = format!("`{name}` takes ({}), {} given", params.join(", "), given.len());
-        self.error(Code::E0402, span, message, "this call")
+        Err(self.report(messages::tile_arguments::wrong_number(name, &params.join(", "), given.len(), span)))
     }
 
     /// A required argument that is a tile.
     pub(super) fn tile_argument(&mut self, args: &Arguments, param: &str) -> Res<Elements> {
         match args.get(param) {
             Some(given) => self.tile_given(args.name, given),
-            None => self.error(Code::E0402, args.span, format!("`{}` needs `{param}`", args.name), "this call"),
+            None => Err(self.report(messages::tile_arguments::missing(args.name, param, args.span))),
         }
     }
 
@@ -91,10 +88,9 @@ impl Body<'_, '_> {
         }
         let value = self.materialize(given.operand.clone(), given.span)?;
         let shown = self.show(value.ty);
-        let diagnostic = Diagnostic::new(Code::E0401, format!("`{name}` works on tiles"))
-            .label(given.span, format!("this is `{shown}`"));
+        let diagnostic = messages::tile_arguments::works_on_tiles(name, &shown, given.span);
         Err(self.report(match value.ty {
-            Type::Array(_) => diagnostic.help("load a tile from the array first: `wp.tile_load(a, shape=...)`"),
+            Type::Array(_) => messages::type_repairs::load_first(diagnostic),
             _ => diagnostic,
         }))
     }
@@ -103,27 +99,25 @@ impl Body<'_, '_> {
     pub(super) fn changed(&mut self, args: &Arguments, param: &str) -> Res<Operand> {
         let elements = self.tile_argument(args, param)?;
         if elements.repeats {
-            let message = format!("`{}` changes `{param}`, which has elements several times", args.name);
-            return self.error(Code::E0407, elements.span, message, "repeated by `wp.tile_broadcast`");
+            return Err(self.report(messages::tile_arguments::repeated_elements_changed(
+                args.name,
+                param,
+                elements.span,
+            )));
         }
         match args.get(param).map(|given| &given.operand) {
             Some(Operand::Value(place)) if matches!(place.kind, ExprKind::Local(_) | ExprKind::View { .. }) => {
                 Ok(Operand::Value(place.clone()))
             }
             _ if elements.is_view => Ok(Operand::Tile(elements)),
-            _ => self.error(
-                Code::E0407,
-                elements.span,
-                format!("`{}` changes `{param}`", args.name),
-                "not a variable: nothing could keep the change",
-            ),
+            _ => Err(self.report(messages::tile_arguments::change_is_lost(args.name, param, elements.span))),
         }
     }
 
     /// A required argument that is an array.
     pub(super) fn array_argument(&mut self, args: &Arguments, param: &str) -> Res<(Expr, ArrayType)> {
         let Some(given) = args.get(param) else {
-            return self.error(Code::E0402, args.span, format!("`{}` needs `{param}`", args.name), "this call");
+            return Err(self.report(messages::tile_arguments::missing(args.name, param, args.span)));
         };
         let array = self.materialize(given.operand.clone(), given.span)?;
         match array.ty {
@@ -133,8 +127,7 @@ impl Body<'_, '_> {
             },
             ty => {
                 let shown = self.show(ty);
-                let message = format!("`{}` works on arrays", args.name);
-                self.error(Code::E0401, given.span, message, format!("this is `{shown}`"))
+                Err(self.report(messages::builtins::works_on_arrays(args.name, &shown, given.span)))
             }
         }
     }
@@ -150,11 +143,7 @@ impl Body<'_, '_> {
             match self.known_int(item) {
                 Some(n) => numbers.push(n),
                 None => {
-                    return Err(self.report(
-                        Diagnostic::new(Code::E0501, format!("{what} is known at compile time"))
-                            .label(given.span, "not a constant")
-                            .help("write numbers, or names of constants of the module"),
-                    ));
+                    return Err(self.report(messages::tile_arguments::at_compile_time(what, given.span)));
                 }
             }
         }
@@ -170,8 +159,7 @@ impl Body<'_, '_> {
     /// Numbers as the extents of a tile.
     pub(super) fn extents_of(&mut self, numbers: &[i128], span: Span) -> Res<Vec<u32>> {
         if numbers.is_empty() || numbers.len() > MAX_DIMS {
-            let label = format!("{} given", numbers.len());
-            return self.error(Code::E0319, span, "a tile has 1 to 4 dimensions", label);
+            return Err(self.report(messages::tile_shapes::rank(numbers.len(), span)));
         }
         let mut extents = Vec::new();
         for &n in numbers {
@@ -179,15 +167,13 @@ impl Body<'_, '_> {
                 Ok(n @ 1..) => extents.push(n),
                 _ if n > 0 => extents.push(u32::MAX),
                 _ => {
-                    let label = format!("a dimension of {n}");
-                    return self.error(Code::E0319, span, "each dimension of a tile has at least one element", label);
+                    return Err(self.report(messages::tile_shapes::empty_dimension(n, span)));
                 }
             }
         }
         let total = extents.iter().fold(1u64, |all, &n| all.saturating_mul(u64::from(n)));
         if total > u64::from(MAX_LOCAL_ELEMENTS) {
-            let label = format!("more than {MAX_LOCAL_ELEMENTS} elements");
-            return self.error(Code::E0319, span, "this tile is too large", label);
+            return Err(self.report(messages::tile_shapes::too_large(span)));
         }
         Ok(extents)
     }
@@ -197,9 +183,7 @@ impl Body<'_, '_> {
         let Some(given) = given else { return Ok(otherwise) };
         match self.type_argument(given)?.element() {
             Some(element) => Ok(element),
-            None => {
-                self.error(Code::E0310, given.span, "a tile holds numbers, vectors or structs", "not an element type")
-            }
+            None => Err(self.report(messages::tile_arguments::element(given.span))),
         }
     }
 
@@ -211,7 +195,7 @@ impl Body<'_, '_> {
         let value = self.materialize(operand.clone(), span)?;
         if !value.ty.is_int() {
             let shown = self.show(value.ty);
-            return self.error(Code::E0305, span, format!("an index is an integer, not `{shown}`"), "not an integer");
+            return Err(self.report(messages::tile_arguments::index(&shown, span)));
         }
         let value = cast_to(value, Scalar::I32);
         Ok(self.hidden(value))
@@ -225,9 +209,7 @@ impl Body<'_, '_> {
             one => vec![one.clone()],
         };
         if items.len() != ndim {
-            let message =
-                format!("the offset has {} for {}", counted(items.len(), "number"), counted(ndim, "dimension"));
-            return self.error(Code::E0319, given.span, message, "one for each dimension");
+            return Err(self.report(messages::tile_shapes::offset(items.len(), ndim, given.span)));
         }
         items.iter().map(|item| self.integer_argument(item, given.span)).collect()
     }
@@ -236,15 +218,12 @@ impl Body<'_, '_> {
     pub(super) fn axis_argument(&mut self, given: &Given, ndim: usize) -> Res<usize> {
         let numbers = self.constants(given, "an axis")?;
         let [axis] = numbers[..] else {
-            return self.error(Code::E0319, given.span, "one axis is needed", format!("{} given", numbers.len()));
+            return Err(self.report(messages::tile_shapes::one_axis(numbers.len(), given.span)));
         };
         let wrapped = if axis < 0 { axis + ndim as i128 } else { axis };
         match usize::try_from(wrapped).ok().filter(|&axis| axis < ndim) {
             Some(axis) => Ok(axis),
-            None => {
-                let message = format!("axis {axis} of a tile of {}", counted(ndim, "dimension"));
-                self.error(Code::E0319, given.span, message, "there is none")
-            }
+            None => Err(self.report(messages::tile_shapes::no_axis(axis, ndim, given.span))),
         }
     }
 
@@ -254,7 +233,7 @@ impl Body<'_, '_> {
         match &given.operand {
             Operand::Const(c) => Ok(c.number.is_true()),
             Operand::Value(expr) if let Some(known) = self.number(expr) => Ok(Number::is_true(known)),
-            _ => self.error(Code::E0501, given.span, "this is known at compile time", "not a constant"),
+            _ => Err(self.report(messages::tile_arguments::constant(given.span))),
         }
     }
 
@@ -264,14 +243,12 @@ impl Body<'_, '_> {
             return Ok(());
         }
         let (left, right) = (shape_text(&a.ty), shape_text(&b.ty));
-        let mut diagnostic = Diagnostic::new(Code::E0319, format!("the shapes {left} and {right} do not fit"));
+        let mut diagnostic = messages::tile_shapes::do_not_fit(&left, &right);
         diagnostic = match a.span == b.span {
-            true => diagnostic.label(span, "element by element needs one shape"),
-            false => {
-                diagnostic.label(a.span, format!("the shape is {left}")).label(b.span, format!("the shape is {right}"))
-            }
+            true => messages::details::one_shape_needed(diagnostic, span),
+            false => messages::details::two_shapes(diagnostic, &left, &right, a.span, b.span),
         };
-        let diagnostic = diagnostic.help("`wp.tile_broadcast(t, shape=...)` repeats a tile along a dimension");
+        let diagnostic = messages::type_repairs::broadcast(diagnostic);
         Err(self.report(self.blocks_of_one(diagnostic)))
     }
 
@@ -280,9 +257,7 @@ impl Body<'_, '_> {
     pub(super) fn blocks_of_one(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self.summary.by_thread {
             false => diagnostic,
-            true => diagnostic
-                .note(format!("the dimension of threads is {} here", self.c.settings.block_dim))
-                .help("a launch says how many threads a block has: `wp.launch(..., block_dim=n)` in the file, or `--block-dim n`"),
+            true => messages::type_repairs::block_dim(diagnostic, self.c.settings.block_dim),
         }
     }
 

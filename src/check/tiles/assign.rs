@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::elements::{Elements, set, tile_type};
 use crate::check::body::{Binding, Body};
+use crate::check::messages;
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt};
 use crate::check::types::value::{Operand, Res, cast_to};
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
 use crate::ids::Id;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
@@ -38,12 +38,9 @@ impl Body<'_, '_> {
                 self.no_view_of(id, name, span)?;
                 self.fill(id, &elements, span)
             }
-            (None, Some(id)) if self.nesting.depth > 0 => Err(self.report(
-                Diagnostic::new(Code::E0302, format!("the parameter `{name}` cannot become another tile here"))
-                    .label(span, "in a branch or loop")
-                    .label(self.locals[id].span, "the caller's tile")
-                    .help("use another name, or change the caller's tile: `wp.tile_assign(t, ...)`"),
-            )),
+            (None, Some(id)) if self.nesting.depth > 0 => {
+                Err(self.report(messages::tiles::parameter_reassigned(name, span, self.locals[id].span)))
+            }
             (None, _) => {
                 let id = match self.unnamed(operand) {
                     Some(id) => {
@@ -151,11 +148,7 @@ impl Body<'_, '_> {
     /// A name for a part of a tile, or of a local array, whose indices are variables.
     pub fn name_view(&mut self, name: &str, view: Operand, span: Span) -> Res<()> {
         if self.is_known_outside(name) {
-            return Err(self.report(
-                Diagnostic::new(Code::E0302, format!("`{name}` cannot become a view here"))
-                    .label(span, "in a branch or loop")
-                    .help(format!("use another name, or copy the elements: `wp.tile_assign({name}, ...)`")),
-            ));
+            return Err(self.report(messages::tiles::tile_becomes_view(name, span)));
         }
         self.means(name, Binding::Alias(view), span);
         Ok(())
@@ -168,11 +161,7 @@ impl Body<'_, '_> {
         if !is_view || !self.is_known_outside(name) {
             return Ok(());
         }
-        Err(self.report(
-            Diagnostic::new(Code::E0302, format!("the view `{name}` cannot become another tile here"))
-                .label(span, "in a branch or loop")
-                .help("use another name for the new tile, or set the view's elements: `h[0:4] = ...`"),
-        ))
+        Err(self.report(messages::tiles::view_becomes_tile(name, span)))
     }
 
     /// The variable of a tile that was just computed and has no name.
@@ -187,11 +176,7 @@ impl Body<'_, '_> {
     /// Refuses a new value for a variable that a view names: the view is of the old one.
     fn no_view_of(&mut self, id: LocalId, name: &str, span: Span) -> Res<()> {
         let Some(view) = self.views_of(id).first().map(|view| view.to_string()) else { return Ok(()) };
-        Err(self.report(
-            Diagnostic::new(Code::E0302, format!("`{name}` gets a new value while `{view}` is a view of it"))
-                .label(span, "the view would show the new elements")
-                .help("use another name for the new tile"),
-        ))
+        Err(self.report(messages::tiles::viewed_tile_reassigned(name, &view, span)))
     }
 
     /// The names of the views of a variable.
@@ -252,7 +237,7 @@ impl Body<'_, '_> {
             Operand::Value(place) => self.assign_part(place, value, span),
             place => match (self.tile_elements(&place), self.tile_elements(&value)) {
                 (Some(to), Some(from)) => self.assign_elements(to, from, span),
-                _ => self.error(Code::E0303, span, "a tile is assigned to a tile", "not a tile"),
+                _ => Err(self.report(messages::tiles::assigned_to_tile(span))),
             },
         }
     }
@@ -264,8 +249,7 @@ impl Body<'_, '_> {
         }
         let (Type::Scalar(scalar), Type::Scalar(_)) = (to.element(), from.element()) else {
             let (wanted, found) = (self.show(to.element()), self.show(from.element()));
-            let message = format!("cannot store `{found}` where the tile's elements are `{wanted}`");
-            return self.error(Code::E0303, from.span, message, format!("a tile of `{found}`"));
+            return Err(self.report(messages::tiles::stored_elements(&found, &wanted, from.span)));
         };
         let (ty, at) = (tile_type(to.ty.element, from.ty.extents()), from.at.clone());
         let at = Rc::new(move |body: &mut Body<'_, '_>, index: &[Expr], sure: bool| {
@@ -346,18 +330,9 @@ impl Body<'_, '_> {
         }
         self.statement.pending.truncate(before);
         if !self.summary.by_block {
-            let message = "a call that returns a local array stands where it may not run, or more than once";
-            return Err(self.report(
-                Diagnostic::new(Code::E0316, message)
-                    .label(span, "its array is made before the statement")
-                    .help("assign it to a variable before, in a statement of its own"),
-            ));
+            return Err(self.report(messages::statements::local_array_of_call(span)));
         }
-        Err(self.report(
-            Diagnostic::new(Code::E0320, "a tile operation stands where it may not run, or more than once")
-                .label(span, "all threads of a block do a tile operation together, once")
-                .help("compute the tile before, in a statement of its own"),
-        ))
+        Err(self.report(messages::tiles::operation_in_expression(span)))
     }
 }
 

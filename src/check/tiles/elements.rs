@@ -4,10 +4,10 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
 use crate::check::visit;
-use crate::diag::Code;
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{BOOL, Element, I32, LocalArrayType, MAX_DIMS, Type};
@@ -283,12 +283,7 @@ impl Body<'_, '_> {
         let before = self.statement.pending.len();
         let body = f(self, &index)?;
         if self.statement.pending.len() != before {
-            return self.error(
-                Code::E0319,
-                span,
-                "a function of elements works on numbers, vectors and structs",
-                "tiles or local arrays are made inside",
-            );
+            return Err(self.report(messages::tiles::tiles_in_function_of_elements(span)));
         }
         Ok(counters.iter().zip(extents).rev().fold(body, |body, (&id, &n)| vec![count(id, [0, n], body, span)]))
     }

@@ -7,9 +7,9 @@ use super::arguments::shape_text;
 use super::elements::{Elements, flatten, tile_type, unflatten};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Step};
 use crate::check::types::value::{Constant, Number, Operand, Res};
-use crate::diag::Code;
 use crate::source::Span;
 use crate::types::{Element, Scalar, Type};
 
@@ -30,13 +30,11 @@ impl Body<'_, '_> {
         let tile = self.tile_argument(&args, "inout")?;
         let Type::Vec(2, scalar @ (Scalar::F32 | Scalar::F64)) = tile.element() else {
             let shown = self.show(tile.element());
-            let message = format!("`{name}` works on `vec2f` and `vec2d`: the real and the imaginary part");
-            return self.error(Code::E0401, tile.span, message, format!("a tile of `{shown}`"));
+            return Err(self.report(messages::tile_arguments::complex_elements(name, &shown, tile.span)));
         };
         let extents = tile.ty.extents().to_vec();
         if extents.len() < 2 {
-            let message = format!("`{name}` takes two dimensions or more, not {}", shape_text(&tile.ty));
-            return self.error(Code::E0319, tile.span, message, "give it a first dimension of 1");
+            return Err(self.report(messages::tile_shapes::lines_of_transform(name, &shape_text(&tile.ty), tile.span)));
         }
         let place = self.changed(&args, "inout")?;
         let n = extents[extents.len() - 1];

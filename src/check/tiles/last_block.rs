@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::check::messages;
 use crate::check::tree::FnId;
 use crate::check::{Checker, Definition};
-use crate::diag::{Code, Diagnostic, Level};
+use crate::diag::{Diagnostic, Level};
 use crate::ir::OF_LAST;
 
 impl Checker<'_> {
@@ -40,12 +41,7 @@ impl Checker<'_> {
         }
         let Some(error) = found.iter().find(|found| found.level == Level::Error) else { return Ok(()) };
         let (name, threads) = (&definition.ast.name.text, self.settings.block_dim);
-        let message =
-            format!("kernel `{name}` cannot run in a block of {threads} of {whole} threads, the last of this launch");
-        let refused = Diagnostic::new(Code::E1006, message).note(format!("in such a block, {}", error.message)).help(
-            "launch a multiple of `block_dim`, and give the threads above the end a value that changes nothing: `v = float(0.0)`, \
-             then `if i < n: v = x[i]`",
-        );
+        let refused = messages::host::last_block(name, threads, whole, &error.message);
         Err(error.labels.iter().fold(refused, |refused, label| refused.label(label.span, label.message.clone())))
     }
 }

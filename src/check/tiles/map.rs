@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::elements::{Elements, number, tile_type};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Place, Root, Step};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, cast_name};
-use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::types::{LocalArrayType, Type};
@@ -51,7 +51,7 @@ impl Body<'_, '_> {
         }
         let tiles: Vec<Elements> = parts.iter().filter_map(|part| part.as_ref().ok().cloned()).collect();
         let Some((first, others)) = tiles.split_first() else {
-            return self.error(Code::E0401, span, "one of the arguments is a tile", "there is none");
+            return Err(self.report(messages::tiles::map_without_tile(span)));
         };
         for other in others {
             self.same_shape(first, other, span)?;
@@ -75,7 +75,7 @@ impl Body<'_, '_> {
         let sample = at(self, &zeros.collect::<Vec<_>>(), true)?;
         self.statement.pending.truncate(pending);
         let Some(element) = sample.ty.element() else {
-            return self.error(Code::E0401, span, "a tile holds numbers, vectors or structs", "no element comes out");
+            return Err(self.report(messages::tiles::no_element_comes_out(span)));
         };
         let mut checks: Vec<_> = tiles.iter().flat_map(|tile| tile.checks.iter().copied()).collect();
         checks.sort();
@@ -111,15 +111,12 @@ impl Body<'_, '_> {
         if !fits {
             let symbol = op.symbol();
             let what = if both { "tiles" } else { "a tile and a number" };
-            let mut diagnostic = Diagnostic::new(Code::E0301, format!("`{symbol}` is not defined for {what}"))
-                .label(if self.is_tile(&left) { at_left } else { at_right }, "this is a tile");
+            let mut diagnostic =
+                messages::tiles::binary_operator(symbol, what, if self.is_tile(&left) { at_left } else { at_right });
             diagnostic = match op {
-                BinaryOp::MatMul => {
-                    diagnostic.help("the product of matrices is `wp.tile_matmul(a, b)`, that of the elements `a * b`")
-                }
-                BinaryOp::Add | BinaryOp::Sub => diagnostic
-                    .help("make a tile of the number, `wp.tile_full(shape=..., value=...)`, or use `wp.tile_map`"),
-                _ => diagnostic.help("`wp.tile_map(f, ...)` computes each element with a function"),
+                BinaryOp::MatMul => messages::type_repairs::product_of_matrices(diagnostic),
+                BinaryOp::Add | BinaryOp::Sub => messages::type_repairs::full_tile(diagnostic),
+                _ => messages::type_repairs::map(diagnostic),
             };
             return Err(self.report(diagnostic));
         }
@@ -183,12 +180,7 @@ impl Body<'_, '_> {
 
     pub fn tile_unary(&mut self, op: UnaryOp, operand: Operand, span: Span, at: Span) -> Res<Operand> {
         if op != UnaryOp::Neg {
-            let message = format!("`{}` is not defined for tiles", op.symbol());
-            return Err(self.report(
-                Diagnostic::new(Code::E0301, message)
-                    .label(at, "this is a tile")
-                    .help("`wp.tile_map(f, t)` computes each element with a function"),
-            ));
+            return Err(self.report(messages::tiles::unary_operator(op.symbol(), at)));
         }
         let f: Function = Rc::new(move |body, mut values| match values.pop() {
             Some(value) => body.unary(op, value, span, at),
@@ -217,7 +209,7 @@ impl Body<'_, '_> {
                 });
                 self.mapped(args, spans, span, f).map(Operand::Tile)
             }
-            _ => self.error(Code::E0402, span, "the wrong number of arguments for tiles", "this call"),
+            _ => Err(self.report(messages::tiles::arguments_of_elementwise(span))),
         }
     }
 
@@ -231,7 +223,7 @@ impl Body<'_, '_> {
     pub(super) fn function_argument(&mut self, given: Option<&Given>, spans: Vec<Span>, span: Span) -> Res<Function> {
         let Some(Given { operand: Operand::Function(name), .. }) = given else {
             let at = given.map_or(span, |given| given.span);
-            return self.error(Code::E0401, at, "the first argument is a function", "not a function");
+            return Err(self.report(messages::tiles::map_without_function(at)));
         };
         let name = name.clone();
         Ok(Rc::new(move |body, values| {
@@ -258,7 +250,7 @@ impl Body<'_, '_> {
     /// `tile_map(f, a, ...)`
     pub(super) fn tile_map(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         if let Some(named) = given.iter().find_map(|arg| arg.name.as_ref()) {
-            return self.error(Code::E0403, named.span, "`tile_map` has no keywords", "given here");
+            return Err(self.report(messages::tiles::keyword_of_map(named.span)));
         }
         let args = given.iter().skip(1);
         let spans: Vec<Span> = args.clone().map(|arg| arg.span).collect();
@@ -272,14 +264,11 @@ impl Body<'_, '_> {
         let element = self.dtype_argument(args.get("dtype"), tile.ty.element)?;
         let (Type::Scalar(to), Type::Scalar(_)) = (Type::from(element), tile.element()) else {
             let shown = self.show(tile.element());
-            return Err(self.report(
-                Diagnostic::new(Code::E0401, "`tile_astype` converts numbers")
-                    .label(tile.span, format!("a tile of `{shown}`"))
-                    .help(format!(
-                        "convert with `wp.tile_map` and a function, such as `{}(...)`",
-                        cast_name(crate::types::Scalar::F32)
-                    )),
-            ));
+            return Err(self.report(messages::tiles::converted_elements(
+                &shown,
+                &cast_name(crate::types::Scalar::F32),
+                tile.span,
+            )));
         };
         let f: Function = Rc::new(move |body, mut values| {
             let Some(value) = values.pop() else { return Err(Reported) };
@@ -308,7 +297,7 @@ impl Body<'_, '_> {
     pub(super) fn assign_part(&mut self, place: Expr, value: Operand, span: Span) -> Res<()> {
         let (Some(to), Some(from)) = (self.tile_elements(&Operand::Value(place.clone())), self.tile_elements(&value))
         else {
-            return self.error(Code::E0303, span, "a tile is assigned to a tile", "not a tile");
+            return Err(self.report(messages::tiles::assigned_to_tile(span)));
         };
         if let ExprKind::Local(tile) = place.kind {
             self.same_shape(&to, &from, span)?;

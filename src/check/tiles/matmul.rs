@@ -6,17 +6,17 @@ use super::arguments::shape_text;
 use super::elements::{Elements, arithmetic, compare, load, set, tile_type, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp, Unit};
 use crate::source::Span;
 use crate::types::{Element, LocalArrayType, Scalar, Type};
 
 /// A product that allows a GPU less than `float32`, and has it; `span` is where.
 pub fn precision_kept(span: Span, why: &str) -> Diagnostic {
-    let message = "this product is computed in `float32`, though `precision=\"tf32\"` allows less";
-    Diagnostic::new(Code::W0410, message).label(span, why)
+    messages::builtins::precision_kept(why, span)
 }
 
 impl Body<'_, '_> {
@@ -41,18 +41,19 @@ impl Body<'_, '_> {
         }
         let ([m, k], [k2, n]) = (self.matrix(&a)?, self.matrix(&b)?);
         if k != k2 {
-            let message = format!("the product of {} and {} is not defined", shape_text(&a.ty), shape_text(&b.ty));
-            return Err(self.report(
-                Diagnostic::new(Code::E0319, message)
-                    .label(a.span, format!("{k} columns"))
-                    .label(b.span, format!("{k2} rows")),
-            ));
+            return Err(self.report(messages::tile_shapes::product(
+                &shape_text(&a.ty),
+                &shape_text(&b.ty),
+                k,
+                k2,
+                a.span,
+                b.span,
+            )));
         }
         if let Some(out) = &out
             && out.ty.extents() != [m, n]
         {
-            let message = format!("a product of shape ({m}, {n}) does not fit {}", shape_text(&out.ty));
-            return self.error(Code::E0319, out.span, message, "another shape");
+            return Err(self.report(messages::tile_shapes::product_into(m, n, &shape_text(&out.ty), out.span)));
         }
         let types = [Some(&a), Some(&b), out.as_ref()].into_iter().flatten();
         let all_float32 = types.into_iter().all(|tile| tile.element() == Type::Scalar(Scalar::F32));
@@ -100,13 +101,9 @@ impl Body<'_, '_> {
             // All types are others than those written.
             Operand::Str(word) if word == "tf32" && self.c.settings.double => Ok(false),
             Operand::Str(word) if word == "tf32" => {
-                let message = "`precision=\"tf32\"` is for products of `float32` tiles";
-                self.error(Code::E0401, given.span, message, "a tile has another type")
+                Err(self.report(messages::tile_arguments::tf32_of_others(given.span)))
             }
-            _ => {
-                let message = "`precision` is \"default\" or \"tf32\"";
-                self.error(Code::E0401, given.span, message, "neither of them")
-            }
+            _ => Err(self.report(messages::tile_arguments::precision(given.span))),
         }
     }
 
@@ -141,7 +138,7 @@ impl Body<'_, '_> {
         let result = variable(sums, ty, span);
         let scalar = match ty {
             Type::Local(LocalArrayType { element: Element::Scalar(scalar), .. }) => scalar,
-            _ => return self.error(Code::E0401, span, "products are added to floats", "no tile of numbers"),
+            _ => return Err(self.report(messages::tile_arguments::product_added(span))),
         };
         let marked = |factor: Expr| match tf32 {
             true => Expr::new(ExprKind::Unary(UnaryOp::Tf32, Box::new(factor)), scalar.into(), span),
@@ -214,12 +211,7 @@ impl Body<'_, '_> {
         };
         if value.ty.as_scalar().is_none() {
             let shown = self.show(value.ty);
-            return self.error(
-                Code::E0401,
-                given.span,
-                "a factor of a product is a number",
-                format!("this is `{shown}`"),
-            );
+            return Err(self.report(messages::tile_arguments::factor(&shown, given.span)));
         }
         let value = cast_to(value, scalar);
         Ok(Some(self.hidden(value)))
@@ -230,7 +222,7 @@ impl Body<'_, '_> {
             Type::Scalar(scalar) if scalar.is_float() => Ok(scalar),
             ty => {
                 let shown = self.show(ty);
-                self.error(Code::E0401, tile.span, "`tile_matmul` works on floats", format!("a tile of `{shown}`"))
+                Err(self.report(messages::tile_arguments::product_of_others(&shown, tile.span)))
             }
         }
     }
@@ -238,10 +230,7 @@ impl Body<'_, '_> {
     fn matrix(&mut self, tile: &Elements) -> Res<[u32; 2]> {
         match *tile.ty.extents() {
             [rows, columns] => Ok([rows, columns]),
-            _ => {
-                let message = format!("`tile_matmul` takes two dimensions, not {}", shape_text(&tile.ty));
-                self.error(Code::E0319, tile.span, message, "not a matrix")
-            }
+            _ => Err(self.report(messages::tile_shapes::not_a_matrix("tile_matmul", &shape_text(&tile.ty), tile.span))),
         }
     }
 }

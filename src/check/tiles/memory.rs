@@ -6,9 +6,9 @@ use std::rc::Rc;
 use super::elements::{Elements, all_of, arithmetic, compare, load, number, set, tile_type};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, StmtKind};
 use crate::check::types::value::{Number, Operand, Res};
-use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{AtomicOp, BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{ArrayType, BOOL, Element, I32, Scalar, Type};
@@ -71,12 +71,7 @@ impl Body<'_, '_> {
         let ndim = usize::from(ty.ndim);
         if extents.len() != ndim {
             let shown = self.show(array.ty);
-            let message = format!("a tile of {} does not fit `{shown}`", counted(extents.len(), "dimension"));
-            return Err(self.report(
-                Diagnostic::new(Code::E0319, message)
-                    .label(span, "array and tile have equally many dimensions")
-                    .help("fix dimensions of the array by indices, `a[i]`, or give the tile dimensions of 1"),
-            ));
+            return Err(self.report(messages::tile_shapes::does_not_fit_array(extents.len(), &shown, span)));
         }
         let names = match ndim {
             1 => ["first"].as_slice(),
@@ -96,20 +91,15 @@ impl Body<'_, '_> {
             };
             if indices.ty.ndim != 1 || indices.ty.element != Element::Scalar(Scalar::I32) {
                 let shown = self.show(Type::Local(indices.ty));
-                return self.error(
-                    Code::E0319,
-                    indices.span,
-                    "the indices are a tile of `int32` of one dimension",
-                    format!("this is `{shown}`"),
-                );
+                return Err(self.report(messages::tile_shapes::indices_of_load(&shown, indices.span)));
             }
             if indices.ty.shape[0] != extents[axis] {
-                let message = format!(
-                    "{} for {} along axis {axis}",
-                    counted(indices.ty.shape[0] as usize, "index"),
-                    counted(extents[axis] as usize, "element")
-                );
-                return self.error(Code::E0319, indices.span, message, "one for each");
+                return Err(self.report(messages::tile_shapes::number_of_indices(
+                    indices.ty.shape[0] as usize,
+                    extents[axis] as usize,
+                    axis,
+                    indices.span,
+                )));
             }
             let indices = self.cheap(indices, span)?;
             region.picked = Some((axis, indices));
@@ -143,7 +133,9 @@ impl Body<'_, '_> {
     pub(super) fn tile_load(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let params = ["a", "shape", "offset", "storage", "bounds_check", "aligned"];
         let args = self.arguments_of("tile_load", &params, 2, given, span)?;
-        let Some(shape) = args.get("shape") else { return self.error(Code::E0402, span, "no shape", "here") };
+        let Some(shape) = args.get("shape") else {
+            return Err(self.report(messages::tile_arguments::nothing_given("shape", span)));
+        };
         let extents = self.shape_argument(shape)?;
         self.loaded(&args, &extents, span)
     }
@@ -151,7 +143,9 @@ impl Body<'_, '_> {
     pub(super) fn tile_load_indexed(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let params = ["a", "indices", "shape", "offset", "axis", "storage"];
         let args = self.arguments_of("tile_load_indexed", &params, 3, given, span)?;
-        let Some(shape) = args.get("shape") else { return self.error(Code::E0402, span, "no shape", "here") };
+        let Some(shape) = args.get("shape") else {
+            return Err(self.report(messages::tile_arguments::nothing_given("shape", span)));
+        };
         let extents = self.shape_argument(shape)?;
         self.loaded(&args, &extents, span)
     }
@@ -210,8 +204,7 @@ impl Body<'_, '_> {
         let mut paths = Vec::new();
         if !self.addable(tile.element(), Vec::new(), &mut paths) {
             let shown = self.show(tile.element());
-            let message = format!("there is no atomic addition of `{shown}`");
-            return self.error(Code::E0401, tile.span, message, "these elements");
+            return Err(self.report(messages::tile_arguments::added_atomically(&shown, tile.span)));
         }
         let op = AtomicOp::Add;
         let part = |body: &Self, place: &Place, value: &Expr, path: &[u32]| {
@@ -229,7 +222,7 @@ impl Body<'_, '_> {
             })?;
             return match self.statement.dropped {
                 Some(dropped) if dropped == span => Ok(Operand::Tuple(Vec::new())),
-                _ => self.error(Code::E0401, span, "the old structs cannot be told", "use this as a statement"),
+                _ => Err(self.report(messages::tile_arguments::old_structs(span))),
             };
         }
         let (id, old) = self.scratch(tile.ty.element, tile.ty.extents(), span);
@@ -267,15 +260,12 @@ impl Body<'_, '_> {
         let (region, mut checks) = self.region(args, &extents, span)?;
         if tile.element() != region.element() {
             let (found, wanted) = (self.show(tile.element()), self.show(region.element()));
-            return Err(self.report(
-                Diagnostic::new(
-                    Code::E0303,
-                    format!("cannot store `{found}` where the array's elements are `{wanted}`"),
-                )
-                .label(tile.span, format!("a tile of `{found}`"))
-                .label(region.array.span, format!("an array of `{wanted}`"))
-                .help("`wp.tile_astype(t, dtype=...)` converts the elements"),
-            ));
+            return Err(self.report(messages::tile_arguments::stored_in_array(
+                &found,
+                &wanted,
+                tile.span,
+                region.array.span,
+            )));
         }
         // What is stored could change elements that are not read yet.
         let tile = if tile.memory { self.kept(tile, span)? } else { tile };

@@ -21,7 +21,7 @@
 //! |---|---|
 //! | `arguments` | which shapes, offsets and types were given? |
 //! | `elements` | what are the elements of an expression, and which loops compute them? |
-//! | `construct` | tiles made of nothing but numbers |
+//! | `filled` | tiles made of nothing but numbers |
 //! | `memory` | tiles from arrays and to arrays |
 //! | `map` | functions and operators, element by element |
 //! | `shape` | views: the same elements under other indices; parts |
@@ -38,14 +38,13 @@
 //! | `warp` | what threads of a warp tell each other |
 //! | `stack` | stacks of a block |
 //! | `assign` | variables of tiles |
-//! | `advice` | what is said where a number represents a tile, or a tile for a number |
+//! | `number_for_tile` | what is said where a number represents a tile, or a tile for a number |
 //! | `homes` | where the arrays of variables stand |
 
-mod advice;
 mod arguments;
 mod assign;
-mod construct;
 mod elements;
+mod filled;
 mod fold;
 mod fourier;
 mod homes;
@@ -53,6 +52,7 @@ mod last_block;
 mod map;
 mod matmul;
 mod memory;
+mod number_for_tile;
 mod part;
 mod pass;
 mod print;

@@ -6,9 +6,9 @@ use crate::check::body::Body;
 use crate::check::body::local_array::Cut;
 use crate::check::body::place::has_components;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, ViewIndex};
 use crate::check::types::value::{Number, Operand, Res, cast_to};
-use crate::diag::{Code, counted};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -72,8 +72,7 @@ impl Body<'_, '_> {
             return Ok(());
         }
         let shown = self.show(Type::Local(tile.ty));
-        let message = format!("{} for a tile of {}", counted(given, "index"), counted(ndim, "dimension"));
-        self.error(Code::E0305, span, message, format!("the tile is `{shown}`"))
+        Err(self.report(messages::tile_shapes::too_many_indices(given, ndim, &shown, span)))
     }
 
     /// An element, or a view of the view.
@@ -91,7 +90,7 @@ impl Body<'_, '_> {
             });
             if let Some(Named::Cut(cut)) = named.last() {
                 if cut.count == 0 {
-                    return self.error(Code::E0319, span, "this view has no elements", "an empty slice");
+                    return Err(self.report(messages::tile_shapes::empty_view(span)));
                 }
                 extents.push(cut.count as u32);
             }

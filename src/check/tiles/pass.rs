@@ -7,10 +7,10 @@ use super::elements::{Elements, variable};
 use super::threads::constant_index;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, StmtKind};
 use crate::check::types::value::{Number, Operand, Reported, Res};
 use crate::check::visit;
-use crate::diag::{Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::BinaryOp;
 use crate::source::Span;
@@ -88,12 +88,7 @@ impl Body<'_, '_> {
                 _ => false,
             });
             if let Some(at) = twin.map(|other| other.view.span).or(whole.map(|arg| arg.span)) {
-                return Err(self.report(
-                    Diagnostic::new(Code::E0407, "a function that changes a tile gets its elements under two names")
-                        .label(view.span, "a view of a tile")
-                        .label(at, "the same tile")
-                        .help("copy one of them to a variable of its own first, or give parts that lie apart at constant indices"),
-                ));
+                return Err(self.report(messages::tiles::view_and_tile_passed(view.span, at)));
             }
         }
         let lent: Vec<Lent> = lent.into_iter().filter(|lent| changed(self, lent.copy)).collect();
@@ -101,8 +96,7 @@ impl Body<'_, '_> {
             return Ok(result);
         }
         if let Some(Lent { view, .. }) = lent.iter().find(|lent| lent.view.repeats) {
-            let message = "a function changes a view that has elements several times";
-            return self.error(Code::E0407, view.span, message, "repeated by `wp.tile_broadcast`");
+            return Err(self.report(messages::tiles::repeated_elements_passed(view.span)));
         }
         let result = match result {
             Operand::Value(value) => Operand::Value(self.hidden(value)),
@@ -127,12 +121,7 @@ impl Body<'_, '_> {
             let Some(id) = tile(arg) else { continue };
             let Some(m) = (0..n).find(|&m| tile(&call.args[m]) == Some(id)) else { continue };
             if [m, n].into_iter().any(|k| self.changes(call.callee, LocalId::new(k))) {
-                return Err(self.report(
-                    Diagnostic::new(Code::E0407, "a function that changes a tile gets its elements under two names")
-                        .label(call.args[m].span, "a tile")
-                        .label(arg.span, "the same tile")
-                        .help("copy one of them to a variable of its own first"),
-                ));
+                return Err(self.report(messages::tiles::tile_passed_twice(call.args[m].span, arg.span)));
             }
         }
         Ok(())

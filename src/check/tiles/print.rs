@@ -2,9 +2,9 @@
 
 use super::elements::{Elements, compare, count, number, variable};
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::{Expr, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
-use crate::diag::Code;
 use crate::ir::CompareOp;
 use crate::source::Span;
 use crate::types::I32;
@@ -15,8 +15,7 @@ impl Body<'_, '_> {
         let Some(tile) = self.tile_elements(operand) else { return Ok(Vec::new()) };
         if tile.element().scalar_part().is_none() {
             let shown = self.show(tile.element());
-            let message = format!("`print` does not write `{shown}`");
-            return self.error(Code::E0401, span, message, format!("a tile of `{shown}`"));
+            return Err(self.report(messages::tiles::printed_elements(&shown, span)));
         }
         let tile = self.cheap(tile, span)?;
         let mut out = self.print_level(&tile, &mut Vec::new(), span)?;

@@ -3,8 +3,8 @@
 use super::elements::{flatten, unflatten};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::types::value::{Operand, Res};
-use crate::diag::Code;
 use crate::source::Span;
 use crate::types::{Element, Scalar};
 
@@ -18,14 +18,14 @@ impl Body<'_, '_> {
         };
         let args = self.arguments_of(name, &["shape", "rng", "min", "max", "storage"], 2, given, span)?;
         let (Some(shape), Some(rng)) = (args.get("shape"), args.get("rng")) else {
-            return self.error(Code::E0402, span, "no shape or no generator", "here");
+            return Err(self.report(messages::tile_arguments::nothing_given("shape or no generator", span)));
         };
         let extents = self.shape_argument(shape)?;
         let total = extents.iter().product();
         let bounds = match (args.get("min"), args.get("max")) {
             (Some(low), Some(high)) => vec![low.clone(), high.clone()],
             (None, None) => Vec::new(),
-            _ => return self.error(Code::E0402, span, format!("`{name}` takes both bounds or none"), "one of them"),
+            _ => return Err(self.report(messages::tile_arguments::one_bound(name, span))),
         };
         let (id, _) = self.scratch(Element::Scalar(scalar), &[total], span);
         self.tiles.filled.insert(id, id);

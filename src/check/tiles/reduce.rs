@@ -6,9 +6,9 @@ use super::elements::{Elements, arithmetic, compare, count, number, set, unflatt
 use super::fold::{Fold, Step};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
-use crate::diag::Code;
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{Element, I32, Scalar, Type};
@@ -88,8 +88,7 @@ impl Body<'_, '_> {
             let result = body.materialize(result?, span)?;
             if result.ty != element {
                 let (found, wanted) = (body.show(result.ty), body.show(element));
-                let message = format!("the function of `tile_reduce` gives `{found}` for two of `{wanted}`");
-                return body.error(Code::E0401, span, message, "it must give what it takes");
+                return Err(body.report(messages::tiles::type_of_reduction(&found, &wanted, span)));
             }
             Ok(result)
         });
@@ -104,7 +103,7 @@ impl Body<'_, '_> {
             Type::Scalar(scalar) if scalar != Scalar::Bool => Ok(tile),
             ty => {
                 let shown = self.show(ty);
-                self.error(Code::E0401, tile.span, format!("`{name}` works on numbers"), format!("a tile of `{shown}`"))
+                Err(self.report(messages::tile_arguments::works_on_numbers(name, &shown, tile.span)))
             }
         }
     }

@@ -6,9 +6,9 @@ use super::arguments::shape_text;
 use super::elements::{Elements, Read, arithmetic, compare, flatten, number, tile_type, unflatten};
 use crate::check::body::{Binding, Body};
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Step, ViewIndex};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, cast_to};
-use crate::diag::{Code, counted};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -28,8 +28,7 @@ impl Body<'_, '_> {
         };
         if slices {
             if let Some(shape) = args.get("shape") {
-                let message = "`shape` stands beside a slice, which says how many elements there are";
-                return self.error(Code::E0319, shape.span, message, "leave it away");
+                return Err(self.report(messages::tile_shapes::shape_beside_slice(shape.span)));
             }
             return self.view_by_slices(args.get("t"), &tile, offset, span);
         }
@@ -39,8 +38,7 @@ impl Body<'_, '_> {
                 _ => 1,
             };
             if named >= whole.len() {
-                let message = format!("{named} of {} leave nothing of the tile", counted(whole.len(), "index"));
-                return self.error(Code::E0319, offset.span, message, "`wp.tile_extract` gives an element");
+                return Err(self.report(messages::tile_shapes::view_of_element(named, whole.len(), offset.span)));
             }
             let fixed = self.offset_argument(Some(offset), named, span)?;
             // A part that can be assigned, where the indices are in range.
@@ -56,8 +54,7 @@ impl Body<'_, '_> {
         };
         let extents = self.shape_argument(shape)?;
         if extents.len() != whole.len() {
-            let message = format!("a view of {} of a tile of {}", counted(extents.len(), "dimension"), whole.len());
-            return self.error(Code::E0319, shape.span, message, "equally many are needed");
+            return Err(self.report(messages::tile_shapes::rank_of_view(extents.len(), whole.len(), shape.span)));
         }
         let offset = self.part_offset(offset, &whole, &extents, span)?;
         if let Some(Operand::Value(place)) = args.get("t").map(|given| &given.operand)
@@ -85,8 +82,7 @@ impl Body<'_, '_> {
         for (k, (start, (&whole, &part))) in offset.iter().zip(whole.iter().zip(part)).enumerate() {
             let room = i128::from(whole) - i128::from(part);
             if room < 0 || constant_index(start).is_some_and(|start| !(0..=room).contains(&start)) {
-                let message = format!("the part leaves the tile along axis {k}");
-                return self.error(Code::E0319, given.span, message, format!("{part} of {whole} elements from here"));
+                return Err(self.report(messages::tile_shapes::part_leaves_tile(k, part, whole, given.span)));
             }
         }
         Ok(offset)
@@ -105,8 +101,7 @@ impl Body<'_, '_> {
                 match usize::try_from(at).ok().filter(|&at| whole.get(at) == Some(&1)) {
                     Some(at) => dropped.push(at),
                     None => {
-                        let message = format!("axis {n} of {} is not 1", shape_text(&tile.ty));
-                        return self.error(Code::E0319, axis.span, message, "only dimensions of 1 can go");
+                        return Err(self.report(messages::tile_shapes::squeezed(n, &shape_text(&tile.ty), axis.span)));
                     }
                 }
             }
@@ -138,8 +133,7 @@ impl Body<'_, '_> {
         }
         let extents = self.extents_of(&numbers, shape.span)?;
         if extents.iter().map(|&n| i128::from(n)).product::<i128>() != total {
-            let message = format!("{} has {total} elements, which do not fill this shape", shape_text(&tile.ty));
-            return self.error(Code::E0319, shape.span, message, "another number of elements");
+            return Err(self.report(messages::tile_shapes::reshaped(&shape_text(&tile.ty), total, shape.span)));
         }
         let (old, new) = (tile.ty.extents().to_vec(), extents.clone());
         let to = move |_: &mut Body, index: &[Expr]| unflatten(&flatten(index, &new, span), &old);
@@ -150,8 +144,11 @@ impl Body<'_, '_> {
         let args = self.arguments_of("tile_transpose", &["t"], 1, given, span)?;
         let tile = self.tile_argument(&args, "t")?;
         let [rows, columns] = *tile.ty.extents() else {
-            let message = format!("`tile_transpose` takes two dimensions, not {}", shape_text(&tile.ty));
-            return self.error(Code::E0319, tile.span, message, "not a matrix");
+            return Err(self.report(messages::tile_shapes::not_a_matrix(
+                "tile_transpose",
+                &shape_text(&tile.ty),
+                tile.span,
+            )));
         };
         Ok(Operand::Tile(tile.reindexed(&[columns, rows], span, |_, index| index.iter().rev().cloned().collect())))
     }
@@ -166,8 +163,7 @@ impl Body<'_, '_> {
         let added = extents.len().checked_sub(old.len());
         let fits = added.is_some_and(|added| old.iter().zip(&extents[added..]).all(|(&n, &m)| n == 1 || n == m));
         let (Some(added), true) = (added, fits) else {
-            let message = format!("{} cannot be repeated to this shape", shape_text(&tile.ty));
-            return self.error(Code::E0319, shape.span, message, "a dimension of more than 1 stays as it is");
+            return Err(self.report(messages::tile_shapes::broadcast(&shape_text(&tile.ty), shape.span)));
         };
         let repeats = extents != old;
         let to = move |_: &mut Body, index: &[Expr]| {
@@ -184,8 +180,11 @@ impl Body<'_, '_> {
         let (dst, src) = (self.tile_argument(&args, "dst")?, self.tile_argument(&args, "src")?);
         let (whole, part) = (dst.ty.extents().to_vec(), src.ty.extents().to_vec());
         if whole.len() != part.len() {
-            let message = format!("a part of shape {} in a tile of shape {}", shape_text(&src.ty), shape_text(&dst.ty));
-            return self.error(Code::E0319, src.span, message, "equally many dimensions are needed");
+            return Err(self.report(messages::tile_shapes::assigned_part(
+                &shape_text(&src.ty),
+                &shape_text(&dst.ty),
+                src.span,
+            )));
         }
         let zero = Given { name: None, operand: Operand::Tuple(zeros(whole.len())), span };
         let offset = self.part_offset(args.get("offset").unwrap_or(&zero), &whole, &part, span)?;
@@ -241,13 +240,11 @@ impl Body<'_, '_> {
         let is_whole =
             |index: &ast::Expr| matches!(&index.kind, ast::ExprKind::Slice { lower: None, upper: None, step: None });
         if indices.iter().enumerate().any(|(k, index)| k != axis && !is_whole(index)) {
-            let message = "beside a tile of indices the other dimensions are whole";
-            return self.error(Code::E0319, span, message, "write `:` for them");
+            return Err(self.report(messages::tile_shapes::other_dimensions(span)));
         }
         if picked.ty.ndim != 1 || !Type::from(picked.ty.element).is_int() {
             let shown = self.show(Type::Local(picked.ty));
-            let message = "the indices are a tile of integers of one dimension";
-            return self.error(Code::E0319, picked.span, message, format!("this is `{shown}`"));
+            return Err(self.report(messages::tile_shapes::indices(&shown, picked.span)));
         }
         let Some(tile) = self.tile_elements(base) else { return Err(Reported) };
         let picked = self.cheap(picked, span)?;
@@ -276,13 +273,12 @@ impl Body<'_, '_> {
     /// `tile_extract(t, i, ...)`: an element, or with more indices a part of one.
     pub(super) fn tile_extract(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let Some((first, indices)) = given.split_first() else {
-            return self.error(Code::E0402, span, "`tile_extract` takes a tile and indices", "none given");
+            return Err(self.report(messages::tile_arguments::extract_of_nothing(span)));
         };
         let tile = self.tile_given("tile_extract", first)?;
         let ndim = usize::from(tile.ty.ndim);
         if indices.len() < ndim {
-            let message = format!("{} for a tile of {}", counted(indices.len(), "index"), counted(ndim, "dimension"));
-            return self.error(Code::E0319, span, message, "one for each dimension");
+            return Err(self.report(messages::tile_shapes::too_few_indices(indices.len(), ndim, span)));
         }
         let mut index = Vec::new();
         for arg in indices {
@@ -295,13 +291,12 @@ impl Body<'_, '_> {
             let count = part.ty.step_count(&self.c.output.structs);
             let (true, count) = (part.ty.is_composite() && count > 0, i128::from(count)) else {
                 let shown = self.show(part.ty);
-                return self.error(Code::E0304, at.span, format!("`{shown}` cannot be indexed"), "one index too many");
+                return Err(self.report(messages::tile_shapes::index_of_element(&shown, at.span)));
             };
             let step = match constant_index(step) {
                 Some(n) if (-count..count).contains(&n) => Step::At(n.rem_euclid(count) as u32),
                 Some(n) => {
-                    let message = format!("index {n} is outside {count} components");
-                    return self.error(Code::E0306, at.span, message, "out of range");
+                    return Err(self.report(messages::tile_shapes::outside_element(n, count, at.span)));
                 }
                 None => Step::Dynamic(Box::new(step.clone())),
             };

@@ -7,9 +7,9 @@ use super::arguments::shape_text;
 use super::elements::{Elements, arithmetic, compare};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::Code;
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -51,7 +51,7 @@ impl Body<'_, '_> {
         let given = tiles.iter().map(given).chain(more.iter().cloned()).collect();
         match self.call_function(&FunctionName::Builtin(function.to_string()), given, span)? {
             Operand::Results(call, _) => self.statement.pending.push(Stmt { kind: StmtKind::Call(call), span }),
-            _ => return self.error(Code::E0999, span, format!("the library's `{function}` gives a value"), "here"),
+            _ => return Err(self.report(messages::tile_arguments::library_gives_value(function, span))),
         }
         Ok(())
     }
@@ -67,12 +67,11 @@ impl Body<'_, '_> {
         let (keys, values) = (self.tile_argument(&args, "keys")?, self.tile_argument(&args, "values")?);
         self.same_shape(&keys, &values, span)?;
         if keys.ty.ndim != 1 {
-            let message = format!("`tile_sort` takes one dimension, not {}", shape_text(&keys.ty));
-            return self.error(Code::E0319, keys.span, message, "reshape it: `wp.tile_reshape(t, shape=-1)`");
+            return Err(self.report(messages::tile_shapes::sorted(&shape_text(&keys.ty), keys.span)));
         }
         if !matches!(keys.element(), Type::Scalar(scalar) if scalar != Scalar::Bool) {
             let shown = self.show(keys.element());
-            return self.error(Code::E0401, keys.span, "keys are numbers", format!("a tile of `{shown}`"));
+            return Err(self.report(messages::tile_arguments::keys(&shown, keys.span)));
         }
         let (to_keys, to_values) = (self.changed(&args, "keys")?, self.changed(&args, "values")?);
         let mut tiles = vec![self.copied(&keys, span)?, self.copied(&values, span)?];
@@ -94,9 +93,7 @@ impl Body<'_, '_> {
             None => Ok(Triangle::Lower),
             Some((Operand::Str(word), _)) if word == "lower" => Ok(Triangle::Lower),
             Some((Operand::Str(word), _)) if word == "upper" => Ok(Triangle::Upper),
-            Some((_, span)) => {
-                self.error(Code::E0401, span, "`fill_mode` is \"lower\" or \"upper\"", "neither of them")
-            }
+            Some((_, span)) => Err(self.report(messages::tile_arguments::fill_mode(span))),
         }
     }
 
@@ -104,15 +101,11 @@ impl Body<'_, '_> {
     fn square(&mut self, name: &str, tile: &Elements) -> Res<u32> {
         if !matches!(tile.element(), Type::Scalar(Scalar::F32 | Scalar::F64)) {
             let shown = self.show(tile.element());
-            let message = format!("`{name}` works on float32 and float64");
-            return self.error(Code::E0401, tile.span, message, format!("a tile of `{shown}`"));
+            return Err(self.report(messages::tile_arguments::works_on_floats(name, &shown, tile.span)));
         }
         match *tile.ty.extents() {
             [rows, columns] if rows == columns => Ok(rows),
-            _ => {
-                let message = format!("`{name}` takes a square matrix, not {}", shape_text(&tile.ty));
-                self.error(Code::E0319, tile.span, message, "as many columns as rows")
-            }
+            _ => Err(self.report(messages::tile_shapes::not_square(name, &shape_text(&tile.ty), tile.span))),
         }
     }
 
@@ -160,14 +153,12 @@ impl Body<'_, '_> {
             [rows] if rows == n => 1,
             [rows, columns] if rows == n => columns,
             _ => {
-                let message = format!("a right side of shape {} for {n} equations", shape_text(&right.ty));
-                return self.error(Code::E0319, right.span, message, format!("{n} rows are needed"));
+                return Err(self.report(messages::tile_shapes::right_side(&shape_text(&right.ty), n, right.span)));
             }
         };
         if right.element() != matrix.element() {
             let (a, b) = (self.show(matrix.element()), self.show(right.element()));
-            let message = format!("`{name}` takes one type, not `{a}` and `{b}`");
-            return self.error(Code::E0401, right.span, message, format!("a tile of `{b}`"));
+            return Err(self.report(messages::tile_arguments::one_type(name, &a, &b, right.span)));
         }
         let place = if in_place { Some(self.changed(&args, "y")?) } else { None };
         let shape = right.ty.extents().to_vec();
@@ -222,8 +213,7 @@ impl Body<'_, '_> {
         let fits = matches!((a.ty.extents(), d.ty.extents()), ([r, c], [n]) if r == c && c == n);
         if !fits || a.element() != d.element() || a.element().as_scalar().is_none() {
             let (matrix, vector) = (self.show(Type::Local(a.ty)), self.show(Type::Local(d.ty)));
-            let message = format!("`{vector}` is no diagonal of `{matrix}`");
-            return self.error(Code::E0319, d.span, message, "one number for each row of a square matrix");
+            return Err(self.report(messages::tile_shapes::diagonal(&vector, &matrix, d.span)));
         }
         let (a, d) = (self.cheap(a, span)?, self.cheap(d, span)?);
         let (ty, at, element) = (a.ty, a.at.clone(), a.element());

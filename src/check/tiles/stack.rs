@@ -5,9 +5,9 @@
 use super::elements::{all_of, arithmetic, compare, load, number, set, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
-use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast::Name;
@@ -49,10 +49,12 @@ impl Body<'_, '_> {
     /// `tile_stack(capacity, dtype)`: an empty one.
     pub(super) fn tile_stack(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_stack", &["capacity", "dtype"], 2, given, span)?;
-        let Some(capacity) = args.get("capacity") else { return self.error(Code::E0402, span, "no capacity", "here") };
+        let Some(capacity) = args.get("capacity") else {
+            return Err(self.report(messages::tile_arguments::nothing_given("capacity", span)));
+        };
         let extents = self.shape_argument(capacity)?;
         if extents.len() != 1 {
-            return self.error(Code::E0319, capacity.span, "the capacity of a stack is one number", "several");
+            return Err(self.report(messages::tiles::capacity_of_stack(capacity.span)));
         }
         let element = self.dtype_argument(args.get("dtype"), Element::Scalar(Scalar::F32))?;
         self.summary.by_thread = true;
@@ -104,10 +106,8 @@ impl Body<'_, '_> {
     fn stack_argument(&mut self, name: &str, given: Option<&Given>, span: Span) -> Res<Stack> {
         match given.map(|given| (&given.operand, given.span)) {
             Some((Operand::Stack(stack), _)) => Ok(*stack),
-            Some((_, at)) => {
-                self.error(Code::E0401, at, format!("`{name}` takes a stack of `wp.tile_stack`"), "this is none")
-            }
-            None => self.error(Code::E0402, span, "no stack", "here"),
+            Some((_, at)) => Err(self.report(messages::tiles::not_a_stack(name, at))),
+            None => Err(self.report(messages::tile_arguments::nothing_given("stack", span))),
         }
     }
 
@@ -134,7 +134,7 @@ impl Body<'_, '_> {
         let args = self.arguments_of("tile_stack_push", &["s", "value", "has_value"], 3, given, span)?;
         let stack = self.stack_argument("tile_stack_push", args.get("s"), span)?;
         let (Some(value), Some(mask)) = (args.get("value"), args.get("has_value")) else {
-            return self.error(Code::E0402, span, "no value", "here");
+            return Err(self.report(messages::tile_arguments::nothing_given("value", span)));
         };
         let (ty, capacity) = self.stack_type(stack);
         let at = value.span;
@@ -144,14 +144,13 @@ impl Body<'_, '_> {
         };
         if value.ty != ty {
             let (found, wanted) = (self.show(value.ty), self.show(ty));
-            let message = format!("cannot push `{found}` where the stack's elements are `{wanted}`");
-            return self.error(Code::E0303, at, message, format!("this is `{found}`"));
+            return Err(self.report(messages::tiles::pushed(&found, &wanted, at)));
         }
         let value = self.hidden(value);
         let has = self.materialize(mask.operand.clone(), mask.span)?;
         if has.ty != BOOL {
             let shown = self.show(has.ty);
-            return self.error(Code::E0401, mask.span, "`has_value` is a bool", format!("this is `{shown}`"));
+            return Err(self.report(messages::tile_arguments::has_value(&shown, mask.span)));
         }
         self.meet(span);
         let (slot, count) = (self.hidden_number(-1, span), self.new_local("", I32, span));
@@ -227,11 +226,7 @@ impl Body<'_, '_> {
     pub fn assign_stack(&mut self, name: &str, stack: Stack, span: Span) -> Res<()> {
         use crate::check::body::Binding;
         if self.nesting.depth > 0 && self.scope.contains_key(name) {
-            return Err(self.report(
-                Diagnostic::new(Code::E0302, format!("`{name}` cannot become another stack in a branch or loop"))
-                    .label(span, "assigned here")
-                    .help("use another name, or `wp.tile_stack_clear`"),
-            ));
+            return Err(self.report(messages::tiles::stack_reassigned(name, span)));
         }
         self.means(name, Binding::Alias(Operand::Stack(stack)), span);
         Ok(())

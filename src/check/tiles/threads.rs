@@ -12,9 +12,9 @@ use super::arguments::shape_text;
 use super::elements::{Elements, all_of, compare, count, number, set, tile_type, variable};
 use crate::check::body::{Body, Mode};
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
-use crate::diag::{Code, Diagnostic};
 use crate::ir::{CompareOp, Const};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -124,14 +124,15 @@ impl Body<'_, '_> {
     /// matrices along those before.
     pub(super) fn tile_of_threads(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile", &["x", "preserve_type"], 1, given, span)?;
-        let Some(x) = args.get("x") else { return self.error(Code::E0402, span, "no value", "here") };
+        let Some(x) = args.get("x") else {
+            return Err(self.report(messages::tile_arguments::nothing_given("value", span)));
+        };
         let whole = self.flag_argument(args.get("preserve_type"), false)?;
         self.summary.by_thread = true;
         let value = self.materialize(x.operand.clone(), x.span)?;
         let Some(element) = value.ty.element() else {
             let shown = self.show(value.ty);
-            let message = "a tile holds numbers, vectors or structs";
-            return self.error(Code::E0401, x.span, message, format!("this is `{shown}`"));
+            return Err(self.report(messages::tile_arguments::held_by_tile(&shown, x.span)));
         };
         let value = self.hidden(value);
         let parts: Vec<u32> = match value.ty {
@@ -169,9 +170,8 @@ impl Body<'_, '_> {
         let threads = self.c.settings.block_dim;
         if extents.last() != Some(&threads) {
             let shown = shape_text(&tile.ty);
-            let message = format!("`untile` takes a tile whose last dimension is `block_dim`, {threads}, not {shown}");
-            let label = format!("the last dimension is {}", extents.last().copied().unwrap_or(0));
-            let diagnostic = Diagnostic::new(Code::E0319, message).label(tile.span, label);
+            let last = extents.last().copied().unwrap_or(0);
+            let diagnostic = messages::tile_shapes::untiled(threads, last, &shown, tile.span);
             return Err(self.report(self.blocks_of_one(diagnostic)));
         }
         self.together(true, span);
@@ -186,8 +186,7 @@ impl Body<'_, '_> {
             }
             _ => {
                 let shown = self.show(Type::Local(tile.ty));
-                let message = "`untile` gives numbers, vectors and matrices";
-                return self.error(Code::E0319, tile.span, message, format!("this is `{shown}`"));
+                return Err(self.report(messages::tile_arguments::untiled(&shown, tile.span)));
             }
         };
         let mut values = Vec::new();
@@ -208,13 +207,13 @@ impl Body<'_, '_> {
             self.arguments_of("tile_from_thread", &["shape", "value", "thread_idx", "storage"], 3, given, span)?;
         let (Some(shape), Some(value), Some(thread)) = (args.get("shape"), args.get("value"), args.get("thread_idx"))
         else {
-            return self.error(Code::E0402, span, "no shape, value or thread", "here");
+            return Err(self.report(messages::tile_arguments::nothing_given("shape, value or thread", span)));
         };
         let extents = self.shape_argument(shape)?;
         let thread = self.integer_argument(&thread.operand, thread.span)?;
         let value = self.materialize(value.operand.clone(), value.span)?;
         let Some(element) = value.ty.element() else {
-            return self.error(Code::E0401, value.span, "a tile holds numbers, vectors or structs", "not an element");
+            return Err(self.report(messages::tile_arguments::not_an_element(value.span)));
         };
         let mut value = self.hidden(value);
         if self.c.settings.block_dim > 1 {
@@ -234,7 +233,7 @@ impl Body<'_, '_> {
     pub(super) fn tile_scatter(&mut self, adds: bool, given: &[Given], span: Span) -> Res<Operand> {
         let name = if adds { "tile_scatter_add" } else { "tile_scatter_masked" };
         let Some(first) = given.first() else {
-            return self.error(Code::E0402, span, format!("`{name}` takes a tile"), "none given");
+            return Err(self.report(messages::tile_arguments::takes_a_tile(name, span)));
         };
         let tile = self.tile_given(name, first)?;
         let all = ["i", "j", "k", "l"];
@@ -249,12 +248,14 @@ impl Body<'_, '_> {
         self.meet(span);
         let mut index = Vec::new();
         for param in &params[1..=usize::from(tile.ty.ndim)] {
-            let Some(i) = args.get(param) else { return self.error(Code::E0402, span, "no index", "here") };
+            let Some(i) = args.get(param) else {
+                return Err(self.report(messages::tile_arguments::nothing_given("index", span)));
+            };
             let i = self.integer_argument(&i.operand, i.span)?;
             index.push(self.hidden(i));
         }
         let (Some(value), Some(mask)) = (args.get("value"), args.get("has_value")) else {
-            return self.error(Code::E0402, span, "no value", "here");
+            return Err(self.report(messages::tile_arguments::nothing_given("value", span)));
         };
         let at = value.span;
         let value = match (&value.operand, tile.element()) {
@@ -263,14 +264,13 @@ impl Body<'_, '_> {
         };
         if value.ty != tile.element() {
             let (found, wanted) = (self.show(value.ty), self.show(tile.element()));
-            let message = format!("cannot store `{found}` where the tile's elements are `{wanted}`");
-            return self.error(Code::E0303, at, message, format!("this is `{found}`"));
+            return Err(self.report(messages::tiles::stored_element(&found, &wanted, at)));
         }
         let value = self.hidden(value);
         let condition = self.materialize(mask.operand.clone(), mask.span)?;
         if condition.ty != BOOL {
             let shown = self.show(condition.ty);
-            return self.error(Code::E0401, mask.span, "`has_value` is a bool", format!("this is `{shown}`"));
+            return Err(self.report(messages::tile_arguments::has_value(&shown, mask.span)));
         }
         // Each thread that has a value does this, although all may have the same.
         let condition = match self.c.settings.block_dim {

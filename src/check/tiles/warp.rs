@@ -7,9 +7,9 @@
 use super::elements::{Elements, all_of, arithmetic, compare, count, number, variable};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
-use crate::diag::Code;
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::types::{BOOL, Element, I32, Scalar, Type};
@@ -76,7 +76,7 @@ impl Body<'_, '_> {
         };
         let args = self.arguments_of(name, &["value", by], 2, given, span)?;
         let (Some(value), Some(by)) = (args.get("value"), args.get(by)) else {
-            return self.error(Code::E0402, span, format!("`{name}` takes a value and a number"), "this call");
+            return Err(self.report(messages::tile_arguments::of_shuffle(name, span)));
         };
         self.summary.by_thread = true;
         let by = self.integer_argument(&by.operand, by.span)?;
@@ -84,8 +84,7 @@ impl Body<'_, '_> {
         let value = self.materialize(value.operand.clone(), at)?;
         let Some(element) = value.ty.element() else {
             let shown = self.show(value.ty);
-            let message = format!("`{name}` passes on numbers, vectors and structs");
-            return self.error(Code::E0401, at, message, format!("this is `{shown}`"));
+            return Err(self.report(messages::tile_arguments::shuffled(name, &shown, at)));
         };
         let value = self.hidden(value);
         if self.c.settings.block_dim == 1 {
@@ -127,7 +126,7 @@ impl Body<'_, '_> {
     pub(super) fn ballot(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("ballot", &["predicate"], 1, given, span)?;
         let Some(predicate) = args.get("predicate") else {
-            return self.error(Code::E0402, span, "`ballot` takes a condition", "this call");
+            return Err(self.report(messages::tile_arguments::of_ballot(span)));
         };
         self.summary.by_thread = true;
         let holds = self.truth(predicate.operand.clone(), predicate.span)?;
@@ -159,14 +158,14 @@ impl Body<'_, '_> {
     pub(super) fn match_value(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("match", &["value"], 1, given, span)?;
         let Some(value) = args.get("value") else {
-            return self.error(Code::E0402, span, "`match` takes a value", "this call");
+            return Err(self.report(messages::tile_arguments::of_match(span)));
         };
         self.summary.by_thread = true;
         let at = value.span;
         let value = self.materialize(value.operand.clone(), at)?;
         let Some(scalar) = value.ty.as_scalar().filter(|scalar| !scalar.is_float()) else {
             let shown = self.show(value.ty);
-            return self.error(Code::E0401, at, "`match` compares integers", format!("this is `{shown}`"));
+            return Err(self.report(messages::tile_arguments::matched(&shown, at)));
         };
         let value = self.hidden(value);
         if self.c.settings.block_dim == 1 {

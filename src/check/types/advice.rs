@@ -6,10 +6,11 @@ use super::value::{Operand, Reported, cast_name};
 use crate::check::Signature;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::names::habits;
 use crate::check::names::suggest::nearest;
 use crate::check::tree::{Expr, ExprKind, Local, LocalId};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic, quoted};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{BOOL, Scalar, Type};
@@ -31,8 +32,7 @@ impl Body<'_, '_> {
         if local.name.is_empty() || place == at || diagnostic.labels.iter().any(|label| label.span == place) {
             return diagnostic;
         }
-        let text = format!("`{}` {verb} `{}` because of this", local.name, self.show(ty));
-        diagnostic.label(place, text)
+        messages::details::because_of_this(diagnostic, &local.name, verb, &self.show(ty), place)
     }
 
     /// `where(a, condition, b)` with its arguments in order, as text.
@@ -89,7 +89,7 @@ impl Body<'_, '_> {
         let text = self.c.sources.text(at);
         if self.tiles.computed.contains(&at) {
             let repaired = format!("wp.tile_astype({text}, {})", cast_name(to));
-            return diagnostic.help(format!("convert the tile: `{repaired}`")).fix("convert it", at, repaired, sure);
+            return messages::type_repairs::converted_tile(diagnostic, &repaired, at, sure);
         }
         if from.is_int()
             && to.is_float()
@@ -97,22 +97,19 @@ impl Body<'_, '_> {
                 self.function.source.as_ref().and_then(|source| fraction(source, at, to, self.c.sources))
         {
             return match fraction {
-                Ok(text) => diagnostic
-                    .help(format!("`/` drops the fraction of integers: divide floats, `{text}`"))
-                    .fix("divide floats", at, text, Applicability::Maybe),
-                Err(KeepsInteger) => diagnostic.help("`/` drops the fraction of integers: convert what it divides"),
+                Ok(text) => messages::type_repairs::float_division(diagnostic, &text, at),
+                Err(KeepsInteger) => messages::type_repairs::converted_operands(diagnostic),
             };
         }
         if to == Scalar::F64
             && from == Type::Scalar(Scalar::F32)
             && let Some((place, text)) = self.text_with_digits(at)
         {
-            let help = format!("compute it as `float64`, to keep its digits: `{text}`");
             let sure = if place == at { sure } else { Applicability::Maybe };
-            return diagnostic.help(help).fix("keep the digits", place, text, sure);
+            return messages::type_repairs::digits_of_float64(diagnostic, &text, place, sure);
         }
         let repaired = converted(text, to);
-        diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
+        messages::type_repairs::converted(diagnostic, what, &repaired, at, sure)
     }
 
     /// The help that makes an integer variable a float from its first assignment on, and the fix
@@ -122,14 +119,11 @@ impl Body<'_, '_> {
         let text = &self.c.sources.file(span.file).text;
         let literal = text.get(span.end as usize..).and_then(assigned_literal);
         let Some((before, digits)) = literal else {
-            let help =
-                format!("`{name}` stays an integer: keep the float in a variable of its own, `value = float({name})`");
-            return diagnostic.help(help);
+            return messages::type_repairs::float_of_its_own(diagnostic, name);
         };
-        let diagnostic = diagnostic.help(format!("make `{name}` a float from the start: `{name} = {digits}.0`"));
         let end = span.end + (before + digits.len()) as u32;
         let at = Span { start: end - digits.len() as u32, end, ..*span };
-        diagnostic.fix("make it a float", at, format!("{digits}.0"), Applicability::Maybe)
+        messages::type_repairs::float_from_start(diagnostic, name, digits, at)
     }
 
     /// What to write instead of an operator that its operands do not have.
@@ -216,20 +210,17 @@ impl Body<'_, '_> {
             Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
             _ => Vec::new(),
         };
-        let diagnostic = Diagnostic::new(Code::E0202, format!("`{shown}` has no attribute `{}`", name.text))
-            .label(name.span, "not known")
-            .label(base.span, format!("this is `{shown}`"));
+        let diagnostic = messages::names::no_attribute(&shown, &name.text, name.span, base.span);
         let diagnostic = self.label_origin(diagnostic, expr, base.span);
-        let listed = known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
+        let listed = quoted(&known);
         let instead = |diagnostic: Diagnostic, at: Span, text: String| {
-            let fixed = format!("use `{text}`");
-            diagnostic.fix(fixed, at, text, Applicability::Maybe)
+            messages::type_repairs::used_instead(diagnostic, &text, at)
         };
         let text = self.c.sources.text(base.span).to_string();
         let diagnostic = match expr.ty {
             Type::Vec(..) | Type::Quat(_) => match swizzle(&name.text, &known) {
                 Some(letters) if letters.len() == 1 => {
-                    instead(diagnostic.help(format!("components are {listed}")), name.span, letters.concat())
+                    instead(messages::details::components(diagnostic, &listed), name.span, letters.concat())
                 }
                 Some(letters) => {
                     let scalar = expr.ty.scalar_part().unwrap_or(Scalar::F32);
@@ -237,48 +228,46 @@ impl Body<'_, '_> {
                     let parts: Vec<String> = letters.iter().map(|k| format!("{text}.{k}")).collect();
                     let whole = format!("wp.{ty}({})", parts.join(", "));
                     let at = Span { end: name.span.end, ..base.span };
-                    instead(diagnostic.help(format!("one component at a time: `{whole}`")), at, whole)
+                    instead(messages::type_repairs::component_by_component(diagnostic, &whole), at, whole)
                 }
                 None => match (name.text.as_str(), habits::of_attribute(&name.text)) {
                     ("sum", _) => {
                         let parts: Vec<String> = known.iter().map(|k| format!("{text}.{k}")).collect();
-                        diagnostic.help(format!("add the components: `{}`", parts.join(" + ")))
+                        messages::type_repairs::sum_of_components(diagnostic, &parts.join(" + "))
                     }
-                    ("max" | "min", _) => diagnostic.help(format!("write `wp.{}({text})`", name.text)),
-                    ("copy" | "clone", _) => diagnostic.help("a vector is copied by `=` alone: leave the call away"),
+                    ("max" | "min", _) => messages::type_repairs::function_for_method(diagnostic, &name.text, &text),
+                    ("copy" | "clone", _) => messages::type_repairs::assignment_copies(diagnostic),
                     (_, Some(help)) => diagnostic.help(help),
-                    (_, None) => diagnostic.note(format!("it has {listed}")),
+                    (_, None) => messages::details::attributes(diagnostic, &listed),
                 },
             },
             Type::Scalar(_) if matches!(name.text.as_str(), "item" | "copy" | "clone" | "numpy" | "get" | "value") => {
                 let call = Span { start: base.span.end, end: name.span.end + 2, ..name.span };
-                let diagnostic = diagnostic.help(format!("this is a number already: leave `.{}()` away", name.text));
+                let diagnostic = messages::type_repairs::a_number_already(diagnostic, &name.text);
                 if self.c.sources.text(call).ends_with("()") {
-                    diagnostic.fix("leave it away", call, "", Applicability::Maybe)
+                    messages::type_repairs::left_away(diagnostic, call)
                 } else {
                     diagnostic
                 }
             }
-            Type::Scalar(_) if text.ends_with("tid()") => {
-                diagnostic.help(format!("it is the number of the thread; of two dimensions: `i, j = {text}`"))
-            }
+            Type::Scalar(_) if text.ends_with("tid()") => messages::type_repairs::number_of_thread(diagnostic, &text),
             Type::Transform(_) => match name.text.as_str() {
                 "x" | "y" | "z" => {
                     let whole = format!("p.{}", name.text);
-                    instead(diagnostic.help("it has `p`, the translation, and `q`, the rotation"), name.span, whole)
+                    instead(messages::details::parts_of_transform(diagnostic), name.span, whole)
                 }
-                _ => diagnostic.help("it has `p`, the translation, and `q`, the rotation"),
+                _ => messages::details::parts_of_transform(diagnostic),
             },
             Type::Array(_) if matches!(name.text.as_str(), "len" | "length" | "count") => {
                 let whole = format!("len({text})");
                 let at = Span { end: name.span.end, ..base.span };
-                instead(diagnostic.help(format!("write `{whole}`, or `shape` for all dimensions")), at, whole)
+                instead(messages::type_repairs::extent_of_dimension(diagnostic, &whole), at, whole)
             }
             _ => match nearest(&name.text, known.iter().map(String::as_str)) {
-                Some(near) => instead(diagnostic.help(format!("did you mean `{near}`?")), name.span, near),
+                Some(near) => instead(messages::repairs::did_you_mean_name(diagnostic, &near), name.span, near),
                 None => match habits::of_attribute(&name.text) {
                     Some(help) => diagnostic.help(help),
-                    None if !known.is_empty() => diagnostic.note(format!("it has {listed}")),
+                    None if !known.is_empty() => messages::details::attributes(diagnostic, &listed),
                     None => diagnostic,
                 },
             },

@@ -3,9 +3,9 @@
 use super::pattern::{Length, Part, Pattern};
 use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord, type_of_name};
 use crate::check::Checker;
+use crate::check::messages;
 use crate::check::names::scope::Global;
 use crate::check::tiles::tile_type;
-use crate::diag::{Applicability, Code, Diagnostic};
 use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
@@ -46,12 +46,7 @@ impl Checker<'_> {
             Pattern::Exact(ty) => self.bounded(ty, expr.span),
             other => {
                 let shown = other.display(&self.output.structs);
-                self.error(
-                    Code::E0310,
-                    expr.span,
-                    format!("`{shown}` is not one type"),
-                    "a concrete type is needed here",
-                )
+                Err(self.report(messages::types::not_one_type(&shown, expr.span)))
             }
         }
     }
@@ -61,11 +56,7 @@ impl Checker<'_> {
         if !matches!(ty, Type::Local(_)) {
             return Ok(());
         }
-        Err(self.report(
-            Diagnostic::new(Code::E0310, format!("{place} cannot be a tile"))
-                .label(span, "tiles are made in kernels")
-                .help("pass an array, and load a tile of it with `wp.tile_load`"),
-        ))
+        Err(self.report(messages::types::tile_in_signature(place, span)))
     }
 
     /// Refuses a matrix or a struct of more parts than a thread can work with.
@@ -75,11 +66,7 @@ impl Checker<'_> {
             return Ok(ty);
         }
         let shown = self.show(ty);
-        Err(self.report(
-            Diagnostic::new(Code::E0317, format!("`{shown}` has {parts} components; a value can have {MAX_PARTS}"))
-                .label(span, "too large for a thread")
-                .help("keep data of this size in an array"),
-        ))
+        Err(self.report(messages::types::too_many_components(&shown, parts, span)))
     }
 
     fn type_word(&mut self, expr: &Expr, library: bool) -> Res<TypeWord> {
@@ -170,12 +157,7 @@ impl Checker<'_> {
 
     fn called(&mut self, callee: &Expr, args: &[Arg], span: Span, library: bool) -> Res<Pattern> {
         if is_stack_word(callee) {
-            let diagnostic = Diagnostic::new(
-                Code::E0310,
-                "a stack of a block is a parameter of a function, and no other type",
-            )
-            .label(span, "no type here")
-            .help("make it in the kernel with `s = wp.tile_stack(...)`, and name it in a parameter of a `@wp.func`");
+            let diagnostic = messages::types::stack_elsewhere(span);
             return Err(self.report(diagnostic));
         }
         let is_tile = self.is_tile_word(callee);
@@ -298,18 +280,14 @@ impl Checker<'_> {
     /// The type of elements or components: unlike a whole annotation, no text.
     fn element(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
         let ExprKind::Str(text) = &expr.kind else { return self.annotation(expr, library) };
-        let diagnostic = Diagnostic::new(Code::E0310, "a type of elements does not stand in quotes")
-            .label(expr.span, "this is a text, and no type");
+        let diagnostic = messages::types::quoted_element(expr.span);
         let module = |name: &str| type_of_name(name).map(|_| format!("wp.{name}"));
         let ty = match text.as_str() {
             "float" | "int" | "bool" => Some(text.clone()),
             name => module(name).or_else(|| self.quoted(text, expr.span).map(|_| text.clone())),
         };
         Err(self.report(match ty {
-            Some(ty) => {
-                let help = format!("write `{ty}`");
-                diagnostic.help(help.clone()).fix(help, expr.span, ty, Applicability::Maybe)
-            }
+            Some(ty) => messages::repairs::written_so(diagnostic, &ty, expr.span),
             None => diagnostic,
         }))
     }
@@ -323,13 +301,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let (module, ty) = (module.clone(), name.text.clone());
-        let help = format!("write `{ty}`");
-        Err(self.report(
-            Diagnostic::new(Code::E0202, format!("`{module}` has no `{ty}`"))
-                .label(expr.span, "Python's own name has no prefix")
-                .help(help.clone())
-                .fix(help, expr.span, ty, Applicability::Machine),
-        ))
+        Err(self.report(messages::types::python_type_with_prefix(&module, &ty, expr.span)))
     }
 
     /// A composite whose parts are all known is one type.
@@ -353,7 +325,7 @@ impl Checker<'_> {
                 Some(element) => Ok(Pattern::Exact(self.indexed_array(element, ndim))),
                 None => self.not_a_type(span, "an array cannot hold arrays"),
             },
-            _ => self.error(Code::E0408, span, "generic `indexedarray` is not supported", "its element type is open"),
+            _ => Err(self.report(messages::types::open_indexed_array(span))),
         }
     }
 
@@ -395,12 +367,7 @@ impl Checker<'_> {
         if let Some(n) = u16::try_from(n).ok().filter(|n| (1..=MAX_LENGTH).contains(n)) {
             return Ok(n);
         }
-        let message = format!("a vector or matrix cannot have {n} components in a direction");
-        Err(self.report(
-            Diagnostic::new(Code::E0317, message)
-                .label(span, format!("a number from 1 to {MAX_LENGTH} is needed"))
-                .help("keep data of another size in an array"),
-        ))
+        Err(self.report(messages::types::length_of_vector(n, span)))
     }
 
     fn part(&mut self, expr: &Expr, library: bool) -> Res<Part> {
@@ -419,11 +386,7 @@ impl Checker<'_> {
     }
 
     fn not_a_type<T>(&mut self, span: Span, label: &str) -> Res<T> {
-        Err(self.report(
-            Diagnostic::new(Code::E0310, "this is not a type of the kernel language").label(span, label).help(
-                "types are scalars (`float`, `wp.int32`), `wp.vec3`, `wp.mat33`, `wp.quat`, structs and arrays of them",
-            ),
-        ))
+        Err(self.report(messages::types::not_a_type(label, span)))
     }
 }
 

@@ -4,8 +4,8 @@
 
 use crate::check::body::python_math::in_double;
 use crate::check::body::{Binding, Body, Mode};
+use crate::check::messages;
 use crate::check::types::value::{Number, Operand};
-use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Function, StmtKind, UnaryOp};
 use crate::syntax::visit::{bound_names, each_statement, expressions, targets, walk};
@@ -26,25 +26,16 @@ impl Body<'_, '_> {
             return;
         };
         let kept = exact as f32;
-        let mut diagnostic = Diagnostic::new(
-            Code::W1205,
-            format!("this `float64` has the digits of a `float32`: {:?}, not {exact:?}", f64::from(kept)),
-        )
-        .label(computed.span, "computed as `float32`, as in Warp");
+        let mut diagnostic = messages::types::digits_of_float32(f64::from(kept), exact, computed.span);
         if assigned.is_some() {
-            diagnostic = diagnostic.label(span, "converted here");
+            diagnostic = messages::details::converted_here(diagnostic, span);
         }
         if let Some(text) = self.with_digits(computed) {
             let (at, text) = match assigned {
                 Some(value) => (value.span, text),
                 None => (span, self.bracketed(span, text)),
             };
-            diagnostic = diagnostic.help(format!("convert what it is computed of: `{text}`")).fix(
-                "keep the digits",
-                at,
-                text,
-                Applicability::Maybe,
-            );
+            diagnostic = messages::type_repairs::digits_kept(diagnostic, &text, at);
         }
         self.c.diagnostics.push(diagnostic);
     }

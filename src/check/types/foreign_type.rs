@@ -1,10 +1,10 @@
 //! Annotations that name types of other libraries: `np.ndarray`, `float[:]`, `tl.constexpr`.
 
 use crate::check::Checker;
+use crate::check::messages;
 use crate::check::names::foreign::{self, Advice};
 use crate::check::names::scope::Global;
 use crate::check::types::value::{Reported, type_of_name};
-use crate::diag::{Applicability, Code, Diagnostic};
 use crate::syntax::ast::{Expr, ExprKind};
 
 impl Checker<'_> {
@@ -15,9 +15,7 @@ impl Checker<'_> {
         if let Some((Some(path), _)) = self.annotated_path(word)
             && matches!(path.as_str(), "builtins.tuple" | "builtins.Tuple" | "typing.Tuple")
         {
-            let diagnostic = Diagnostic::new(Code::E0310, "kernels and functions have no tuple parameters")
-                .label(expr.span, "not a type of the kernel language")
-                .help("give each part a parameter of its own, or use a vector (`wp.vec2`) or a struct; a function may return a tuple");
+            let diagnostic = messages::types::tuple_parameter(expr.span);
             return Some(self.report(diagnostic));
         }
         let written = match &expr.kind {
@@ -47,9 +45,7 @@ impl Checker<'_> {
                 let (path, word) = self.annotated_path(expr)?;
                 let path = path?;
                 if path == "builtins.str" {
-                    let diagnostic = Diagnostic::new(Code::E0310, "kernels have no strings")
-                        .label(expr.span, "not a type of the kernel language")
-                        .help("pass an `int`, with a constant of the module for each of its meanings");
+                    let diagnostic = messages::types::string_parameter(expr.span);
                     return Some(self.report(diagnostic));
                 } else if foreign::is_array_class(&word) {
                     self.array_text("float", 1)
@@ -66,12 +62,7 @@ impl Checker<'_> {
 
     fn instead_of(&mut self, expr: &Expr, written: &str) -> Reported {
         let text = self.sources.text(expr.span).to_string();
-        self.report(
-            Diagnostic::new(Code::E0310, format!("`{text}` is not a type of the kernel language"))
-                .label(expr.span, "kernels have no such type")
-                .help(format!("write `{written}`"))
-                .fix(format!("write `{written}`"), expr.span, written, Applicability::Maybe),
-        )
+        self.report(messages::types::foreign_type(&text, written, expr.span))
     }
 
     fn foreign_type(&mut self, expr: &Expr, path: &str) -> Reported {
@@ -85,11 +76,7 @@ impl Checker<'_> {
                 let text = self.sources.text(expr.span).to_string();
                 let help =
                     if let Advice::Say(help) = advice { help } else { "types are `float`, `wp.vec3`, arrays, ..." };
-                self.report(
-                    Diagnostic::new(Code::E0310, format!("`{text}` is not a type of the kernel language"))
-                        .label(expr.span, "kernels have no such type")
-                        .help(help),
-                )
+                self.report(messages::types::foreign_type_without_name(&text, help, expr.span))
             }
         }
     }

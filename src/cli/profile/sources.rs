@@ -1,6 +1,7 @@
 //! `kc profile FILE.py`: what is counted of kernels that come without a launch file, and what is
 //! known of them without any launch.
 
+use crate::cli::messages;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Args, registers_of};
 use crate::cli::run::{compile_from, report};
 use crate::cli::{Exit, output};
-use crate::diag::{Code, Diagnostic, Level};
+use crate::diag::{Diagnostic, Level};
 use crate::driver::Overlaid;
 use crate::ir::{FuncId, Phase};
 use crate::profile::Resident;
@@ -60,9 +61,7 @@ pub(super) fn launches(args: &Args, path: &Path, files: &Arc<Overlaid>) -> (Vec<
         match template::template(&program, id, path, None) {
             Ok(template::Template { launch, why: None }) => launches.push(launch),
             Ok(template::Template { why: Some(why), .. }) => {
-                let message = format!("`{name}` does not run with the arrays that are made up for it: {why}");
-                let help = format!("`kc launch new {} -k {name}` writes a launch file to begin with", path.display());
-                errors.push(Diagnostic::new(Code::E1109, message).label(span, "this kernel").help(help));
+                errors.push(messages::needs_launch(name, &path.display().to_string(), &why, span));
             }
             Err(error) => errors.push(*error),
         }

@@ -11,7 +11,7 @@ mod terminal;
 
 use std::ops::Range;
 
-use super::{Diagnostic, Level};
+use super::{Diagnostic, Level, counted};
 use crate::source::{SourceMap, Span};
 
 /// How diagnostics are written.
@@ -106,11 +106,7 @@ pub fn count<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Strin
     for diagnostic in diagnostics {
         counts[2 - diagnostic.level as usize].0 += 1;
     }
-    let parts: Vec<String> = counts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{n} {word}{}", if *n == 1 { "" } else { "s" }))
-        .collect();
+    let parts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| counted(*n, word)).collect();
     if parts.is_empty() { "no findings".to_string() } else { parts.join(", ") }
 }
 

@@ -1,6 +1,7 @@
 //! How would a GPU run a kernel, and what does it do wrong? Its PTX is executed on this machine,
 //! warp by warp ([`crate::sim`]), on copies of the launch's memory.
 
+use crate::run::messages;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -316,8 +317,7 @@ impl Executable for Kernel {
 /// kc does not understand its own PTX.
 fn own_text(error: &ptx::Error, text: &str) -> Fail {
     let line = text.lines().nth(error.at.line.saturating_sub(1) as usize).unwrap_or_default();
-    let message = format!("the simulator does not take kc's own PTX: {} (line {})", error.message, error.at.line);
-    Box::new(Diagnostic::new(Code::E0999, message).note(line.trim().to_string()))
+    Box::new(messages::own_ptx(&error.message, error.at.line, line.trim()))
 }
 
 /// # Safety

@@ -15,10 +15,11 @@
 //! so does what it is a factor of.
 
 use super::gradient::entries_of;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::{Check, FuncId, Module, Nudged, Op};
 use crate::run::Result;
 use crate::run::args::{Arguments, Snapshot, memory};
+use crate::run::messages;
 use crate::source::Span;
 use crate::types::StructTable;
 
@@ -75,13 +76,7 @@ pub fn note(
     };
     arguments.restore(&after);
     arguments.parameters = parameters;
-    Ok(found?.map(|(name, here, beside)| {
-        let message = format!(
-            "a gradient is near-degenerate: in that of `{name}` a number is {here}, by the conventions for functions that have no \
-             derivative at a point, and {beside} beside this point"
-        );
-        Diagnostic::new(Code::W1120, message).label(place, "such a function")
-    }))
+    Ok(found?.map(|(name, here, beside)| messages::decided_by_convention(&name, here, beside, place)))
 }
 
 /// The gradient that the conventions decided, if they did: the name, the number here and beside.

@@ -1,5 +1,6 @@
 //! The strict reading of launch files (format 1).
 
+use crate::run::messages;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use super::{
     Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored,
     StructLayout, check_id, default_id,
 };
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Code;
 use crate::run::{Fail, Result, fail, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar};
 
@@ -111,10 +112,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Launch> {
 fn one(path: &Path, any: AnyLaunch) -> Result<Launch> {
     match any {
         AnyLaunch::One(launch) => Ok(launch),
-        AnyLaunch::Several(_) => {
-            let message = format!("{} is a launch program, and one launch is expected", path.display());
-            Err(Box::new(Diagnostic::new(Code::E1001, message).help("`kc run` runs launch programs")))
-        }
+        AnyLaunch::Several(_) => Err(Box::new(messages::several_launches(&path.display().to_string()))),
     }
 }
 
@@ -131,9 +129,7 @@ pub fn read_any(path: &Path) -> Result<AnyLaunch> {
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     if path.extension().is_some_and(|extension| extension == "py" || extension == "ir") {
-        let message = format!("{shown} is a source file, and a launch file is expected");
-        let help = "a launch file is JSON that names a kernel, its threads and its arguments: see docs/launches.md";
-        return Err(Box::new(Diagnostic::new(Code::E1001, message).help(help)));
+        return Err(Box::new(messages::no_launch_file(&shown.to_string())));
     }
     parse_any(path, &bytes)
 }

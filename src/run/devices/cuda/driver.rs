@@ -4,6 +4,7 @@
 //! Nothing of a launch stays on the device: module, memory and events are released on every way
 //! out. A kernel for arrays that are there already stays loaded until it is dropped.
 
+use crate::run::messages;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
 
@@ -273,13 +274,9 @@ impl Kernel {
         if asked_shared > 0 {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was found above.
-            unsafe { sys::cuFuncSetAttribute(made.function, most, asked_shared as i32) }.result().map_err(|e| {
-                let message = format!(
-                    "the GPU does not give the {asked_shared} bytes of shared memory that `{}` needs",
-                    made.name
-                );
-                Box::new(Diagnostic::new(Code::E1107, message).note(words(e)))
-            })?;
+            unsafe { sys::cuFuncSetAttribute(made.function, most, asked_shared as i32) }
+                .result()
+                .map_err(|e| Box::new(messages::no_shared_memory(&made.name, asked_shared, &words(e))))?;
         }
         Ok(made)
     }
@@ -412,7 +409,7 @@ impl Kernel {
             E::CUDA_ERROR_LAUNCH_TIMEOUT => format!("the GPU stopped the kernel because it ran too long ({launch})"),
             _ => format!("the GPU did not run the launch ({launch})"),
         };
-        let mut fault = Diagnostic::new(Code::E1107, message).note(words(error));
+        let mut fault = messages::gpu_fault(message, &words(error));
         if matches!(error.0, E::CUDA_ERROR_ILLEGAL_ADDRESS) {
             fault = fault.help("`kc run --device host` tests every index and names the one that is out of bounds");
         }
@@ -459,14 +456,9 @@ fn load_ptx(text: &CStr) -> Result<sys::CUmodule> {
         use sys::CUresult as E;
         let said =
             CStr::from_bytes_until_nul(&log).map_or_else(|_| String::new(), |l| l.to_string_lossy().into_owned());
-        let message = match error.0 {
-            E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
-                "the driver is too old for the PTX of this GPU; update it".to_string()
-            }
-            _ => "the driver's compiler does not take the PTX".to_string(),
-        };
+
         let said = if said.trim().is_empty() { words(error) } else { format!("{}: {}", words(error), said.trim()) };
-        Box::new(Diagnostic::new(Code::E1107, message).note(said))
+        Box::new(messages::refused_ptx(error.0 == E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION, said))
     })
 }
 

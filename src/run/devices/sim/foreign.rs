@@ -4,9 +4,10 @@ use super::arrays::Arrays;
 use super::words::{Shown, Source, line_span};
 use super::{Runs, copies, host_bytes, host_bytes_mut, tried};
 use crate::abi::argument_layout;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Code;
 use crate::ptx;
 use crate::run::devices::{Ptx, Report};
+use crate::run::messages;
 use crate::run::{Fail, Result, fail, list};
 use crate::sim::{self, Form};
 use crate::types::{Layout, StructTable, Type};
@@ -103,9 +104,9 @@ fn fits(launch: &Ptx, code: &sim::Code) -> Result<()> {
 
 /// The text is no PTX, or has what is not known.
 fn refused(launch: &Ptx, error: &ptx::Error) -> Fail {
-    let (code, message) = match error.unknown {
-        true => (Code::E0831, format!("the simulator does not know {}", error.message)),
-        false => (Code::E0830, error.message.clone()),
-    };
-    Box::new(Diagnostic::new(code, message).label(line_span(launch.file, launch.text, error.at), "here"))
+    let at = line_span(launch.file, launch.text, error.at);
+    Box::new(match error.unknown {
+        true => messages::unknown_ptx(&error.message, at),
+        false => messages::invalid_ptx(&error.message, at),
+    })
 }

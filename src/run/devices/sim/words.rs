@@ -7,6 +7,7 @@ use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::ptx::{Place, Space};
 use crate::run::devices::{Report, coordinates};
+use crate::run::messages;
 use crate::sim::code::Inst;
 use crate::sim::findings::{Finding, Other, Thread, Touched, What};
 use crate::sim::{self, Memory};
@@ -48,7 +49,7 @@ pub fn note(report: &mut Report, found: Diagnostic) {
 impl Shown<'_> {
     pub fn diagnostic(&self, finding: &Finding) -> Diagnostic {
         let told = told(finding, self.arrays, self.code, &|thread| self.source.thread(thread));
-        let mut made = Diagnostic::new(told.code, told.message);
+        let mut made = messages::simulated(told.code, told.message);
         let is_access = matches!(
             finding.what,
             What::Outside(_) | What::Misaligned(_) | What::ReadOnly(_) | What::Uninitialised(_) | What::Race(..)
@@ -89,8 +90,7 @@ impl Shown<'_> {
         );
         let at = a.iter().zip(b).position(|(a, b)| a != b)? as u64;
         let element = self.arrays.element(region.start + at)?;
-        let message = format!("{element} depends on the order of the threads: two schedules leave different values");
-        let made = Diagnostic::new(Code::W1119, message);
+        let made = messages::order_shows(&element);
         Some(match self.source {
             Source::Kernel { module, kernel, .. } => made.label(module.functions[kernel].span, "in this kernel"),
             Source::Text { .. } => made,

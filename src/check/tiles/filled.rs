@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::elements::{Elements, arithmetic, tile_type};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
+use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
-use crate::diag::{Code, counted};
 use crate::ir::BinaryOp;
 use crate::source::Span;
 use crate::types::{Element, F32, Scalar, Type};
@@ -29,7 +29,9 @@ impl Body<'_, '_> {
             (_, None) => "tile_zeros",
         };
         let args = self.arguments_of(name, &["shape", "dtype", "storage"], 1, given, span)?;
-        let Some(shape) = args.get("shape") else { return self.error(Code::E0402, span, "no shape", "here") };
+        let Some(shape) = args.get("shape") else {
+            return Err(self.report(messages::tile_arguments::nothing_given("shape", span)));
+        };
         let extents = self.shape_argument(shape)?;
         let element = self.dtype_argument(args.get("dtype"), Element::Scalar(Scalar::F32))?;
         let ty: Type = element.into();
@@ -39,7 +41,7 @@ impl Body<'_, '_> {
                 Some(value) => value,
                 None => {
                     let shown = self.show(ty);
-                    return self.error(Code::E0401, span, format!("`{name}` makes no tile of `{shown}`"), "no ones");
+                    return Err(self.report(messages::tile_arguments::no_ones(name, &shown, span)));
                 }
             },
         };
@@ -53,8 +55,7 @@ impl Body<'_, '_> {
         if let Some(storage) = storage
             && !matches!(&storage.operand, Operand::Str(word) if word == "shared")
         {
-            let message = "an array of the block has `storage=\"shared\"`, one of the thread none";
-            return self.error(Code::E0401, storage.span, message, "another word");
+            return Err(self.report(messages::tile_arguments::storage_of_array(storage.span)));
         }
         self.together(true, span);
         let made = self.tile_constant("zeros", None, given, span);
@@ -77,7 +78,7 @@ impl Body<'_, '_> {
     pub(super) fn tile_full(&mut self, given: &[Given], span: Span) -> Res<Operand> {
         let args = self.arguments_of("tile_full", &["shape", "value", "dtype", "storage"], 2, given, span)?;
         let (Some(shape), Some(value)) = (args.get("shape"), args.get("value")) else {
-            return self.error(Code::E0402, span, "no shape or no value", "here");
+            return Err(self.report(messages::tile_arguments::nothing_given("shape or no value", span)));
         };
         let extents = self.shape_argument(shape)?;
         let wanted = match args.get("dtype") {
@@ -96,11 +97,10 @@ impl Body<'_, '_> {
         };
         if let Some(wanted) = wanted.filter(|&wanted| wanted != value.ty) {
             let (found, wanted) = (self.show(value.ty), self.show(wanted));
-            let message = format!("a tile of `{wanted}` cannot be filled with `{found}`");
-            return self.error(Code::E0401, value.span, message, format!("this is `{found}`"));
+            return Err(self.report(messages::tile_arguments::fill_value(&wanted, &found, value.span)));
         }
         let Some(element) = value.ty.element() else {
-            return self.error(Code::E0401, value.span, "a tile holds numbers, vectors or structs", "not an element");
+            return Err(self.report(messages::tile_arguments::not_an_element(value.span)));
         };
         let value = self.hidden(value);
         let at = Rc::new(move |_: &mut Body, _: &[Expr], _| Ok(value.clone()));
@@ -117,8 +117,7 @@ impl Body<'_, '_> {
                 Some("storage") => {}
                 _ => {
                     let at = arg.name.as_ref().map_or(arg.span, |name| name.span);
-                    let message = "`tile_arange` takes numbers, `dtype` and `storage`";
-                    return self.error(Code::E0403, at, message, "given here");
+                    return Err(self.report(messages::tile_arguments::keyword_of_arange(at)));
                 }
             }
         }
@@ -127,7 +126,7 @@ impl Body<'_, '_> {
             None => F32,
         };
         let Some(scalar) = scalar.as_scalar() else {
-            return self.error(Code::E0310, span, "`tile_arange` makes numbers", "`dtype` is no scalar type");
+            return Err(self.report(messages::tile_arguments::type_of_arange(span)));
         };
         let mut numbers = Vec::new();
         for bound in &bounds {
@@ -139,8 +138,7 @@ impl Body<'_, '_> {
             match known {
                 Some(known) => numbers.push(known),
                 None => {
-                    let message = "the bounds of `tile_arange` are constants";
-                    return self.error(Code::E0501, bound.span, message, "not a constant");
+                    return Err(self.report(messages::tile_arguments::bounds_of_arange(bound.span)));
                 }
             }
         }
@@ -150,8 +148,7 @@ impl Body<'_, '_> {
             [start, stop] => (start, stop, one),
             [start, stop, step] => (start, stop, step),
             _ => {
-                let message = "`tile_arange` takes a stop, a start and a step";
-                return self.error(Code::E0402, span, message, counted(numbers.len(), "number"));
+                return Err(self.report(messages::tile_arguments::number_of_bounds(numbers.len(), span)));
             }
         };
         let [from, to, by] = [start, stop, step].map(|number| number.to_const(scalar));
@@ -171,7 +168,7 @@ impl Body<'_, '_> {
             }
         };
         if count < 1 {
-            return self.error(Code::E0319, span, "this tile has no elements", "the stop comes before the start");
+            return Err(self.report(messages::tile_shapes::empty_arange(span)));
         }
         let extents = self.extents_of(&[count], span)?;
         let [start, step] = [start, step].map(|number| Constant::untyped(number).expr_as(scalar, span));

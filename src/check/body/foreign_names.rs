@@ -2,11 +2,12 @@
 //! and refused as a whole: what is inside them follows other rules, too.
 
 use crate::check::body::{Binding, Body, Mode};
+use crate::check::messages;
 use crate::check::names::foreign::{self, Advice};
 use crate::check::names::member::is_warp;
 use crate::check::names::scope::Global;
 use crate::check::types::value::Reported;
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 
@@ -43,9 +44,7 @@ impl Body<'_, '_> {
                 Some(self.refuse(&path, expr, None))
             }
             ExprKind::Binary { .. } if self.is_thread_number(expr) => {
-                let diagnostic =
-                    Diagnostic::new(Code::E0502, "blocks and their threads have no meaning inside a kernel")
-                        .label(expr.span, "the index of a thread, as CUDA computes it");
+                let diagnostic = messages::names::thread_number(expr.span);
                 Some(self.replaced(diagnostic, expr.span, "wp.tid()"))
             }
             _ => None,
@@ -83,8 +82,7 @@ impl Body<'_, '_> {
     fn foreign_call(&mut self, expr: &ast::Expr, callee: &ast::Expr, args: &[ast::Arg]) -> Option<Reported> {
         if let Some(vector) = self.vector_of_list(callee, args) {
             let text = self.c.sources.text(callee.span).to_string();
-            let diagnostic = Diagnostic::new(Code::E0502, format!("`{text}` has no meaning inside a kernel"))
-                .label(expr.span, "a vector is made by its type");
+            let diagnostic = messages::names::vector_of_list(&text, expr.span);
             return Some(self.replaced(diagnostic, expr.span, &vector));
         }
         if let Some(path) = self.foreign_path(callee) {
@@ -98,8 +96,7 @@ impl Body<'_, '_> {
                 && let Some(help) = foreign::of_host_warp(&name.text)
             {
                 let text = self.c.sources.text(callee.span).to_string();
-                let diagnostic = Diagnostic::new(Code::E0203, format!("`{text}` belongs to host code"))
-                    .label(callee.span, "used inside a kernel");
+                let diagnostic = messages::names::host_function(&text, callee.span);
                 return Some(self.report(diagnostic.help(help)));
             }
             return self.method(expr.span, base, name, args);
@@ -134,8 +131,7 @@ impl Body<'_, '_> {
                 format!("{function}({})", std::iter::once(value).chain(shown).collect::<Vec<_>>().join(", "))
             }
         };
-        let diagnostic = Diagnostic::new(Code::E0202, format!("values have no method `{}`", name.text))
-            .label(name.span, "a function takes the value as its argument here");
+        let diagnostic = messages::names::method(&name.text, name.span);
         Some(self.replaced(diagnostic, span, &written))
     }
 
@@ -229,8 +225,7 @@ impl Body<'_, '_> {
     fn refuse(&mut self, path: &str, at: &ast::Expr, call: Option<(Span, &[ast::Arg])>) -> Reported {
         let text = self.c.sources.text(at.span).to_string();
         let library = foreign::library_of(path).unwrap_or("host Python");
-        let diagnostic = Diagnostic::new(Code::E0502, format!("`{text}` has no meaning inside a kernel"))
-            .label(at.span, format!("a name of {library}"));
+        let diagnostic = messages::names::foreign_name(&text, library, at.span);
         let source = |span: Span| self.c.sources.text(span).to_string();
         let element = |args: &[ast::Arg]| match args {
             [ast::Arg { value: ast::Expr { kind: ExprKind::Subscript { base, indices }, .. }, .. }, rest @ ..] => {
@@ -273,11 +268,6 @@ impl Body<'_, '_> {
 
     /// Reports with the text that belongs at `span`.
     pub fn replaced(&mut self, diagnostic: Diagnostic, span: Span, text: &str) -> Reported {
-        self.report(diagnostic.help(format!("write `{text}`")).fix(
-            format!("write `{text}`"),
-            span,
-            text,
-            Applicability::Maybe,
-        ))
+        self.report(messages::repairs::written_so(diagnostic, text, span))
     }
 }

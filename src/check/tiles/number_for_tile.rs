@@ -2,19 +2,20 @@
 
 use super::arguments::shape_text;
 use crate::check::body::Body;
+use crate::check::messages;
 use crate::check::tree::Expr;
 use crate::check::types::value::{Operand, Reported, cast_name};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Diagnostic};
 use crate::source::Span;
 use crate::types::{LocalArrayType, Type};
 
 impl Body<'_, '_> {
     /// `t[0:2] = 1.0`: all elements need a number each, which a tile full of it has.
     pub(super) fn number_for_tile(&mut self, place: &Operand, value: &Operand, at: Span, target: Span) -> Reported {
-        let diagnostic = Diagnostic::new(Code::E0303, "a tile is assigned to a tile");
-        let Some(to) = self.tile_elements(place) else { return self.report(diagnostic.label(at, "not a tile")) };
-        let diagnostic =
-            diagnostic.label(at, "not a tile").label(target, format!("a tile of shape {}", shape_text(&to.ty)));
+        let Some(to) = self.tile_elements(place) else {
+            return self.report(messages::tiles::assigned_to_tile(at));
+        };
+        let diagnostic = messages::tiles::number_assigned_to_tile(&shape_text(&to.ty), at, target);
         let (text, found) = match value {
             Operand::Value(Expr { ty: Type::Scalar(scalar), .. }) => (self.c.sources.text(at), Some(*scalar)),
             Operand::Const(c) => (self.c.sources.text(at), c.scalar),
@@ -27,8 +28,7 @@ impl Body<'_, '_> {
             _ => found == Some(element),
         };
         let applicability = if sure && !text.contains('\n') { Applicability::Machine } else { Applicability::Maybe };
-        let diagnostic = diagnostic.help(format!("fill it: `{full}`"));
-        self.report(diagnostic.fix("make a tile of the number", at, full, applicability))
+        self.report(messages::type_repairs::tile_of_number(diagnostic, &full, at, applicability))
     }
 
     /// How a number comes of a tile where one is needed: of the type `wanted`.
@@ -43,18 +43,11 @@ impl Body<'_, '_> {
         let element =
             if is_name(text) || is_call(text) { format!("{text}[{first}]") } else { format!("({text})[{first}]") };
         if tile.len() > 1 {
-            return diagnostic.help(format!(
-                "an element is a number, `{element}`, and so is what comes of all: `wp.tile_sum(...)[0]`"
-            ));
+            return messages::type_repairs::element_or_sum(diagnostic, &element);
         }
         let applicability =
             if Type::from(tile.element) == wanted { Applicability::Machine } else { Applicability::Maybe };
-        diagnostic.help(format!("take the element of the tile: `{element}`")).fix(
-            "take the element",
-            at,
-            element,
-            applicability,
-        )
+        messages::type_repairs::element_of_tile(diagnostic, &element, at, applicability)
     }
 }
 
