@@ -97,7 +97,7 @@ enum Dimension {
 }
 
 fn dimensions(function: &Function, array: ValueId) -> Vec<Dimension> {
-    match function.def(array).map(|inst| &inst.op) {
+    match function.op(array) {
         Some(Op::View(inner, view)) => {
             let mut dims = dimensions(function, *inner);
             let open = dims.iter_mut().filter(|dim| !matches!(dim, Dimension::Fixed(_)));

@@ -179,7 +179,7 @@ impl<'a> Dependences<'a> {
             let (a, b) = (self.ranges.interval(a)?, self.ranges.interval(b)?);
             full.contains(a.binary(op, b, scalar)?).then_some(())
         };
-        match function.def(value).map(|inst| &inst.op) {
+        match function.op(value) {
             Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) if exact(*op, *a, *b).is_some() => {
                 let sign = if *op == BinaryOp::Sub { -1 } else { 1 };
                 self.sum(*a, later, case)?.plus(&self.sum(*b, later, case)?, sign)

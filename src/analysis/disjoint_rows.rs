@@ -165,7 +165,7 @@ fn bound(function: &Function, known: &IndexFacts, value: ValueId) -> Option<(Roo
 /// A value as another and a constant.
 fn plus_constant(function: &Function, value: ValueId) -> (ValueId, i128) {
     let constant = |v: ValueId| function.as_const(v).and_then(Const::as_int);
-    match function.def(value).map(|inst| &inst.op) {
+    match function.op(value) {
         Some(&Op::Binary(BinaryOp::Add, a, b)) => match (constant(a), constant(b)) {
             (_, Some(n)) => (a, n),
             (Some(n), _) => (b, n),

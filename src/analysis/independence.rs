@@ -121,7 +121,7 @@ impl Habits<'_> {
 
     /// The same, or read from one element that nothing writes.
     fn same_number(&self, a: ValueId, b: ValueId) -> bool {
-        let read = |value| match self.function.def(value).map(|inst| &inst.op) {
+        let read = |value| match self.function.op(value) {
             Some(Op::Load(access)) => Some(access),
             _ => None,
         };
@@ -234,8 +234,7 @@ impl Habits<'_> {
                 [then, otherwise].iter().for_each(|block| accesses(**block, &mut found));
             }
             Op::While { condition, .. } => {
-                let terminator = function.terminator(*condition).map(|inst| &inst.op);
-                waits |= matches!(terminator, Some(Op::Yield(values)) if values.iter().any(|v| told.contains(v)));
+                waits |= function.yielded(*condition).iter().any(|v| told.contains(v));
             }
             _ => {}
         });

@@ -30,7 +30,7 @@ pub fn counts_from_start(
 
 /// The argument whose shape an array has: adjoints have that of what they belong to.
 fn shaped_like(function: &Function, array: ValueId) -> ValueId {
-    if let Some(Op::Gradient(of)) = function.def(array).map(|inst| &inst.op) {
+    if let Some(Op::Gradient(of)) = function.op(array) {
         return shaped_like(function, *of);
     }
     let param = function.params().iter().position(|&param| param == array);

@@ -47,7 +47,7 @@ pub fn updates_meet(function: &Function, apart: &dyn Fn(&Access) -> bool) -> boo
         let Some(access) = inst.op.access().filter(|access| !apart(access)) else { return };
         // Negative ones count from the end.
         let known = |&index: &ValueId| function.as_const(index)?.as_int().filter(|&index| index >= 0);
-        let is_view = matches!(function.def(access.array).map(|inst| &inst.op), Some(Op::View(..)));
+        let is_view = matches!(function.op(access.array), Some(Op::View(..)));
         let element = if is_view { None } else { access.indices.iter().map(known).collect() };
         let of_element = arrays.entry(accessed(function, &inst.op)).or_default().entry(element).or_default();
         let own = inst.op.properties();

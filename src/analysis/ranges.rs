@@ -232,7 +232,7 @@ impl Analysis<'_> {
 
     /// An extent of an array that is an argument.
     fn extent(&self, array: ValueId, dim: u8) -> Option<Interval> {
-        let whole = !matches!(self.function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
+        let whole = !matches!(self.function.op(array), Some(Op::View(..)));
         let extents = self.launch.filter(|_| whole)?.extents.get(&root(self.function, array))?;
         Some(Interval::exactly((*extents.get(usize::from(dim))?).into()))
     }
@@ -412,10 +412,7 @@ impl Analysis<'_> {
             }
             Op::If { condition: first, then, otherwise } => {
                 let ValueDef::Result(_, n) = function.values[condition].def else { return };
-                let yielded = |block| match function.terminator(block).map(|inst| &inst.op) {
-                    Some(Op::Yield(values)) => values.get(n as usize).copied(),
-                    _ => None,
-                };
+                let yielded = |block| function.yielded(block).get(n as usize).copied();
                 if let (Some(then), Some(otherwise)) = (yielded(then), yielded(otherwise)) {
                     self.narrow_choice(first, then, otherwise, holds, depth, old);
                 }
@@ -513,9 +510,7 @@ impl Analysis<'_> {
         self.iterations(inst, init, before, |analysis, joins| {
             analysis.block(condition, &mut Joins::default());
             let mut narrowed = Old::new();
-            if let Some(Op::Yield(values)) = function.terminator(condition).map(|inst| &inst.op)
-                && let Some(&holds) = values.first()
-            {
+            if let Some(&holds) = function.yielded(condition).first() {
                 analysis.narrow(holds, true, MAX_DEFINITIONS, &mut narrowed);
             }
             for (&param, &value) in function.blocks[body].params.iter().zip(before) {

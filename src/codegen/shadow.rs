@@ -91,7 +91,7 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
 
 /// What a choice between arrays says.
 fn shadow(function: &Function, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<Shadow> {
-    let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+    let op = |value: ValueId| function.op(value);
     let (Some(&Op::IsSet(tested)), Some(&Op::Gradient(array))) = (op(condition), op(otherwise)) else { return None };
     let (given, array) = (place(function, then)?, place(function, array)?);
     (place(function, tested).as_ref() == Some(&given)).then_some(Shadow { given, array })

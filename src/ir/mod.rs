@@ -443,20 +443,38 @@ impl Function {
         }
     }
 
+    /// The operation that defines a value; None for block parameters.
+    #[inline]
+    pub fn op(&self, value: ValueId) -> Option<&Op> {
+        Some(&self.def(value)?.op)
+    }
+
     /// The constant that a value is, if it is one.
     #[inline]
     pub fn as_const(&self, value: ValueId) -> Option<Const> {
-        match self.def(value)?.op {
-            Op::Const(c) => Some(c),
-            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const::new(scalar, 0)),
-            _ => None,
+        let op = self.op(value)?;
+        if let Op::Const(c) = op {
+            return Some(*c);
         }
+        let scalar = self.ty(value).as_scalar().filter(|_| *op == Op::Zero)?;
+        Some(Const::new(scalar, 0))
     }
 
     /// The terminator of a finished block.
     #[inline]
     pub fn terminator(&self, block: BlockId) -> Option<&Inst> {
         self.blocks[block].insts.last().map(|&i| &self.insts[i]).filter(|inst| inst.op.is_terminator())
+    }
+
+    /// What a nested block gives to the instruction that holds it: the operands of its `yield`. A
+    /// block that ends otherwise gives nothing.
+    pub fn yielded(&self, block: BlockId) -> &[ValueId] {
+        if let Some(Inst { op: Op::Yield(values), .. }) = self.terminator(block) { values } else { &[] }
+    }
+
+    /// What the function gives its caller at the end of its outermost block.
+    pub fn returned(&self) -> &[ValueId] {
+        if let Some(Inst { op: Op::Return(values), .. }) = self.terminator(self.entry) { values } else { &[] }
     }
 
     /// Whether there is an instruction that is `wanted`, in whatever block.

@@ -124,10 +124,7 @@ fn behind(function: &Function, (value, fields): &Place) -> Option<(Place, Option
 }
 
 fn yielded(function: &Function, block: BlockId, n: usize) -> Option<ValueId> {
-    match &function.terminator(block)?.op {
-        Op::Yield(values) => values.get(n).copied(),
-        _ => None,
-    }
+    function.yielded(block).get(n).copied()
 }
 
 /// All that value `n` that a loop carries is called: in its blocks, and as its result.
@@ -197,7 +194,7 @@ impl Around {
 
 /// Whether an array is a part of its root.
 fn is_view(function: &Function, array: ValueId) -> bool {
-    match function.def(array).map(|inst| &inst.op) {
+    match function.op(array) {
         Some(Op::View(..)) => true,
         Some(Op::Extract(inner, _)) => is_view(function, *inner),
         _ => false,
@@ -276,7 +273,7 @@ impl Survey {
             Root::Local(local) if local == *value => Some(Root::Local(local)),
             _ => None,
         };
-        let is_null = matches!(function.def(*value).map(|inst| &inst.op), Some(Op::Zero));
+        let is_null = matches!(function.op(*value), Some(Op::Zero));
         if root.is_some() || is_null {
             let inside = |ty: Type, &n: &u32| ty.step(Some(n), structs);
             let ty = fields.iter().try_fold(function.ty(*value), inside)?;

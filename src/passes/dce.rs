@@ -216,9 +216,7 @@ impl Liveness<'_> {
                 self.exits(id);
             }
             Op::While { condition, .. } => {
-                if let Some(inst) = function.terminator(*condition) {
-                    work.extend(carried(&inst.op).iter().map(|&v| Need::Value(v)));
-                }
+                work.extend(function.yielded(*condition).iter().map(|&v| Need::Value(v)));
                 self.exits(id);
             }
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) => {}

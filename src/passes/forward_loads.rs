@@ -255,7 +255,7 @@ impl Forward<'_> {
         if let Some(constant) = known(value) {
             return (None, constant);
         }
-        if let Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) = function.def(value).map(|inst| &inst.op) {
+        if let Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) = function.op(value) {
             match (op, known(*a), known(*b)) {
                 (BinaryOp::Add, _, Some(n)) => return (Some(self.first(*a)), n),
                 (BinaryOp::Add, Some(n), _) => return (Some(self.first(*b)), n),

@@ -73,7 +73,7 @@ fn is_adjoint(function: &Function, array: ValueId) -> bool {
         Root::Param(n, _) => matches!(function.param_role(n as usize), ParamRole::Adjoint(_)),
         _ => false,
     };
-    match function.def(array).map(|inst| &inst.op) {
+    match function.op(array) {
         Some(Op::View(whole, _)) => is_adjoint(function, *whole),
         Some(Op::Select { then, otherwise, .. }) => {
             given(*then) && matches!(root(function, *otherwise), Root::Gradient(_))

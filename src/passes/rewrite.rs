@@ -166,15 +166,10 @@ impl Rewriter<'_> {
 
     /// A result for which both branches give one value is that value.
     fn agreeing_results(&mut self, then: BlockId, otherwise: BlockId, results: &[ValueId]) {
-        let yields = |block: BlockId| match self.function.terminator(block).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => Some(values.clone()),
-            _ => None,
-        };
-        if let (Some(a), Some(b)) = (yields(then), yields(otherwise)) {
-            for ((&result, a), b) in results.iter().zip(a).zip(b) {
-                if a == b && self.same[result.0 as usize] == result {
-                    self.replace(result, a);
-                }
+        let [a, b] = [then, otherwise].map(|block| Values::from_slice(self.function.yielded(block)));
+        for ((&result, a), b) in results.iter().zip(a).zip(b) {
+            if a == b && self.same[result.0 as usize] == result {
+                self.replace(result, a);
             }
         }
     }
@@ -211,13 +206,10 @@ impl Rewriter<'_> {
     /// Where a `while` goes on only as long as something that it carries is false, a branch of its
     /// body that makes that false leaves it as it is.
     fn false_inside(&mut self, condition: BlockId, body: BlockId) {
-        let yielded = |function: &Function, block: BlockId, n: usize| match function.terminator(block).map(|i| &i.op) {
-            Some(Op::Yield(values)) => values.get(n).copied(),
-            _ => None,
-        };
+        let yielded = |function: &Function, block: BlockId, n: usize| function.yielded(block).get(n).copied();
         let mut conjuncts = Vec::from_iter(yielded(self.function, condition, 0));
         while let Some(value) = conjuncts.pop() {
-            let tested = match self.function.def(value).map(|inst| &inst.op) {
+            let tested = match self.function.op(value) {
                 Some(&Op::Binary(BinaryOp::And, a, b)) if self.function.ty(value) == BOOL => {
                     conjuncts.extend([a, b]);
                     continue;
@@ -277,13 +269,8 @@ impl Rewriter<'_> {
     }
 
     fn never_holds(&self, condition: BlockId) -> bool {
-        match self.function.terminator(condition).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => {
-                let value = values.first().map(|&v| self.resolve(v));
-                value.and_then(|v| self.function.as_const(v)).is_some_and(|c| c.bits == 0)
-            }
-            _ => false,
-        }
+        let value = self.function.yielded(condition).first().map(|&v| self.resolve(v));
+        value.and_then(|v| self.function.as_const(v)).is_some_and(|c| c.bits == 0)
     }
 
     /// Turns steps by constants into fixed steps.

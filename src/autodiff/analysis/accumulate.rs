@@ -82,7 +82,7 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
 
 /// Whether the first operands of sums lead to a load of this element.
 fn leads_to_load(function: &Function, value: ValueId, access: &Access) -> bool {
-    match function.def(value).map(|inst| &inst.op) {
+    match function.op(value) {
         Some(Op::Binary(BinaryOp::Add, a, b)) => {
             leads_to_load(function, *a, access) || leads_to_load(function, *b, access)
         }

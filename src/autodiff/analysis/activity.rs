@@ -133,14 +133,6 @@ fn own_arrays(function: &Function) -> IdSet<ValueId> {
     found
 }
 
-/// The operands of the `yield` at the end of a block.
-pub fn yields(function: &Function, block: BlockId) -> &[ValueId] {
-    match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values) | Op::Return(values)) => values,
-        _ => &[],
-    }
-}
-
 impl Flow<'_> {
     fn vary(&mut self, value: ValueId, on: bool) {
         if on && !self.varied[value] && self.function.ty(value).holds_floats(&self.module.structs) {
@@ -177,7 +169,7 @@ impl Flow<'_> {
             Op::If { then, otherwise, .. } => {
                 for block in [*then, *otherwise] {
                     self.forward(block);
-                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                    for (&result, &value) in inst.results.iter().zip(function.yielded(block)) {
                         self.vary(result, self.varied[value]);
                     }
                 }
@@ -214,7 +206,7 @@ impl Flow<'_> {
         let function = self.function;
         self.loops = true;
         self.forward(body);
-        let next = yields(function, body);
+        let next = function.yielded(body);
         for (n, &start) in init.iter().enumerate() {
             let param = function.blocks[body].params[first + n];
             let varies = self.varied[start] || next.get(n).is_some_and(|&v| self.varied[v]);
@@ -238,7 +230,7 @@ impl Flow<'_> {
             Op::Return(values) => values.iter().for_each(|&v| self.use_(v, true)),
             Op::If { then, otherwise, .. } => {
                 for block in [*then, *otherwise] {
-                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                    for (&result, &value) in inst.results.iter().zip(function.yielded(block)) {
                         self.use_(value, self.useful[result]);
                     }
                     self.backward(block);
@@ -259,7 +251,7 @@ impl Flow<'_> {
 
     fn backward_loop(&mut self, inst: &Inst, init: &[ValueId], body: BlockId, first: usize) {
         let function = self.function;
-        let next = yields(function, body);
+        let next = function.yielded(body);
         for (n, &start) in init.iter().enumerate() {
             let param = function.blocks[body].params[first + n];
             let useful = self.useful[inst.results[n]] || self.useful[param];

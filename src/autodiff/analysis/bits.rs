@@ -2,7 +2,6 @@
 //! made of them again has lost it, however far apart the two casts are: across functions, and
 //! through arrays of integers.
 
-use super::activity::yields;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Derivative, FuncId, Function, Module, Op, ValueId};
 
@@ -90,7 +89,7 @@ impl BitFunctions {
                 Op::Bitcast(a) if is_float(*a) && varies(*a) => found.extend(inst.results.iter().copied()),
                 Op::If { then, otherwise, .. } => {
                     for block in [then, otherwise] {
-                        let pairs = inst.results.iter().zip(yields(function, *block));
+                        let pairs = inst.results.iter().zip(function.yielded(*block));
                         let more: Vec<ValueId> = pairs.filter(|(_, v)| found.contains(*v)).map(|(&r, _)| r).collect();
                         found.extend(more);
                     }
@@ -98,7 +97,7 @@ impl BitFunctions {
                 Op::For { init, body, .. } | Op::While { init, body, .. } => {
                     let first = usize::from(matches!(inst.op, Op::For { .. }));
                     for (n, start) in init.iter().enumerate() {
-                        let next = yields(function, *body).get(n);
+                        let next = function.yielded(*body).get(n);
                         if found.contains(start) || next.is_some_and(|v| found.contains(v)) {
                             found.extend([inst.results[n], function.blocks[*body].params[first + n]]);
                         }
@@ -143,7 +142,7 @@ fn is_float(function: &Function, value: ValueId) -> bool {
 
 /// The array that a view is of.
 fn whole(function: &Function, array: ValueId) -> ValueId {
-    match function.def(array).map(|inst| &inst.op) {
+    match function.op(array) {
         Some(Op::View(of, _)) => whole(function, *of),
         _ => array,
     }

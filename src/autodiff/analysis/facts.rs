@@ -109,7 +109,7 @@ fn degeneracy_tests(function: &Function) -> IdMap<InstId, (FuncId, Check)> {
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Check(what @ Check::Degenerate { .. }, operands) = &inst.op
             && let &[holds, result] = operands.as_slice()
-            && let Some(Op::Call(test, _)) = function.def(holds).map(|inst| &inst.op)
+            && let Some(Op::Call(test, _)) = function.op(holds)
             && let ValueDef::Result(call, _) = function.values[result].def
         {
             found.insert(call, (*test, what.clone()));

@@ -20,7 +20,6 @@
 //! inputs that are infinite or NaN themselves: outside of 1, their gradients are what IEEE
 //! arithmetic makes of the chain rule.
 
-use super::activity::yields;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
 
@@ -145,7 +144,7 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
         Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
         Op::If { then, otherwise, .. } => {
             for block in [then, otherwise] {
-                let given = inst.results.iter().zip(yields(function, *block));
+                let given = inst.results.iter().zip(function.yielded(*block));
                 let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
                 found.extend(flowing);
             }
@@ -156,7 +155,7 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
                 let param = function.blocks[*body].params[first + n];
                 if found.contains(&inst.results[n]) || found.contains(&param) {
                     found.insert(start);
-                    found.extend(yields(function, *body).get(n));
+                    found.extend(function.yielded(*body).get(n));
                 }
             }
         }
@@ -231,7 +230,7 @@ impl Search<'_> {
                     self.nonzero.extend(nonzero);
                     self.block(block);
                     self.nonzero.truncate(before);
-                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                    for (&result, &value) in inst.results.iter().zip(function.yielded(block)) {
                         self.mark(result, self.sizes[value]);
                     }
                 }
@@ -240,7 +239,7 @@ impl Search<'_> {
                 self.loops = true;
                 let first = usize::from(matches!(inst.op, Op::For { .. }));
                 for (n, &start) in init.iter().enumerate() {
-                    let next = yields(function, *body).get(n).map_or(Size::Finite, |&v| self.sizes[v]);
+                    let next = function.yielded(*body).get(n).map_or(Size::Finite, |&v| self.sizes[v]);
                     let size = self.sizes[start].max(next);
                     self.mark(function.blocks[*body].params[first + n], size);
                     self.mark(inst.results[n], size);

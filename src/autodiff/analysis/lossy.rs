@@ -136,7 +136,7 @@ fn indexing(function: &Function) -> IdSet<ValueId> {
 
 /// What a float was before it was rounded.
 fn before_steps(function: &Function, value: ValueId) -> ValueId {
-    match function.def(value).map(|inst| &inst.op) {
+    match function.op(value) {
         Some(Op::Unary(op, a)) if is_flat(*op) => before_steps(function, *a),
         _ => value,
     }

@@ -1,7 +1,6 @@
 //! Which values of the forward program does reverse code read? The adjoint rules name the first
 //! ones; the rest is what it takes to compute those again.
 
-use super::activity::yields;
 use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
@@ -28,7 +27,7 @@ pub fn closure(
             ValueDef::Result(inst, n) => match &function.insts[inst].op {
                 Op::If { condition, then, otherwise } => {
                     work.push(*condition);
-                    work.extend([then, otherwise].iter().filter_map(|&&b| yields(function, b).get(n as usize)));
+                    work.extend([then, otherwise].iter().filter_map(|&&b| function.yielded(b).get(n as usize)));
                 }
                 Op::For { .. } | Op::While { .. } => slot(function, inst, n as usize, &mut work),
                 Op::LocalArray => {
@@ -57,7 +56,7 @@ fn slot(function: &Function, inst: InstId, n: usize, work: &mut Vec<ValueId>) {
     bounds(function, inst, work);
     if let Op::For { init, body, .. } | Op::While { init, body, .. } = &function.insts[inst].op {
         work.extend(init.get(n));
-        work.extend(yields(function, *body).get(n));
+        work.extend(function.yielded(*body).get(n));
     }
 }
 
@@ -74,7 +73,7 @@ fn control(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
 pub fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
     match &function.insts[inst].op {
         Op::For { start, end, step, .. } => work.extend([*start, *end, *step]),
-        Op::While { condition, .. } => work.extend(yields(function, *condition)),
+        Op::While { condition, .. } => work.extend(function.yielded(*condition)),
         _ => {}
     }
 }

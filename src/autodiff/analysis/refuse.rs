@@ -145,15 +145,15 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
 /// The array, without views of it, if its adjoints can't be found.
 fn unknown_array(function: &Function, array: ValueId) -> Option<ValueId> {
     let mut at = array;
-    while let Some(Op::View(inner, _)) = function.def(at).map(|inst| &inst.op) {
+    while let Some(Op::View(inner, _)) = function.op(at) {
         at = *inner;
     }
     let mut whole = at;
-    while let Some(Op::Extract(inner, _)) = function.def(whole).map(|inst| &inst.op) {
+    while let Some(Op::Extract(inner, _)) = function.op(whole) {
         whole = *inner;
     }
     // One inside an element of another has a gradient of its own; null has none.
-    let op = function.def(whole).map(|inst| &inst.op);
+    let op = function.op(whole);
     let known = root(function, at) != Root::Unknown || matches!(op, Some(Op::Load(_) | Op::Zero));
     (!known).then_some(at)
 }

@@ -63,7 +63,7 @@ pub fn add(world: &World<'_>, function: &mut Cow<'_, Function>) -> Rereads {
 }
 
 fn is_refilled(fills: &Fills, function: &Function, load: ValueId) -> bool {
-    matches!(function.def(load).map(|inst| &inst.op), Some(Op::Load(Access { array, .. })) if fills.refills(function, *array))
+    matches!(function.op(load), Some(Op::Load(Access { array, .. })) if fills.refills(function, *array))
 }
 
 /// The stores into tiles that are made further outside, of values that stand in the store's block

@@ -74,7 +74,7 @@ struct Elements {
 
 impl Elements {
     fn add(&mut self, function: &Function, array: ValueId, index: &[ValueId]) {
-        let whole = !matches!(function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
+        let whole = !matches!(function.op(array), Some(Op::View(..)));
         let constants: Option<Vec<i128>> =
             index.iter().map(|&i| function.as_const(i)?.as_int().filter(|&i| i >= 0)).collect();
         match constants.filter(|_| whole) {
@@ -274,7 +274,7 @@ fn name(function: &Function, array: ValueId) -> String {
         if let Some(name) = &function.values[at].name {
             return format!("`{name}`");
         }
-        match function.def(at).map(|inst| &inst.op) {
+        match function.op(at) {
             Some(Op::View(inner, _) | Op::Extract(inner, _)) => at = *inner,
             _ => return "an array".to_string(),
         }

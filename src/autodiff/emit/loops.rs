@@ -5,7 +5,6 @@ use super::reverse::Reverse;
 use super::snapshots::NUMBER;
 use super::state::{Kept, Sweep};
 use crate::autodiff::Store;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::{Plan, Slot, body_of};
 use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueDef, ValueId, Values};
 use crate::types::{I32, Scalar, Type};
@@ -116,7 +115,7 @@ impl Reverse<'_> {
             self.bind(old.blocks[condition].params[n], self.b.params(test)[at]);
         }
         self.replay(condition, false);
-        let holds = self.primals(yields(old, condition));
+        let holds = self.primals(old.yielded(condition));
         self.b.yield_(&holds);
         self.b.switch_to(outside);
         test
@@ -160,7 +159,7 @@ impl Reverse<'_> {
             self.save(kept, number, &params[first..]);
         }
         self.replay(body, false);
-        let mut next: Vec<ValueId> = live.iter().map(|&n| self.primal(yields(old, body)[n])).collect();
+        let mut next: Vec<ValueId> = live.iter().map(|&n| self.primal(old.yielded(body)[n])).collect();
         if let Some(iteration) = iteration {
             let one = self.b.int(Scalar::I32, 1);
             next.push(self.b.binary(BinaryOp::Add, iteration, one));
@@ -168,7 +167,7 @@ impl Reverse<'_> {
         let reached: Vec<ValueId> = self.b.params(copy)[all.len() - extremes.len()..].to_vec();
         for (&n, &reached) in extremes.iter().zip(&reached) {
             self.b.name(reached, "reached");
-            let (before, after) = (self.primal(params[first + n]), self.primal(yields(old, body)[n]));
+            let (before, after) = (self.primal(params[first + n]), self.primal(old.yielded(body)[n]));
             let changed = self.changes(inst, n, [before, after]);
             let number = match iteration {
                 Some(iteration) => iteration,
@@ -324,7 +323,7 @@ impl Reverse<'_> {
         let mut seeds = Vec::new();
         for (&n, &adjoint) in plan.active.iter().zip(slots) {
             self.name_after(adjoint, "adj_", params[n]);
-            seeds.push((yields(old, body)[n], adjoint));
+            seeds.push((old.yielded(body)[n], adjoint));
         }
         let outer = self.reverse_seeded(plan, body, outer, &seeds);
         let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(params[n])).collect();

@@ -99,7 +99,7 @@ impl Reverse<'_> {
             let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
             constant || self.old.def(v).is_some_and(|inst| inst.op == Op::Zero)
         };
-        let op = |v: ValueId| self.old.def(v).map(|inst| &inst.op);
+        let op = |v: ValueId| self.old.op(v);
         let is = |v: ValueId, wanted: CompareOp| match op(v) {
             Some(Op::Compare(op, x, y)) => *op == wanted && self.is_active(*x) && zero(*y),
             _ => false,

@@ -4,7 +4,6 @@
 use super::loops::Backwards;
 use super::reverse::Reverse;
 use super::state::Sweep;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::{Plan, body_of};
 use crate::ir::{BinaryOp, CompareOp, Inst, InstId, Op, ValueId, Values};
 use crate::types::{Scalar, Type};
@@ -62,7 +61,7 @@ impl Reverse<'_> {
         self.bind_extremes(inst, sweep, params, iteration);
         let slots = plan.active.len();
         let (seed, ty) = (carried[at], self.b.ty(carried[at]));
-        let (found, none) = match old.def(yields(old, body)[plan.active[at]]).map(|inst| &inst.op) {
+        let (found, none) = match old.op(old.yielded(body)[plan.active[at]]) {
             Some(&Op::Binary(BinaryOp::Max | BinaryOp::Min, _, found)) => (found, self.b.zero(ty)),
             _ => unreachable!("an extreme is what `max` or `min` gives"),
         };

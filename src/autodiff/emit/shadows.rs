@@ -72,7 +72,7 @@ impl Reverse<'_> {
         let old = self.old;
         let mut views = Vec::new();
         let mut at = array;
-        while let Some(Op::View(inner, dims)) = old.def(at).map(|inst| &inst.op) {
+        while let Some(Op::View(inner, dims)) = old.op(at) {
             let mut dims = dims.clone();
             for dim in &mut dims {
                 match dim {

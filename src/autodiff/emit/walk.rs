@@ -2,7 +2,6 @@
 //! [`super::loops`], memory in [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
-use crate::autodiff::analysis::activity::yields;
 use crate::ir::{BlockId, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
@@ -72,7 +71,7 @@ impl Reverse<'_> {
             let new = self.b.new_block(&[]);
             let outside = self.b.switch_to(new);
             self.block(block, |this| {
-                let given = yields(this.old, block);
+                let given = this.old.yielded(block);
                 for (seed, &value) in seeds.iter().zip(given) {
                     if let Some(seed) = *seed {
                         this.add(value, seed);

@@ -112,7 +112,7 @@ pub fn thread(function: &mut Cow<'_, Function>, structs: &StructTable, wanted: &
 fn what(function: &Function, inst: &Inst) -> String {
     let name = |v: ValueId| {
         let mut at = v;
-        while let Some(Op::View(inner, _) | Op::Extract(inner, _)) = function.def(at).map(|inst| &inst.op) {
+        while let Some(Op::View(inner, _) | Op::Extract(inner, _)) = function.op(at) {
             at = *inner;
         }
         function.values[at].name.clone().unwrap_or_else(|| "an array".to_string())

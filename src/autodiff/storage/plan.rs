@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::buffers::slots_of;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::needed::{closure, defined_in};
 use crate::autodiff::analysis::world::World;
@@ -149,7 +148,7 @@ pub fn plan(
     // (Looking behind what an outer loop carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
     let needs = closure(function, &facts.holders, &facts.fills, roots, &there, leaves);
-    let next = yields(function, body);
+    let next = function.yielded(body);
     let slots: Vec<Slot> = params
         .iter()
         .zip(next)

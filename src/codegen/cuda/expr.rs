@@ -223,7 +223,7 @@ impl Translator<'_> {
     /// A value that is converted where it is, or compared with what is not negative: the number of
     /// a thread needs no cast.
     pub fn converted(&mut self, value: ValueId) -> Result<Expr, Fault> {
-        Ok(match self.function.def(value).map(|inst| &inst.op) {
+        Ok(match self.function.op(value) {
             Some(Op::ThreadInBlock) => Expr::atom("threadIdx.x"),
             Some(Op::BlockDim) => Expr::atom("blockDim.x"),
             _ => self.value(value)?,
@@ -592,7 +592,7 @@ impl Translator<'_> {
 
     /// `!condition`; integers are less, or not less: only floats may be neither.
     pub fn negated(&self, condition: ValueId, e: Expr) -> Expr {
-        let is_int = match self.function.def(condition).map(|inst| &inst.op) {
+        let is_int = match self.function.op(condition) {
             Some(Op::Compare(_, a, _)) => self.function.ty(*a).is_int(),
             _ => false,
         };

@@ -596,10 +596,9 @@ impl<'a> Translator<'a> {
         let carried = function.blocks[*condition].params.clone();
         self.assign_all(&carried, init, out)?;
         let mut stmts = self.nested(*condition, &[])?;
-        let Some(Inst { op: Op::Yield(values), .. }) = function.terminator(*condition) else {
+        let Some(&tested) = function.yielded(*condition).first() else {
             return Err(self.fault(inst, "a loop without condition"));
         };
-        let Some(&tested) = values.first() else { return Err(self.fault(inst, "a loop without condition")) };
         let mut test = Some(self.value(tested)?);
         if matches!(&test, Some(Expr::Atom(text)) if text == "true") {
             test = None;

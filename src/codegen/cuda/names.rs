@@ -51,7 +51,7 @@ pub fn adjoints(function: &Function) -> IdMap<ValueId, String> {
     function.walk(function.entry, &mut |_, inst| {
         let (access, added) = match &inst.op {
             Op::Atomic { op: AtomicOp::Add, access, value } => (access, *value),
-            Op::Store { access, value } => match function.def(*value).map(|inst| &inst.op) {
+            Op::Store { access, value } => match function.op(*value) {
                 Some(Op::Binary(BinaryOp::Add, old, added))
                     if function.def(*old).is_some_and(|old| matches!(&old.op, Op::Load(from) if from == access)) =>
                 {
@@ -90,10 +90,8 @@ fn name_of(function: &Function, value: ValueId) -> Option<&str> {
 fn copied_name(function: &Function, value: ValueId) -> Option<String> {
     let ValueDef::Result(inst, n) = function.values[value].def else { return None };
     let Op::If { then, otherwise, .. } = function.insts[inst].op else { return None };
-    [then, otherwise].iter().find_map(|&block| match &function.terminator(block)?.op {
-        Op::Yield(values) => values.get(n as usize).and_then(|&v| name_of(function, v)).map(str::to_string),
-        _ => None,
-    })
+    let given = |&block: &BlockId| function.yielded(block).get(n as usize);
+    [then, otherwise].iter().filter_map(given).find_map(|&v| name_of(function, v)).map(str::to_string)
 }
 
 /// A word for what an unnamed value is.
@@ -182,8 +180,7 @@ fn chosen_name(
     branch: BlockId,
     n: usize,
 ) -> Option<String> {
-    let Op::Yield(values) = &function.terminator(branch)?.op else { return None };
-    let value = *values.get(n)?;
+    let value = *function.yielded(branch).get(n)?;
     let is_load = matches!(function.def(value)?.op, Op::Load(_));
     is_load.then(|| derived_name(shared, function, variables, value)).flatten()
 }

@@ -227,9 +227,7 @@ impl Graph<'_> {
         inst.op.for_each_operand(|operand| self.leaves(operand, out));
         if let Op::If { then, otherwise, .. } = inst.op {
             for branch in [then, otherwise] {
-                if let Some(Inst { op: Op::Yield(values), .. }) = self.function.terminator(branch) {
-                    values.iter().for_each(|&v| self.leaves(v, out));
-                }
+                self.function.yielded(branch).iter().for_each(|&v| self.leaves(v, out));
             }
         }
     }
@@ -552,7 +550,7 @@ impl Graph<'_> {
         let (mut ends, mut firsts, mut bodies) = (IdSet::default(), IdSet::default(), IdSet::default());
         for inst in self.function.insts.values() {
             let Op::For { start, end, step, body, .. } = inst.op else { continue };
-            let down = match self.function.def(step).map(|inst| &inst.op) {
+            let down = match self.function.op(step) {
                 Some(Op::Const(step)) => step.as_int().is_some_and(|step| step < 0),
                 _ => false,
             };

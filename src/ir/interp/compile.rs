@@ -437,10 +437,7 @@ impl<'m, 't> Compiler<'m, 't> {
                 let carried = &function.blocks[*body].params;
                 let inside = Targets { next: before, again: before, out: &inst.results };
                 let code = self.block(*condition, Targets { next: &[], again: &[], out: &[] }, number);
-                let holds = match function.terminator(*condition).map(|inst| &inst.op) {
-                    Some(Op::Yield(values)) => values.first().copied(),
-                    _ => None,
-                };
+                let holds = function.yielded(*condition).first().copied();
                 Code::While(Box::new(While {
                     init: self.moves(init, before),
                     condition: code,

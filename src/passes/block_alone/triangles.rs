@@ -56,7 +56,7 @@ fn is_triangle(function: &Function, op: &Op) -> bool {
 
 /// Whether an integer is a counter, or a sum with it.
 fn follows(function: &Function, value: ValueId, counter: ValueId) -> bool {
-    match function.def(value).map(|inst| &inst.op) {
+    match function.op(value) {
         Some(Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b)) => {
             follows(function, *a, counter) || follows(function, *b, counter)
         }

@@ -43,7 +43,7 @@ pub(in crate::passes) struct Touch {
 
 /// The array, or the given one where an array of adjoints is chosen: both stand for the same.
 pub(in crate::passes) fn given(function: &Function, array: ValueId) -> ValueId {
-    match function.def(array).map(|inst| &inst.op) {
+    match function.op(array) {
         Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => given(function, then),
         _ => array,
     }
@@ -52,7 +52,7 @@ pub(in crate::passes) fn given(function: &Function, array: ValueId) -> ValueId {
 /// Whose memory `array` is.
 pub(in crate::passes) fn memory(function: &Function, array: ValueId) -> Memory {
     let array = given(function, array);
-    let found = match function.def(array).map(|inst| &inst.op) {
+    let found = match function.op(array) {
         Some(&Op::View(inner, _)) => return memory(function, inner),
         _ => root(function, array),
     };
@@ -165,7 +165,7 @@ impl Sum {
             self.constant += times * n;
             return;
         }
-        match function.def(value).map(|inst| &inst.op).filter(|_| depth > 0) {
+        match function.op(value).filter(|_| depth > 0) {
             Some(&Op::Binary(BinaryOp::Add, a, b)) => {
                 self.add(function, a, times, depth - 1);
                 self.add(function, b, times, depth - 1);
@@ -260,7 +260,7 @@ impl Region<'_> {
 
     /// What a condition says that a value equals, if that is the same in all iterations.
     fn equal(&self, condition: ValueId, value: ValueId) -> Option<Sum> {
-        let Some(&Op::Compare(CompareOp::Eq, a, b)) = self.function.def(condition).map(|inst| &inst.op) else {
+        let Some(&Op::Compare(CompareOp::Eq, a, b)) = self.function.op(condition) else {
             return None;
         };
         let other = if a == value { b } else { a };
@@ -271,7 +271,7 @@ impl Region<'_> {
     /// Whether both are the variable over a number by which it has no remainder, or always the
     /// same.
     fn is_quotient(&self, [a, b]: [&Touch; 2], [i, j]: [ValueId; 2], variable: ValueId) -> bool {
-        let op = |v: ValueId| self.function.def(v).map(|inst| &inst.op);
+        let op = |v: ValueId| self.function.op(v);
         let int = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
         let by = |index: ValueId| match op(index) {
             Some(&Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv, of, by)) if of == variable => {
@@ -371,7 +371,7 @@ impl Region<'_> {
     ) -> T {
         let natural = |v: ValueId| {
             self.counts.get(&v).is_some_and(|count| count.least >= 0)
-                || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+                || matches!(self.function.op(v), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         ask(&Iterations {
             function: self.function,
@@ -403,7 +403,7 @@ impl Region<'_> {
         if outside(array) {
             return true;
         }
-        let Some(Op::View(of, dims)) = self.function.def(array).map(|inst| &inst.op) else { return false };
+        let Some(Op::View(of, dims)) = self.function.op(array) else { return false };
         self.is_one_array(*of)
             && dims.iter().all(|dim| match *dim {
                 ViewIndex::At(index) => outside(index),

@@ -148,7 +148,7 @@ impl<'a> Nest<'a> {
     }
 
     fn op(&self, value: ValueId) -> Option<&Op> {
-        self.function.def(value).map(|inst| &inst.op)
+        self.function.op(value)
     }
 
     fn scalar(&self, value: ValueId) -> Option<Scalar> {
@@ -331,7 +331,7 @@ pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -
     let inside = defined_in(function, outer.body);
     let mut first = [None; 2];
     for ((first, &index), variable) in first.iter_mut().zip(&from.indices).zip(here) {
-        let base = match function.def(index).map(|inst| &inst.op) {
+        let base = match function.op(index) {
             _ if index == variable => None,
             Some(&Op::Binary(BinaryOp::Add, a, b)) if b == variable => Some(a),
             Some(&Op::Binary(BinaryOp::Add, a, b)) if a == variable => Some(b),
@@ -370,7 +370,7 @@ pub(super) fn sum_of_tiles(function: &Function, id: InstId) -> Option<[ValueId; 
         }
     }
     let (set, value) = store?;
-    let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+    let op = |value: ValueId| function.op(value);
     let float = |value: ValueId| function.ty(value).as_scalar().is_some_and(Scalar::is_float);
     let before = |value: ValueId| match op(value) {
         Some(&Op::Cast(from)) if float(from) => from,
@@ -511,7 +511,7 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
 /// Forgets which factors may be rounded: products that are computed by instructions are known, and
 /// to all else it says nothing.
 pub(in crate::passes) fn forget_tf32(function: &mut Function) {
-    let of = |function: &Function, value: ValueId| match function.def(value).map(|inst| &inst.op) {
+    let of = |function: &Function, value: ValueId| match function.op(value) {
         Some(&Op::Unary(UnaryOp::Tf32, of)) => Some(of),
         _ => None,
     };

@@ -146,7 +146,7 @@ fn told(
             }
             Op::Store { access, value } => {
                 let Some(Inst { op: Op::Binary(BinaryOp::Add, a, b), .. }) = function.def(*value) else { continue };
-                let loads = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
+                let loads = |v: ValueId| match function.op(v) {
                     Some(Op::Load(from)) => from == access,
                     _ => false,
                 };
@@ -207,7 +207,7 @@ fn votes(
     id: InstId,
 ) -> Option<(ValueId, Ask)> {
     let Op::For { start, end, step, ref init, body } = function.insts[id].op else { return None };
-    let op = |v: ValueId| function.def(v).map(|inst| &inst.op);
+    let op = |v: ValueId| function.op(v);
     let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
     let (&[k, so_far], &[zero]) = (&function.blocks[body].params[..], &init[..]) else { return None };
     let warp = Exchange::WARP.min(places.threads);
@@ -218,10 +218,7 @@ fn votes(
     let mut read = Vec::new();
     function.walk(body, &mut |id, _| touches(function, effects, id, &mut read));
     let [read] = &read[..] else { return None };
-    let yielded = |block: BlockId| match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values)) if values.len() == 1 => Some(values[0]),
-        _ => None,
-    };
+    let yielded = |block: BlockId| if let [value] = function.yielded(block)[..] { Some(value) } else { None };
     // Both ways of saying `c ? a : b`.
     let choice = |v: ValueId| match *op(v)? {
         Op::Select { condition, then, otherwise } => Some((condition, then, otherwise)),

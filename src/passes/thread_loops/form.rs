@@ -100,25 +100,21 @@ fn spread(function: &Function, block: BlockId, found: &mut IdSet<ValueId>) {
             }
         }
     };
-    let yields = |block: BlockId| match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values)) => values.as_slice(),
-        _ => &[],
-    };
     for &id in &function.blocks[block].insts {
         let inst = &function.insts[id];
         inst.op.blocks().iter().for_each(|&block| spread(function, block, found));
         match &inst.op {
             Op::If { then, otherwise, .. } => {
-                [*then, *otherwise].into_iter().for_each(|block| join(yields(block), &inst.results, found));
+                [*then, *otherwise].into_iter().for_each(|block| join(function.yielded(block), &inst.results, found));
             }
             Op::For { init, body, .. } => {
                 let carried = &function.blocks[*body].params[1..];
-                [init.as_slice(), yields(*body)].into_iter().for_each(|from| join(from, carried, found));
+                [init.as_slice(), function.yielded(*body)].into_iter().for_each(|from| join(from, carried, found));
                 join(carried, &inst.results, found);
             }
             Op::While { init, condition, body } => {
                 let (tested, carried) = (&function.blocks[*condition].params, &function.blocks[*body].params);
-                [init.as_slice(), yields(*body)].into_iter().for_each(|from| join(from, tested, found));
+                [init.as_slice(), function.yielded(*body)].into_iter().for_each(|from| join(from, tested, found));
                 join(tested, carried, found);
                 join(carried, &inst.results, found);
             }

@@ -135,10 +135,7 @@ impl Split<'_> {
         let differs = match inst.op {
             Op::If { condition, .. } => self.varying.value(condition),
             Op::For { start, end, step, .. } => [start, end, step].into_iter().any(|v| self.varying.value(v)),
-            Op::While { condition, .. } => match self.f().terminator(condition).map(|inst| &inst.op) {
-                Some(Op::Yield(values)) => values.first().is_some_and(|&v| self.varying.value(v)),
-                _ => true,
-            },
+            Op::While { condition, .. } => self.f().yielded(condition).first().is_some_and(|&v| self.varying.value(v)),
             _ => return Class::Each,
         };
         let reach = Reach::of(self.f(), self.effects, id);
@@ -242,10 +239,10 @@ impl Split<'_> {
             self.seeds.thread == Some(v)
                 || self.seeds.coordinate == Some(v)
                 || self.counts.get(&v).is_some_and(|count| count.least >= 0)
-                || matches!(function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+                || matches!(function.op(v), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         // What counts as different in each thread, be it the same, is what it is.
-        let plain = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
+        let plain = |v: ValueId| match function.op(v) {
             Some(&Op::Select { condition, then, otherwise }) => match self.seeds.tests.get(&condition) {
                 Some(true) => then,
                 Some(false) => otherwise,

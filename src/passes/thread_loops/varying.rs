@@ -61,15 +61,8 @@ impl Search<'_> {
         self.values[value] |= varies;
     }
 
-    fn yields(&self, block: BlockId) -> &[ValueId] {
-        match self.function.terminator(block).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => values,
-            _ => &[],
-        }
-    }
-
     fn yields_varying(&self, block: BlockId, n: usize) -> bool {
-        self.yields(block).get(n).is_some_and(|&v| self.values[v])
+        self.function.yielded(block).get(n).is_some_and(|&v| self.values[v])
     }
 
     /// `differ`: whether threads differ in coming here.

@@ -60,10 +60,7 @@ pub(super) fn vectors_at_once(
 
 /// Whether lanes leave a loop one before the other.
 fn part(function: &Function, varies: impl Fn(ValueId) -> bool) -> bool {
-    let goes_on = |condition: BlockId| match function.blocks[condition].insts.last().map(|&id| &function.insts[id].op) {
-        Some(Op::Yield(values)) => values.iter().any(|&value| varies(value)),
-        _ => true,
-    };
+    let goes_on = |condition: BlockId| function.yielded(condition).iter().any(|&value| varies(value));
     function.has(|inst| match inst.op {
         Op::For { start, end, .. } => varies(start) || varies(end),
         Op::While { condition, .. } => goes_on(condition),

@@ -59,7 +59,7 @@ const MOST_WRITTEN_OUT: u64 = 1024;
 pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
     let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
     let variable = *function.blocks[body].params.first()?;
-    let is_array = |array: ValueId| match (function.def(array).map(|inst| &inst.op), function.ty(array)) {
+    let is_array = |array: ValueId| match (function.op(array), function.ty(array)) {
         (Some(Op::LocalArray), Type::Local(ty)) => ty.ndim == 1 && u64::from(ty.shape[0]) == count,
         _ => false,
     };

@@ -174,12 +174,12 @@ impl Sums {
     /// them: the sum can be taken there.
     fn registers_of(&self, function: &Function, first: ValueId, result: ValueId) -> Option<ValueId> {
         let e = *function.blocks[self.elements].params.first()?;
-        let loads = function.def(first).map(|inst| &inst.op);
+        let loads = function.op(first);
         let Some(Op::Load(from)) = loads.filter(|op| op.access().is_some_and(|access| access.indices[..] == [e]))
         else {
             return None;
         };
-        let is_array = matches!(function.def(from.array).map(|inst| &inst.op), Some(Op::LocalArray));
+        let is_array = matches!(function.op(from.array), Some(Op::LocalArray));
         let (mut touches, mut uses, mut puts) = (0, 0, false);
         function.walk(self.elements, &mut |_, inst| {
             inst.op.for_each_operand(|v| {

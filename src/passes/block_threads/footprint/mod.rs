@@ -211,7 +211,7 @@ impl Query<'_> {
     }
 
     fn op(&self, value: ValueId) -> Option<&Op> {
-        self.iterations.function.def(value).map(|inst| &inst.op)
+        self.iterations.function.op(value)
     }
 
     fn int(&self, value: ValueId) -> Option<i64> {

@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
     }
 
     fn op(&self, value: ValueId) -> Option<&'a Op> {
-        (value != IN_WARP).then(|| self.function.def(value).map(|inst| &inst.op)).flatten()
+        (value != IN_WARP).then(|| self.function.op(value)).flatten()
     }
 
     /// The number of the thread in the warp, as a term of sums.
