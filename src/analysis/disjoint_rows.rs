@@ -172,6 +172,7 @@ fn plus_constant(function: &Function, value: ValueId) -> (ValueId, i128) {
             _ => (value, 0),
         },
         Some(&Op::Binary(BinaryOp::Sub, a, b)) => constant(b).map_or((value, 0), |n| (a, -n)),
+        // Any other value is no sum: it is its own base.
         _ => (value, 0),
     }
 }

@@ -69,6 +69,7 @@ fn hold(function: &Function, guard: Guard, held: &mut Vec<Guard>) {
                     _ => held.push(with(condition)),
                 }
             }
+            // Any other condition is a guard as it is.
             _ => held.push(with(condition)),
         }
     }

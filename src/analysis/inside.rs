@@ -82,6 +82,7 @@ impl Inside<'_> {
                     arguments.iter().map(|&argument| self.bounds(function, known, own, argument, calls)).collect();
                 self.result(*callee, &given, calls - 1)
             }
+            // No bound: the access is checked.
             _ => None,
         };
         match (before, more) {

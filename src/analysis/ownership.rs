@@ -300,6 +300,7 @@ impl Forms<'_> {
                     .into_iter()
                     .any(|(a, b)| self.counts_up_beside(a) && (constant(b) || self.counts_up(b))),
                 Some(&Op::Binary(BinaryOp::Sub, a, b)) => constant(b) && self.counts_up_beside(a),
+                // It may go down: it is not said to count up.
                 _ => false,
             }
     }
@@ -359,6 +360,7 @@ impl Forms<'_> {
             Op::Cast(a) if self.range(*a).zip(Interval::full(scalar)).is_some_and(|(r, full)| full.contains(r)) => {
                 function.ty(*a).is_int().then(|| self.form(*a))
             }
+            // Other values have no form: nobody is known to own the element.
             _ => None,
         }
     }

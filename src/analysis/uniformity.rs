@@ -327,7 +327,7 @@ impl<'a> Analysis<'a> {
                     self.join(&mut jumps.continued, values);
                 }
                 Op::Return(_) => jumps.returns |= context.control,
-                op => {
+                op @ (straight!() | Op::Yield(_)) => {
                     if self.effects.properties(op).synchronises {
                         *self.known.waits.entry(id).or_default() |= context.control;
                     }
@@ -398,7 +398,15 @@ impl<'a> Analysis<'a> {
                     operands | Dependence { time: own.reads, ..Dependence::NONE }
                 }
             }
-            _ => self.access(op, operands, context),
+            arithmetic!()
+            | parts!()
+            | Op::BlockDim
+            | Op::ThreadInBlock
+            | arrays!()
+            | accesses!()
+            | effects!()
+            | nested!()
+            | jumps!() => self.access(op, operands, context),
         };
         inst.results.iter().for_each(|&r| self.grow(r, result));
     }

@@ -254,7 +254,7 @@ impl Copy<'_, '_, '_> {
                 self.new.effect(Op::Return(values));
             }
             Op::Call(callee, args) => self.call(*callee, args, inst)?,
-            op => {
+            op @ (plain!()) => {
                 let types: Vec<Type> = inst.results.iter().map(|&r| self.old.ty(r)).collect();
                 let op_new = self.mapped(op);
                 let values = self.new.push(op_new, &types);

@@ -98,6 +98,9 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 pub use self::exchange::{Ask, Exchange};
+pub(crate) use self::groups::{
+    accesses, arithmetic, arrays, effects, jumps, nested, parts, plain, straight, threads, values,
+};
 pub use self::op::*;
 pub use self::product::{Part, Product, Unit};
 pub use self::scalar_op::*;
@@ -113,6 +116,7 @@ pub mod eval;
 mod exchange;
 pub mod fingerprint;
 mod functions;
+mod groups;
 pub mod interp;
 mod op;
 pub mod parse;

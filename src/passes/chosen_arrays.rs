@@ -17,7 +17,10 @@ use smallvec::SmallVec;
 use super::loop_exits::is_single_exit;
 use super::rebuild::Rebuild;
 use crate::analysis::alias::{Root, root};
-use crate::ir::{BlockId, CompareOp, Function, InstId, Op, Step, ValueId, Values, ViewIndex};
+use crate::ir::{
+    BlockId, CompareOp, Function, InstId, Op, Step, ValueId, Values, ViewIndex, accesses, arithmetic, arrays, effects,
+    jumps, nested, threads,
+};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
 use crate::types::{I32, Scalar, StructTable, Type};
 
@@ -77,7 +80,17 @@ fn merges(function: &Function, structs: &StructTable) -> Vec<Merge> {
                         }
                     }
                 }
-                _ => {}
+                arithmetic!()
+                | Op::Zero
+                | Op::Construct(_)
+                | Op::Extract(..)
+                | Op::Insert(..)
+                | threads!()
+                | Op::Call(..)
+                | arrays!()
+                | accesses!()
+                | effects!()
+                | jumps!() => {}
             }
         }
     }
@@ -119,7 +132,21 @@ fn behind(function: &Function, (value, fields): &Place) -> Option<(Place, Option
                 None => Some(((*whole, fields.clone()), None)),
             }
         }
-        _ => None,
+        arithmetic!()
+        | Op::Zero
+        | Op::Select { .. }
+        | threads!()
+        | Op::Call(..)
+        | Op::Extent(..)
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::LocalArray
+        | Op::SharedArray
+        | accesses!()
+        | effects!()
+        | nested!()
+        | jumps!() => None,
     }
 }
 
@@ -194,10 +221,12 @@ impl Around {
 
 /// Whether an array is a part of its root.
 fn is_view(function: &Function, array: ValueId) -> bool {
-    match function.op(array) {
-        Some(Op::View(..)) => true,
-        Some(Op::Extract(inner, _)) => is_view(function, *inner),
-        _ => false,
+    if let Some(Op::View(..)) = function.op(array) {
+        true
+    } else if let Some(Op::Extract(inner, _)) = function.op(array) {
+        is_view(function, *inner)
+    } else {
+        false
     }
 }
 
@@ -380,7 +409,19 @@ impl Choice<'_> {
             Op::View(..) | Op::Extract(..) | Op::Return(_) | Op::Construct(_) | Op::Insert(..) | Op::Gradient(_) => {
                 self.rebuild.b.append(id);
             }
-            _ => {
+            arithmetic!()
+            | Op::Zero
+            | threads!()
+            | Op::Call(..)
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Address(_)
+            | Op::LocalArray
+            | Op::SharedArray
+            | accesses!()
+            | effects!()
+            | Op::Break(_)
+            | Op::Continue(_) => {
                 let types: Vec<Type> = results.iter().map(|&result| self.rebuild.b.ty(result)).collect();
                 let gives_array = types.iter().any(|ty| matches!(ty, Type::Array(_) | Type::Local(_)));
                 match self.chosen_operand(&op) {

@@ -53,10 +53,7 @@ fn last_stores(function: &Function, effects: &EffectTable, branches: [BlockId; 2
 fn join(function: &mut Function, id: InstId, stores: [(BlockId, usize); 2]) -> InstId {
     let [(value, _), (other, store)] = stores.map(|(block, at)| {
         let store = function.blocks[block].insts.remove(at);
-        let value = match function.insts[store].op {
-            Op::Store { value, .. } => value,
-            _ => unreachable!("it was found as a store"),
-        };
+        let Op::Store { value, .. } = function.insts[store].op else { unreachable!("it was found as a store") };
         let end = function.blocks[block].insts.last().copied();
         if let Some(Inst { op: Op::Yield(values), .. }) = end.map(|end| &mut function.insts[end]) {
             values.push(value);

@@ -143,6 +143,7 @@ fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, a
             let ([read, terms], [more, others]) = (given(*then)?, given(*otherwise)?);
             Some([read + more, terms.max(others)])
         }
+        // Another value is no sum.
         _ => None,
     }
 }

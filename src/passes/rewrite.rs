@@ -3,7 +3,9 @@
 
 use super::algebra::{Rewrite, simpler};
 use super::fold::fold;
-use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values};
+use crate::ir::{
+    BinaryOp, BlockId, Function, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, jumps, straight,
+};
 use crate::types::{BOOL, StructTable, Type};
 
 /// Rewrites a function; says whether anything changed.
@@ -119,7 +121,7 @@ impl Rewriter<'_> {
                 self.block(body);
                 self.false_inside(condition, body);
             }
-            _ => {}
+            straight!() | jumps!() => {}
         }
         out.push(id);
         false
@@ -209,13 +211,15 @@ impl Rewriter<'_> {
         let yielded = |function: &Function, block: BlockId, n: usize| function.yielded(block).get(n).copied();
         let mut conjuncts = Vec::from_iter(yielded(self.function, condition, 0));
         while let Some(value) = conjuncts.pop() {
-            let tested = match self.function.op(value) {
-                Some(&Op::Binary(BinaryOp::And, a, b)) if self.function.ty(value) == BOOL => {
-                    conjuncts.extend([a, b]);
-                    continue;
-                }
-                Some(&Op::Unary(UnaryOp::Not, tested)) => tested,
-                _ => continue,
+            let tested = if let Some(&Op::Binary(BinaryOp::And, a, b)) = self.function.op(value)
+                && self.function.ty(value) == BOOL
+            {
+                conjuncts.extend([a, b]);
+                continue;
+            } else if let Some(&Op::Unary(UnaryOp::Not, tested)) = self.function.op(value) {
+                tested
+            } else {
+                continue;
             };
             let Some(n) = self.function.blocks[condition].params.iter().position(|&p| p == tested) else { continue };
             let param = self.function.blocks[body].params[n];
@@ -275,15 +279,14 @@ impl Rewriter<'_> {
 
     /// Turns steps by constants into fixed steps.
     fn fixed_steps(&mut self, op: &mut Op) {
-        let (mut ty, path): (Type, &mut Path) = match op {
-            Op::Extract(whole, path) | Op::Insert(whole, path, _) => (self.function.ty(*whole), path),
-            op => {
-                let Some(access) = op.access_mut() else { return };
-                match self.function.ty(access.array) {
-                    Type::Array(a) => (a.element.into(), &mut access.path),
-                    Type::Local(a) => (a.element.into(), &mut access.path),
-                    _ => return,
-                }
+        let (mut ty, path): (Type, &mut Path) = if let Op::Extract(whole, path) | Op::Insert(whole, path, _) = op {
+            (self.function.ty(*whole), path)
+        } else {
+            let Some(access) = op.access_mut() else { return };
+            match self.function.ty(access.array) {
+                Type::Array(a) => (a.element.into(), &mut access.path),
+                Type::Local(a) => (a.element.into(), &mut access.path),
+                _ => return,
             }
         };
         for step in path {

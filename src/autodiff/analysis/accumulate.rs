@@ -58,6 +58,7 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
             }
             Op::Binary(BinaryOp::Sub, a, b) if function.ty(*a) == function.ty(*b) => sum = *a,
             Op::Load(loaded) if loaded == access => break sum,
+            // Another operation is no sum.
             _ => return None,
         }
     };
@@ -88,6 +89,7 @@ fn leads_to_load(function: &Function, value: ValueId, access: &Access) -> bool {
         }
         Some(Op::Binary(BinaryOp::Sub, a, _)) => leads_to_load(function, *a, access),
         Some(Op::Load(loaded)) => loaded.array == access.array && loaded.indices == access.indices,
+        // Another operation is no sum.
         _ => false,
     }
 }

@@ -11,7 +11,9 @@
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdSet, IdVec};
-use crate::ir::{BlockId, Derivative, Function, Inst, InstId, Module, Op, ValueId};
+use crate::ir::{
+    BlockId, Derivative, Function, Inst, InstId, Module, Op, ValueId, arrays, effects, jumps, plain, values,
+};
 
 /// The activity of every value of one function.
 pub struct Activity {
@@ -118,10 +120,8 @@ fn own_arrays(function: &Function) -> IdSet<ValueId> {
         return found;
     }
     function.walk(function.entry, &mut |_, inst| {
-        let accessed = match &inst.op {
-            Op::View(of, _) => Some(*of),
-            op => op.access().map(|access| access.array),
-        };
+        let accessed =
+            if let Op::View(of, _) = &inst.op { Some(*of) } else { inst.op.access().map(|access| access.array) };
         inst.op.for_each_operand(|v| {
             if accessed != Some(v)
                 && let Root::Local(array) = root(function, v)
@@ -185,7 +185,7 @@ impl Flow<'_> {
                 inst.results.iter().for_each(|&r| self.vary(r, varies));
             }
             op if op.properties().reads => inst.results.iter().for_each(|&r| self.vary(r, true)),
-            op => {
+            op @ (plain!() | jumps!()) => {
                 let varies = op.smooth_operands().iter().any(|&v| self.varied[v]);
                 for &result in &inst.results {
                     self.vary(result, varies);
@@ -241,7 +241,14 @@ impl Flow<'_> {
             Op::Call(callee, _) if matches!(self.module.functions[*callee].derivative, Derivative::Zero(_)) => {}
             Op::Call(_, args) if self.writing.contains(&id) => args.iter().for_each(|&v| self.use_(v, true)),
             op if op.properties().writes && !matches!(op, Op::Call(..)) => op.for_each_operand(|v| self.use_(v, true)),
-            op => {
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Load(_)
+            | effects!()
+            | Op::Yield(_)
+            | Op::Break(_)
+            | Op::Continue(_)) => {
                 if inst.results.iter().any(|&r| self.useful[r]) {
                     op.smooth_operands().iter().for_each(|&v| self.use_(v, true));
                 }

@@ -3,7 +3,7 @@
 //! through arrays of integers.
 
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Derivative, FuncId, Function, Module, Op, ValueId};
+use crate::ir::{Derivative, FuncId, Function, Module, Op, ValueId, arrays, effects, jumps, parts, threads};
 
 /// What functions that cast bits, or call such a function, do with them.
 pub struct BitFunctions(IdMap<FuncId, Summary>);
@@ -66,10 +66,12 @@ impl BitFunctions {
         let fills = (0..function.params().len()).filter(|&n| bits.contains(&function.params()[n])).collect();
         let given = function.params().iter().copied().filter(|&v| !is_float(function, v)).collect();
         let reached = self.spread(function, given, |_| false);
-        let takes = function.has(|inst| match &inst.op {
-            Op::Bitcast(a) => reached.contains(a) && inst.results.iter().any(|&r| is_float(function, r)),
-            Op::Call(callee, args) => self.takes(*callee) && args.iter().any(|a| reached.contains(a)),
-            _ => false,
+        let takes = function.has(|inst| {
+            if let Op::Call(callee, args) = &inst.op {
+                return self.takes(*callee) && args.iter().any(|a| reached.contains(a));
+            }
+            let Op::Bitcast(a) = &inst.op else { return false };
+            reached.contains(a) && inst.results.iter().any(|&r| is_float(function, r))
         });
         self.0.insert(id, Summary { gives, fills, takes });
     }
@@ -114,7 +116,20 @@ impl BitFunctions {
                     }
                 }
                 Op::Compare(..) => {}
-                op => {
+                op @ (Op::Const(_)
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | parts!()
+                | threads!()
+                | Op::Call(..)
+                | arrays!()
+                | Op::Atomic { .. }
+                | Op::AtomicCas { .. }
+                | effects!()
+                | jumps!()) => {
                     let mut carries = false;
                     op.for_each_operand(|v| carries |= found.contains(&v));
                     if let Op::Call(callee, args) = op
@@ -142,8 +157,5 @@ fn is_float(function: &Function, value: ValueId) -> bool {
 
 /// The array that a view is of.
 fn whole(function: &Function, array: ValueId) -> ValueId {
-    match function.op(array) {
-        Some(Op::View(of, _)) => whole(function, *of),
-        _ => array,
-    }
+    if let Some(Op::View(of, _)) = function.op(array) { whole(function, *of) } else { array }
 }

@@ -21,7 +21,10 @@
 //! arithmetic makes of the chain rule.
 
 use crate::ids::{IdMap, IdSet, IdVec};
-use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
+use crate::ir::{
+    BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId, accesses, arithmetic, arrays,
+    effects, jumps, nested, parts, threads, values,
+};
 
 /// What a function of finite arguments may give.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -159,7 +162,17 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
                 }
             }
         }
-        op => {
+        op @ (arithmetic!()
+        | Op::Zero
+        | Op::Construct(_)
+        | Op::Extract(..)
+        | Op::Insert(..)
+        | threads!()
+        | Op::Call(..)
+        | arrays!()
+        | accesses!()
+        | effects!()
+        | jumps!()) => {
             if inst.results.iter().any(|r| found.contains(r)) {
                 found.extend(op.smooth_operands());
             }
@@ -254,7 +267,14 @@ impl Search<'_> {
                 self.block(*body);
             }
             Op::Load(_) => {}
-            op => {
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | jumps!()) => {
                 let non_finite = match op {
                     Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),
                     Op::Unary(UnaryOp::Sqrt, a) => {
@@ -270,13 +290,24 @@ impl Search<'_> {
                             || self.lower_bound(*b, DEPTH) == Bound::Positive)
                     }
                     Op::Call(..) => false,
-                    op => !op.properties().keeps_finite,
+                    op @ (Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::Compare(..)
+                    | Op::Fma(..)
+                    | Op::Cast(_)
+                    | Op::Bitcast(_)
+                    | parts!()
+                    | threads!()
+                    | arrays!()
+                    | accesses!()
+                    | effects!()
+                    | nested!()
+                    | jumps!()) => !op.properties().keeps_finite,
                 };
-                let mut size = match op {
-                    _ if non_finite => Size::MayBeNonFinite,
-                    Op::Call(callee, _) => size_of(self.module, *callee, self.known),
-                    _ => Size::Finite,
-                };
+                let mut size = if non_finite { Size::MayBeNonFinite } else { Size::Finite };
+                if let Op::Call(callee, _) = op {
+                    size = size_of(self.module, *callee, self.known);
+                }
                 op.for_each_operand(|v| size = size.max(self.sizes[v]));
                 for &result in &inst.results {
                     self.mark(result, size);
@@ -319,6 +350,7 @@ impl Search<'_> {
                     _ => Bound::None,
                 }
             }
+            // Of others no bound is known.
             _ => Bound::None,
         };
         if bound == Bound::Zero && self.nonzero.contains(&value) { Bound::Positive } else { bound }

@@ -3,7 +3,7 @@
 
 use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId, accesses, effects, jumps, straight, values};
 
 /// All values that computing `roots` takes, themselves included, on the way not looking behind
 /// those that are `given`. The results of `leaves` are not computed again: they take only the value
@@ -35,7 +35,17 @@ pub fn closure(
                         control(function, writer, &mut work);
                     }
                 }
-                op => op.for_each_operand(|v| work.push(v)),
+                op @ (values!()
+                | Op::Call(..)
+                | Op::Extent(..)
+                | Op::IsSet(_)
+                | Op::Gradient(_)
+                | Op::Address(_)
+                | Op::View(..)
+                | Op::SharedArray
+                | accesses!()
+                | effects!()
+                | jumps!()) => op.for_each_operand(|v| work.push(v)),
             },
             ValueDef::Param(block, n) => {
                 if let Some(inst) = holders[block.0 as usize] {
@@ -65,7 +75,7 @@ fn control(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
     match &function.insts[inst].op {
         Op::If { condition, .. } => work.push(*condition),
         Op::For { .. } | Op::While { .. } => bounds(function, inst, work),
-        op => op.for_each_operand(|v| work.push(v)),
+        op @ (straight!() | jumps!()) => op.for_each_operand(|v| work.push(v)),
     }
 }
 
@@ -74,7 +84,7 @@ pub fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
     match &function.insts[inst].op {
         Op::For { start, end, step, .. } => work.extend([*start, *end, *step]),
         Op::While { condition, .. } => work.extend(function.yielded(*condition)),
-        _ => {}
+        straight!() | Op::If { .. } | jumps!() => {}
     }
 }
 

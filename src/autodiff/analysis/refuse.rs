@@ -6,7 +6,7 @@ use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
-use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
+use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId, arrays, effects, jumps, nested, values};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
 use crate::passes::loop_exits::is_single_exit;
 use crate::source::Span;
@@ -79,9 +79,10 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
             Op::Load(Access { array, .. }) | Op::Store { access: Access { array, .. }, .. }
                 if matches!(function.ty(*array), Type::Local(_)) =>
             {
-                let floats = match &inst.op {
-                    Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
-                    _ => active_result,
+                let floats = if let Op::Store { value, .. } = &inst.op {
+                    function.ty(*value).holds_floats(structs)
+                } else {
+                    active_result
                 };
                 // One that this function makes has a shadow, like an array of the caller's.
                 let known = matches!(root(function, *array), Root::Local(_));
@@ -92,9 +93,10 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
             Op::Load(Access { array, .. })
             | Op::Store { access: Access { array, .. }, .. }
             | Op::Atomic { access: Access { array, .. }, .. } => {
-                let floats = match &inst.op {
-                    Op::Store { value, .. } | Op::Atomic { value, .. } => function.ty(*value).holds_floats(structs),
-                    _ => active_result,
+                let floats = if let Op::Store { value, .. } | Op::Atomic { value, .. } = &inst.op {
+                    function.ty(*value).holds_floats(structs)
+                } else {
+                    active_result
                 };
                 if floats
                     && let Some(array) = unknown_array(function, *array)
@@ -136,7 +138,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
                     }
                 }
             }
-            _ => {}
+            values!() | Op::Call(..) | arrays!() | Op::AtomicCas { .. } | effects!() | nested!() | jumps!() => {}
         }
     });
     found

@@ -15,7 +15,7 @@ use crate::analysis::holders;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{Access, BlockId, Function, InstId, Op, ValueDef, ValueId, arrays, effects, jumps, values};
 
 /// By value, the load that represents it.
 pub type Rereads = IdMap<ValueId, ValueId>;
@@ -105,7 +105,15 @@ fn takes_loop(function: &Function, here: &IdSet<InstId>, value: ValueId) -> bool
         match &function.insts[id].op {
             Op::For { .. } | Op::While { .. } => return true,
             Op::Load(_) => {}
-            op => op.for_each_operand(|v| work.push(v)),
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | Op::If { .. }
+            | jumps!()) => op.for_each_operand(|v| work.push(v)),
         }
     }
     false

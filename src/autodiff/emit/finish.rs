@@ -209,6 +209,7 @@ fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool
             op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
         }
         (Op::Const(_) | Op::Zero, Op::Const(_) | Op::Zero) => true,
+        // The same operation may have the same operands: the numbering tells.
         (one, other) => discriminant(one) == discriminant(other),
     }
 }

@@ -5,7 +5,7 @@
 use super::reverse::Reverse;
 use crate::autodiff::analysis::written::is_stale;
 use crate::autodiff::storage::log::{Logged, last_slot};
-use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId, jumps, straight};
 use crate::types::Type;
 
 impl Reverse<'_> {
@@ -40,7 +40,7 @@ impl Reverse<'_> {
             }
             _ if !needed => {}
             Op::If { condition, then, otherwise } => self.replay_if(inst, *condition, [*then, *otherwise]),
-            op => self.copy(id, inst, op),
+            op @ (straight!() | jumps!()) => self.copy(id, inst, op),
         }
         self.b.span = span;
     }

@@ -2,7 +2,7 @@
 //! [`super::loops`], memory in [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
-use crate::ir::{BlockId, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, Inst, InstId, Op, ValueId, arrays, jumps, values};
 use crate::types::Type;
 
 impl Reverse<'_> {
@@ -44,7 +44,16 @@ impl Reverse<'_> {
             // Behind it other threads read what was written before it: in reverse their adjoints
             // must be there.
             Op::Barrier => self.b.effect(Op::Barrier),
-            _ => {
+            values!()
+            | arrays!()
+            | Op::AtomicCas { .. }
+            | Op::Product(..)
+            | Op::Copy(..)
+            | Op::Exchange(..)
+            | Op::Print { .. }
+            | Op::Assert { .. }
+            | Op::Check(..)
+            | jumps!() => {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)
                 {

@@ -13,7 +13,10 @@ use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
 use crate::autodiff::analysis::world::World;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, TapeRole, ValueId};
+use crate::ir::{
+    Access, BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, TapeRole, ValueId, arrays, effects, jumps, nested,
+    straight, values,
+};
 use crate::passes::loops::trips;
 use crate::source::Span;
 use crate::types::{I32, Scalar, StructTable};
@@ -126,7 +129,9 @@ fn what(function: &Function, inst: &Inst) -> String {
             format!("the result of compare-and-swap on `{}`", name(*array))
         }
         Op::Call(..) => "the result of a call".to_string(),
-        _ => "which branch was taken".to_string(),
+        values!() | arrays!() | Op::Store { .. } | effects!() | nested!() | jumps!() => {
+            "which branch was taken".to_string()
+        }
     }
 }
 
@@ -192,7 +197,7 @@ impl Threading<'_> {
                 self.repeat(id, None, body, iterations, top)
             }
             Op::While { condition, body, .. } => self.repeat(id, Some(condition), body, None, top),
-            _ => {
+            straight!() | jumps!() => {
                 self.b.append(id);
                 Ok(top.clone())
             }

@@ -9,7 +9,7 @@ use crate::autodiff::analysis::needed::{closure, defined_in};
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::{Options, Store};
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId, jumps, straight};
 use crate::passes::loops::trips;
 use crate::types::{Layout, Scalar};
 
@@ -114,7 +114,7 @@ pub fn body_of(op: &Op) -> Option<(BlockId, usize)> {
     match op {
         Op::For { body, .. } => Some((*body, 1)),
         Op::While { body, .. } => Some((*body, 0)),
-        _ => None,
+        straight!() | Op::If { .. } | jumps!() => None,
     }
 }
 
@@ -161,10 +161,8 @@ pub fn plan(
                 .unwrap_or(Slot::Kept),
         })
         .collect();
-    let iterations = match inst.op {
-        Op::For { start, end, step, .. } => trips(function, start, end, step),
-        _ => None,
-    };
+    let iterations =
+        if let Op::For { start, end, step, .. } = inst.op { trips(function, start, end, step) } else { None };
     // Going on from a snapshot computes the next kept values, which takes others again.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
@@ -274,6 +272,7 @@ pub fn linear(
         Op::Binary(BinaryOp::Add, a, b) if a == param && fixed(b) => Some(Slot::Linear { amount: b, minus: false }),
         Op::Binary(BinaryOp::Add, a, b) if b == param && fixed(a) => Some(Slot::Linear { amount: a, minus: false }),
         Op::Binary(BinaryOp::Sub, a, b) if a == param && fixed(b) => Some(Slot::Linear { amount: b, minus: true }),
+        // Another next value is kept.
         _ => None,
     }
 }

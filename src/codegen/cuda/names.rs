@@ -13,7 +13,7 @@ use super::tree::{Expr, Stmt, Var};
 use super::types::{VarData, identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
-use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId};
+use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId, jumps};
 use crate::types::{Scalar, StructTable, Type};
 
 /// The name that a variable should have.
@@ -51,14 +51,16 @@ pub fn adjoints(function: &Function) -> IdMap<ValueId, String> {
     function.walk(function.entry, &mut |_, inst| {
         let (access, added) = match &inst.op {
             Op::Atomic { op: AtomicOp::Add, access, value } => (access, *value),
-            Op::Store { access, value } => match function.op(*value) {
-                Some(Op::Binary(BinaryOp::Add, old, added))
-                    if function.def(*old).is_some_and(|old| matches!(&old.op, Op::Load(from) if from == access)) =>
+            Op::Store { access, value } => {
+                if let Some(Op::Binary(BinaryOp::Add, old, added)) = function.op(*value)
+                    && function.def(*old).is_some_and(|old| matches!(&old.op, Op::Load(from) if from == access))
                 {
                     (access, *added)
+                } else {
+                    return;
                 }
-                _ => return,
-            },
+            }
+            // It adds to no element.
             _ => return,
         };
         let is_adjoint = name_of(function, access.array).is_some_and(|name| name.starts_with("adj_"));
@@ -161,7 +163,24 @@ fn derived_name(
             chosen_name(shared, function, variables, *then, n)?
         }
         Op::Select { .. } | Op::If { .. } => "choice".to_string(),
-        _ => match function.ty(value) {
+        Op::Const(_)
+        | Op::Zero
+        | Op::Construct(_)
+        | Op::Insert(..)
+        | Op::ThreadNumber
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::Store { .. }
+        | Op::Barrier
+        | Op::Product(..)
+        | Op::Copy(..)
+        | Op::Print { .. }
+        | Op::Assert { .. }
+        | Op::Check(..)
+        | Op::For { .. }
+        | Op::While { .. }
+        | jumps!() => match function.ty(value) {
             Type::Struct(_) => "record".to_string(),
             Type::Vec(..) => "v".to_string(),
             Type::Mat(..) => "m".to_string(),

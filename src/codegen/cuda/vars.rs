@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::plan::{Form, Plan};
 use super::tree::Var;
 use crate::ids::{Id, IdList, IdMap, IdSet, IdVec};
-use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId, Values};
+use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId, Values, jumps, straight};
 use crate::types::Type;
 
 /// The variable of each value that has one.
@@ -188,7 +188,7 @@ impl Graph<'_> {
             let (groups, first): (SmallVec<[BlockId; 2]>, usize) = match &inst.op {
                 Op::For { body, .. } => (SmallVec::from_slice(&[*body]), 1),
                 Op::While { condition, body, .. } => (SmallVec::from_slice(&[*condition, *body]), 0),
-                _ => return,
+                straight!() | Op::If { .. } | jumps!() => return,
             };
             for (n, &result) in inst.results.iter().enumerate() {
                 for &block in &groups {
@@ -292,13 +292,10 @@ impl Graph<'_> {
             }
         };
         match &inst.op {
-            Op::Yield(values) => return copy(self, context.yields, values, live),
-            Op::Continue(values) => return copy(self, context.continues, values, live),
-            Op::Break(values) => return copy(self, context.breaks, values, live),
-            Op::Return(values) => return self.function_return(values, live),
-            _ => {}
-        }
-        match &inst.op {
+            Op::Yield(values) => copy(self, context.yields, values, live),
+            Op::Continue(values) => copy(self, context.continues, values, live),
+            Op::Break(values) => copy(self, context.breaks, values, live),
+            Op::Return(values) => self.function_return(values, live),
             Op::If { then, otherwise, .. } if !self.plan.is_expression(id) => {
                 let after = live.clone();
                 let inner = Context { yields: (&inst.results, &after), ..context };
@@ -361,7 +358,7 @@ impl Graph<'_> {
                 *live = condition_live;
                 self.parallel_copy(carried, init, live);
             }
-            _ => self.plain(inst, live),
+            straight!() | Op::If { .. } => self.plain(inst, live),
         }
     }
 
@@ -389,38 +386,34 @@ impl Graph<'_> {
     /// Some results get a first value before the other operands are read; these may not share their
     /// variable.
     fn assigned_before_reading(&mut self, inst: &Inst) {
-        match &inst.op {
-            Op::Insert(base, ..) => {
+        if let Op::Insert(base, ..) = &inst.op {
+            let mut others = Live::new();
+            inst.op.for_each_operand(|operand| {
+                if operand != *base {
+                    self.leaves(operand, &mut others);
+                }
+            });
+            others.remove(*base);
+            for other in others.iter() {
+                self.edge(inst.results[0], other);
+            }
+            if self.plan.form(*base) == Form::Variable {
+                self.copies.push((0, inst.results[0], *base));
+            }
+        } else if let Op::Call(callee, args) = &inst.op {
+            let results = &self.module.functions[*callee].results;
+            for (&result, info) in inst.results.iter().zip(results) {
+                let ResultRole::ByRef(n) = info.role else { continue };
+                let Some(&argument) = args.get(n as usize) else { continue };
                 let mut others = Live::new();
-                inst.op.for_each_operand(|operand| {
-                    if operand != *base {
-                        self.leaves(operand, &mut others);
-                    }
-                });
-                others.remove(*base);
+                args.iter().filter(|&&a| a != argument).for_each(|&a| self.leaves(a, &mut others));
                 for other in others.iter() {
-                    self.edge(inst.results[0], other);
+                    self.edge(result, other);
                 }
-                if self.plan.form(*base) == Form::Variable {
-                    self.copies.push((0, inst.results[0], *base));
-                }
-            }
-            Op::Call(callee, args) => {
-                let results = &self.module.functions[*callee].results;
-                for (&result, info) in inst.results.iter().zip(results) {
-                    let ResultRole::ByRef(n) = info.role else { continue };
-                    let Some(&argument) = args.get(n as usize) else { continue };
-                    let mut others = Live::new();
-                    args.iter().filter(|&&a| a != argument).for_each(|&a| self.leaves(a, &mut others));
-                    for other in others.iter() {
-                        self.edge(result, other);
-                    }
-                    if self.plan.form(argument) == Form::Variable {
-                        self.copies.push((0, result, argument));
-                    }
+                if self.plan.form(argument) == Form::Variable {
+                    self.copies.push((0, result, argument));
                 }
             }
-            _ => {}
         }
     }
 
@@ -550,10 +543,8 @@ impl Graph<'_> {
         let (mut ends, mut firsts, mut bodies) = (IdSet::default(), IdSet::default(), IdSet::default());
         for inst in self.function.insts.values() {
             let Op::For { start, end, step, body, .. } = inst.op else { continue };
-            let down = match self.function.op(step) {
-                Some(Op::Const(step)) => step.as_int().is_some_and(|step| step < 0),
-                _ => false,
-            };
+            let down =
+                matches!(self.function.op(step), Some(Op::Const(step)) if step.as_int().is_some_and(|step| step < 0));
             // From the last to the first: the range is written the other way round.
             let (first, last) = if down { (end, start) } else { (start, end) };
             ends.insert(last);

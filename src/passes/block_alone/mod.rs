@@ -101,9 +101,10 @@ fn dependent(function: &Function, block: BlockId, on: ValueId) -> IdSet<ValueId>
             // A counter depends on the bounds alone; what else comes of a block may depend on
             // anything inside.
             let counts = usize::from(matches!(inst.op, Op::For { .. }));
-            let bounds = match inst.op {
-                Op::For { start, end, step, .. } => [start, end, step].into_iter().any(|v| depends(v, &found)),
-                _ => any,
+            let bounds = if let Op::For { start, end, step, .. } = inst.op {
+                [start, end, step].into_iter().any(|v| depends(v, &found))
+            } else {
+                any
             };
             for &nested in inst.op.blocks().iter() {
                 function.walk(nested, &mut |_, inst| inst.op.for_each_operand(|v| any |= depends(v, &found)));

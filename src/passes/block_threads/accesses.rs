@@ -43,18 +43,22 @@ pub(in crate::passes) struct Touch {
 
 /// The array, or the given one where an array of adjoints is chosen: both stand for the same.
 pub(in crate::passes) fn given(function: &Function, array: ValueId) -> ValueId {
-    match function.op(array) {
-        Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => given(function, then),
-        _ => array,
+    if let Some(&Op::Select { then, .. }) = function.op(array)
+        && matches!(function.ty(array), Type::Array(_))
+    {
+        given(function, then)
+    } else {
+        array
     }
 }
 
 /// Whose memory `array` is.
 pub(in crate::passes) fn memory(function: &Function, array: ValueId) -> Memory {
     let array = given(function, array);
-    let found = match function.op(array) {
-        Some(&Op::View(inner, _)) => return memory(function, inner),
-        _ => root(function, array),
+    let found = if let Some(&Op::View(inner, _)) = function.op(array) {
+        return memory(function, inner);
+    } else {
+        root(function, array)
     };
     match (found, function.ty(array)) {
         (Root::Local(local), Type::Local(ty)) if ty.block => Memory::Block(local),
@@ -180,6 +184,7 @@ impl Sum {
                 (_, Some(n)) if n.abs() < 1 << 32 => self.add(function, a, times.saturating_mul(n), depth - 1),
                 _ => *self.terms.entry(value).or_default() += times,
             },
+            // Any other value is a term.
             _ => *self.terms.entry(value).or_default() += times,
         }
     }
@@ -273,29 +278,38 @@ impl Region<'_> {
     fn is_quotient(&self, [a, b]: [&Touch; 2], [i, j]: [ValueId; 2], variable: ValueId) -> bool {
         let op = |v: ValueId| self.function.op(v);
         let int = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
-        let by = |index: ValueId| match op(index) {
-            Some(&Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv, of, by)) if of == variable => {
+        let by = |index: ValueId| {
+            if let Some(&Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv, of, by)) = op(index)
+                && of == variable
+            {
                 int(by).filter(|&by| by > 0)
+            } else {
+                None
             }
-            _ => None,
         };
         let Some(divisor) = by(i).filter(|&divisor| by(j) == Some(divisor)) else { return false };
         let rest = |touch: &Touch| {
             self.conditions(touch)
-                .filter_map(|condition| match op(condition) {
-                    Some(&Op::Compare(CompareOp::Eq, rest, number)) => match op(rest) {
-                        Some(&Op::Binary(BinaryOp::Rem, of, by)) if of == variable && int(by) == Some(divisor) => {
+                .filter_map(|condition| {
+                    if let Some(&Op::Compare(CompareOp::Eq, rest, number)) = op(condition) {
+                        if let Some(&Op::Binary(BinaryOp::Rem, of, by)) = op(rest)
+                            && of == variable
+                            && int(by) == Some(divisor)
+                        {
                             int(number)
-                        }
-                        Some(&Op::Binary(BinaryOp::And, of, mask))
-                            if of == variable && divisor & (divisor - 1) == 0 && int(mask) == Some(divisor - 1) =>
+                        } else if let Some(&Op::Binary(BinaryOp::And, of, mask)) = op(rest)
+                            && of == variable
+                            && divisor & (divisor - 1) == 0
+                            && int(mask) == Some(divisor - 1)
                         {
                             // Of negative numbers, only a rest of zero is the quotient's.
                             int(number).filter(|&number| number == 0)
+                        } else {
+                            None
                         }
-                        _ => None,
-                    },
-                    _ => None,
+                    } else {
+                        None
+                    }
                 })
                 .next()
         };

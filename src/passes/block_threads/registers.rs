@@ -97,6 +97,7 @@ impl Keeper {
                     let slot = self.kept.iter_mut().find(|(element, _)| element.is(access));
                     slot.into_iter().for_each(|(_, now)| *now = *value);
                 }
+                // It touches no kept element.
                 _ => {
                     for &nested in op.blocks().iter() {
                         let around = std::mem::take(&mut self.kept);

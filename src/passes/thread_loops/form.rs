@@ -16,7 +16,7 @@ use super::{Block, Cause, Refused, Seeds, of_threads, prepared};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::{BlockId, Check, FuncId, Function, Inst, Module, Op, ValueId};
+use crate::ir::{BlockId, Check, FuncId, Function, Inst, Module, Op, ValueId, jumps, straight};
 
 /// What is known of a kernel that threads with a coordinate of their own cannot do.
 pub(super) enum Meant {
@@ -61,10 +61,8 @@ fn gives_own(function: &Function, seeds: &Seeds, varying: &Varying) -> bool {
     function.has(|inst| {
         let mut of_thread = false;
         inst.op.for_each_operand(|v| of_thread |= seeds.thread == Some(v));
-        match &inst.op {
-            Op::Store { access, value } => of_thread && tile_of(function, access.array) && varying.value(*value),
-            _ => false,
-        }
+        let Op::Store { access, value } = &inst.op else { return false };
+        of_thread && tile_of(function, access.array) && varying.value(*value)
     })
 }
 
@@ -118,7 +116,7 @@ fn spread(function: &Function, block: BlockId, found: &mut IdSet<ValueId>) {
                 join(tested, carried, found);
                 join(carried, &inst.results, found);
             }
-            op => {
+            op @ (straight!() | jumps!()) => {
                 if uses(inst, found) {
                     found.extend(inst.results.iter().copied());
                     // An array of the thread's own holds it from now on.

@@ -11,7 +11,7 @@ use crate::ir::build::Builder;
 use crate::ir::properties::Cost;
 use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Op, Results, ValueDef,
-    ValueId, Values,
+    ValueId, Values, jumps, straight,
 };
 use crate::passes::block_threads::accesses::{Count, Touch, counts, defined_in, upward_loops};
 use crate::passes::block_threads::footprint::Iterations;
@@ -136,7 +136,7 @@ impl Split<'_> {
             Op::If { condition, .. } => self.varying.value(condition),
             Op::For { start, end, step, .. } => [start, end, step].into_iter().any(|v| self.varying.value(v)),
             Op::While { condition, .. } => self.f().yielded(condition).first().is_some_and(|&v| self.varying.value(v)),
-            _ => return Class::Each,
+            straight!() | jumps!() => return Class::Each,
         };
         let reach = Reach::of(self.f(), self.effects, id);
         if differs {
@@ -242,13 +242,16 @@ impl Split<'_> {
                 || matches!(function.op(v), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         // What counts as different in each thread, be it the same, is what it is.
-        let plain = |v: ValueId| match function.op(v) {
-            Some(&Op::Select { condition, then, otherwise }) => match self.seeds.tests.get(&condition) {
-                Some(true) => then,
-                Some(false) => otherwise,
-                None => v,
-            },
-            _ => v,
+        let plain = |v: ValueId| {
+            if let Some(&Op::Select { condition, then, otherwise }) = function.op(v) {
+                match self.seeds.tests.get(&condition) {
+                    Some(true) => then,
+                    Some(false) => otherwise,
+                    None => v,
+                }
+            } else {
+                v
+            }
         };
         let iterations = Iterations {
             function,
@@ -278,25 +281,22 @@ impl Split<'_> {
             if inst.results.first().is_some_and(|&result| self.seeds.has(result)) {
                 continue;
             }
-            match &inst.op {
-                Op::Check(Check::Together { begins }, _) => {
-                    if *begins && together == 0 {
-                        begun = Some(inst.span);
-                    }
-                    together = if *begins { together + 1 } else { together.saturating_sub(1) };
-                    run.seal();
-                    continue;
+            if let Op::Check(Check::Together { begins }, _) = inst.op {
+                if begins && together == 0 {
+                    begun = Some(inst.span);
                 }
-                Op::Yield(values) => {
-                    self.yields(&mut run, values, sinks, id);
-                    continue;
-                }
-                op if op.is_terminator() => {
-                    self.flush(&mut run, &[]);
-                    self.b.append(id);
-                    continue;
-                }
-                _ => {}
+                together = if begins { together + 1 } else { together.saturating_sub(1) };
+                run.seal();
+                continue;
+            }
+            if let Op::Yield(values) = &inst.op {
+                self.yields(&mut run, values, sinks, id);
+                continue;
+            }
+            if inst.op.is_terminator() {
+                self.flush(&mut run, &[]);
+                self.b.append(id);
+                continue;
             }
             let class = self.class(id);
             if together > 0 && class != Class::Once && !self.effects.properties(&inst.op).is_value() {
@@ -387,7 +387,7 @@ impl Split<'_> {
             Op::While { init, condition, body } => {
                 (init.clone(), carried(self, *body, 0), carried(self, *condition, 0))
             }
-            _ => (Values::new(), Vec::new(), Vec::new()),
+            straight!() | Op::If { .. } | jumps!() => (Values::new(), Vec::new(), Vec::new()),
         };
         self.flush(run, &[]);
         for (n, &result) in inst.results.iter().enumerate() {
@@ -425,7 +425,7 @@ impl Split<'_> {
                 self.block(*condition, 0, &[]);
                 self.block(*body, 0, &sinks);
             }
-            _ => {}
+            straight!() | jumps!() => {}
         }
         let results: Results = inst.results.iter().enumerate().filter(|(n, _)| keeps(*n)).map(|(_, &v)| v).collect();
         for (n, &result) in results.iter().enumerate() {
@@ -456,11 +456,10 @@ impl Split<'_> {
         let Some(inst) = self.f().def(value).filter(|_| small && depth > 0) else { return false };
         let own = inst.op.properties();
         // A quotient or rest by a constant is a few instructions.
-        let by_constant = match inst.op {
-            Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem, _, by) => {
-                self.f().as_const(by).and_then(|c| c.as_int()).is_some_and(|by| by > 0)
-            }
-            _ => false,
+        let by_constant = if let Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem, _, by) = inst.op {
+            self.f().as_const(by).and_then(|c| c.as_int()).is_some_and(|by| by > 0)
+        } else {
+            false
         };
         let cheap = by_constant || !own.may_trap && matches!(own.cost, Cost::Free | Cost::Simple);
         let mut all = own.is_value() && cheap || matches!(inst.op, Op::View(..));

@@ -7,7 +7,7 @@ use super::{Seeds, updates};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
-use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, ValueId, jumps, straight};
 use crate::types::Type;
 
 pub(super) struct Varying {
@@ -97,7 +97,7 @@ impl Search<'_> {
                         self.grow(tested, varies);
                     }
                 }
-                op => {
+                op @ (straight!() | jumps!()) => {
                     let mut varies = matches!(op, Op::Call(callee, _) if self.own.contains(callee));
                     op.for_each_operand(|v| varies |= self.values[v]);
                     let changes = matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. });

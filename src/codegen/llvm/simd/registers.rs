@@ -5,7 +5,7 @@
 //! vectors run together in long rows, as far as registers hold what they compute with.
 
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Access, BlockId, Function, Op, ValueId};
+use crate::ir::{Access, BlockId, Function, Op, ValueId, jumps, straight};
 use crate::types::{Element, Scalar, Type};
 
 /// How many vectors stand for a value, where lanes of one need so many registers at most and the
@@ -64,7 +64,7 @@ fn part(function: &Function, varies: impl Fn(ValueId) -> bool) -> bool {
     function.has(|inst| match inst.op {
         Op::For { start, end, .. } => varies(start) || varies(end),
         Op::While { condition, .. } => goes_on(condition),
-        _ => false,
+        straight!() | Op::If { .. } | jumps!() => false,
     })
 }
 

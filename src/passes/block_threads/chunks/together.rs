@@ -131,9 +131,9 @@ impl Sums {
         b.effect(Op::For { start, end, step, init: Values::new(), body: turn });
         // What is left of the loop takes the sums from their arrays; those that are where they
         // belong are not put there.
-        let is_put = |b: &Builder, id: InstId| match &b.function.insts[id].op {
-            Op::Store { access, .. } => sums.iter().any(|place| place.own && place.array == access.array),
-            _ => false,
+        let is_put = |b: &Builder, id: InstId| {
+            let Op::Store { access, .. } = &b.function.insts[id].op else { return false };
+            sums.iter().any(|place| place.own && place.array == access.array)
         };
         let behind: Vec<InstId> = self.behind.iter().copied().filter(|&id| !is_put(b, id)).collect();
         if !behind.iter().any(|&id| matches!(b.function.insts[id].op, Op::Store { .. })) {

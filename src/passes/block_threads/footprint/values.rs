@@ -231,6 +231,7 @@ impl<'a> Evaluation<'a> {
                 let whole = |scalar: Scalar| scalar.size() >= 4 && !scalar.is_float();
                 (same || fits && whole(scalar)).then(|| (*a).clone())
             }
+            // Of others no bounds are known.
             _ => None,
         }
     }
