@@ -110,6 +110,7 @@ use crate::source::Span;
 use crate::types::{StructTable, Type};
 pub use functions::{Functions, LinkedFunction};
 
+mod blocks;
 pub mod build;
 mod calls;
 pub mod eval;
@@ -462,57 +463,6 @@ impl Function {
         }
         let scalar = self.ty(value).as_scalar().filter(|_| *op == Op::Zero)?;
         Some(Const::new(scalar, 0))
-    }
-
-    /// The terminator of a finished block.
-    #[inline]
-    pub fn terminator(&self, block: BlockId) -> Option<&Inst> {
-        self.blocks[block].insts.last().map(|&i| &self.insts[i]).filter(|inst| inst.op.is_terminator())
-    }
-
-    /// What a nested block gives to the instruction that holds it: the operands of its `yield`. A
-    /// block that ends otherwise gives nothing.
-    pub fn yielded(&self, block: BlockId) -> &[ValueId] {
-        if let Some(Inst { op: Op::Yield(values), .. }) = self.terminator(block) { values } else { &[] }
-    }
-
-    /// What the function gives its caller at the end of its outermost block.
-    pub fn returned(&self) -> &[ValueId] {
-        if let Some(Inst { op: Op::Return(values), .. }) = self.terminator(self.entry) { values } else { &[] }
-    }
-
-    /// Whether there is an instruction that is `wanted`, in whatever block.
-    pub fn has(&self, wanted: impl Fn(&Inst) -> bool) -> bool {
-        fn search(function: &Function, block: BlockId, wanted: &impl Fn(&Inst) -> bool) -> bool {
-            function.blocks[block].insts.iter().any(|&id| {
-                let inst = &function.insts[id];
-                wanted(inst) || inst.op.blocks().into_iter().any(|nested| search(function, nested, wanted))
-            })
-        }
-        search(self, self.entry, &wanted)
-    }
-
-    /// Whether blocks are nested in more than `depth` others.
-    pub fn is_deeper_than(&self, depth: usize) -> bool {
-        fn search(function: &Function, block: BlockId, left: usize) -> bool {
-            function.blocks[block].insts.iter().any(|&id| {
-                let nested = function.insts[id].op.blocks();
-                !nested.is_empty() && (left == 0 || nested.into_iter().any(|block| search(function, block, left - 1)))
-            })
-        }
-        search(self, self.entry, depth)
-    }
-
-    /// Calls `f` on every instruction reachable from `block`, outer ones before those nested in
-    /// them.
-    pub fn walk(&self, block: BlockId, f: &mut impl FnMut(InstId, &Inst)) {
-        for &id in &self.blocks[block].insts {
-            let inst = &self.insts[id];
-            f(id, inst);
-            for nested in inst.op.blocks() {
-                self.walk(nested, f);
-            }
-        }
     }
 }
 

@@ -140,7 +140,8 @@ impl Survey<'_> {
                 }
             }
             if let Op::While { condition: test, .. } = inst.op {
-                let before = self.arrays.keys().copied().filter(|&a| !defined_in(function, test, a)).collect();
+                let inside = function.computed_in(test);
+                let before = self.arrays.keys().copied().filter(|array| !inside.contains(array)).collect();
                 self.uses(test, Some(&before));
             }
             for nested in inst.op.blocks() {
@@ -148,12 +149,6 @@ impl Survey<'_> {
             }
         }
     }
-}
-
-fn defined_in(function: &Function, block: BlockId, value: ValueId) -> bool {
-    let mut found = false;
-    function.walk(block, &mut |_, inst| found |= inst.results.contains(&value));
-    found
 }
 
 /// The array of an access that a promoted one can serve.

@@ -3,7 +3,7 @@
 
 use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId, accesses, effects, jumps, straight, values};
+use crate::ir::{Function, InstId, Op, ValueDef, ValueId, accesses, effects, jumps, straight, values};
 
 /// All values that computing `roots` takes, themselves included, on the way not looking behind
 /// those that are `given`. The results of `leaves` are not computed again: they take only the value
@@ -86,16 +86,4 @@ pub fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
         Op::While { condition, .. } => work.extend(function.yielded(*condition)),
         straight!() | Op::If { .. } | jumps!() => {}
     }
-}
-
-/// The values that a block and those nested in it define, without the block's parameters.
-pub fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
-    let mut found = IdSet::default();
-    function.walk(block, &mut |_, inst| {
-        found.extend(inst.results.iter().copied());
-        for nested in inst.op.blocks() {
-            found.extend(function.blocks[nested].params.iter().copied());
-        }
-    });
-    found
 }

@@ -38,11 +38,10 @@ pub fn add(world: &World<'_>, function: &mut Cow<'_, Function>) -> Rereads {
     for Candidate { store, block, value } in &found {
         let Op::Store { access, .. } = changed.insts[*store].op.clone() else { continue };
         let ty = changed.ty(*value);
-        let empty = Builder::new("", changed.kind, &[], changed.span).finish();
-        let mut b = Builder::resume(std::mem::replace(&mut changed, empty), *block);
-        b.span = b.function.insts[*store].span;
-        let again = b.one(Op::Load(access), ty);
-        changed = b.finish();
+        let again = Builder::edit(&mut changed, *block, |b| {
+            b.span = b.function.insts[*store].span;
+            b.one(Op::Load(access), ty)
+        });
         let insts = &mut changed.blocks[*block].insts;
         if let Some(at) = insts.iter().position(|id| id == store) {
             insts[at + 1..].rotate_right(1);

@@ -121,9 +121,8 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
 
 /// Takes a function out of its module, for a change.
 fn take(module: &mut Module, id: FuncId) -> Function {
-    let old = &module.functions[id];
-    let placeholder = Builder::new("", old.kind, &[], old.span).finish();
-    std::mem::replace(&mut module.functions[id], placeholder)
+    let entry = module.functions[id].entry;
+    Builder::take(&mut module.functions[id], entry).finish()
 }
 
 /// Removes what a change has left unused.
@@ -182,10 +181,7 @@ fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
     }
     for (block, id, value) in found {
         let Some(scalar) = function.ty(value).scalar_part() else { continue };
-        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
-        let two = b.constant(Const::float(scalar, 2.0));
-        *function = b.finish();
+        let two = Builder::edit(function, block, |b| b.constant(Const::float(scalar, 2.0)));
         let insts = &mut function.blocks[block].insts;
         if let (Some(made), Some(at)) = (insts.pop(), insts.iter().position(|&inst| inst == id)) {
             insts.insert(at, made);

@@ -86,10 +86,8 @@ pub fn thread(function: &mut Cow<'_, Function>, structs: &StructTable, wanted: &
         return Ok(Log::default());
     }
     let function = function.to_mut();
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
     let entry = function.entry;
-    let builder = Builder::resume(std::mem::replace(function, placeholder), entry);
-    let mut threading = Threading { b: builder, structs, wanted, log: Log::default() };
+    let mut threading = Threading { b: Builder::take(function, entry), structs, wanted, log: Log::default() };
     let end = threading.block(entry, Top::start());
     let Threading { b, mut log, .. } = threading;
     *function = b.finish();

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::buffers::slots_of;
 use crate::autodiff::analysis::facts::ForwardFacts;
-use crate::autodiff::analysis::needed::{closure, defined_in};
+use crate::autodiff::analysis::needed::closure;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::{Options, Store};
 use crate::ids::{IdMap, IdSet};
@@ -130,7 +130,7 @@ pub fn plan(
     let (body, first) = body_of(&inst.op).expect("called for loops");
     let all = &function.blocks[body].params;
     let params = &all[first..];
-    let inside = defined_in(function, body);
+    let inside = function.computed_in(body);
     let given: IdSet<ValueId> = all.iter().copied().collect();
     let mut roots = Vec::new();
     let mut used = BTreeSet::new();

@@ -238,15 +238,10 @@ impl Graph<'_> {
     }
 
     /// The candidates among the values of a block and of those nested in it.
-    fn defined_in(&self, block: BlockId, out: &mut Live) {
-        let mut all = Vec::new();
-        let mut add = |values: &[ValueId]| all.extend(values.iter().filter(|v| self.candidates[v.index()]));
-        add(&self.function.blocks[block].params);
-        self.function.walk(block, &mut |_, inst| {
-            add(&inst.results);
-            inst.op.blocks().into_iter().for_each(|nested| add(&self.function.blocks[nested].params));
-        });
-        out.extend(all);
+    fn own_candidates(&self, block: BlockId, out: &mut Live) {
+        let mut all = self.function.blocks[block].params.clone();
+        self.function.for_each_computed(block, &mut |value| all.push(value));
+        out.extend(all.into_iter().filter(|v| self.candidates[v.index()]));
     }
 
     /// `targets = sources` at once; `live` is what is alive after it, and becomes what is alive
@@ -431,7 +426,7 @@ impl Graph<'_> {
         }
         for &block in blocks {
             self.reads_in(block, &mut reads);
-            self.defined_in(block, &mut own);
+            self.own_candidates(block, &mut own);
         }
         let outside = reads.iter().filter(|&v| !own.contains(v));
         outside.chain(after.iter().filter(|v| !inst.results.contains(v))).collect()

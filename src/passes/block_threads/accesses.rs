@@ -135,16 +135,6 @@ pub(in crate::passes) fn all_touches(function: &Function, effects: &EffectTable,
     found
 }
 
-/// The values that are defined in a block and in those nested in it.
-pub(in crate::passes) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
-    let mut inside: IdSet<ValueId> = function.blocks[block].params.iter().copied().collect();
-    function.walk(block, &mut |_, inst| {
-        inside.extend(inst.results.iter().copied());
-        inst.op.blocks().iter().for_each(|&nested| inside.extend(function.blocks[nested].params.iter().copied()));
-    });
-    inside
-}
-
 /// An integer as a sum: what it is made of, each so many times, and a constant.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::passes) struct Sum {

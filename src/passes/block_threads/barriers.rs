@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::accesses::{Kind, Memory, Touch, all_touches, defined_in, touches};
+use super::accesses::{Kind, Memory, Touch, all_touches, touches};
 use super::distribute::{Owner, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
@@ -214,7 +214,7 @@ impl Search<'_> {
             return state;
         }
         let blocks = [Some(body), condition].into_iter().flatten();
-        let inside: IdSet<ValueId> = blocks.flat_map(|block| defined_in(self.function, block)).collect();
+        let inside: IdSet<ValueId> = blocks.flat_map(|block| self.function.defined_in(block)).collect();
         anew(state, |value| inside.contains(&value))
     }
 

@@ -12,7 +12,7 @@
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else,
 //! every thread does.
 
-use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, defined_in, upward_loops};
+use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, upward_loops};
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
 use super::updates::{self, Update};
@@ -224,7 +224,7 @@ impl<'a> Planner<'a> {
         let blocks = inst.op.blocks();
         let mut writes = false;
         let all = blocks.iter().all(|&block| {
-            let inside = defined_in(function, block);
+            let inside = function.defined_in(block);
             all_touches(function, self.effects, block).iter().all(|touch| {
                 writes |= touch.kind != Kind::Read;
                 !matches!(&touch.memory, Memory::Thread(array) if touch.kind != Kind::Read && !inside.contains(array))
@@ -272,7 +272,7 @@ impl<'a> Planner<'a> {
             counts: &self.counts,
             touches: all_touches(function, self.effects, level.body),
             guards: guards(function, level.body),
-            inside: defined_in(function, level.body),
+            inside: function.defined_in(level.body),
             threads: every.is_some() && level.known == every,
         }
     }

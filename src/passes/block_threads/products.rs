@@ -5,7 +5,6 @@
 //! loops add to the adjoints of both factors, each of which another loop would have to share out;
 //! [`part`] makes a nest for each, in which every element is added up in the order that it was.
 
-use super::accesses::defined_in;
 use super::plan as dealt;
 use super::tensor::Tensor;
 use crate::analysis::ranges::Ranges;
@@ -332,7 +331,7 @@ pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -
     if !whole || !is_loaded || !alike || array.ndim != 2 || !from.path.is_empty() {
         return None;
     }
-    let inside = defined_in(function, outer.body);
+    let inside = function.defined_in(outer.body);
     let mut first = [None; 2];
     for ((first, &index), variable) in first.iter_mut().zip(&from.indices).zip(here) {
         let base = match function.op(index) {

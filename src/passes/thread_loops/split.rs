@@ -13,7 +13,7 @@ use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Op, Results, ValueDef,
     ValueId, Values, jumps, straight,
 };
-use crate::passes::block_threads::accesses::{Count, Touch, counts, defined_in, upward_loops};
+use crate::passes::block_threads::accesses::{Count, Touch, counts, upward_loops};
 use crate::passes::block_threads::footprint::Iterations;
 use crate::passes::copy::Copier;
 use crate::source::Span;
@@ -55,10 +55,8 @@ pub(super) fn split(
     let (loops, counts) = (upward_loops(function), counts(function));
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(()) };
     let entry = function.entry;
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let b = Builder::resume(std::mem::replace(function, placeholder), entry);
     let mut split = Split {
-        b,
+        b: Builder::take(function, entry),
         effects,
         seeds,
         varying,
@@ -233,7 +231,7 @@ impl Split<'_> {
         let function = self.f();
         let mut inside: IdSet<ValueId> = IdSet::default();
         let blocks = insts.iter().flat_map(|&id| function.insts[id].op.blocks());
-        blocks.for_each(|block| inside.extend(defined_in(function, block)));
+        blocks.for_each(|block| inside.extend(function.defined_in(block)));
         let uniform = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
         let natural = |v: ValueId| {
             self.seeds.thread == Some(v)
@@ -492,7 +490,7 @@ impl Split<'_> {
             defined.extend(inst.results.iter().copied());
             for &block in inst.op.blocks().iter() {
                 function.walk(block, &mut use_all);
-                defined.extend(defined_in(function, block));
+                defined.extend(function.defined_in(block));
             }
         }
         let mut exports: Vec<(ValueId, ValueId)> = Vec::new();

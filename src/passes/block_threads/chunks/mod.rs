@@ -149,8 +149,7 @@ impl Chunked {
             shares.remove(&clears);
         }
         function.blocks[block].insts = insts;
-        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
+        let mut b = Builder::take(function, block);
         b.span = b.function.values[tile].span;
         before.into_iter().for_each(|id| b.append(id));
         let (zero, end) = (b.int(Scalar::I32, 0), b.int(Scalar::I32, ty.len().into()));

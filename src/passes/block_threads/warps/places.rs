@@ -1,6 +1,6 @@
 //! Is an index that of a thread of the same warp, and of which one?
 
-use super::super::accesses::{Sum, defined_in};
+use super::super::accesses::Sum;
 use super::ThreadLoop;
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdSet;
@@ -71,7 +71,7 @@ impl<'a> Places<'a> {
         threads: u32,
         all: &'a [ThreadLoop],
     ) -> Self {
-        let inside = defined_in(function, around.body);
+        let inside = function.defined_in(around.body);
         Places { function, ranges, thread: around.variable, threads, inside, all }
     }
 
