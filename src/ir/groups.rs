@@ -1,8 +1,9 @@
 //! Which operations are of one kind? Patterns for matches that treat them alike.
 //!
-//! Each operation is in one of `arithmetic`, `parts`, `threads`, `arrays`, `accesses`, `effects`,
-//! `nested` and `jumps`, or is [`Op::Call`](super::Op::Call). A match that ends in such groups lists
-//! all operations: a new one compiles only when it is in a group, or named where it differs.
+//! Each operation is in one of `arithmetic`, `parts`, `threads`, `arrays`, `accesses`, `together`,
+//! `reports`, `nested` and `jumps`, or is [`Op::Call`](super::Op::Call) or
+//! [`Op::Exchange`](super::Op::Exchange); the other groups are made of these. A match that ends in
+//! groups lists all operations: with a new one it compiles when that is in a group.
 
 /// Computed from the operands, scalar by scalar.
 macro_rules! arithmetic {
@@ -68,16 +69,24 @@ macro_rules! accesses {
     };
 }
 
-/// What threads do together, and what they tell the host.
+/// What the threads of a block do together.
+macro_rules! together {
+    () => {
+        $crate::ir::Op::Barrier | $crate::ir::Op::Product(..) | $crate::ir::Op::Copy(..)
+    };
+}
+
+/// What a thread tells the host.
+macro_rules! reports {
+    () => {
+        $crate::ir::Op::Print { .. } | $crate::ir::Op::Assert { .. } | $crate::ir::Op::Check(..)
+    };
+}
+
+/// What threads do together or tell others.
 macro_rules! effects {
     () => {
-        $crate::ir::Op::Barrier
-            | $crate::ir::Op::Product(..)
-            | $crate::ir::Op::Copy(..)
-            | $crate::ir::Op::Exchange(..)
-            | $crate::ir::Op::Print { .. }
-            | $crate::ir::Op::Assert { .. }
-            | $crate::ir::Op::Check(..)
+        $crate::ir::together!() | $crate::ir::Op::Exchange(..) | $crate::ir::reports!()
     };
 }
 
@@ -109,4 +118,6 @@ macro_rules! jumps {
     };
 }
 
-pub(crate) use {accesses, arithmetic, arrays, effects, jumps, nested, parts, plain, straight, threads, values};
+pub(crate) use {
+    accesses, arithmetic, arrays, effects, jumps, nested, parts, plain, reports, straight, threads, together, values,
+};

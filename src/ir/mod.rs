@@ -99,7 +99,7 @@ use smallvec::SmallVec;
 
 pub use self::exchange::{Ask, Exchange};
 pub(crate) use self::groups::{
-    accesses, arithmetic, arrays, effects, jumps, nested, parts, plain, straight, threads, values,
+    accesses, arithmetic, arrays, effects, jumps, nested, parts, plain, reports, straight, threads, together, values,
 };
 pub use self::op::*;
 pub use self::product::{Part, Product, Unit};

@@ -2,7 +2,7 @@
 //! [`super::loops`], memory in [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
-use crate::ir::{BlockId, Inst, InstId, Op, ValueId, arrays, jumps, values};
+use crate::ir::{BlockId, Inst, InstId, Op, ValueId, arrays, jumps, reports, values};
 use crate::types::Type;
 
 impl Reverse<'_> {
@@ -50,9 +50,7 @@ impl Reverse<'_> {
             | Op::Product(..)
             | Op::Copy(..)
             | Op::Exchange(..)
-            | Op::Print { .. }
-            | Op::Assert { .. }
-            | Op::Check(..)
+            | reports!()
             | jumps!() => {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)

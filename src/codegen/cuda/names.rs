@@ -13,7 +13,10 @@ use super::tree::{Expr, Stmt, Var};
 use super::types::{VarData, identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
-use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId, jumps};
+use crate::ir::{
+    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId, jumps, reports,
+    together,
+};
 use crate::types::{Scalar, StructTable, Type};
 
 /// The name that a variable should have.
@@ -172,12 +175,8 @@ fn derived_name(
         | Op::Gradient(_)
         | Op::Address(_)
         | Op::Store { .. }
-        | Op::Barrier
-        | Op::Product(..)
-        | Op::Copy(..)
-        | Op::Print { .. }
-        | Op::Assert { .. }
-        | Op::Check(..)
+        | together!()
+        | reports!()
         | Op::For { .. }
         | Op::While { .. }
         | jumps!() => match function.ty(value) {

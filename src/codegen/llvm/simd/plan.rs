@@ -23,7 +23,7 @@ use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
 use crate::ir::{
     Access, AtomicOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId, ViewIndex,
-    accesses, arrays, effects, jumps, nested, properties, straight, values,
+    accesses, arrays, effects, jumps, nested, properties, straight, together, values,
 };
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -259,9 +259,7 @@ impl Survey<'_> {
             | Op::Address(_)
             | Op::SharedArray
             | accesses!()
-            | Op::Barrier
-            | Op::Product(..)
-            | Op::Copy(..)
+            | together!()
             | Op::Exchange(..)
             | Op::Assert { .. }
             | Op::Check(..)
