@@ -52,7 +52,20 @@ pub fn root(function: &Function, array: ValueId) -> Root {
                 }
                 _ => Root::Unknown,
             },
-            _ => Root::Unknown,
+            arithmetic!()
+            | Op::Zero
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | Op::Insert(..)
+            | threads!()
+            | Op::Call(..)
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Address(_)
+            | accesses!()
+            | effects!()
+            | nested!()
+            | jumps!() => Root::Unknown,
         },
     }
 }
@@ -97,7 +110,7 @@ enum Dimension {
 }
 
 fn dimensions(function: &Function, array: ValueId) -> Vec<Dimension> {
-    match function.def(array).map(|inst| &inst.op) {
+    match function.op(array) {
         Some(Op::View(inner, view)) => {
             let mut dims = dimensions(function, *inner);
             let open = dims.iter_mut().filter(|dim| !matches!(dim, Dimension::Fixed(_)));
@@ -111,7 +124,20 @@ fn dimensions(function: &Function, array: ValueId) -> Vec<Dimension> {
             dims
         }
         Some(Op::Gradient(inner)) => dimensions(function, *inner),
-        _ => {
+        None
+        | Some(
+            values!()
+            | Op::Call(..)
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Address(_)
+            | Op::LocalArray
+            | Op::SharedArray
+            | accesses!()
+            | effects!()
+            | nested!()
+            | jumps!(),
+        ) => {
             let ndim = match function.ty(array) {
                 Type::Array(a) => a.ndim,
                 Type::Local(a) => a.ndim,

@@ -53,25 +53,26 @@ impl Search<'_> {
         }
         let uniformity = Uniformity::of_call(function, &self.effects, args);
         for (inst, control) in uniformity.waits() {
-            match &function.insts[inst].op {
-                Op::Call(callee, args) if control.is_empty() => {
-                    let args: Vec<Dependence> = args.iter().map(|&arg| uniformity.dependence(arg)).collect();
-                    self.function(*callee, &args);
-                }
-                // Of CUDA text nobody knows whether it waits.
-                Op::Call(callee, _) if self.module.functions[*callee].native.is_some() => {}
-                _ if control.is_empty() => {}
-                op => self.report(function, op, control),
+            let op = &function.insts[inst].op;
+            if let Op::Call(callee, args) = op
+                && control.is_empty()
+            {
+                let args: Vec<Dependence> = args.iter().map(|&arg| uniformity.dependence(arg)).collect();
+                self.function(*callee, &args);
+            }
+            // Of CUDA text nobody knows whether it waits.
+            let is_text = matches!(op, Op::Call(callee, _) if self.module.functions[*callee].native.is_some());
+            if !is_text && !control.is_empty() {
+                self.report(function, op, control);
             }
         }
     }
 
     fn report(&mut self, function: &Function, op: &Op, control: Coordinates) {
-        let what = match op {
-            Op::Call(callee, _) => {
-                format!("a call of `{}`, which has a barrier,", self.module.functions[*callee].source_name)
-            }
-            _ => "a barrier".to_string(),
+        let what = if let Op::Call(callee, _) = op {
+            format!("a call of `{}`, which has a barrier,", self.module.functions[*callee].source_name)
+        } else {
+            "a barrier".to_string()
         };
         let along: Vec<String> = (0..4).filter(|&n| control.contains(n)).map(|n| n.to_string()).collect();
         self.found.insert(format!(

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::effects::EffectTable;
-use crate::ir::{AtomicOp, BlockId, Function, InstId, Op, ValueId};
+use crate::ir::{AtomicOp, BlockId, Function, InstId, Op, ValueId, jumps, straight};
 use crate::types::{Element, Scalar, Type};
 
 /// Sums of floats; what they are added to does not matter to the thread any more.
@@ -66,7 +66,7 @@ impl Search<'_> {
                         self.block(inner, &mut later.clone());
                     }
                 }
-                _ => match self.sum(id) {
+                straight!() | jumps!() => match self.sum(id) {
                     Some(s) => {
                         if !later.all && !later.scalars.contains(&s) {
                             self.found.insert(id);

@@ -88,9 +88,8 @@ impl<'a> Dependences<'a> {
         let mut cases = Vec::new();
         // What is the same up to here are loops and branches that hold both.
         for &(_, id) in &ways[..shared] {
-            match self.function.insts[id].op {
-                Op::For { .. } | Op::While { .. } => cases.push(Case(Some(id))),
-                _ => {}
+            if let Op::For { .. } | Op::While { .. } = self.function.insts[id].op {
+                cases.push(Case(Some(id)))
             }
         }
         match (ways.get(shared), other.get(shared)) {
@@ -101,10 +100,12 @@ impl<'a> Dependences<'a> {
             }
             // Two blocks of one instruction: the branches of an `if`, of which one runs, or the
             // parts of a loop by condition.
-            _ => match shared.checked_sub(1).map(|n| &self.function.insts[ways[n].1].op) {
-                Some(Op::If { .. }) => {}
-                _ => return true,
-            },
+            _ => {
+                let last = shared.checked_sub(1).map(|n| &self.function.insts[ways[n].1].op);
+                if !matches!(last, Some(Op::If { .. })) {
+                    return true;
+                }
+            }
         }
         cases.into_iter().any(|case| !self.apart(first, later, case))
     }
@@ -179,7 +180,7 @@ impl<'a> Dependences<'a> {
             let (a, b) = (self.ranges.interval(a)?, self.ranges.interval(b)?);
             full.contains(a.binary(op, b, scalar)?).then_some(())
         };
-        match function.def(value).map(|inst| &inst.op) {
+        match function.op(value) {
             Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) if exact(*op, *a, *b).is_some() => {
                 let sign = if *op == BinaryOp::Sub { -1 } else { 1 };
                 self.sum(*a, later, case)?.plus(&self.sum(*b, later, case)?, sign)
@@ -189,6 +190,7 @@ impl<'a> Dependences<'a> {
                 let (factor, other) = known(*b).map(|n| (n, *a)).or_else(|| known(*a).map(|n| (n, *b)))?;
                 Sum::constant(0).plus(&self.sum(other, later, case)?, factor)
             }
+            // Any other value is a symbol.
             _ => {
                 let symbol = (value, later && self.varies(value, case));
                 Some(Sum { factors: BTreeMap::from([(symbol, 1)]), rest: 0 })

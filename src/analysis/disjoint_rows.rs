@@ -165,13 +165,14 @@ fn bound(function: &Function, known: &IndexFacts, value: ValueId) -> Option<(Roo
 /// A value as another and a constant.
 fn plus_constant(function: &Function, value: ValueId) -> (ValueId, i128) {
     let constant = |v: ValueId| function.as_const(v).and_then(Const::as_int);
-    match function.def(value).map(|inst| &inst.op) {
+    match function.op(value) {
         Some(&Op::Binary(BinaryOp::Add, a, b)) => match (constant(a), constant(b)) {
             (_, Some(n)) => (a, n),
             (Some(n), _) => (b, n),
             _ => (value, 0),
         },
         Some(&Op::Binary(BinaryOp::Sub, a, b)) => constant(b).map_or((value, 0), |n| (a, -n)),
+        // Any other value is no sum: it is its own base.
         _ => (value, 0),
     }
 }

@@ -113,10 +113,7 @@ pub fn effects(module: &Module) -> EffectTable {
 impl EffectTable {
     /// What an operation does, blocks nested in it left out; a call does what its function does.
     pub fn properties(&self, op: &Op) -> Properties {
-        match op {
-            Op::Call(callee, _) => self[*callee].properties(),
-            op => op.properties(),
-        }
+        if let Op::Call(callee, _) = op { self[*callee].properties() } else { op.properties() }
     }
 
     /// Looks at a function and those that it calls, as far as that was not done. Their bodies must

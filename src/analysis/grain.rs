@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId};
+use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId, jumps, plain};
 
 /// Instructions that cost more than handing a piece out, which takes a microsecond or two: ten
 /// times that where they run one by one, as much where sixteen lanes run at once.
@@ -47,7 +47,7 @@ fn block_work(module: &Module, function: &Function, block: BlockId, known: &mut 
             }
             Op::While { .. } => nested.saturating_mul(ITERATIONS),
             Op::Call(callee, _) => work(module, *callee, known),
-            _ => nested,
+            plain!() | Op::If { .. } | jumps!() => nested,
         };
         sum = sum.saturating_add(own);
     }

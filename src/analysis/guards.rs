@@ -52,7 +52,7 @@ fn hold(function: &Function, guard: Guard, held: &mut Vec<Guard>) {
     let mut all = vec![guard];
     while let Some(Guard { condition, holds }) = all.pop() {
         let with = |condition| Guard { condition, holds };
-        match function.def(condition).map(|inst| &inst.op) {
+        match function.op(condition) {
             Some(&Op::Unary(UnaryOp::Not, a)) => all.push(Guard { condition: a, holds: !holds }),
             Some(&Op::Binary(BinaryOp::And, a, b)) if holds => all.extend([with(a), with(b)]),
             Some(&Op::Binary(BinaryOp::Or, a, b)) if !holds => all.extend([with(a), with(b)]),
@@ -69,6 +69,7 @@ fn hold(function: &Function, guard: Guard, held: &mut Vec<Guard>) {
                     _ => held.push(with(condition)),
                 }
             }
+            // Any other condition is a guard as it is.
             _ => held.push(with(condition)),
         }
     }
@@ -80,11 +81,5 @@ fn is_bool(function: &Function, value: ValueId, wanted: bool) -> bool {
 
 /// What a block yields, if it is one value.
 fn yielded(function: &Function, block: BlockId) -> Option<ValueId> {
-    match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values)) => match values[..] {
-            [value] => Some(value),
-            _ => None,
-        },
-        _ => None,
-    }
+    if let [value] = function.yielded(block)[..] { Some(value) } else { None }
 }

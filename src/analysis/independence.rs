@@ -43,15 +43,18 @@ struct Uses {
 
 /// Atomics of one number give the same in any order; those without one do not.
 fn update(op: &Op) -> Option<u8> {
+    if let Op::AtomicCas { .. } = op {
+        return Some(6);
+    }
+    let Op::Atomic { op, .. } = op else { return None };
     match op {
-        Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, .. } => Some(0),
-        Op::Atomic { op: AtomicOp::Min, .. } => Some(1),
-        Op::Atomic { op: AtomicOp::Max, .. } => Some(2),
-        Op::Atomic { op: AtomicOp::And, .. } => Some(3),
-        Op::Atomic { op: AtomicOp::Or, .. } => Some(4),
-        Op::Atomic { op: AtomicOp::Xor, .. } => Some(5),
-        Op::AtomicCas { .. } => Some(6),
-        _ => None,
+        AtomicOp::Add | AtomicOp::Sub => Some(0),
+        AtomicOp::Min => Some(1),
+        AtomicOp::Max => Some(2),
+        AtomicOp::And => Some(3),
+        AtomicOp::Or => Some(4),
+        AtomicOp::Xor => Some(5),
+        AtomicOp::Exchange => None,
     }
 }
 
@@ -121,10 +124,7 @@ impl Habits<'_> {
 
     /// The same, or read from one element that nothing writes.
     fn same_number(&self, a: ValueId, b: ValueId) -> bool {
-        let read = |value| match self.function.def(value).map(|inst| &inst.op) {
-            Some(Op::Load(access)) => Some(access),
-            _ => None,
-        };
+        let read = |value| if let Some(Op::Load(access)) = self.function.op(value) { Some(access) } else { None };
         self.same(a, b)
             || read(a).zip(read(b)).is_some_and(|(a, b)| {
                 let indices = a.indices.len() == b.indices.len();
@@ -168,7 +168,9 @@ impl Habits<'_> {
                         && self.same_number(*value, other)
                 }
                 Op::Yield(values) => values.is_empty(),
-                op => op.blocks().is_empty() && (matches!(op, Op::Load(_)) || !op.properties().has_side_effect()),
+                op @ (plain!() | Op::Call(..) | nested!() | Op::Break(_) | Op::Continue(_) | Op::Return(_)) => {
+                    op.blocks().is_empty() && (matches!(op, Op::Load(_)) || !op.properties().has_side_effect())
+                }
             };
             if [then, otherwise].iter().all(|block| function.blocks[**block].insts.iter().all(fits)) {
                 found.insert(inst.span);
@@ -234,10 +236,9 @@ impl Habits<'_> {
                 [then, otherwise].iter().for_each(|block| accesses(**block, &mut found));
             }
             Op::While { condition, .. } => {
-                let terminator = function.terminator(*condition).map(|inst| &inst.op);
-                waits |= matches!(terminator, Some(Op::Yield(values)) if values.iter().any(|v| told.contains(v)));
+                waits |= function.yielded(*condition).iter().any(|v| told.contains(v));
             }
-            _ => {}
+            straight!() | Op::If { .. } | Op::For { .. } | jumps!() => {}
         });
         if waits {
             accesses(function.entry, &mut found);

@@ -30,7 +30,7 @@ pub fn counts_from_start(
 
 /// The argument whose shape an array has: adjoints have that of what they belong to.
 fn shaped_like(function: &Function, array: ValueId) -> ValueId {
-    if let Some(Op::Gradient(of)) = function.def(array).map(|inst| &inst.op) {
+    if let Some(Op::Gradient(of)) = function.op(array) {
         return shaped_like(function, *of);
     }
     let param = function.params().iter().position(|&param| param == array);
@@ -82,6 +82,7 @@ impl Inside<'_> {
                     arguments.iter().map(|&argument| self.bounds(function, known, own, argument, calls)).collect();
                 self.result(*callee, &given, calls - 1)
             }
+            // No bound: the access is checked.
             _ => None,
         };
         match (before, more) {

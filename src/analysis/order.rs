@@ -21,13 +21,14 @@ pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
 /// round by their order, and old values tell who came first; sums, minima and the like of integers
 /// come out the same in any order.
 pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |function, inst| match &inst.op {
-        Op::Atomic { op, value, .. } => {
+    reaches(module, kernel, |function, inst| {
+        if let Op::Atomic { op, value, .. } = &inst.op {
             let rounds =
                 matches!(op, AtomicOp::Add | AtomicOp::Sub) && function.ty(*value).holds_floats(&module.structs);
             rounds || *op == AtomicOp::Exchange || inst.results.iter().any(|&old| is_used(function, old))
+        } else {
+            inst.op.properties().atomic
         }
-        op => op.properties().atomic,
     }) || module.reached_from(kernel).into_iter().any(|id| updates_meet(&module.functions[id], &|_| false))
 }
 
@@ -47,7 +48,7 @@ pub fn updates_meet(function: &Function, apart: &dyn Fn(&Access) -> bool) -> boo
         let Some(access) = inst.op.access().filter(|access| !apart(access)) else { return };
         // Negative ones count from the end.
         let known = |&index: &ValueId| function.as_const(index)?.as_int().filter(|&index| index >= 0);
-        let is_view = matches!(function.def(access.array).map(|inst| &inst.op), Some(Op::View(..)));
+        let is_view = matches!(function.op(access.array), Some(Op::View(..)));
         let element = if is_view { None } else { access.indices.iter().map(known).collect() };
         let of_element = arrays.entry(accessed(function, &inst.op)).or_default().entry(element).or_default();
         let own = inst.op.properties();
@@ -102,11 +103,11 @@ enum Kind {
 
 impl Kind {
     fn of(op: &Op) -> Kind {
+        let Op::Atomic { op, .. } = op else { return Kind::Replacement };
         match op {
-            Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, .. } => Kind::Sum,
-            Op::Atomic { op: AtomicOp::Exchange, .. } | Op::AtomicCas { .. } => Kind::Replacement,
-            Op::Atomic { op, .. } => Kind::Same(*op),
-            _ => Kind::Replacement,
+            AtomicOp::Add | AtomicOp::Sub => Kind::Sum,
+            AtomicOp::Exchange => Kind::Replacement,
+            AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => Kind::Same(*op),
         }
     }
 }
@@ -126,10 +127,13 @@ pub fn walk_loops(function: &Function, block: BlockId, times: u32, visit: &mut i
 /// Does a thread take or replace floats atomically? In forward mode the tangent follows by a load
 /// and a store, which are right only where threads run one after the other.
 pub fn moves_floats(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |function, inst| match &inst.op {
-        Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. }
-        | Op::AtomicCas { new: value, .. } => function.ty(*value).holds_floats(&module.structs),
-        _ => false,
+    reaches(module, kernel, |function, inst| {
+        let (Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. }
+        | Op::AtomicCas { new: value, .. }) = &inst.op
+        else {
+            return false;
+        };
+        function.ty(*value).holds_floats(&module.structs)
     })
 }
 

@@ -169,9 +169,9 @@ fn fixed(function: &Function, known: &IndexFacts, guards: &[Guard]) -> BTreeMap<
     let mut found = BTreeMap::new();
     for guard in guards {
         let wanted = if guard.holds { CompareOp::Eq } else { CompareOp::Ne };
-        let Some(&Op::Compare(op, a, b)) = function.def(guard.condition).map(|inst| &inst.op) else { continue };
+        let Some(&Op::Compare(op, a, b)) = function.op(guard.condition) else { continue };
         for (coordinate, number) in [(a, b), (b, a)] {
-            if let Some(&Op::ThreadIndex(n)) = function.def(coordinate).map(|inst| &inst.op)
+            if let Some(&Op::ThreadIndex(n)) = function.op(coordinate)
                 && op == wanted
                 && known.uniformity.is_invariant(number)
             {
@@ -295,11 +295,12 @@ impl Forms<'_> {
     fn counts_up_beside(&self, value: ValueId) -> bool {
         let constant = |v| self.function.as_const(v).is_some();
         self.counts_up(value)
-            || match self.function.def(value).map(|inst| &inst.op) {
+            || match self.function.op(value) {
                 Some(&Op::Binary(BinaryOp::Add, a, b)) => [(a, b), (b, a)]
                     .into_iter()
                     .any(|(a, b)| self.counts_up_beside(a) && (constant(b) || self.counts_up(b))),
                 Some(&Op::Binary(BinaryOp::Sub, a, b)) => constant(b) && self.counts_up_beside(a),
+                // It may go down: it is not said to count up.
                 _ => false,
             }
     }
@@ -359,6 +360,7 @@ impl Forms<'_> {
             Op::Cast(a) if self.range(*a).zip(Interval::full(scalar)).is_some_and(|(r, full)| full.contains(r)) => {
                 function.ty(*a).is_int().then(|| self.form(*a))
             }
+            // Other values have no form: nobody is known to own the element.
             _ => None,
         }
     }

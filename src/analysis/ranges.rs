@@ -232,7 +232,7 @@ impl Analysis<'_> {
 
     /// An extent of an array that is an argument.
     fn extent(&self, array: ValueId, dim: u8) -> Option<Interval> {
-        let whole = !matches!(self.function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
+        let whole = !matches!(self.function.op(array), Some(Op::View(..)));
         let extents = self.launch.filter(|_| whole)?.extents.get(&root(self.function, array))?;
         Some(Interval::exactly((*extents.get(usize::from(dim))?).into()))
     }
@@ -271,7 +271,7 @@ impl Analysis<'_> {
                 Op::Yield(values) => self.join(&mut joins.yielded, values),
                 Op::Continue(values) => self.join(&mut joins.continued, values),
                 Op::Break(values) => self.join(&mut joins.broken, values),
-                op => {
+                op @ (straight!() | Op::Return(_)) => {
                     if asks(op) {
                         self.record(id, op);
                     }
@@ -310,6 +310,7 @@ impl Analysis<'_> {
                 op == of && self.is_same(a, c, depth) && self.is_same(b, d, depth)
             }
             (&Op::Cast(a), &Op::Cast(b)) => self.is_same(a, b, depth),
+            // They may differ: nothing is narrowed.
             _ => false,
         }
     }
@@ -412,14 +413,12 @@ impl Analysis<'_> {
             }
             Op::If { condition: first, then, otherwise } => {
                 let ValueDef::Result(_, n) = function.values[condition].def else { return };
-                let yielded = |block| match function.terminator(block).map(|inst| &inst.op) {
-                    Some(Op::Yield(values)) => values.get(n as usize).copied(),
-                    _ => None,
-                };
+                let yielded = |block| function.yielded(block).get(n as usize).copied();
                 if let (Some(then), Some(otherwise)) = (yielded(then), yielded(otherwise)) {
                     self.narrow_choice(first, then, otherwise, holds, depth, old);
                 }
             }
+            // Another condition narrows nothing.
             _ => {}
         }
     }
@@ -458,18 +457,21 @@ impl Analysis<'_> {
         let (Some(inst), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else { return };
         let Some(full) = self.function.ty(value).as_scalar().and_then(Interval::full) else { return };
         let constant = |v| self.function.as_const(v).and_then(Const::as_int);
-        let (source, shift) = match inst.op {
-            Op::Cast(a) => (a, 0),
-            Op::Binary(BinaryOp::Add, a, b) => match (constant(a), constant(b)) {
+        let (source, shift) = if let Op::Cast(a) = inst.op {
+            (a, 0)
+        } else if let Op::Binary(BinaryOp::Add, a, b) = inst.op {
+            match (constant(a), constant(b)) {
                 (_, Some(b)) => (a, b),
                 (Some(a), _) => (b, a),
                 _ => return,
-            },
-            Op::Binary(BinaryOp::Sub, a, b) => match constant(b) {
+            }
+        } else if let Op::Binary(BinaryOp::Sub, a, b) = inst.op {
+            match constant(b) {
                 Some(b) => (a, -b),
                 None => return,
-            },
-            _ => return,
+            }
+        } else {
+            return;
         };
         // Only where nothing wrapped.
         if let Some(from) = self.known.defined[source]
@@ -513,9 +515,7 @@ impl Analysis<'_> {
         self.iterations(inst, init, before, |analysis, joins| {
             analysis.block(condition, &mut Joins::default());
             let mut narrowed = Old::new();
-            if let Some(Op::Yield(values)) = function.terminator(condition).map(|inst| &inst.op)
-                && let Some(&holds) = values.first()
-            {
+            if let Some(&holds) = function.yielded(condition).first() {
                 analysis.narrow(holds, true, MAX_DEFINITIONS, &mut narrowed);
             }
             for (&param, &value) in function.blocks[body].params.iter().zip(before) {
@@ -627,7 +627,24 @@ impl Analysis<'_> {
                 Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
                 _ => self.extent(*array, *dim).unwrap_or(Interval { low: 0, high: max }),
             }),
-            _ => None,
+            Op::Compare(..)
+            | Op::Fma(..)
+            | Op::Bitcast(_)
+            | Op::Construct(_)
+            | Op::Extract(..)
+            | Op::Insert(..)
+            | Op::ThreadIndex(_)
+            | Op::Call(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::View(..)
+            | Op::LocalArray
+            | Op::SharedArray
+            | accesses!()
+            | effects!()
+            | nested!()
+            | jumps!() => None,
         };
         // What does not fit may wrap to anything.
         let interval = interval.filter(|interval| full.contains(*interval)).unwrap_or(full);

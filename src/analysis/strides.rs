@@ -55,6 +55,7 @@ impl Strides {
                     let count = constant(b).filter(|count| (0..62).contains(count));
                     strides[a].zip(count).and_then(|(a, count)| a.checked_mul(1 << count))
                 }
+                // Others have no stride that is known.
                 _ => None,
             };
         });

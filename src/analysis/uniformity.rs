@@ -273,13 +273,6 @@ impl<'a> Analysis<'a> {
         matches!(self.function.ty(array), Type::Local(_))
     }
 
-    fn yields(&self, block: BlockId) -> &'a [ValueId] {
-        match self.function.terminator(block).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => values,
-            _ => &[],
-        }
-    }
-
     fn block(&mut self, block: BlockId, mut context: Context, jumps: &mut Jumps) {
         let function = self.function;
         self.restrict(block, context.control);
@@ -292,7 +285,7 @@ impl<'a> Analysis<'a> {
                     self.block(*then, inner, jumps);
                     self.block(*otherwise, inner, jumps);
                     for (n, &result) in inst.results.iter().enumerate() {
-                        let yielded = [then, otherwise].map(|&b| self.yields(b).get(n).map(|&v| self.of(v)));
+                        let yielded = [then, otherwise].map(|&b| self.function.yielded(b).get(n).map(|&v| self.of(v)));
                         let either = yielded.into_iter().flatten().fold(condition, Dependence::bitor);
                         self.grow(result, either);
                     }
@@ -311,8 +304,9 @@ impl<'a> Analysis<'a> {
                     context = context.under(returns);
                 }
                 Op::While { init, condition, body } => {
-                    let decides =
-                        |this: &Self| this.yields(*condition).first().map_or(Dependence::NONE, |&v| this.of(v));
+                    let decides = |this: &Self| {
+                        this.function.yielded(*condition).first().map_or(Dependence::NONE, |&v| this.of(v))
+                    };
                     let before = decides(self).coordinates;
                     let tested = context.control | before | self.known.control[*body];
                     self.block(*condition, Context { control: tested, ..Context::default() }, jumps);
@@ -333,7 +327,7 @@ impl<'a> Analysis<'a> {
                     self.join(&mut jumps.continued, values);
                 }
                 Op::Return(_) => jumps.returns |= context.control,
-                op => {
+                op @ (straight!() | Op::Yield(_)) => {
                     if self.effects.properties(op).synchronises {
                         *self.known.waits.entry(id).or_default() |= context.control;
                     }
@@ -374,7 +368,7 @@ impl<'a> Analysis<'a> {
         let trips = trips | jumps.breaks;
         // (One that returned does not come either, but gives the loop no result.)
         self.restrict(body, trips | jumps.returns);
-        let yields = self.yields(body);
+        let yields = self.function.yielded(body);
         for (n, (&param, &result)) in params.iter().zip(&inst.results).enumerate() {
             let at = |list: &[Dependence]| list.get(n).copied().unwrap_or_default();
             let ways = Dependence { coordinates: trips | jumps.continues, time: true };
@@ -404,7 +398,15 @@ impl<'a> Analysis<'a> {
                     operands | Dependence { time: own.reads, ..Dependence::NONE }
                 }
             }
-            _ => self.access(op, operands, context),
+            arithmetic!()
+            | parts!()
+            | Op::BlockDim
+            | Op::ThreadInBlock
+            | arrays!()
+            | accesses!()
+            | effects!()
+            | nested!()
+            | jumps!() => self.access(op, operands, context),
         };
         inst.results.iter().for_each(|&r| self.grow(r, result));
     }

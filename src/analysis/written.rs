@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::ir::{FuncId, Function, Module, Op, Step, ValueDef, ValueId};
+use crate::ir::{
+    FuncId, Function, Module, Op, Step, ValueDef, ValueId, accesses, arithmetic, effects, jumps, nested, threads,
+};
 
 /// The arrays that a function may write, or read: each a parameter, and the fields that lead to it
 /// inside a struct. Gradients that come with an array are memory of their own and do not count.
@@ -42,8 +44,8 @@ fn find<'k>(
     if !known.contains_key(&id) {
         let function = &module.functions[id];
         let mut found = Touched { any: function.native.is_some(), ..Touched::default() };
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Call(callee, args) => {
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, args) = &inst.op {
                 let inner = find(module, *callee, counts, known).clone();
                 found.any |= inner.any;
                 for (n, fields) in &inner.arrays {
@@ -52,12 +54,12 @@ fn find<'k>(
                         None => found.any = true,
                     }
                 }
+            } else if counts(&inst.op) {
+                match inst.op.access() {
+                    Some(access) => origins(function, access.array, &[], &mut found),
+                    None => found.any = true,
+                }
             }
-            op if counts(op) => match op.access() {
-                Some(access) => origins(function, access.array, &[], &mut found),
-                None => found.any = true,
-            },
-            _ => {}
         });
         known.insert(id, found);
     }
@@ -96,7 +98,17 @@ fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Touc
             Some((&k, rest)) if parts.len() > k as usize => origins(function, parts[k as usize], rest, found),
             _ => parts.iter().for_each(|&part| origins(function, part, &[], found)),
         },
-        _ => found.any = true,
+        arithmetic!()
+        | Op::Insert(..)
+        | threads!()
+        | Op::Call(..)
+        | Op::Extent(..)
+        | Op::IsSet(_)
+        | Op::Address(_)
+        | accesses!()
+        | effects!()
+        | nested!()
+        | jumps!() => found.any = true,
     }
 }
 

@@ -25,7 +25,7 @@ use crate::ir::*;
 use crate::source::Span;
 use crate::types::{BOOL, LocalArrayType, StructTable, Type};
 
-mod rules;
+mod tangents;
 #[cfg(test)]
 mod tests;
 
@@ -254,7 +254,7 @@ impl Copy<'_, '_, '_> {
                 self.new.effect(Op::Return(values));
             }
             Op::Call(callee, args) => self.call(*callee, args, inst)?,
-            op => {
+            op @ (plain!()) => {
                 let types: Vec<Type> = inst.results.iter().map(|&r| self.old.ty(r)).collect();
                 let op_new = self.mapped(op);
                 let values = self.new.push(op_new, &types);

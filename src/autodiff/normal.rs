@@ -70,10 +70,7 @@ pub(super) fn read_fields_once(function: &mut Function, structs: &StructTable) {
         let (field, rest) = (Path::from_slice(&path[..depth]), Path::from_slice(&path[depth..]));
         let known = reads.iter().find(|(of, at, _)| *of == whole && *at == field).map(|(_, _, value)| *value);
         let value = known.unwrap_or_else(|| {
-            let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-            let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
-            let value = b.one(Op::Extract(whole, field.clone()), ty);
-            *function = b.finish();
+            let value = Builder::edit(function, entry, |b| b.one(Op::Extract(whole, field.clone()), ty));
             let insts = &mut function.blocks[entry].insts;
             insts.rotate_right(1);
             reads.push((whole, field, value));

@@ -176,11 +176,13 @@ fn used_otherwise(function: &Function, array: &Root) -> bool {
     let mut used = false;
     function.walk(function.entry, &mut |_, inst| {
         let own = inst.op.properties();
-        used |= match (&inst.op, inst.op.access()) {
+        used |= if let Op::Gradient(a) | Op::Address(a) = &inst.op {
             // Another array, through it.
-            (Op::Gradient(a) | Op::Address(a), _) => root(function, *a) == *array,
-            (_, Some(access)) => !own.atomic && root(function, access.array) == *array,
-            (_, None) => own.accesses_memory(),
+            root(function, *a) == *array
+        } else if let Some(access) = inst.op.access() {
+            !own.atomic && root(function, access.array) == *array
+        } else {
+            own.accesses_memory()
         };
     });
     used

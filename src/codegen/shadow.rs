@@ -10,7 +10,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::ids::IdMap;
-use crate::ir::{FuncId, Function, Module, Op, Path, Phase, Step, ValueDef, ValueId};
+use crate::ir::{
+    FuncId, Function, Module, Op, Path, Phase, Step, ValueDef, ValueId, accesses, arithmetic, effects, jumps, nested,
+    threads,
+};
 use crate::types::Type;
 
 /// The shadows of each backward entry that has any.
@@ -63,7 +66,23 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
             replaced.extend(inst.results.iter().map(|&result| (result, then)));
         }
         Op::IsSet(_) | Op::Extract(..) => {}
-        _ => inst.op.for_each_operand(|operand| {
+        arithmetic!()
+        | Op::Zero
+        | Op::Select { .. }
+        | Op::Construct(_)
+        | Op::Insert(..)
+        | threads!()
+        | Op::Call(..)
+        | Op::Extent(..)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::View(..)
+        | Op::LocalArray
+        | Op::SharedArray
+        | accesses!()
+        | effects!()
+        | nested!()
+        | jumps!() => inst.op.for_each_operand(|operand| {
             if matches!(function.ty(operand), Type::Array(_) | Type::Struct(_)) {
                 bare.extend(place(function, operand));
             }
@@ -91,7 +110,7 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
 
 /// What a choice between arrays says.
 fn shadow(function: &Function, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<Shadow> {
-    let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+    let op = |value: ValueId| function.op(value);
     let (Some(&Op::IsSet(tested)), Some(&Op::Gradient(array))) = (op(condition), op(otherwise)) else { return None };
     let (given, array) = (place(function, then)?, place(function, array)?);
     (place(function, tested).as_ref() == Some(&given)).then_some(Shadow { given, array })
@@ -101,13 +120,16 @@ fn shadow(function: &Function, condition: ValueId, then: ValueId, otherwise: Val
 pub fn place(function: &Function, value: ValueId) -> Option<ArrayPath> {
     match function.values[value].def {
         ValueDef::Param(block, _) => (block == function.entry).then(|| ArrayPath { param: value, path: Path::new() }),
-        ValueDef::Result(inst, _) => match &function.insts[inst].op {
-            Op::Extract(base, steps) if steps.iter().all(|step| matches!(step, Step::At(_))) => {
+        ValueDef::Result(inst, _) => {
+            if let Op::Extract(base, steps) = &function.insts[inst].op
+                && steps.iter().all(|step| matches!(step, Step::At(_)))
+            {
                 let mut place = place(function, *base)?;
                 place.path.extend(steps.iter().copied());
                 Some(place)
+            } else {
+                None
             }
-            _ => None,
-        },
+        }
     }
 }

@@ -110,6 +110,7 @@ fn of_function(function: &Function, accesses: bool) -> impl Iterator<Item = Site
             Op::View(array, _) if accesses => {
                 (SiteKind::Access, function.values[*array].name.clone().unwrap_or_default())
             }
+            // It reports no error at this place.
             _ => return None,
         };
         Some(Site { span: inst.span, kind, description })

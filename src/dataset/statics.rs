@@ -225,10 +225,7 @@ impl<'m> Walk<'m> {
                 *sum = *sum + self.block(instance, *body) * iterations.unwrap_or(1);
             }
             Op::While { condition, body, .. } => {
-                let decides = match function.terminator(*condition).map(|inst| &inst.op) {
-                    Some(Op::Yield(values)) => values.first().copied(),
-                    _ => None,
-                };
+                let decides = function.yielded(*condition).first().copied();
                 add(&mut sum.divergent, divergent(decides.is_none_or(differs)));
                 add(&mut sum.open_loops, 1);
                 *sum = *sum + self.block(instance, *condition) + self.block(instance, *body);
@@ -255,10 +252,8 @@ impl Instance<'_> {
 
     /// Whether an array is part of another, perhaps every second element.
     fn is_cut(&self, array: ValueId) -> bool {
-        match self.function.def(array).map(|inst| &inst.op) {
-            Some(Op::View(of, dims)) => dims.iter().any(|d| matches!(d, ViewIndex::Range { .. })) || self.is_cut(*of),
-            _ => false,
-        }
+        let Some(Op::View(of, dims)) = self.function.op(array) else { return false };
+        dims.iter().any(|d| matches!(d, ViewIndex::Range { .. })) || self.is_cut(*of)
     }
 }
 

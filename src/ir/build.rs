@@ -65,6 +65,20 @@ impl Builder {
         Builder { function, block, span }
     }
 
+    /// Takes the code out of a function, to build on. Whoever finishes the builder puts it back.
+    pub fn take(function: &mut Function, block: BlockId) -> Builder {
+        let empty = Builder::new("", function.kind, &[], function.span).finish();
+        Builder::resume(std::mem::replace(function, empty), block)
+    }
+
+    /// Builds on a function in its place: `build` begins at the end of `block`.
+    pub fn edit<T>(function: &mut Function, block: BlockId, build: impl FnOnce(&mut Builder) -> T) -> T {
+        let mut builder = Builder::take(function, block);
+        let built = build(&mut builder);
+        *function = builder.finish();
+        built
+    }
+
     pub fn finish(self) -> Function {
         self.function
     }

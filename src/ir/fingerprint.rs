@@ -148,9 +148,10 @@ fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId)
         (ty, def, name, span).hash(out);
     }
     for Inst { op, results, span } in insts.values() {
-        match op {
-            Op::Call(callee, args) => (discriminant(op), number(*callee), args).hash(out),
-            op => op.hash(out),
+        if let Op::Call(callee, args) = op {
+            (discriminant(op), number(*callee), args).hash(out)
+        } else {
+            op.hash(out)
         }
         (results, span).hash(out);
     }

@@ -171,10 +171,8 @@ impl Functions {
     pub fn callees(&self, id: FuncId) -> Vec<FuncId> {
         let function = &self.list[id];
         let Some(link) = &self.links[id] else { return function.callees() };
-        let callee = |call: &InstId| match function.insts[*call].op {
-            Op::Call(callee, _) => Some(callee),
-            _ => None,
-        };
+        let callee =
+            |call: &InstId| if let Op::Call(callee, _) = function.insts[*call].op { Some(callee) } else { None };
         link.function.calls.iter().filter_map(callee).collect()
     }
 

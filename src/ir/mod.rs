@@ -98,6 +98,9 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 pub use self::exchange::{Ask, Exchange};
+pub(crate) use self::groups::{
+    accesses, arithmetic, arrays, effects, jumps, nested, parts, plain, reports, straight, threads, together, values,
+};
 pub use self::op::*;
 pub use self::product::{Part, Product, Unit};
 pub use self::scalar_op::*;
@@ -107,12 +110,14 @@ use crate::source::Span;
 use crate::types::{StructTable, Type};
 pub use functions::{Functions, LinkedFunction};
 
+mod blocks;
 pub mod build;
 mod calls;
 pub mod eval;
 mod exchange;
 pub mod fingerprint;
 mod functions;
+mod groups;
 pub mod interp;
 mod op;
 pub mod parse;
@@ -443,54 +448,21 @@ impl Function {
         }
     }
 
+    /// The operation that defines a value; None for block parameters.
+    #[inline]
+    pub fn op(&self, value: ValueId) -> Option<&Op> {
+        Some(&self.def(value)?.op)
+    }
+
     /// The constant that a value is, if it is one.
     #[inline]
     pub fn as_const(&self, value: ValueId) -> Option<Const> {
-        match self.def(value)?.op {
-            Op::Const(c) => Some(c),
-            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const::new(scalar, 0)),
-            _ => None,
+        let op = self.op(value)?;
+        if let Op::Const(c) = op {
+            return Some(*c);
         }
-    }
-
-    /// The terminator of a finished block.
-    #[inline]
-    pub fn terminator(&self, block: BlockId) -> Option<&Inst> {
-        self.blocks[block].insts.last().map(|&i| &self.insts[i]).filter(|inst| inst.op.is_terminator())
-    }
-
-    /// Whether there is an instruction that is `wanted`, in whatever block.
-    pub fn has(&self, wanted: impl Fn(&Inst) -> bool) -> bool {
-        fn search(function: &Function, block: BlockId, wanted: &impl Fn(&Inst) -> bool) -> bool {
-            function.blocks[block].insts.iter().any(|&id| {
-                let inst = &function.insts[id];
-                wanted(inst) || inst.op.blocks().into_iter().any(|nested| search(function, nested, wanted))
-            })
-        }
-        search(self, self.entry, &wanted)
-    }
-
-    /// Whether blocks are nested in more than `depth` others.
-    pub fn is_deeper_than(&self, depth: usize) -> bool {
-        fn search(function: &Function, block: BlockId, left: usize) -> bool {
-            function.blocks[block].insts.iter().any(|&id| {
-                let nested = function.insts[id].op.blocks();
-                !nested.is_empty() && (left == 0 || nested.into_iter().any(|block| search(function, block, left - 1)))
-            })
-        }
-        search(self, self.entry, depth)
-    }
-
-    /// Calls `f` on every instruction reachable from `block`, outer ones before those nested in
-    /// them.
-    pub fn walk(&self, block: BlockId, f: &mut impl FnMut(InstId, &Inst)) {
-        for &id in &self.blocks[block].insts {
-            let inst = &self.insts[id];
-            f(id, inst);
-            for nested in inst.op.blocks() {
-                self.walk(nested, f);
-            }
-        }
+        let scalar = self.ty(value).as_scalar().filter(|_| *op == Op::Zero)?;
+        Some(Const::new(scalar, 0))
     }
 }
 

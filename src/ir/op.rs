@@ -6,7 +6,10 @@ use std::ops::Deref;
 
 use smallvec::{Array, SmallVec};
 
-use super::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, Exchange, FuncId, Inst, Product, UnaryOp, ValueId, Values};
+use super::{
+    AtomicOp, BinaryOp, BlockId, CompareOp, Const, Exchange, FuncId, Inst, Product, UnaryOp, ValueId, Values, arrays,
+    effects, jumps, nested, straight, values,
+};
 
 /// One step from a composite or struct to a part of it (see [`crate::types::Type::step`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -347,47 +350,6 @@ macro_rules! each_operand {
     }};
 }
 
-/// The operations that neither address an element nor hold blocks.
-macro_rules! simple {
-    () => {
-        Op::Const(_)
-            | Op::Zero
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Compare(..)
-            | Op::Fma(..)
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Select { .. }
-            | Op::Construct(_)
-            | Op::Extract(..)
-            | Op::Insert(..)
-            | Op::Call(..)
-            | Op::ThreadIndex(_)
-            | Op::ThreadNumber
-            | Op::BlockDim
-            | Op::ThreadInBlock
-            | Op::Extent(..)
-            | Op::IsSet(_)
-            | Op::Gradient(_)
-            | Op::Address(_)
-            | Op::View(..)
-            | Op::LocalArray
-            | Op::SharedArray
-            | Op::Barrier
-            | Op::Product(..)
-            | Op::Copy(..)
-            | Op::Exchange(..)
-            | Op::Print { .. }
-            | Op::Assert { .. }
-            | Op::Check(..)
-            | Op::Yield(_)
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return(_)
-    };
-}
-
 /// What `$op` addresses, shared or mutable.
 macro_rules! access {
     ($op:expr) => {
@@ -395,7 +357,7 @@ macro_rules! access {
             Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
                 Some(access)
             }
-            Op::If { .. } | Op::For { .. } | Op::While { .. } | simple!() => None,
+            values!() | Op::Call(..) | arrays!() | effects!() | nested!() | jumps!() => None,
         }
     };
 }
@@ -438,7 +400,7 @@ impl Access {
 impl Op {
     #[inline]
     pub fn is_terminator(&self) -> bool {
-        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
+        matches!(self, jumps!())
     }
 
     /// What a load, store or atomic addresses.
@@ -460,9 +422,7 @@ impl Op {
             Op::If { then, otherwise, .. } => Nested { blocks: [then, otherwise], count: 2 },
             Op::For { body, .. } => Nested { blocks: [body, body], count: 1 },
             Op::While { condition, body, .. } => Nested { blocks: [condition, body], count: 2 },
-            Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | simple!() => {
-                Nested { blocks: [BlockId(0); 2], count: 0 }
-            }
+            straight!() | jumps!() => Nested { blocks: [BlockId(0); 2], count: 0 },
         }
     }
 

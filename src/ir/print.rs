@@ -429,7 +429,7 @@ impl<'a> Printer<'a> {
                 }
                 self.braces(*body, depth);
             }
-            op => self.line(op),
+            op @ (straight!() | jumps!()) => self.line(op),
         }
         self.end();
         self.put("\n");

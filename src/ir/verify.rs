@@ -413,7 +413,7 @@ impl<'a> Verifier<'a> {
                 self.block(*body, Context { yields: Some(results), carried: Some(results), ..context });
                 Ok(())
             }
-            _ => Ok(()),
+            straight!() => Ok(()),
         }
     }
 }

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::ids::IdVec;
-use crate::ir::{BlockId, Function, InstId, Op, Step, ValueDef, ValueId};
+use crate::ir::{
+    BlockId, Function, InstId, Op, Step, ValueDef, ValueId, accesses, arithmetic, arrays, effects, nested, threads,
+};
 use crate::types::Type;
 
 /// The most named steps that become one expression.
@@ -38,7 +40,19 @@ pub(super) fn tidy(function: &mut Function, unrolled: &[Range<u32>]) {
                 // The end of the trail goes where it is used.
                 Op::Insert(_, _, part) => *part == value,
                 Op::Construct(_) | Op::Return(_) => true,
-                op => {
+                op @ (arithmetic!()
+                | Op::Zero
+                | Op::Select { .. }
+                | Op::Extract(..)
+                | threads!()
+                | Op::Call(..)
+                | arrays!()
+                | accesses!()
+                | effects!()
+                | nested!()
+                | Op::Yield(_)
+                | Op::Break(_)
+                | Op::Continue(_)) => {
                     is_expression(op) && result.is_some_and(|r| function.values[r].name == function.values[value].name)
                 }
             };

@@ -19,10 +19,15 @@ pub enum Rewrite {
 pub fn simpler(function: &Function, structs: &StructTable, op: &Op, ty: Type) -> Option<Rewrite> {
     let constant = |value: ValueId| function.as_const(value);
     match op {
-        Op::Unary(outer @ (UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot), a) => match function.def(*a)?.op {
-            Op::Unary(inner, x) if inner == *outer => Some(Rewrite::Same(x)),
-            _ => None,
-        },
+        Op::Unary(outer @ (UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot), a) => {
+            if let Op::Unary(inner, x) = function.def(*a)?.op
+                && inner == *outer
+            {
+                Some(Rewrite::Same(x))
+            } else {
+                None
+            }
+        }
         Op::Binary(op, a, b) => binary(function, *op, *a, *b, ty),
         Op::Fma(a, b, nothing) if constant(*nothing).is_some_and(Const::is_minus_zero) => {
             Some(Rewrite::Op(Op::Binary(BinaryOp::Mul, *a, *b)))
@@ -33,10 +38,15 @@ pub fn simpler(function: &Function, structs: &StructTable, op: &Op, ty: Type) ->
         }
         Op::Cast(a) | Op::Bitcast(a) if function.ty(*a) == ty => Some(Rewrite::Same(*a)),
         // Bits there and back again.
-        Op::Bitcast(a) => match function.def(*a)?.op {
-            Op::Bitcast(x) if function.ty(x) == ty => Some(Rewrite::Same(x)),
-            _ => None,
-        },
+        Op::Bitcast(a) => {
+            if let Op::Bitcast(x) = function.def(*a)?.op
+                && function.ty(x) == ty
+            {
+                Some(Rewrite::Same(x))
+            } else {
+                None
+            }
+        }
         Op::Select { then, otherwise, .. } if then == otherwise => Some(Rewrite::Same(*then)),
         Op::Select { condition, then, otherwise } => {
             let taken = if constant(*condition)?.bits != 0 { then } else { otherwise };
@@ -49,6 +59,7 @@ pub fn simpler(function: &Function, structs: &StructTable, op: &Op, ty: Type) ->
             let covers = is_static(path) && path == inner_path;
             covers.then(|| Rewrite::Op(Op::Insert(*inner, path.clone(), *part)))
         }
+        // Others have no simpler form.
         _ => None,
     }
 }
@@ -67,9 +78,14 @@ fn binary(function: &Function, op: BinaryOp, a: ValueId, b: ValueId, ty: Type) -
     // What is negated here, unless the source has a name for the result.
     let is_adjoint = |name: &str| function.phase == Phase::Backward && name.starts_with("adj_");
     let unnamed = |value: ValueId| function.values[value].name.as_deref().is_none_or(is_adjoint);
-    let negated = |value: ValueId| match function.def(value)?.op {
-        Op::Unary(UnaryOp::Neg, x) if unnamed(value) => Some(x),
-        _ => None,
+    let negated = |value: ValueId| {
+        if let Op::Unary(UnaryOp::Neg, x) = function.def(value)?.op
+            && unnamed(value)
+        {
+            Some(x)
+        } else {
+            None
+        }
     };
     match op {
         // `a + -b` and the like; IEEE 754 defines a difference as that sum.
@@ -181,6 +197,7 @@ fn extract(function: &Function, structs: &StructTable, whole: ValueId, path: &Pa
             let steps = first.iter().chain(path).copied().collect();
             Some(Rewrite::Op(Op::Extract(*outer, steps)))
         }
+        // Of others, the parts are not known.
         _ => None,
     }
 }

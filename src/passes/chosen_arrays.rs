@@ -17,7 +17,10 @@ use smallvec::SmallVec;
 use super::loop_exits::is_single_exit;
 use super::rebuild::Rebuild;
 use crate::analysis::alias::{Root, root};
-use crate::ir::{BlockId, CompareOp, Function, InstId, Op, Step, ValueId, Values, ViewIndex};
+use crate::ir::{
+    BlockId, CompareOp, Function, InstId, Op, Step, ValueId, Values, ViewIndex, accesses, arithmetic, arrays, effects,
+    jumps, nested, threads,
+};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
 use crate::types::{I32, Scalar, StructTable, Type};
 
@@ -77,7 +80,17 @@ fn merges(function: &Function, structs: &StructTable) -> Vec<Merge> {
                         }
                     }
                 }
-                _ => {}
+                arithmetic!()
+                | Op::Zero
+                | Op::Construct(_)
+                | Op::Extract(..)
+                | Op::Insert(..)
+                | threads!()
+                | Op::Call(..)
+                | arrays!()
+                | accesses!()
+                | effects!()
+                | jumps!() => {}
             }
         }
     }
@@ -119,15 +132,26 @@ fn behind(function: &Function, (value, fields): &Place) -> Option<(Place, Option
                 None => Some(((*whole, fields.clone()), None)),
             }
         }
-        _ => None,
+        arithmetic!()
+        | Op::Zero
+        | Op::Select { .. }
+        | threads!()
+        | Op::Call(..)
+        | Op::Extent(..)
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::LocalArray
+        | Op::SharedArray
+        | accesses!()
+        | effects!()
+        | nested!()
+        | jumps!() => None,
     }
 }
 
 fn yielded(function: &Function, block: BlockId, n: usize) -> Option<ValueId> {
-    match &function.terminator(block)?.op {
-        Op::Yield(values) => values.get(n).copied(),
-        _ => None,
-    }
+    function.yielded(block).get(n).copied()
 }
 
 /// All that value `n` that a loop carries is called: in its blocks, and as its result.
@@ -197,10 +221,12 @@ impl Around {
 
 /// Whether an array is a part of its root.
 fn is_view(function: &Function, array: ValueId) -> bool {
-    match function.def(array).map(|inst| &inst.op) {
-        Some(Op::View(..)) => true,
-        Some(Op::Extract(inner, _)) => is_view(function, *inner),
-        _ => false,
+    if let Some(Op::View(..)) = function.op(array) {
+        true
+    } else if let Some(Op::Extract(inner, _)) = function.op(array) {
+        is_view(function, *inner)
+    } else {
+        false
     }
 }
 
@@ -276,7 +302,7 @@ impl Survey {
             Root::Local(local) if local == *value => Some(Root::Local(local)),
             _ => None,
         };
-        let is_null = matches!(function.def(*value).map(|inst| &inst.op), Some(Op::Zero));
+        let is_null = matches!(function.op(*value), Some(Op::Zero));
         if root.is_some() || is_null {
             let inside = |ty: Type, &n: &u32| ty.step(Some(n), structs);
             let ty = fields.iter().try_fold(function.ty(*value), inside)?;
@@ -383,7 +409,19 @@ impl Choice<'_> {
             Op::View(..) | Op::Extract(..) | Op::Return(_) | Op::Construct(_) | Op::Insert(..) | Op::Gradient(_) => {
                 self.rebuild.b.append(id);
             }
-            _ => {
+            arithmetic!()
+            | Op::Zero
+            | threads!()
+            | Op::Call(..)
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Address(_)
+            | Op::LocalArray
+            | Op::SharedArray
+            | accesses!()
+            | effects!()
+            | Op::Break(_)
+            | Op::Continue(_) => {
                 let types: Vec<Type> = results.iter().map(|&result| self.rebuild.b.ty(result)).collect();
                 let gives_array = types.iter().any(|ty| matches!(ty, Type::Array(_) | Type::Local(_)));
                 match self.chosen_operand(&op) {

@@ -15,7 +15,10 @@ use smallvec::SmallVec;
 
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::{BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{
+    BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId, accesses, arrays, effects, jumps,
+    parts, threads,
+};
 
 /// Makes branches of choices; says whether there were any.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
@@ -293,7 +296,18 @@ fn can_fail(function: &Function, inst: &Inst) -> bool {
         Op::Binary(BinaryOp::Mul, a, b) => float(*a) && variable(*a) && variable(*b),
         Op::Binary(BinaryOp::Div, a, b) => float(*a) && variable(*b),
         Op::Fma(..) | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. } => true,
-        _ => false,
+        Op::Const(_)
+        | Op::Unary(..)
+        | Op::Binary(..)
+        | Op::Compare(..)
+        | Op::Cast(_)
+        | Op::Bitcast(_)
+        | parts!()
+        | threads!()
+        | arrays!()
+        | accesses!()
+        | effects!()
+        | jumps!() => false,
     }
 }
 

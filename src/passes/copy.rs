@@ -3,7 +3,7 @@
 
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
-use crate::ir::{BlockId, Function, InstId, Op, ValueId};
+use crate::ir::{BlockId, Function, InstId, Op, ValueId, jumps, straight};
 use crate::types::Type;
 
 /// One copy. Names, spans and notes go over; values that are not defined in the copied code stay
@@ -111,7 +111,7 @@ impl<'s> Copier<'s> {
                 *condition = self.block(b, *condition);
                 *body = self.block(b, *body);
             }
-            _ => {}
+            straight!() | jumps!() => {}
         }
         op
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdVec;
-use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId, jumps, nested, straight};
 
 /// Cleans a function; the effects say which calls can go. Says whether anything changed.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
@@ -109,7 +109,7 @@ impl Shape {
             let receiver = match op {
                 Op::Yield(_) => holder,
                 Op::Continue(_) | Op::Break(_) => inner,
-                _ => None,
+                straight!() | nested!() | Op::Return(_) => None,
             };
             if let Some(region) = receiver {
                 let Region { next, out, .. } = &mut self.regions[region as usize];
@@ -129,7 +129,9 @@ impl Shape {
                     // A condition's `yield` is no next value.
                     Op::While { condition, .. } if condition == nested => self.block(function, nested, None, None),
                     Op::If { .. } => self.block(function, nested, Some(region), inner),
-                    _ => self.block(function, nested, Some(region), Some(region)),
+                    straight!() | Op::For { .. } | Op::While { .. } | jumps!() => {
+                        self.block(function, nested, Some(region), Some(region))
+                    }
                 }
             }
         }
@@ -144,9 +146,10 @@ impl Shape {
 
 /// The values a terminator carries.
 fn carried(op: &Op) -> &[ValueId] {
-    match op {
-        Op::Yield(values) | Op::Break(values) | Op::Continue(values) | Op::Return(values) => values,
-        _ => &[],
+    if let Op::Yield(values) | Op::Break(values) | Op::Continue(values) | Op::Return(values) = op {
+        values
+    } else {
+        &[]
     }
 }
 
@@ -216,13 +219,11 @@ impl Liveness<'_> {
                 self.exits(id);
             }
             Op::While { condition, .. } => {
-                if let Some(inst) = function.terminator(*condition) {
-                    work.extend(carried(&inst.op).iter().map(|&v| Need::Value(v)));
-                }
+                work.extend(function.yielded(*condition).iter().map(|&v| Need::Value(v)));
                 self.exits(id);
             }
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) => {}
-            op => op.for_each_operand(|v| match function.values[v].def {
+            op @ (straight!() | Op::Return(_)) => op.for_each_operand(|v| match function.values[v].def {
                 // Without slots, there is nothing to do for what is live.
                 ValueDef::Result(inst, _) if live[inst.0 as usize] && function.insts[inst].op.blocks().is_empty() => {}
                 _ => work.push(Need::Value(v)),
@@ -333,7 +334,7 @@ fn replace_unchanged(function: &mut Function, shape: &Shape) -> bool {
         let (init, first, blocks) = match &inst.op {
             Op::For { init, body, .. } => (init, 1, vec![*body]),
             Op::While { init, condition, body } => (init, 0, vec![*condition, *body]),
-            _ => continue,
+            straight!() | Op::If { .. } | jumps!() => continue,
         };
         for (n, &start) in init.iter().enumerate() {
             let params: Vec<ValueId> = blocks.iter().map(|&b| function.blocks[b].params[first + n]).collect();

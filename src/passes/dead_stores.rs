@@ -35,25 +35,22 @@ fn find(function: &Function, effects: &EffectTable, block: BlockId, dead: &mut I
     let mut open: Vec<(Root, InstId)> = Vec::new();
     for &id in &function.blocks[block].insts {
         let inst = &function.insts[id];
-        match &inst.op {
-            Op::Store { access, .. } => {
-                let own = root(function, access.array);
-                open.retain(|(_, store)| {
-                    let overwritten = function.insts[*store].op.access().is_some_and(|first| covers(access, first));
-                    dead.extend(overwritten.then_some(*store));
-                    // A store to another element reads nothing.
-                    !overwritten
-                });
-                if own != Root::Unknown {
-                    open.push((own, id));
-                }
+        if let Op::Store { access, .. } = &inst.op {
+            let own = root(function, access.array);
+            open.retain(|(_, store)| {
+                let overwritten = function.insts[*store].op.access().is_some_and(|first| covers(access, first));
+                dead.extend(overwritten.then_some(*store));
+                // A store to another element reads nothing.
+                !overwritten
+            });
+            if own != Root::Unknown {
+                open.push((own, id));
             }
-            Op::Load(access) => {
-                let read = root(function, access.array);
-                open.retain(|(of, _)| read != Root::Unknown && *of != read);
-            }
-            _ if touches_memory(function, effects, inst) => open.clear(),
-            _ => {}
+        } else if let Op::Load(access) = &inst.op {
+            let read = root(function, access.array);
+            open.retain(|(of, _)| read != Root::Unknown && *of != read);
+        } else if touches_memory(function, effects, inst) {
+            open.clear();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which instructions are constants?
 
-use crate::ir::{Const, Function, Op, ValueId, eval};
+use crate::ir::{Const, Function, Op, ValueId, accesses, effects, eval, jumps, nested, parts, threads};
 use crate::types::{Scalar, Type};
 
 /// The constant that an instruction with one scalar result of type `ty` computes, if its operands
@@ -18,6 +18,19 @@ pub fn fold(function: &Function, op: &Op, ty: Scalar) -> Option<Const> {
             Type::Local(local) => Some(Const::int(ty, i128::from(*local.shape.get(usize::from(*dim))?))),
             _ => None,
         },
-        _ => None,
+        Op::Const(_)
+        | parts!()
+        | threads!()
+        | Op::Call(..)
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::View(..)
+        | Op::LocalArray
+        | Op::SharedArray
+        | accesses!()
+        | effects!()
+        | nested!()
+        | jumps!() => None,
     }
 }

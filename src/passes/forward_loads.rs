@@ -21,7 +21,9 @@ use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
-use crate::ir::{Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId};
+use crate::ir::{
+    Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId, arrays, effects, jumps, values,
+};
 
 /// Track at most this many recent elements: every load and store is compared with each.
 const MAX_KNOWN: usize = 256;
@@ -143,7 +145,14 @@ impl Forward<'_> {
                     self.known.clone_from(&before);
                 }
             }
-            op => {
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | jumps!()) => {
                 self.forget(op);
                 if let Op::Store { access, value } = op {
                     let element = self.element(access);
@@ -199,20 +208,18 @@ impl Forward<'_> {
         if !properties.writes {
             return;
         }
-        match (op, op.access()) {
-            (_, Some(access)) => {
-                let written = self.element(access);
-                let mut known = std::mem::take(&mut self.known);
-                known.retain(|known| self.apart(&known.element, &written));
-                self.known = known;
-            }
-            (Op::Call(callee, args), None) => {
-                let function = &self.rebuild.b.function;
-                let written: Vec<Root> =
-                    self.effects[*callee].writes().map(|inner| in_caller(function, args, inner)).collect();
-                self.known.retain(|known| written.iter().all(|root| different(root, &known.element.root)));
-            }
-            (_, None) => self.known.clear(),
+        if let Some(access) = op.access() {
+            let written = self.element(access);
+            let mut known = std::mem::take(&mut self.known);
+            known.retain(|known| self.apart(&known.element, &written));
+            self.known = known;
+        } else if let Op::Call(callee, args) = op {
+            let function = &self.rebuild.b.function;
+            let written: Vec<Root> =
+                self.effects[*callee].writes().map(|inner| in_caller(function, args, inner)).collect();
+            self.known.retain(|known| written.iter().all(|root| different(root, &known.element.root)));
+        } else {
+            self.known.clear();
         }
     }
 
@@ -255,7 +262,7 @@ impl Forward<'_> {
         if let Some(constant) = known(value) {
             return (None, constant);
         }
-        if let Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) = function.def(value).map(|inst| &inst.op) {
+        if let Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) = function.op(value) {
             match (op, known(*a), known(*b)) {
                 (BinaryOp::Add, _, Some(n)) => return (Some(self.first(*a)), n),
                 (BinaryOp::Add, Some(n), _) => return (Some(self.first(*b)), n),

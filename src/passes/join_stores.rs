@@ -53,10 +53,7 @@ fn last_stores(function: &Function, effects: &EffectTable, branches: [BlockId; 2
 fn join(function: &mut Function, id: InstId, stores: [(BlockId, usize); 2]) -> InstId {
     let [(value, _), (other, store)] = stores.map(|(block, at)| {
         let store = function.blocks[block].insts.remove(at);
-        let value = match function.insts[store].op {
-            Op::Store { value, .. } => value,
-            _ => unreachable!("it was found as a store"),
-        };
+        let Op::Store { value, .. } = function.insts[store].op else { unreachable!("it was found as a store") };
         let end = function.blocks[block].insts.last().copied();
         if let Some(Inst { op: Op::Yield(values), .. }) = end.map(|end| &mut function.insts[end]) {
             values.push(value);
@@ -64,10 +61,7 @@ fn join(function: &mut Function, id: InstId, stores: [(BlockId, usize); 2]) -> I
         (value, store)
     });
     let ty = function.ty(value);
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let mut b = Builder::resume(std::mem::replace(function, placeholder), stores[0].0);
-    let chosen = b.add_result(id, ty);
-    *function = b.finish();
+    let chosen = Builder::edit(function, stores[0].0, |b| b.add_result(id, ty));
     let name = |v: ValueId| function.values[v].name.clone().filter(|_| function.as_const(v).is_none());
     function.values[chosen].name = name(other).or_else(|| name(value));
     if let Op::Store { value, .. } = &mut function.insts[store].op {

@@ -16,7 +16,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::rebuild::Rebuild;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values};
+use crate::ir::{
+    Access, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values, straight,
+};
 use crate::source::Span;
 use crate::types::{LocalArrayType, Scalar, StructTable, Type};
 
@@ -127,16 +129,19 @@ impl Survey<'_> {
             for value in operands {
                 // The array of an access is its only operand with the array's type.
                 if accessed != Some(value) {
-                    let reason = match inst.op {
-                        Op::Call(..) => "passed to a function",
-                        Op::AtomicCas { .. } => "changed by an atomic operation",
-                        _ => "one of several that are chosen from at run time",
+                    let reason = if let Op::Call(..) = inst.op {
+                        "passed to a function"
+                    } else if let Op::AtomicCas { .. } = inst.op {
+                        "changed by an atomic operation"
+                    } else {
+                        "one of several that are chosen from at run time"
                     };
                     self.keep(value, inst.span, reason);
                 }
             }
             if let Op::While { condition: test, .. } = inst.op {
-                let before = self.arrays.keys().copied().filter(|&a| !defined_in(function, test, a)).collect();
+                let inside = function.computed_in(test);
+                let before = self.arrays.keys().copied().filter(|array| !inside.contains(array)).collect();
                 self.uses(test, Some(&before));
             }
             for nested in inst.op.blocks() {
@@ -146,26 +151,19 @@ impl Survey<'_> {
     }
 }
 
-fn defined_in(function: &Function, block: BlockId, value: ValueId) -> bool {
-    let mut found = false;
-    function.walk(block, &mut |_, inst| found |= inst.results.contains(&value));
-    found
-}
-
 /// The array of an access that a promoted one can serve.
 fn accessed_array(op: &Op) -> Option<ValueId> {
-    match op {
-        Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } => Some(access.array),
-        Op::Extent(array, _) => Some(*array),
-        _ => None,
+    if let Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } = op {
+        Some(access.array)
+    } else if let Op::Extent(array, _) = op {
+        Some(*array)
+    } else {
+        None
     }
 }
 
 fn stored_array(op: &Op) -> Option<ValueId> {
-    match op {
-        Op::Store { access, .. } | Op::Atomic { access, .. } => Some(access.array),
-        _ => None,
-    }
+    if let Op::Store { access, .. } | Op::Atomic { access, .. } = op { Some(access.array) } else { None }
 }
 
 /// Finds the promoted arrays that a block and those in it write, for each block.
@@ -279,7 +277,7 @@ impl Promotion<'_> {
             Op::Yield(values) => self.terminator(id, values.clone(), &carried.yielded, Op::Yield),
             Op::Break(values) => self.terminator(id, values.clone(), &carried.looped, Op::Break),
             Op::Continue(values) => self.terminator(id, values.clone(), &carried.looped, Op::Continue),
-            _ => self.rebuild.b.append(id),
+            straight!() | Op::Return(_) => self.rebuild.b.append(id),
         }
     }
 

@@ -18,7 +18,7 @@ use outcome::{Context, Left, Outcome, Outcomes, Slot, find_outcomes};
 
 use super::rebuild::Rebuild;
 use crate::ids::{IdMap, IdVec};
-use crate::ir::{BlockId, CompareOp, Const, Function, InstId, Op, Results, ValueId, Values};
+use crate::ir::{BlockId, CompareOp, Const, Function, InstId, Op, Results, ValueId, Values, nested, straight};
 use crate::types::{BOOL, Scalar};
 
 mod count;
@@ -53,7 +53,7 @@ pub fn is_single_exit(function: &Function) -> bool {
         single &= match inst.op {
             Op::Break(_) | Op::Continue(_) => false,
             Op::Return(_) => Some(id) == last,
-            _ => true,
+            straight!() | nested!() | Op::Yield(_) => true,
         };
     });
     single
@@ -104,7 +104,7 @@ impl SingleExit {
                         return self.guarded_rest(&left, insts, context);
                     }
                 }
-                _ => self.rebuild.b.append(id),
+                straight!() => self.rebuild.b.append(id),
             }
         }
         // A verified region ends in a terminator; its last `if` may have left nothing to reach.

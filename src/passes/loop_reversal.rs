@@ -60,7 +60,15 @@ fn only_adds(function: &Function, effects: &EffectTable, uses: &IdVec<ValueId, u
                 Root::Local(_) => true,
                 _ => false,
             },
-            _ => !own.accesses_memory(),
+            values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | nested!()
+            | Op::Yield(_) => !own.accesses_memory(),
         };
     });
     good
@@ -73,12 +81,12 @@ fn is_adjoint(function: &Function, array: ValueId) -> bool {
         Root::Param(n, _) => matches!(function.param_role(n as usize), ParamRole::Adjoint(_)),
         _ => false,
     };
-    match function.def(array).map(|inst| &inst.op) {
-        Some(Op::View(whole, _)) => is_adjoint(function, *whole),
-        Some(Op::Select { then, otherwise, .. }) => {
-            given(*then) && matches!(root(function, *otherwise), Root::Gradient(_))
-        }
-        _ => given(array),
+    if let Some(Op::View(whole, _)) = function.op(array) {
+        is_adjoint(function, *whole)
+    } else if let Some(Op::Select { then, otherwise, .. }) = function.op(array) {
+        given(*then) && matches!(root(function, *otherwise), Root::Gradient(_))
+    } else {
+        given(array)
     }
 }
 
@@ -109,9 +117,12 @@ fn turn(function: &mut Function, ranges: &Ranges, id: InstId) {
     // What was one less than the counter is the counter.
     let mut before: Vec<ValueId> = Vec::new();
     let mut others = false;
-    function.walk(body, &mut |_, inst| match inst.op {
-        Op::Binary(BinaryOp::Add, a, b) if a == counter && b == step => before.extend(&inst.results),
-        ref op => op.for_each_operand(|v| others |= v == counter),
+    function.walk(body, &mut |_, inst| {
+        if matches!(inst.op, Op::Binary(BinaryOp::Add, a, b) if a == counter && b == step) {
+            before.extend(&inst.results);
+        } else {
+            inst.op.for_each_operand(|v| others |= v == counter);
+        }
     });
     let mut replaced: Vec<(ValueId, ValueId)> = before.iter().map(|&value| (value, counter)).collect();
     let mut added = None;

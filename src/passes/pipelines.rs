@@ -269,8 +269,7 @@ fn is_table_loop(function: &Function, counted: &unroll::Counted) -> bool {
 fn picks_from_table(function: &Function, inst: &Inst) -> bool {
     let Op::Extract(of, path) = &inst.op else { return false };
     let constant = |&part: &ValueId| function.as_const(part).is_some();
-    let table =
-        || matches!(function.def(*of).map(|inst| &inst.op), Some(Op::Construct(parts)) if parts.iter().all(constant));
+    let table = || matches!(function.op(*of), Some(Op::Construct(parts)) if parts.iter().all(constant));
     path.iter().any(|step| matches!(step, Step::Dynamic(_))) && table()
 }
 

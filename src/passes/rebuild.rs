@@ -18,9 +18,8 @@ impl Rebuild {
     /// Takes the function's content; [`Rebuild::finish`] brings it back. The entry block is
     /// current.
     pub fn start(function: &mut Function) -> Rebuild {
-        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
         let entry = function.entry;
-        Rebuild { b: Builder::resume(std::mem::replace(function, placeholder), entry), same: IdMap::default() }
+        Rebuild { b: Builder::take(function, entry), same: IdMap::default() }
     }
 
     pub fn finish(self, function: &mut Function) {
@@ -74,20 +73,19 @@ pub(super) fn replace_each<T>(
         return;
     }
     let entry = function.entry;
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
-    for block in b.function.blocks.ids().collect::<Vec<_>>() {
-        if !b.function.blocks[block].insts.iter().any(|id| found.contains_key(id)) {
-            continue;
-        }
-        let insts = std::mem::take(&mut b.function.blocks[block].insts);
-        b.switch_to(block);
-        for id in insts {
-            match found.remove(&id) {
-                Some(what) => emit(&mut b, id, what),
-                None => b.append(id),
+    Builder::edit(function, entry, |b| {
+        for block in b.function.blocks.ids().collect::<Vec<_>>() {
+            if !b.function.blocks[block].insts.iter().any(|id| found.contains_key(id)) {
+                continue;
+            }
+            let insts = std::mem::take(&mut b.function.blocks[block].insts);
+            b.switch_to(block);
+            for id in insts {
+                match found.remove(&id) {
+                    Some(what) => emit(b, id, what),
+                    None => b.append(id),
+                }
             }
         }
-    }
-    *function = b.finish();
+    });
 }

@@ -139,13 +139,11 @@ fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, a
         }
         Op::Binary(BinaryOp::Sub, a, _) => additions(function, uses, before, *a).map(one_more),
         Op::If { then, otherwise, .. } => {
-            let given = |block: BlockId| match &function.terminator(block)?.op {
-                Op::Yield(values) => additions(function, uses, before, *values.get(n as usize)?),
-                _ => None,
-            };
+            let given = |block: BlockId| additions(function, uses, before, *function.yielded(block).get(n as usize)?);
             let ([read, terms], [more, others]) = (given(*then)?, given(*otherwise)?);
             Some([read + more, terms.max(others)])
         }
+        // Another value is no sum.
         _ => None,
     }
 }

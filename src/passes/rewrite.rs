@@ -3,7 +3,9 @@
 
 use super::algebra::{Rewrite, simpler};
 use super::fold::fold;
-use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values};
+use crate::ir::{
+    BinaryOp, BlockId, Function, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, jumps, straight,
+};
 use crate::types::{BOOL, StructTable, Type};
 
 /// Rewrites a function; says whether anything changed.
@@ -119,7 +121,7 @@ impl Rewriter<'_> {
                 self.block(body);
                 self.false_inside(condition, body);
             }
-            _ => {}
+            straight!() | jumps!() => {}
         }
         out.push(id);
         false
@@ -166,15 +168,10 @@ impl Rewriter<'_> {
 
     /// A result for which both branches give one value is that value.
     fn agreeing_results(&mut self, then: BlockId, otherwise: BlockId, results: &[ValueId]) {
-        let yields = |block: BlockId| match self.function.terminator(block).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => Some(values.clone()),
-            _ => None,
-        };
-        if let (Some(a), Some(b)) = (yields(then), yields(otherwise)) {
-            for ((&result, a), b) in results.iter().zip(a).zip(b) {
-                if a == b && self.same[result.0 as usize] == result {
-                    self.replace(result, a);
-                }
+        let [a, b] = [then, otherwise].map(|block| Values::from_slice(self.function.yielded(block)));
+        for ((&result, a), b) in results.iter().zip(a).zip(b) {
+            if a == b && self.same[result.0 as usize] == result {
+                self.replace(result, a);
             }
         }
     }
@@ -211,19 +208,18 @@ impl Rewriter<'_> {
     /// Where a `while` goes on only as long as something that it carries is false, a branch of its
     /// body that makes that false leaves it as it is.
     fn false_inside(&mut self, condition: BlockId, body: BlockId) {
-        let yielded = |function: &Function, block: BlockId, n: usize| match function.terminator(block).map(|i| &i.op) {
-            Some(Op::Yield(values)) => values.get(n).copied(),
-            _ => None,
-        };
+        let yielded = |function: &Function, block: BlockId, n: usize| function.yielded(block).get(n).copied();
         let mut conjuncts = Vec::from_iter(yielded(self.function, condition, 0));
         while let Some(value) = conjuncts.pop() {
-            let tested = match self.function.def(value).map(|inst| &inst.op) {
-                Some(&Op::Binary(BinaryOp::And, a, b)) if self.function.ty(value) == BOOL => {
-                    conjuncts.extend([a, b]);
-                    continue;
-                }
-                Some(&Op::Unary(UnaryOp::Not, tested)) => tested,
-                _ => continue,
+            let tested = if let Some(&Op::Binary(BinaryOp::And, a, b)) = self.function.op(value)
+                && self.function.ty(value) == BOOL
+            {
+                conjuncts.extend([a, b]);
+                continue;
+            } else if let Some(&Op::Unary(UnaryOp::Not, tested)) = self.function.op(value) {
+                tested
+            } else {
+                continue;
             };
             let Some(n) = self.function.blocks[condition].params.iter().position(|&p| p == tested) else { continue };
             let param = self.function.blocks[body].params[n];
@@ -277,26 +273,20 @@ impl Rewriter<'_> {
     }
 
     fn never_holds(&self, condition: BlockId) -> bool {
-        match self.function.terminator(condition).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => {
-                let value = values.first().map(|&v| self.resolve(v));
-                value.and_then(|v| self.function.as_const(v)).is_some_and(|c| c.bits == 0)
-            }
-            _ => false,
-        }
+        let value = self.function.yielded(condition).first().map(|&v| self.resolve(v));
+        value.and_then(|v| self.function.as_const(v)).is_some_and(|c| c.bits == 0)
     }
 
     /// Turns steps by constants into fixed steps.
     fn fixed_steps(&mut self, op: &mut Op) {
-        let (mut ty, path): (Type, &mut Path) = match op {
-            Op::Extract(whole, path) | Op::Insert(whole, path, _) => (self.function.ty(*whole), path),
-            op => {
-                let Some(access) = op.access_mut() else { return };
-                match self.function.ty(access.array) {
-                    Type::Array(a) => (a.element.into(), &mut access.path),
-                    Type::Local(a) => (a.element.into(), &mut access.path),
-                    _ => return,
-                }
+        let (mut ty, path): (Type, &mut Path) = if let Op::Extract(whole, path) | Op::Insert(whole, path, _) = op {
+            (self.function.ty(*whole), path)
+        } else {
+            let Some(access) = op.access_mut() else { return };
+            match self.function.ty(access.array) {
+                Type::Array(a) => (a.element.into(), &mut access.path),
+                Type::Local(a) => (a.element.into(), &mut access.path),
+                _ => return,
             }
         };
         for step in path {

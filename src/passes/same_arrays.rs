@@ -37,7 +37,7 @@ pub fn run(module: &mut Module, kernel: FuncId, same: &[(Root, Root)]) -> bool {
         let mut replaced: IdMap<ValueId, ValueId> = IdMap::default();
         for value in function.values.ids() {
             let of_other = matches!(function.ty(value), Type::Array(_)) && root(&function, value) == *other;
-            let is_part = matches!(function.def(value).map(|inst| &inst.op), Some(Op::View(..)));
+            let is_part = matches!(function.op(value), Some(Op::View(..)));
             if of_other && !is_part {
                 replaced.insert(value, named);
             }

@@ -41,20 +41,20 @@ fn move_into(function: &mut Function, id: InstId, condition: BlockId, body: Bloc
     let rest = std::mem::replace(&mut function.blocks[body].insts, test);
 
     let span = function.insts[id].span;
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let mut b = Builder::resume(std::mem::replace(function, placeholder), body);
-    b.span = span;
-    let (then, otherwise) = (b.new_block(&[]), b.new_block(&[]));
-    b.effect(Op::If { condition: holds[0], then, otherwise });
-    b.switch_to(then);
-    b.yield_(&[]);
-    b.switch_to(otherwise);
-    b.effect(Op::Break(carried.iter().copied().collect()));
-    let always = b.new_block(&types);
-    b.switch_to(always);
-    let yes = b.constant(Const::bool(true));
-    b.yield_(&[yes]);
-    *function = b.finish();
+    let always = Builder::edit(function, body, |b| {
+        b.span = span;
+        let (then, otherwise) = (b.new_block(&[]), b.new_block(&[]));
+        b.effect(Op::If { condition: holds[0], then, otherwise });
+        b.switch_to(then);
+        b.yield_(&[]);
+        b.switch_to(otherwise);
+        b.effect(Op::Break(carried.iter().copied().collect()));
+        let always = b.new_block(&types);
+        b.switch_to(always);
+        let yes = b.constant(Const::bool(true));
+        b.yield_(&[yes]);
+        always
+    });
     function.blocks[body].insts.extend(rest);
     if let Op::While { condition, .. } = &mut function.insts[id].op {
         *condition = always;

@@ -48,19 +48,21 @@ fn tiles(function: &Function) -> IdMap<ValueId, Tile> {
         }
     }
     function.walk(function.entry, &mut |id, inst| {
-        let array = match &inst.op {
-            Op::Store { access: Access { array, .. }, .. } | Op::Load(Access { array, .. }) => Some(*array),
+        let array = if let Op::Store { access: Access { array, .. }, .. } | Op::Load(Access { array, .. }) = &inst.op {
+            Some(*array)
+        } else if let Op::View(array, _) = &inst.op {
             // Views lead to their tile.
-            Op::View(array, _) => Some(*array),
-            _ => None,
+            Some(*array)
+        } else {
+            None
         };
         if let Some(Root::Local(tile)) = array.map(|array| root(function, array))
             && let Some(known) = found.get_mut(&tile)
         {
-            match inst.op {
-                Op::Store { .. } => known.stores.push(id),
-                Op::Load(_) => known.reads.push(id),
-                _ => {}
+            if let Op::Store { .. } = inst.op {
+                known.stores.push(id)
+            } else if let Op::Load(_) = inst.op {
+                known.reads.push(id)
             }
         }
         // What else is done to a tile is not looked into.

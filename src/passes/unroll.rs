@@ -8,7 +8,7 @@
 use super::copy::Copier;
 use super::loops::{counter, trips};
 use super::rebuild::Rebuild;
-use crate::ir::{BlockId, Function, InstId, Op, Values};
+use crate::ir::{BlockId, Function, InstId, Op, Values, straight};
 
 /// A `for` whose number of iterations is known.
 pub struct Counted {
@@ -92,7 +92,7 @@ pub(super) fn leaves(function: &Function, body: BlockId) -> bool {
         function.blocks[block].insts.iter().any(|&id| match &function.insts[id].op {
             Op::Break(_) | Op::Continue(_) => true,
             Op::If { then, otherwise, .. } => inside(function, *then) || inside(function, *otherwise),
-            _ => false,
+            straight!() | Op::For { .. } | Op::While { .. } | Op::Yield(_) | Op::Return(_) => false,
         })
     }
     let yields = function.terminator(body).is_some_and(|inst| matches!(inst.op, Op::Yield(_)));

@@ -25,7 +25,7 @@ fn storing(function: &Function, index: ValueId) -> Function {
     });
     function.blocks[entry].params.push(array);
     let value = function.params()[0];
-    let is_row = |&v: &ValueId| matches!(function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(0)));
+    let is_row = |&v: &ValueId| matches!(function.op(v), Some(Op::ThreadIndex(0)));
     let row = function.values.ids().find(is_row).expect("the first coordinate");
     let access = Access { array, indices: Values::from_slice(&[row, index]), path: Path::new() };
     let store = InstId(function.insts.len() as u32);

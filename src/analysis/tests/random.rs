@@ -299,7 +299,7 @@ pub struct Seen {
 /// The kernel with a print of every integer where it is defined and where somebody asks for it.
 fn watched(original: &Function) -> Function {
     let mut function = original.clone();
-    let thread = original.values.ids().find(|&v| matches!(original.def(v).map(|i| &i.op), Some(Op::ThreadNumber)));
+    let thread = original.values.ids().find(|&v| matches!(original.op(v), Some(Op::ThreadNumber)));
     let thread = thread.expect("a thread number");
     for block in original.blocks.ids() {
         let old = std::mem::take(&mut function.blocks[block].insts);

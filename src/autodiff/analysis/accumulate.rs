@@ -58,6 +58,7 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
             }
             Op::Binary(BinaryOp::Sub, a, b) if function.ty(*a) == function.ty(*b) => sum = *a,
             Op::Load(loaded) if loaded == access => break sum,
+            // Another operation is no sum.
             _ => return None,
         }
     };
@@ -82,12 +83,13 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
 
 /// Whether the first operands of sums lead to a load of this element.
 fn leads_to_load(function: &Function, value: ValueId, access: &Access) -> bool {
-    match function.def(value).map(|inst| &inst.op) {
+    match function.op(value) {
         Some(Op::Binary(BinaryOp::Add, a, b)) => {
             leads_to_load(function, *a, access) || leads_to_load(function, *b, access)
         }
         Some(Op::Binary(BinaryOp::Sub, a, _)) => leads_to_load(function, *a, access),
         Some(Op::Load(loaded)) => loaded.array == access.array && loaded.indices == access.indices,
+        // Another operation is no sum.
         _ => false,
     }
 }

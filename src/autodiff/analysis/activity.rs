@@ -11,7 +11,9 @@
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdSet, IdVec};
-use crate::ir::{BlockId, Derivative, Function, Inst, InstId, Module, Op, ValueId};
+use crate::ir::{
+    BlockId, Derivative, Function, Inst, InstId, Module, Op, ValueId, arrays, effects, jumps, plain, values,
+};
 
 /// The activity of every value of one function.
 pub struct Activity {
@@ -118,10 +120,8 @@ fn own_arrays(function: &Function) -> IdSet<ValueId> {
         return found;
     }
     function.walk(function.entry, &mut |_, inst| {
-        let accessed = match &inst.op {
-            Op::View(of, _) => Some(*of),
-            op => op.access().map(|access| access.array),
-        };
+        let accessed =
+            if let Op::View(of, _) = &inst.op { Some(*of) } else { inst.op.access().map(|access| access.array) };
         inst.op.for_each_operand(|v| {
             if accessed != Some(v)
                 && let Root::Local(array) = root(function, v)
@@ -131,14 +131,6 @@ fn own_arrays(function: &Function) -> IdSet<ValueId> {
         });
     });
     found
-}
-
-/// The operands of the `yield` at the end of a block.
-pub fn yields(function: &Function, block: BlockId) -> &[ValueId] {
-    match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values) | Op::Return(values)) => values,
-        _ => &[],
-    }
 }
 
 impl Flow<'_> {
@@ -177,7 +169,7 @@ impl Flow<'_> {
             Op::If { then, otherwise, .. } => {
                 for block in [*then, *otherwise] {
                     self.forward(block);
-                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                    for (&result, &value) in inst.results.iter().zip(function.yielded(block)) {
                         self.vary(result, self.varied[value]);
                     }
                 }
@@ -193,7 +185,7 @@ impl Flow<'_> {
                 inst.results.iter().for_each(|&r| self.vary(r, varies));
             }
             op if op.properties().reads => inst.results.iter().for_each(|&r| self.vary(r, true)),
-            op => {
+            op @ (plain!() | jumps!()) => {
                 let varies = op.smooth_operands().iter().any(|&v| self.varied[v]);
                 for &result in &inst.results {
                     self.vary(result, varies);
@@ -214,7 +206,7 @@ impl Flow<'_> {
         let function = self.function;
         self.loops = true;
         self.forward(body);
-        let next = yields(function, body);
+        let next = function.yielded(body);
         for (n, &start) in init.iter().enumerate() {
             let param = function.blocks[body].params[first + n];
             let varies = self.varied[start] || next.get(n).is_some_and(|&v| self.varied[v]);
@@ -238,7 +230,7 @@ impl Flow<'_> {
             Op::Return(values) => values.iter().for_each(|&v| self.use_(v, true)),
             Op::If { then, otherwise, .. } => {
                 for block in [*then, *otherwise] {
-                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                    for (&result, &value) in inst.results.iter().zip(function.yielded(block)) {
                         self.use_(value, self.useful[result]);
                     }
                     self.backward(block);
@@ -249,7 +241,14 @@ impl Flow<'_> {
             Op::Call(callee, _) if matches!(self.module.functions[*callee].derivative, Derivative::Zero(_)) => {}
             Op::Call(_, args) if self.writing.contains(&id) => args.iter().for_each(|&v| self.use_(v, true)),
             op if op.properties().writes && !matches!(op, Op::Call(..)) => op.for_each_operand(|v| self.use_(v, true)),
-            op => {
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Load(_)
+            | effects!()
+            | Op::Yield(_)
+            | Op::Break(_)
+            | Op::Continue(_)) => {
                 if inst.results.iter().any(|&r| self.useful[r]) {
                     op.smooth_operands().iter().for_each(|&v| self.use_(v, true));
                 }
@@ -259,7 +258,7 @@ impl Flow<'_> {
 
     fn backward_loop(&mut self, inst: &Inst, init: &[ValueId], body: BlockId, first: usize) {
         let function = self.function;
-        let next = yields(function, body);
+        let next = function.yielded(body);
         for (n, &start) in init.iter().enumerate() {
             let param = function.blocks[body].params[first + n];
             let useful = self.useful[inst.results[n]] || self.useful[param];

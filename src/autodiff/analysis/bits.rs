@@ -2,9 +2,8 @@
 //! made of them again has lost it, however far apart the two casts are: across functions, and
 //! through arrays of integers.
 
-use super::activity::yields;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Derivative, FuncId, Function, Module, Op, ValueId};
+use crate::ir::{Derivative, FuncId, Function, Module, Op, ValueId, arrays, effects, jumps, parts, threads};
 
 /// What functions that cast bits, or call such a function, do with them.
 pub struct BitFunctions(IdMap<FuncId, Summary>);
@@ -67,10 +66,12 @@ impl BitFunctions {
         let fills = (0..function.params().len()).filter(|&n| bits.contains(&function.params()[n])).collect();
         let given = function.params().iter().copied().filter(|&v| !is_float(function, v)).collect();
         let reached = self.spread(function, given, |_| false);
-        let takes = function.has(|inst| match &inst.op {
-            Op::Bitcast(a) => reached.contains(a) && inst.results.iter().any(|&r| is_float(function, r)),
-            Op::Call(callee, args) => self.takes(*callee) && args.iter().any(|a| reached.contains(a)),
-            _ => false,
+        let takes = function.has(|inst| {
+            if let Op::Call(callee, args) = &inst.op {
+                return self.takes(*callee) && args.iter().any(|a| reached.contains(a));
+            }
+            let Op::Bitcast(a) = &inst.op else { return false };
+            reached.contains(a) && inst.results.iter().any(|&r| is_float(function, r))
         });
         self.0.insert(id, Summary { gives, fills, takes });
     }
@@ -90,7 +91,7 @@ impl BitFunctions {
                 Op::Bitcast(a) if is_float(*a) && varies(*a) => found.extend(inst.results.iter().copied()),
                 Op::If { then, otherwise, .. } => {
                     for block in [then, otherwise] {
-                        let pairs = inst.results.iter().zip(yields(function, *block));
+                        let pairs = inst.results.iter().zip(function.yielded(*block));
                         let more: Vec<ValueId> = pairs.filter(|(_, v)| found.contains(*v)).map(|(&r, _)| r).collect();
                         found.extend(more);
                     }
@@ -98,7 +99,7 @@ impl BitFunctions {
                 Op::For { init, body, .. } | Op::While { init, body, .. } => {
                     let first = usize::from(matches!(inst.op, Op::For { .. }));
                     for (n, start) in init.iter().enumerate() {
-                        let next = yields(function, *body).get(n);
+                        let next = function.yielded(*body).get(n);
                         if found.contains(start) || next.is_some_and(|v| found.contains(v)) {
                             found.extend([inst.results[n], function.blocks[*body].params[first + n]]);
                         }
@@ -115,7 +116,20 @@ impl BitFunctions {
                     }
                 }
                 Op::Compare(..) => {}
-                op => {
+                op @ (Op::Const(_)
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | parts!()
+                | threads!()
+                | Op::Call(..)
+                | arrays!()
+                | Op::Atomic { .. }
+                | Op::AtomicCas { .. }
+                | effects!()
+                | jumps!()) => {
                     let mut carries = false;
                     op.for_each_operand(|v| carries |= found.contains(&v));
                     if let Op::Call(callee, args) = op
@@ -143,8 +157,5 @@ fn is_float(function: &Function, value: ValueId) -> bool {
 
 /// The array that a view is of.
 fn whole(function: &Function, array: ValueId) -> ValueId {
-    match function.def(array).map(|inst| &inst.op) {
-        Some(Op::View(of, _)) => whole(function, *of),
-        _ => array,
-    }
+    if let Some(Op::View(of, _)) = function.op(array) { whole(function, *of) } else { array }
 }

@@ -11,7 +11,10 @@ use super::written::{Written, stale};
 use crate::analysis::holders;
 use crate::analysis::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Access, AtomicOp, BlockId, Check, Derivative, FuncId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{
+    Access, AtomicOp, BlockId, Check, Derivative, FuncId, Function, InstId, Op, ValueDef, ValueId, arrays, effects,
+    jumps, nested, values,
+};
 use crate::types::Type;
 
 /// What holds of one function in normal form.
@@ -109,7 +112,7 @@ fn degeneracy_tests(function: &Function) -> IdMap<InstId, (FuncId, Check)> {
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Check(what @ Check::Degenerate { .. }, operands) = &inst.op
             && let &[holds, result] = operands.as_slice()
-            && let Some(Op::Call(test, _)) = function.def(holds).map(|inst| &inst.op)
+            && let Some(Op::Call(test, _)) = function.op(holds)
             && let ValueDef::Result(call, _) = function.values[result].def
         {
             found.insert(call, (*test, what.clone()));
@@ -164,7 +167,9 @@ fn reversed(
                 matches!(world.module.functions[*callee].derivative, Derivative::Rule { .. })
             }
             Op::Call(..) => activity.any_result(inst),
-            op => activity.any_result(inst) || op.properties().synchronises,
+            op @ (values!() | arrays!() | Op::Load(_) | Op::AtomicCas { .. } | effects!() | nested!() | jumps!()) => {
+                activity.any_result(inst) || op.properties().synchronises
+            }
         };
         if works {
             found.insert(id);

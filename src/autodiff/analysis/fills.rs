@@ -50,35 +50,28 @@ impl Fills {
         }
         let mut opaque = IdSet::default();
         let mut any_opaque = false;
-        function.walk(function.entry, &mut |id, inst| match &inst.op {
-            Op::Store { access: Access { array, .. }, .. } if function.ty(*array).is_local_array() => {
-                match root(function, *array) {
-                    Root::Local(tile) => all.note(tile, id, holders),
-                    _ => any_opaque = true,
-                }
-            }
-            // Calls are not done again: what else they do is not looked into.
-            Op::Call(callee, args) if effects[*callee].writes_memory() => {
-                for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(&module.structs)) {
+        function.walk(function.entry, &mut |id, inst| {
+            if let Op::Call(callee, args) = &inst.op {
+                // Calls are not done again: what else they do is not looked into.
+                let written = args.iter().filter(|_| effects[*callee].writes_memory());
+                for &arg in written.filter(|&&arg| function.ty(arg).bears_array(&module.structs)) {
                     match root(function, arg) {
                         Root::Local(tile) => _ = opaque.insert(tile),
                         Root::Unknown => any_opaque = true,
                         _ => {}
                     }
                 }
-            }
-            // What an atomic operation finds is not found again.
-            op if op.properties().writes => {
-                if let Some(access) = op.access()
-                    && function.ty(access.array).is_local_array()
-                {
-                    match root(function, access.array) {
-                        Root::Local(tile) => _ = opaque.insert(tile),
-                        _ => any_opaque = true,
-                    }
+            } else if let Some(access) = inst.op.access()
+                && inst.op.properties().writes
+                && function.ty(access.array).is_local_array()
+            {
+                match root(function, access.array) {
+                    Root::Local(tile) if matches!(inst.op, Op::Store { .. }) => all.note(tile, id, holders),
+                    // What an atomic operation finds is not found again.
+                    Root::Local(tile) => _ = opaque.insert(tile),
+                    _ => any_opaque = true,
                 }
             }
-            _ => {}
         });
         if any_opaque {
             return Fills::default();

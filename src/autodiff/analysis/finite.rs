@@ -20,9 +20,11 @@
 //! inputs that are infinite or NaN themselves: outside of 1, their gradients are what IEEE
 //! arithmetic makes of the chain rule.
 
-use super::activity::yields;
 use crate::ids::{IdMap, IdSet, IdVec};
-use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
+use crate::ir::{
+    BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId, accesses, arithmetic, arrays,
+    effects, jumps, nested, parts, threads, values,
+};
 
 /// What a function of finite arguments may give.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -145,7 +147,7 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
         Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
         Op::If { then, otherwise, .. } => {
             for block in [then, otherwise] {
-                let given = inst.results.iter().zip(yields(function, *block));
+                let given = inst.results.iter().zip(function.yielded(*block));
                 let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
                 found.extend(flowing);
             }
@@ -156,11 +158,21 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
                 let param = function.blocks[*body].params[first + n];
                 if found.contains(&inst.results[n]) || found.contains(&param) {
                     found.insert(start);
-                    found.extend(yields(function, *body).get(n));
+                    found.extend(function.yielded(*body).get(n));
                 }
             }
         }
-        op => {
+        op @ (arithmetic!()
+        | Op::Zero
+        | Op::Construct(_)
+        | Op::Extract(..)
+        | Op::Insert(..)
+        | threads!()
+        | Op::Call(..)
+        | arrays!()
+        | accesses!()
+        | effects!()
+        | jumps!()) => {
             if inst.results.iter().any(|r| found.contains(r)) {
                 found.extend(op.smooth_operands());
             }
@@ -231,7 +243,7 @@ impl Search<'_> {
                     self.nonzero.extend(nonzero);
                     self.block(block);
                     self.nonzero.truncate(before);
-                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                    for (&result, &value) in inst.results.iter().zip(function.yielded(block)) {
                         self.mark(result, self.sizes[value]);
                     }
                 }
@@ -240,7 +252,7 @@ impl Search<'_> {
                 self.loops = true;
                 let first = usize::from(matches!(inst.op, Op::For { .. }));
                 for (n, &start) in init.iter().enumerate() {
-                    let next = yields(function, *body).get(n).map_or(Size::Finite, |&v| self.sizes[v]);
+                    let next = function.yielded(*body).get(n).map_or(Size::Finite, |&v| self.sizes[v]);
                     let size = self.sizes[start].max(next);
                     self.mark(function.blocks[*body].params[first + n], size);
                     self.mark(inst.results[n], size);
@@ -255,7 +267,14 @@ impl Search<'_> {
                 self.block(*body);
             }
             Op::Load(_) => {}
-            op => {
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | jumps!()) => {
                 let non_finite = match op {
                     Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),
                     Op::Unary(UnaryOp::Sqrt, a) => {
@@ -271,13 +290,24 @@ impl Search<'_> {
                             || self.lower_bound(*b, DEPTH) == Bound::Positive)
                     }
                     Op::Call(..) => false,
-                    op => !op.properties().keeps_finite,
+                    op @ (Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::Compare(..)
+                    | Op::Fma(..)
+                    | Op::Cast(_)
+                    | Op::Bitcast(_)
+                    | parts!()
+                    | threads!()
+                    | arrays!()
+                    | accesses!()
+                    | effects!()
+                    | nested!()
+                    | jumps!()) => !op.properties().keeps_finite,
                 };
-                let mut size = match op {
-                    _ if non_finite => Size::MayBeNonFinite,
-                    Op::Call(callee, _) => size_of(self.module, *callee, self.known),
-                    _ => Size::Finite,
-                };
+                let mut size = if non_finite { Size::MayBeNonFinite } else { Size::Finite };
+                if let Op::Call(callee, _) = op {
+                    size = size_of(self.module, *callee, self.known);
+                }
                 op.for_each_operand(|v| size = size.max(self.sizes[v]));
                 for &result in &inst.results {
                     self.mark(result, size);
@@ -320,6 +350,7 @@ impl Search<'_> {
                     _ => Bound::None,
                 }
             }
+            // Of others no bound is known.
             _ => Bound::None,
         };
         if bound == Bound::Zero && self.nonzero.contains(&value) { Bound::Positive } else { bound }

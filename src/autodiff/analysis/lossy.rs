@@ -11,7 +11,10 @@ use super::refuse;
 use crate::analysis::effects::EffectTable;
 use crate::diag::Diagnostic;
 use crate::ids::IdSet;
-use crate::ir::{Access, BlockId, Function, Inst, InstId, Module, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{
+    Access, BlockId, Function, Inst, InstId, Module, Op, UnaryOp, ValueDef, ValueId, accesses, arrays, effects, jumps,
+    nested, parts, straight, threads,
+};
 
 /// The findings about one function: W0604, and where what is lost is no step but the whole
 /// derivative, the error E0605.
@@ -32,7 +35,17 @@ pub fn findings(
         Op::Cast(a) | Op::Bitcast(a) => function.ty(a).scalar_part().is_some_and(|s| s.is_float()),
         Op::Unary(op, _) => is_flat(op),
         Op::Call(callee, _) => bit_functions.casts(callee),
-        _ => false,
+        Op::Const(_)
+        | Op::Binary(..)
+        | Op::Compare(..)
+        | Op::Fma(..)
+        | parts!()
+        | threads!()
+        | arrays!()
+        | accesses!()
+        | effects!()
+        | nested!()
+        | jumps!() => false,
     };
     if !function.has(is_suspect) {
         return found;
@@ -42,17 +55,15 @@ pub fn findings(
     let bits = bit_functions.spread(function, IdSet::default(), |v| activity.varies(v));
     let mut refused = false;
     function.walk(function.entry, &mut |_, inst| {
-        let made = match &inst.op {
-            Op::Bitcast(a) => {
-                (bits.contains(a) || is_float(*a) && activity.varies(*a))
-                    && inst.results.iter().any(|&r| is_float(r) && activity.is_useful(r))
-            }
-            Op::Call(callee, args) => {
-                bit_functions.takes(*callee)
-                    && args.iter().any(|a| bits.contains(a))
-                    && (inst.results.iter().any(|&r| activity.is_useful(r)) || effects[*callee].stores_any)
-            }
-            _ => false,
+        let made = if let Op::Bitcast(a) = &inst.op {
+            (bits.contains(a) || is_float(*a) && activity.varies(*a))
+                && inst.results.iter().any(|&r| is_float(r) && activity.is_useful(r))
+        } else if let Op::Call(callee, args) = &inst.op {
+            bit_functions.takes(*callee)
+                && args.iter().any(|a| bits.contains(a))
+                && (inst.results.iter().any(|&r| activity.is_useful(r)) || effects[*callee].stores_any)
+        } else {
+            false
         };
         if made {
             refused = true;
@@ -72,7 +83,7 @@ pub fn findings(
             Op::Unary(op, a) if is_flat(*op) && inst.results.iter().any(|&r| activity.is_useful(r)) => {
                 activity.varies(*a).then(|| (*a, format!("`{}`", op.name())))
             }
-            _ => None,
+            straight!() | nested!() | jumps!() => None,
         };
         let Some((value, what)) = lost else { return };
         // Which element is read does depend on it in steps alone, as everybody knows who looks up.
@@ -95,10 +106,12 @@ fn indexing(function: &Function) -> IdSet<ValueId> {
     let (mut left, mut owners): (Vec<ValueId>, HashMap<BlockId, InstId>) = (Vec::new(), HashMap::new());
     function.walk(function.entry, &mut |id, inst| {
         inst.op.blocks().into_iter().for_each(|block| _ = owners.insert(block, id));
-        match &inst.op {
-            Op::Call(_, args) => left.extend(args.iter().copied()),
-            Op::View(..) => inst.op.for_each_operand(|value| left.push(value)),
-            op => left.extend(op.access().into_iter().flat_map(|access| access.indices.iter().copied())),
+        if let Op::Call(_, args) = &inst.op {
+            left.extend(args.iter().copied());
+        } else if let Op::View(..) = &inst.op {
+            inst.op.for_each_operand(|value| left.push(value));
+        } else if let Some(access) = inst.op.access() {
+            left.extend(access.indices.iter().copied());
         }
     });
     let is_int = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_int());
@@ -117,7 +130,21 @@ fn indexing(function: &Function) -> IdSet<ValueId> {
             Op::Load(_) | Op::Call(..) => {}
             Op::Cast(a) => left.push(a),
             Op::Unary(op, a) if is_flat(op) => left.push(a),
-            _ => {
+            Op::Const(_)
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Compare(..)
+            | Op::Fma(..)
+            | Op::Bitcast(_)
+            | parts!()
+            | threads!()
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | nested!()
+            | jumps!() => {
                 let mut take = |value| left.extend(Some(value).filter(|&value| is_int(value)));
                 inst.op.for_each_operand(&mut take);
                 for block in inst.op.blocks() {
@@ -133,9 +160,12 @@ fn indexing(function: &Function) -> IdSet<ValueId> {
 
 /// What a float was before it was rounded.
 fn before_steps(function: &Function, value: ValueId) -> ValueId {
-    match function.def(value).map(|inst| &inst.op) {
-        Some(Op::Unary(op, a)) if is_flat(*op) => before_steps(function, *a),
-        _ => value,
+    if let Some(Op::Unary(op, a)) = function.op(value)
+        && is_flat(*op)
+    {
+        before_steps(function, *a)
+    } else {
+        value
     }
 }
 
@@ -147,10 +177,15 @@ fn is_flat(op: UnaryOp) -> bool {
 /// The variable or array that a value comes from.
 fn source(function: &Function, value: ValueId) -> Option<String> {
     match function.values[value].def {
-        ValueDef::Result(inst, _) => match &function.insts[inst].op {
-            Op::Load(Access { array, .. }) | Op::View(array, _) | Op::Extract(array, _) => source(function, *array),
-            _ => function.values[value].name.clone(),
-        },
+        ValueDef::Result(inst, _) => {
+            if let Op::Load(Access { array, .. }) | Op::View(array, _) | Op::Extract(array, _) =
+                &function.insts[inst].op
+            {
+                source(function, *array)
+            } else {
+                function.values[value].name.clone()
+            }
+        }
         ValueDef::Param(..) => function.values[value].name.clone(),
     }
 }

@@ -1,10 +1,9 @@
 //! Which values of the forward program does reverse code read? The adjoint rules name the first
 //! ones; the rest is what it takes to compute those again.
 
-use super::activity::yields;
 use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{Function, InstId, Op, ValueDef, ValueId, accesses, effects, jumps, straight, values};
 
 /// All values that computing `roots` takes, themselves included, on the way not looking behind
 /// those that are `given`. The results of `leaves` are not computed again: they take only the value
@@ -28,7 +27,7 @@ pub fn closure(
             ValueDef::Result(inst, n) => match &function.insts[inst].op {
                 Op::If { condition, then, otherwise } => {
                     work.push(*condition);
-                    work.extend([then, otherwise].iter().filter_map(|&&b| yields(function, b).get(n as usize)));
+                    work.extend([then, otherwise].iter().filter_map(|&&b| function.yielded(b).get(n as usize)));
                 }
                 Op::For { .. } | Op::While { .. } => slot(function, inst, n as usize, &mut work),
                 Op::LocalArray => {
@@ -36,7 +35,17 @@ pub fn closure(
                         control(function, writer, &mut work);
                     }
                 }
-                op => op.for_each_operand(|v| work.push(v)),
+                op @ (values!()
+                | Op::Call(..)
+                | Op::Extent(..)
+                | Op::IsSet(_)
+                | Op::Gradient(_)
+                | Op::Address(_)
+                | Op::View(..)
+                | Op::SharedArray
+                | accesses!()
+                | effects!()
+                | jumps!()) => op.for_each_operand(|v| work.push(v)),
             },
             ValueDef::Param(block, n) => {
                 if let Some(inst) = holders[block.0 as usize] {
@@ -57,7 +66,7 @@ fn slot(function: &Function, inst: InstId, n: usize, work: &mut Vec<ValueId>) {
     bounds(function, inst, work);
     if let Op::For { init, body, .. } | Op::While { init, body, .. } = &function.insts[inst].op {
         work.extend(init.get(n));
-        work.extend(yields(function, *body).get(n));
+        work.extend(function.yielded(*body).get(n));
     }
 }
 
@@ -66,7 +75,7 @@ fn control(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
     match &function.insts[inst].op {
         Op::If { condition, .. } => work.push(*condition),
         Op::For { .. } | Op::While { .. } => bounds(function, inst, work),
-        op => op.for_each_operand(|v| work.push(v)),
+        op @ (straight!() | jumps!()) => op.for_each_operand(|v| work.push(v)),
     }
 }
 
@@ -74,19 +83,7 @@ fn control(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
 pub fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
     match &function.insts[inst].op {
         Op::For { start, end, step, .. } => work.extend([*start, *end, *step]),
-        Op::While { condition, .. } => work.extend(yields(function, *condition)),
-        _ => {}
+        Op::While { condition, .. } => work.extend(function.yielded(*condition)),
+        straight!() | Op::If { .. } | jumps!() => {}
     }
-}
-
-/// The values that a block and those nested in it define, without the block's parameters.
-pub fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
-    let mut found = IdSet::default();
-    function.walk(block, &mut |_, inst| {
-        found.extend(inst.results.iter().copied());
-        for nested in inst.op.blocks() {
-            found.extend(function.blocks[nested].params.iter().copied());
-        }
-    });
-    found
 }

@@ -8,7 +8,7 @@ use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::diag::Diagnostic;
 use crate::ids::IdSet;
-use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
+use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId, arrays, effects, jumps, nested, values};
 use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
 use crate::passes::loop_exits::is_single_exit;
 use crate::source::Span;
@@ -81,9 +81,10 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
             Op::Load(Access { array, .. }) | Op::Store { access: Access { array, .. }, .. }
                 if matches!(function.ty(*array), Type::Local(_)) =>
             {
-                let floats = match &inst.op {
-                    Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
-                    _ => active_result,
+                let floats = if let Op::Store { value, .. } = &inst.op {
+                    function.ty(*value).holds_floats(structs)
+                } else {
+                    active_result
                 };
                 // One that this function makes has a shadow, like an array of the caller's.
                 let known = matches!(root(function, *array), Root::Local(_));
@@ -94,9 +95,10 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
             Op::Load(Access { array, .. })
             | Op::Store { access: Access { array, .. }, .. }
             | Op::Atomic { access: Access { array, .. }, .. } => {
-                let floats = match &inst.op {
-                    Op::Store { value, .. } | Op::Atomic { value, .. } => function.ty(*value).holds_floats(structs),
-                    _ => active_result,
+                let floats = if let Op::Store { value, .. } | Op::Atomic { value, .. } = &inst.op {
+                    function.ty(*value).holds_floats(structs)
+                } else {
+                    active_result
                 };
                 if floats
                     && let Some(array) = unknown_array(function, *array)
@@ -138,7 +140,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
                     }
                 }
             }
-            _ => {}
+            values!() | Op::Call(..) | arrays!() | Op::AtomicCas { .. } | effects!() | nested!() | jumps!() => {}
         }
     });
     found
@@ -147,15 +149,15 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
 /// The array, without views of it, if its adjoints can't be found.
 fn unknown_array(function: &Function, array: ValueId) -> Option<ValueId> {
     let mut at = array;
-    while let Some(Op::View(inner, _)) = function.def(at).map(|inst| &inst.op) {
+    while let Some(Op::View(inner, _)) = function.op(at) {
         at = *inner;
     }
     let mut whole = at;
-    while let Some(Op::Extract(inner, _)) = function.def(whole).map(|inst| &inst.op) {
+    while let Some(Op::Extract(inner, _)) = function.op(whole) {
         whole = *inner;
     }
     // One inside an element of another has a gradient of its own; null has none.
-    let op = function.def(whole).map(|inst| &inst.op);
+    let op = function.op(whole);
     let known = root(function, at) != Root::Unknown || matches!(op, Some(Op::Load(_) | Op::Zero));
     (!known).then_some(at)
 }

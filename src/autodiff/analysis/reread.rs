@@ -15,7 +15,7 @@ use crate::analysis::holders;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BlockId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{Access, BlockId, Function, InstId, Op, ValueDef, ValueId, arrays, effects, jumps, values};
 
 /// By value, the load that represents it.
 pub type Rereads = IdMap<ValueId, ValueId>;
@@ -38,11 +38,10 @@ pub fn add(world: &World<'_>, function: &mut Cow<'_, Function>) -> Rereads {
     for Candidate { store, block, value } in &found {
         let Op::Store { access, .. } = changed.insts[*store].op.clone() else { continue };
         let ty = changed.ty(*value);
-        let empty = Builder::new("", changed.kind, &[], changed.span).finish();
-        let mut b = Builder::resume(std::mem::replace(&mut changed, empty), *block);
-        b.span = b.function.insts[*store].span;
-        let again = b.one(Op::Load(access), ty);
-        changed = b.finish();
+        let again = Builder::edit(&mut changed, *block, |b| {
+            b.span = b.function.insts[*store].span;
+            b.one(Op::Load(access), ty)
+        });
         let insts = &mut changed.blocks[*block].insts;
         if let Some(at) = insts.iter().position(|id| id == store) {
             insts[at + 1..].rotate_right(1);
@@ -63,7 +62,7 @@ pub fn add(world: &World<'_>, function: &mut Cow<'_, Function>) -> Rereads {
 }
 
 fn is_refilled(fills: &Fills, function: &Function, load: ValueId) -> bool {
-    matches!(function.def(load).map(|inst| &inst.op), Some(Op::Load(Access { array, .. })) if fills.refills(function, *array))
+    matches!(function.op(load), Some(Op::Load(Access { array, .. })) if fills.refills(function, *array))
 }
 
 /// The stores into tiles that are made further outside, of values that stand in the store's block
@@ -105,7 +104,15 @@ fn takes_loop(function: &Function, here: &IdSet<InstId>, value: ValueId) -> bool
         match &function.insts[id].op {
             Op::For { .. } | Op::While { .. } => return true,
             Op::Load(_) => {}
-            op => op.for_each_operand(|v| work.push(v)),
+            op @ (values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | Op::If { .. }
+            | jumps!()) => op.for_each_operand(|v| work.push(v)),
         }
     }
     false

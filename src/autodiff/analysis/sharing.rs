@@ -75,7 +75,7 @@ struct Elements {
 
 impl Elements {
     fn add(&mut self, function: &Function, array: ValueId, index: &[ValueId]) {
-        let whole = !matches!(function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
+        let whole = !matches!(function.op(array), Some(Op::View(..)));
         let constants: Option<Vec<i128>> =
             index.iter().map(|&i| function.as_const(i)?.as_int().filter(|&i| i >= 0)).collect();
         match constants.filter(|_| whole) {
@@ -115,9 +115,9 @@ fn comes_from(function: &Function, facts: &ForwardFacts, value: ValueId, array: 
         .insts
         .values()
         .filter(|inst| inst.results.iter().any(|result| from.contains(result)))
-        .filter_map(|inst| match &inst.op {
-            Op::Load(access) if facts.activity.any_result(inst) => Some(root(function, access.array)),
-            _ => None,
+        .filter_map(|inst| {
+            let Op::Load(access) = &inst.op else { return None };
+            facts.activity.any_result(inst).then(|| root(function, access.array))
         })
         .collect();
     let mut written = false;
@@ -143,6 +143,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             Op::Store { access, value } if function.ty(*value).holds_floats(structs) => (access, None),
             // What has no gradient itself changes what others are compared with.
             Op::Atomic { op, access, value } if function.ty(*value).holds_floats(structs) => (access, Some(*op)),
+            // No other operation reads or changes an element with a gradient.
             _ => return,
         };
         let Access { array, ref indices, .. } = *access;
@@ -174,6 +175,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                 uses.sums.add(function, array, indices);
             }
             (_, Op::Load(_)) => _ = uses.active_load.get_or_insert((inst.span, array)),
+            // A store: nothing else has come here.
             _ => {
                 uses.store.get_or_insert((inst.span, array));
                 uses.stores.push(inst.span);
@@ -250,10 +252,8 @@ fn name(function: &Function, array: ValueId) -> String {
         if let Some(name) = &function.values[at].name {
             return format!("`{name}`");
         }
-        match function.def(at).map(|inst| &inst.op) {
-            Some(Op::View(inner, _) | Op::Extract(inner, _)) => at = *inner,
-            _ => return "an array".to_string(),
-        }
+        let Some(Op::View(inner, _) | Op::Extract(inner, _)) = function.op(at) else { return "an array".to_string() };
+        at = *inner;
     }
 }
 
@@ -264,12 +264,13 @@ fn each_in_turn(function: &Function, visit: &mut impl FnMut(&Inst, usize)) {
         for &id in &f.blocks[block].insts {
             let inst = &f.insts[id];
             visit(inst, turn);
-            let inner = match inst.op {
-                Op::For { .. } | Op::While { .. } if turn == 0 => {
-                    *loops += 1;
-                    *loops
-                }
-                _ => turn,
+            let inner = if let Op::For { .. } | Op::While { .. } = inst.op
+                && turn == 0
+            {
+                *loops += 1;
+                *loops
+            } else {
+                turn
             };
             for nested in inst.op.blocks() {
                 of_block(f, nested, inner, loops, visit);

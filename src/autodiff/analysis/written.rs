@@ -9,7 +9,9 @@ use super::fills::Fills;
 use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::{Access, Derivative, Function, Inst, InstId, Module, Op, ValueId};
+use crate::ir::{
+    Access, Derivative, Function, Inst, InstId, Module, Op, ValueId, arrays, effects, jumps, nested, values,
+};
 use crate::types::{StructTable, Type};
 
 /// The arrays that the function writes.
@@ -18,17 +20,17 @@ pub struct Written(BTreeSet<Root>);
 impl Written {
     pub fn of(structs: &StructTable, effects: &EffectTable, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            // Which of its arrays a function writes is not looked into.
-            Op::Call(callee, args) if effects[*callee].writes_memory() => {
-                for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(structs)) {
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, args) = &inst.op {
+                // Which of its arrays a function writes is not looked into.
+                let written = args.iter().filter(|_| effects[*callee].writes_memory());
+                for &arg in written.filter(|&&arg| function.ty(arg).bears_array(structs)) {
                     let whole = matches!(function.ty(arg), Type::Array(_) | Type::Local(_));
                     roots.insert(if whole { root(function, arg) } else { Root::Unknown });
                 }
+            } else if inst.op.properties().writes {
+                roots.insert(accessed(function, &inst.op));
             }
-            Op::Call(..) => {}
-            op if op.properties().writes => _ = roots.insert(accessed(function, op)),
-            _ => {}
         });
         Written(roots)
     }
@@ -68,7 +70,14 @@ pub fn is_stale(module: &Module, function: &Function, written: &Written, fills: 
         // A local array too, unless what fills it is done again.
         Op::Load(Access { array, .. }) => !fills.refills(function, *array) && written.overwrites(function, *array),
         // The content of memory, which is another one by then.
-        op => op.properties().reads,
+        op @ (values!()
+        | arrays!()
+        | Op::Store { .. }
+        | Op::Atomic { .. }
+        | Op::AtomicCas { .. }
+        | effects!()
+        | nested!()
+        | jumps!()) => op.properties().reads,
     }
 }
 

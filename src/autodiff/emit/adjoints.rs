@@ -196,6 +196,7 @@ impl Reverse<'_> {
                     _ => None,
                 }
             }
+            // Others are not grouped.
             _ => None,
         }
     }

@@ -9,7 +9,6 @@ use super::state::{Shadow, Tape};
 use crate::abi::{FloatArgument, float_arguments};
 use crate::analysis::alias::Root;
 use crate::autodiff::Store;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
@@ -299,7 +298,7 @@ pub fn adjoint(
     let seeds_at = reverse.device_shadows(old.params().len());
     let seeds: Vec<ValueId> = reverse.b.function.params()[seeds_at..].to_vec();
     reverse.block(old.entry, |this| {
-        for (&value, &seed) in yields(this.old, this.old.entry).iter().zip(&seeds) {
+        for (&value, &seed) in this.old.returned().iter().zip(&seeds) {
             this.add(value, seed);
         }
     });

@@ -121,9 +121,8 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
 
 /// Takes a function out of its module, for a change.
 fn take(module: &mut Module, id: FuncId) -> Function {
-    let old = &module.functions[id];
-    let placeholder = Builder::new("", old.kind, &[], old.span).finish();
-    std::mem::replace(&mut module.functions[id], placeholder)
+    let entry = module.functions[id].entry;
+    Builder::take(&mut module.functions[id], entry).finish()
 }
 
 /// Removes what a change has left unused.
@@ -182,10 +181,7 @@ fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
     }
     for (block, id, value) in found {
         let Some(scalar) = function.ty(value).scalar_part() else { continue };
-        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
-        let two = b.constant(Const::float(scalar, 2.0));
-        *function = b.finish();
+        let two = Builder::edit(function, block, |b| b.constant(Const::float(scalar, 2.0)));
         let insts = &mut function.blocks[block].insts;
         if let (Some(made), Some(at)) = (insts.pop(), insts.iter().position(|&inst| inst == id)) {
             insts.insert(at, made);
@@ -209,6 +205,7 @@ fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool
             op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
         }
         (Op::Const(_) | Op::Zero, Op::Const(_) | Op::Zero) => true,
+        // The same operation may have the same operands: the numbering tells.
         (one, other) => discriminant(one) == discriminant(other),
     }
 }

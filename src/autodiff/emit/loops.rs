@@ -5,9 +5,8 @@ use super::reverse::Reverse;
 use super::snapshots::NUMBER;
 use super::state::{Kept, Sweep};
 use crate::autodiff::Store;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::{Plan, Slot, body_of};
-use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueDef, ValueId, Values};
+use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueDef, ValueId, Values, jumps, straight};
 use crate::types::{I32, Scalar, Type};
 
 /// The counter of a `for` and how it goes backwards.
@@ -51,10 +50,7 @@ impl Reverse<'_> {
         let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
         types.extend(numbered.then_some(I32));
         types.extend(extremes.iter().map(|_| I32));
-        let starts = match &inst.op {
-            Op::For { init, .. } | Op::While { init, .. } => init,
-            _ => return,
-        };
+        let (Op::For { init: starts, .. } | Op::While { init: starts, .. }) = &inst.op else { return };
         let mut init: Values = live.iter().map(|&n| self.primal(starts[n])).collect();
         if numbered {
             init.push(self.b.int(Scalar::I32, 0));
@@ -72,7 +68,7 @@ impl Reverse<'_> {
                 let body = self.sweep_body(inst, body, 0, &live, &types, iteration_at, &extremes, kept.as_ref());
                 Op::While { init, condition: test, body }
             }
-            _ => return,
+            straight!() | Op::If { .. } | jumps!() => return,
         };
         let results = self.b.push(op, &types);
         for (&n, &new) in live.iter().zip(&results) {
@@ -97,10 +93,8 @@ impl Reverse<'_> {
 
     /// The slots of a loop that computing it again takes.
     pub fn live_slots(&self, inst: &Inst, params: &[ValueId], first: usize) -> Vec<usize> {
-        let tested = match inst.op {
-            Op::While { condition, .. } => self.old.blocks[condition].params.as_slice(),
-            _ => &[],
-        };
+        let tested =
+            if let Op::While { condition, .. } = inst.op { self.old.blocks[condition].params.as_slice() } else { &[] };
         let in_scope = |v: Option<&ValueId>| v.is_some_and(|v| self.scope.contains(v));
         (0..inst.results.len())
             .filter(|&n| [inst.results.get(n), params.get(first + n), tested.get(n)].into_iter().any(in_scope))
@@ -116,7 +110,7 @@ impl Reverse<'_> {
             self.bind(old.blocks[condition].params[n], self.b.params(test)[at]);
         }
         self.replay(condition, false);
-        let holds = self.primals(yields(old, condition));
+        let holds = self.primals(old.yielded(condition));
         self.b.yield_(&holds);
         self.b.switch_to(outside);
         test
@@ -160,7 +154,7 @@ impl Reverse<'_> {
             self.save(kept, number, &params[first..]);
         }
         self.replay(body, false);
-        let mut next: Vec<ValueId> = live.iter().map(|&n| self.primal(yields(old, body)[n])).collect();
+        let mut next: Vec<ValueId> = live.iter().map(|&n| self.primal(old.yielded(body)[n])).collect();
         if let Some(iteration) = iteration {
             let one = self.b.int(Scalar::I32, 1);
             next.push(self.b.binary(BinaryOp::Add, iteration, one));
@@ -168,7 +162,7 @@ impl Reverse<'_> {
         let reached: Vec<ValueId> = self.b.params(copy)[all.len() - extremes.len()..].to_vec();
         for (&n, &reached) in extremes.iter().zip(&reached) {
             self.b.name(reached, "reached");
-            let (before, after) = (self.primal(params[first + n]), self.primal(yields(old, body)[n]));
+            let (before, after) = (self.primal(params[first + n]), self.primal(old.yielded(body)[n]));
             let changed = self.changes(inst, n, [before, after]);
             let number = match iteration {
                 Some(iteration) => iteration,
@@ -195,6 +189,7 @@ impl Reverse<'_> {
         let (op, found) = match self.b.function.insts[at].op {
             Op::Binary(BinaryOp::Max, a, found) if a == before => (CompareOp::Gt, found),
             Op::Binary(BinaryOp::Min, a, found) if a == before => (CompareOp::Lt, found),
+            // Not the kept extreme itself: compare.
             _ => return self.b.compare(CompareOp::Ne, after, before),
         };
         let changed = self.b.compare(op, found, before);
@@ -266,13 +261,14 @@ impl Reverse<'_> {
             init.push(snapshots.top);
             types.push(NUMBER);
         }
-        let backwards = match &inst.op {
-            Op::For { start, end, step, .. } => match sweep.iterations.filter(|_| self.unit_step(&inst.op).is_none()) {
+        let backwards = if let Op::For { start, end, step, .. } = &inst.op {
+            match sweep.iterations.filter(|_| self.unit_step(&inst.op).is_none()) {
                 // The forward sweep has counted them.
                 Some(iterations) => Backwards::Iterations(iterations),
                 None => self.backwards(&plan, &inst.op, [*start, *end, *step]),
-            },
-            _ => Backwards::Iterations(sweep.iterations.unwrap_or_else(|| self.b.int(Scalar::I32, 0))),
+            }
+        } else {
+            Backwards::Iterations(sweep.iterations.unwrap_or_else(|| self.b.int(Scalar::I32, 0)))
         };
         let (counter_ty, range) = self.range(&backwards);
         let mut all = vec![counter_ty];
@@ -324,7 +320,7 @@ impl Reverse<'_> {
         let mut seeds = Vec::new();
         for (&n, &adjoint) in plan.active.iter().zip(slots) {
             self.name_after(adjoint, "adj_", params[n]);
-            seeds.push((yields(old, body)[n], adjoint));
+            seeds.push((old.yielded(body)[n], adjoint));
         }
         let outer = self.reverse_seeded(plan, body, outer, &seeds);
         let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(params[n])).collect();

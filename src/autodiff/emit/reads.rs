@@ -7,7 +7,7 @@ use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
-use crate::ir::{Function, FunctionKind, InstId, Op, ValueId};
+use crate::ir::{Function, FunctionKind, InstId, Op, ValueId, jumps, straight};
 
 /// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on
 /// a scratch function.
@@ -26,7 +26,7 @@ pub fn reads(world: &World<'_>, function: &Function, facts: &ForwardFacts) -> Id
         match &inst.op {
             Op::If { condition, .. } => read.push(*condition),
             Op::For { .. } | Op::While { .. } => bounds(function, id, &mut read),
-            _ => {
+            straight!() | jumps!() => {
                 for &result in inst.results.iter().filter(|&&r| facts.activity.is_active(r)) {
                     let seed = reverse.b.zero(function.ty(result));
                     reverse.adjoints.insert(result, seed);

@@ -3,10 +3,9 @@
 //! there is only that tiles made there are filled.
 
 use super::reverse::Reverse;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::written::is_stale;
 use crate::autodiff::storage::log::{Logged, last_slot};
-use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId, jumps, straight};
 use crate::types::Type;
 
 impl Reverse<'_> {
@@ -41,7 +40,7 @@ impl Reverse<'_> {
             }
             _ if !needed => {}
             Op::If { condition, then, otherwise } => self.replay_if(inst, *condition, [*then, *otherwise]),
-            op => self.copy(id, inst, op),
+            op @ (straight!() | jumps!()) => self.copy(id, inst, op),
         }
         self.b.span = span;
     }
@@ -114,7 +113,7 @@ impl Reverse<'_> {
             let new = self.b.new_block(&[]);
             let outside = self.b.switch_to(new);
             self.replay(block, false);
-            let values: Vec<ValueId> = kept.iter().map(|&n| self.primal(yields(old, block)[n])).collect();
+            let values: Vec<ValueId> = kept.iter().map(|&n| self.primal(old.yielded(block)[n])).collect();
             self.b.yield_(&values);
             self.b.switch_to(outside);
             new

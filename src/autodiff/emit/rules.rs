@@ -12,7 +12,10 @@
 use smallvec::smallvec;
 
 use super::reverse::Reverse;
-use crate::ir::{BinaryOp, CompareOp, Const, Inst, Op, Path, Step, UnaryOp, ValueId, Values};
+use crate::ir::{
+    BinaryOp, CompareOp, Const, Inst, Op, Path, Step, UnaryOp, ValueId, Values, accesses, arrays, effects, jumps,
+    nested, threads,
+};
 use crate::types::{Scalar, Type};
 
 impl Reverse<'_> {
@@ -86,9 +89,23 @@ impl Reverse<'_> {
                 }
             }
             Op::Extract(..) | Op::Insert(..) => {}
-            op if op.smooth_operands().is_empty() => {}
-            // A fault of kc: the table says that derivatives flow through it, and there is no rule.
-            op => self.faults.push(format!("there is no rule for the reverse of {op:?} in @{}", self.old.name)),
+            op @ (Op::Const(_)
+            | Op::Zero
+            | Op::Compare(..)
+            | Op::Bitcast(_)
+            | threads!()
+            | Op::Call(..)
+            | arrays!()
+            | accesses!()
+            | effects!()
+            | nested!()
+            | jumps!()) => {
+                // A fault of kc: the table says that derivatives flow through it, and there is no
+                // rule.
+                if !op.smooth_operands().is_empty() {
+                    self.faults.push(format!("there is no rule for the reverse of {op:?} in @{}", self.old.name));
+                }
+            }
         }
     }
 
@@ -99,16 +116,18 @@ impl Reverse<'_> {
             let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
             constant || self.old.def(v).is_some_and(|inst| inst.op == Op::Zero)
         };
-        let op = |v: ValueId| self.old.def(v).map(|inst| &inst.op);
-        let is = |v: ValueId, wanted: CompareOp| match op(v) {
-            Some(Op::Compare(op, x, y)) => *op == wanted && self.is_active(*x) && zero(*y),
-            _ => false,
+        let op = |v: ValueId| self.old.op(v);
+        let is = |v: ValueId, wanted: CompareOp| {
+            let Some(Op::Compare(op, x, y)) = op(v) else { return false };
+            *op == wanted && self.is_active(*x) && zero(*y)
         };
         let (some, none) = (|v| is(v, CompareOp::Ne), |v| is(v, CompareOp::Eq));
-        let (any, all) = match op(condition) {
-            Some(Op::Binary(BinaryOp::Or, a, b)) => (some(*a) && some(*b), false),
-            Some(Op::Binary(BinaryOp::And, a, b)) => (false, none(*a) && none(*b)),
-            _ => (some(condition), none(condition)),
+        let (any, all) = if let Some(Op::Binary(BinaryOp::Or, a, b)) = op(condition) {
+            (some(*a) && some(*b), false)
+        } else if let Some(Op::Binary(BinaryOp::And, a, b)) = op(condition) {
+            (false, none(*a) && none(*b))
+        } else {
+            (some(condition), none(condition))
         };
         match (any, all) {
             (true, _) if zero(otherwise) => Some(then),

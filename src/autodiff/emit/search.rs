@@ -4,7 +4,6 @@
 use super::loops::Backwards;
 use super::reverse::Reverse;
 use super::state::Sweep;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::{Plan, body_of};
 use crate::ir::{BinaryOp, CompareOp, Inst, InstId, Op, ValueId, Values};
 use crate::types::{Scalar, Type};
@@ -62,10 +61,11 @@ impl Reverse<'_> {
         self.bind_extremes(inst, sweep, params, iteration);
         let slots = plan.active.len();
         let (seed, ty) = (carried[at], self.b.ty(carried[at]));
-        let (found, none) = match old.def(yields(old, body)[plan.active[at]]).map(|inst| &inst.op) {
-            Some(&Op::Binary(BinaryOp::Max | BinaryOp::Min, _, found)) => (found, self.b.zero(ty)),
-            _ => unreachable!("an extreme is what `max` or `min` gives"),
+        let Some(&Op::Binary(BinaryOp::Max | BinaryOp::Min, _, found)) = old.op(old.yielded(body)[plan.active[at]])
+        else {
+            unreachable!("an extreme is what `max` or `min` gives")
         };
+        let none = self.b.zero(ty);
         let rest = self.reverse_seeded(plan, body, &carried[slots..], &[(found, seed)]);
         let mut next: Vec<ValueId> = carried[..slots].to_vec();
         next[at] = none;

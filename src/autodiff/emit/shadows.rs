@@ -37,14 +37,12 @@ impl Reverse<'_> {
         }
         let old = self.old;
         let ValueDef::Result(inst, _) = old.values[array].def else { return None };
-        let shadow = match &old.insts[inst].op {
-            // An array inside an element of another: its own gradient.
-            Op::Load(_) | Op::Extract(..) if found == Root::Unknown => {
-                let copy = self.primal(array);
-                self.b.one(Op::Gradient(copy), old.ty(array))
-            }
-            _ => return None,
-        };
+        if found != Root::Unknown || !matches!(old.insts[inst].op, Op::Load(_) | Op::Extract(..)) {
+            return None;
+        }
+        // An array inside an element of another: its own gradient.
+        let copy = self.primal(array);
+        let shadow = self.b.one(Op::Gradient(copy), old.ty(array));
         let set = self.b.one(Op::IsSet(shadow), BOOL);
         Some(Shadow { array: shadow, set })
     }
@@ -72,7 +70,7 @@ impl Reverse<'_> {
         let old = self.old;
         let mut views = Vec::new();
         let mut at = array;
-        while let Some(Op::View(inner, dims)) = old.def(at).map(|inst| &inst.op) {
+        while let Some(Op::View(inner, dims)) = old.op(at) {
             let mut dims = dims.clone();
             for dim in &mut dims {
                 match dim {

@@ -5,7 +5,6 @@
 use smallvec::smallvec;
 
 use super::reverse::Reverse;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::plan::{Plan, body_of};
 use crate::ir::build::Builder;
@@ -255,7 +254,7 @@ impl Reverse<'_> {
             }
         }
         self.replay_alone(body, false);
-        let next: Vec<ValueId> = snapshots.slots.iter().map(|&(n, _)| self.primal(yields(old, body)[n])).collect();
+        let next: Vec<ValueId> = snapshots.slots.iter().map(|&(n, _)| self.primal(old.yielded(body)[n])).collect();
         self.b.yield_(&next);
         self.b.switch_to(outside);
         self.scope = scope;

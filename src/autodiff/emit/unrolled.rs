@@ -3,7 +3,6 @@
 
 use super::reverse::Reverse;
 use super::state::{Kept, Sweep};
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::Plan;
 use crate::ir::{Inst, InstId, Op, ValueId, Values};
 use crate::passes::loops::counter;
@@ -25,7 +24,7 @@ impl Reverse<'_> {
                 kept.push(plan.kept().into_iter().map(|n| (n, self.primal(params[1 + n]))).collect());
             }
             self.replay(*body, false);
-            values = live.iter().map(|&n| self.primal(yields(old, *body)[n])).collect();
+            values = live.iter().map(|&n| self.primal(old.yielded(*body)[n])).collect();
         }
         live.iter().zip(&values).for_each(|(&n, &value)| self.bind(inst.results[n], value));
         if keep {

@@ -2,8 +2,7 @@
 //! [`super::loops`], memory in [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
-use crate::autodiff::analysis::activity::yields;
-use crate::ir::{BlockId, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, Inst, InstId, Op, ValueId, arrays, jumps, reports, values};
 use crate::types::Type;
 
 impl Reverse<'_> {
@@ -45,7 +44,14 @@ impl Reverse<'_> {
             // Behind it other threads read what was written before it: in reverse their adjoints
             // must be there.
             Op::Barrier => self.b.effect(Op::Barrier),
-            _ => {
+            values!()
+            | arrays!()
+            | Op::AtomicCas { .. }
+            | Op::Product(..)
+            | Op::Copy(..)
+            | Op::Exchange(..)
+            | reports!()
+            | jumps!() => {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)
                 {
@@ -72,7 +78,7 @@ impl Reverse<'_> {
             let new = self.b.new_block(&[]);
             let outside = self.b.switch_to(new);
             self.block(block, |this| {
-                let given = yields(this.old, block);
+                let given = this.old.yielded(block);
                 for (seed, &value) in seeds.iter().zip(given) {
                     if let Some(seed) = *seed {
                         this.add(value, seed);

@@ -13,7 +13,10 @@ use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
 use crate::autodiff::analysis::world::World;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, TapeRole, ValueId};
+use crate::ir::{
+    Access, BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, TapeRole, ValueId, arrays, effects, jumps, nested,
+    straight, values,
+};
 use crate::passes::loops::trips;
 use crate::source::Span;
 use crate::types::{I32, Scalar, StructTable};
@@ -83,10 +86,8 @@ pub fn thread(function: &mut Cow<'_, Function>, structs: &StructTable, wanted: &
         return Ok(Log::default());
     }
     let function = function.to_mut();
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
     let entry = function.entry;
-    let builder = Builder::resume(std::mem::replace(function, placeholder), entry);
-    let mut threading = Threading { b: builder, structs, wanted, log: Log::default() };
+    let mut threading = Threading { b: Builder::take(function, entry), structs, wanted, log: Log::default() };
     let end = threading.block(entry, Top::start());
     let Threading { b, mut log, .. } = threading;
     *function = b.finish();
@@ -112,7 +113,7 @@ pub fn thread(function: &mut Cow<'_, Function>, structs: &StructTable, wanted: &
 fn what(function: &Function, inst: &Inst) -> String {
     let name = |v: ValueId| {
         let mut at = v;
-        while let Some(Op::View(inner, _) | Op::Extract(inner, _)) = function.def(at).map(|inst| &inst.op) {
+        while let Some(Op::View(inner, _) | Op::Extract(inner, _)) = function.op(at) {
             at = *inner;
         }
         function.values[at].name.clone().unwrap_or_else(|| "an array".to_string())
@@ -126,7 +127,9 @@ fn what(function: &Function, inst: &Inst) -> String {
             format!("the result of compare-and-swap on `{}`", name(*array))
         }
         Op::Call(..) => "the result of a call".to_string(),
-        _ => "which branch was taken".to_string(),
+        values!() | arrays!() | Op::Store { .. } | effects!() | nested!() | jumps!() => {
+            "which branch was taken".to_string()
+        }
     }
 }
 
@@ -192,7 +195,7 @@ impl Threading<'_> {
                 self.repeat(id, None, body, iterations, top)
             }
             Op::While { condition, body, .. } => self.repeat(id, Some(condition), body, None, top),
-            _ => {
+            straight!() | jumps!() => {
                 self.b.append(id);
                 Ok(top.clone())
             }

@@ -12,7 +12,7 @@ use self::buffers::slots_of;
 use self::log::Log;
 use self::plan::{Plan, Unrolled, plan};
 use super::analysis::facts::ForwardFacts;
-use super::analysis::needed::{closure, defined_in};
+use super::analysis::needed::closure;
 use super::analysis::world::World;
 use super::{Options, Store};
 use crate::ids::{IdMap, IdSet};
@@ -105,7 +105,7 @@ impl Strategy {
                 return;
             }
             for block in inst.op.blocks() {
-                let inside = defined_in(function, block);
+                let inside = function.computed_in(block);
                 let again = match self.plans.get(&id) {
                     Some(plan) => plan.needs.union(&plan.steps).copied().collect(),
                     None => {

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::buffers::slots_of;
-use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::ForwardFacts;
-use crate::autodiff::analysis::needed::{closure, defined_in};
+use crate::autodiff::analysis::needed::closure;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::{Options, Store};
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId, jumps, straight};
 use crate::passes::loops::trips;
 use crate::types::{Layout, Scalar};
 
@@ -115,7 +114,7 @@ pub fn body_of(op: &Op) -> Option<(BlockId, usize)> {
     match op {
         Op::For { body, .. } => Some((*body, 1)),
         Op::While { body, .. } => Some((*body, 0)),
-        _ => None,
+        straight!() | Op::If { .. } | jumps!() => None,
     }
 }
 
@@ -131,7 +130,7 @@ pub fn plan(
     let (body, first) = body_of(&inst.op).expect("called for loops");
     let all = &function.blocks[body].params;
     let params = &all[first..];
-    let inside = defined_in(function, body);
+    let inside = function.computed_in(body);
     let given: IdSet<ValueId> = all.iter().copied().collect();
     let mut roots = Vec::new();
     let mut used = BTreeSet::new();
@@ -149,7 +148,7 @@ pub fn plan(
     // (Looking behind what an outer loop carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
     let needs = closure(function, &facts.holders, &facts.fills, roots, &there, leaves);
-    let next = yields(function, body);
+    let next = function.yielded(body);
     let slots: Vec<Slot> = params
         .iter()
         .zip(next)
@@ -162,10 +161,8 @@ pub fn plan(
                 .unwrap_or(Slot::Kept),
         })
         .collect();
-    let iterations = match inst.op {
-        Op::For { start, end, step, .. } => trips(function, start, end, step),
-        _ => None,
-    };
+    let iterations =
+        if let Op::For { start, end, step, .. } = inst.op { trips(function, start, end, step) } else { None };
     // Going on from a snapshot computes the next kept values, which takes others again.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
@@ -275,6 +272,7 @@ pub fn linear(
         Op::Binary(BinaryOp::Add, a, b) if a == param && fixed(b) => Some(Slot::Linear { amount: b, minus: false }),
         Op::Binary(BinaryOp::Add, a, b) if b == param && fixed(a) => Some(Slot::Linear { amount: a, minus: false }),
         Op::Binary(BinaryOp::Sub, a, b) if a == param && fixed(b) => Some(Slot::Linear { amount: b, minus: true }),
+        // Another next value is kept.
         _ => None,
     }
 }

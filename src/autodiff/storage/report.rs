@@ -71,9 +71,10 @@ pub fn remarks(world: &World<'_>, function: &Function, strategy: &Strategy) -> V
             (_, None) => "in local memory".to_string(),
         };
         let message = format!("{} bytes a {unit} are kept per thread ({}), {room}", kept.bytes, kept.what);
-        let label = match inst.op {
-            Op::While { .. } => "the reverse of this loop reads them; the trip count is not known",
-            _ => "the reverse of this loop reads them",
+        let label = if let Op::While { .. } = inst.op {
+            "the reverse of this loop reads them; the trip count is not known"
+        } else {
+            "the reverse of this loop reads them"
         };
         found.push(remark(inst.span, message, label).note(format!("{}: {}", kept.store, kept.why)));
     });

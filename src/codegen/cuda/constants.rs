@@ -80,13 +80,13 @@ impl Constants {
         let name = identifier(&module.constants[id].name);
         prelude.ty(ty, &module.structs);
         let type_name = type_name(ty, &module.structs);
-        let text = match &inst.op {
-            Op::Const(c) => format!("constexpr {type_name} {name} = {};\n", number(*c, prelude)?),
-            Op::Construct(parts) => {
-                let numbers = numbers(function, parts)?.into_iter().map(|c| number(c, prelude));
-                table(&type_name, &name, &numbers.collect::<Option<Vec<String>>>()?)
-            }
-            _ => return None,
+        let text = if let Op::Const(c) = &inst.op {
+            format!("constexpr {type_name} {name} = {};\n", number(*c, prelude)?)
+        } else if let Op::Construct(parts) = &inst.op {
+            let numbers = numbers(function, parts)?.into_iter().map(|c| number(c, prelude));
+            table(&type_name, &name, &numbers.collect::<Option<Vec<String>>>()?)
+        } else {
+            return None;
         };
         prelude.constant(id, text);
         Some(Expr::atom(name))
@@ -102,19 +102,17 @@ pub fn is_table(module: &Module, function: &Function, inst: &Inst) -> bool {
 fn meaning(module: &Module, function: &Function, inst: &Inst) -> Option<(ConstantId, Type, Vec<u64>)> {
     // Halves have no constant expressions, and infinities and NaNs no literals.
     let plain = |c: Const| !matches!(c.scalar, Scalar::F16 | Scalar::BF16) && c.as_float().is_none_or(f64::is_finite);
-    match &inst.op {
-        Op::Const(c) => {
-            let id = c.named.filter(|&id| plain(*c) && !module.constants[id].composite)?;
-            Some((id, Type::Scalar(c.scalar), vec![c.bits]))
-        }
-        Op::Construct(parts) => {
-            let numbers = numbers(function, parts)?;
-            let id = numbers.first()?.named.filter(|&id| module.constants[id].composite)?;
-            let all = numbers.iter().all(|&c| c.named == Some(id) && plain(c));
-            let ty = function.ty(*inst.results.first()?);
-            all.then(|| (id, ty, numbers.iter().map(|c| c.bits).collect()))
-        }
-        _ => None,
+    if let Op::Const(c) = &inst.op {
+        let id = c.named.filter(|&id| plain(*c) && !module.constants[id].composite)?;
+        Some((id, Type::Scalar(c.scalar), vec![c.bits]))
+    } else if let Op::Construct(parts) = &inst.op {
+        let numbers = numbers(function, parts)?;
+        let id = numbers.first()?.named.filter(|&id| module.constants[id].composite)?;
+        let all = numbers.iter().all(|&c| c.named == Some(id) && plain(c));
+        let ty = function.ty(*inst.results.first()?);
+        all.then(|| (id, ty, numbers.iter().map(|c| c.bits).collect()))
+    } else {
+        None
     }
 }
 

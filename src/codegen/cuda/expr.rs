@@ -223,10 +223,12 @@ impl Translator<'_> {
     /// A value that is converted where it is, or compared with what is not negative: the number of
     /// a thread needs no cast.
     pub fn converted(&mut self, value: ValueId) -> Result<Expr, Fault> {
-        Ok(match self.function.def(value).map(|inst| &inst.op) {
-            Some(Op::ThreadInBlock) => Expr::atom("threadIdx.x"),
-            Some(Op::BlockDim) => Expr::atom("blockDim.x"),
-            _ => self.value(value)?,
+        Ok(if let Some(Op::ThreadInBlock) = self.function.op(value) {
+            Expr::atom("threadIdx.x")
+        } else if let Some(Op::BlockDim) = self.function.op(value) {
+            Expr::atom("blockDim.x")
+        } else {
+            self.value(value)?
         })
     }
 
@@ -592,10 +594,7 @@ impl Translator<'_> {
 
     /// `!condition`; integers are less, or not less: only floats may be neither.
     pub fn negated(&self, condition: ValueId, e: Expr) -> Expr {
-        let is_int = match self.function.def(condition).map(|inst| &inst.op) {
-            Some(Op::Compare(_, a, _)) => self.function.ty(*a).is_int(),
-            _ => false,
-        };
+        let is_int = matches!(self.function.op(condition), Some(Op::Compare(_, a, _)) if self.function.ty(*a).is_int());
         match e.negate() {
             Expr::Prefix("!", inner) if is_int => match *inner {
                 // `n <= 2`, not `2 >= n`.

@@ -16,7 +16,9 @@ use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
 use crate::codegen::blocks;
 use crate::ids::{IdMap, IdVec};
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId};
+use crate::ir::{
+    BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId, arithmetic, threads,
+};
 use crate::passes::block_threads::registers_by;
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
@@ -384,7 +386,25 @@ impl<'a> Translator<'a> {
             Op::Call(callee, args) if !super::effects::gives_one_value(&self.shared.module.functions[*callee]) => {
                 self.call_statement(inst, *callee, args, out)
             }
-            _ => self.value_statement(inst, out),
+            arithmetic!()
+            | Op::Zero
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | Op::Extract(..)
+            | threads!()
+            | Op::Call(..)
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::View(..)
+            | Op::Load(_)
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | Op::Product(..)
+            | Op::Copy(..)
+            | Op::Exchange(..)
+            | Op::If { .. } => self.value_statement(inst, out),
         }
     }
 
@@ -596,10 +616,9 @@ impl<'a> Translator<'a> {
         let carried = function.blocks[*condition].params.clone();
         self.assign_all(&carried, init, out)?;
         let mut stmts = self.nested(*condition, &[])?;
-        let Some(Inst { op: Op::Yield(values), .. }) = function.terminator(*condition) else {
+        let Some(&tested) = function.yielded(*condition).first() else {
             return Err(self.fault(inst, "a loop without condition"));
         };
-        let Some(&tested) = values.first() else { return Err(self.fault(inst, "a loop without condition")) };
         let mut test = Some(self.value(tested)?);
         if matches!(&test, Some(Expr::Atom(text)) if text == "true") {
             test = None;

@@ -13,7 +13,10 @@ use super::tree::{Expr, Stmt, Var};
 use super::types::{VarData, identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
-use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId};
+use crate::ir::{
+    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId, jumps, reports,
+    together,
+};
 use crate::types::{Scalar, StructTable, Type};
 
 /// The name that a variable should have.
@@ -51,14 +54,16 @@ pub fn adjoints(function: &Function) -> IdMap<ValueId, String> {
     function.walk(function.entry, &mut |_, inst| {
         let (access, added) = match &inst.op {
             Op::Atomic { op: AtomicOp::Add, access, value } => (access, *value),
-            Op::Store { access, value } => match function.def(*value).map(|inst| &inst.op) {
-                Some(Op::Binary(BinaryOp::Add, old, added))
-                    if function.def(*old).is_some_and(|old| matches!(&old.op, Op::Load(from) if from == access)) =>
+            Op::Store { access, value } => {
+                if let Some(Op::Binary(BinaryOp::Add, old, added)) = function.op(*value)
+                    && function.def(*old).is_some_and(|old| matches!(&old.op, Op::Load(from) if from == access))
                 {
                     (access, *added)
+                } else {
+                    return;
                 }
-                _ => return,
-            },
+            }
+            // It adds to no element.
             _ => return,
         };
         let is_adjoint = name_of(function, access.array).is_some_and(|name| name.starts_with("adj_"));
@@ -90,10 +95,8 @@ fn name_of(function: &Function, value: ValueId) -> Option<&str> {
 fn copied_name(function: &Function, value: ValueId) -> Option<String> {
     let ValueDef::Result(inst, n) = function.values[value].def else { return None };
     let Op::If { then, otherwise, .. } = function.insts[inst].op else { return None };
-    [then, otherwise].iter().find_map(|&block| match &function.terminator(block)?.op {
-        Op::Yield(values) => values.get(n as usize).and_then(|&v| name_of(function, v)).map(str::to_string),
-        _ => None,
-    })
+    let given = |&block: &BlockId| function.yielded(block).get(n as usize);
+    [then, otherwise].iter().filter_map(given).find_map(|&v| name_of(function, v)).map(str::to_string)
 }
 
 /// A word for what an unnamed value is.
@@ -163,7 +166,20 @@ fn derived_name(
             chosen_name(shared, function, variables, *then, n)?
         }
         Op::Select { .. } | Op::If { .. } => "choice".to_string(),
-        _ => match function.ty(value) {
+        Op::Const(_)
+        | Op::Zero
+        | Op::Construct(_)
+        | Op::Insert(..)
+        | Op::ThreadNumber
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::Store { .. }
+        | together!()
+        | reports!()
+        | Op::For { .. }
+        | Op::While { .. }
+        | jumps!() => match function.ty(value) {
             Type::Struct(_) => "record".to_string(),
             Type::Vec(..) => "v".to_string(),
             Type::Mat(..) => "m".to_string(),
@@ -182,8 +198,7 @@ fn chosen_name(
     branch: BlockId,
     n: usize,
 ) -> Option<String> {
-    let Op::Yield(values) = &function.terminator(branch)?.op else { return None };
-    let value = *values.get(n)?;
+    let value = *function.yielded(branch).get(n)?;
     let is_load = matches!(function.def(value)?.op, Op::Load(_));
     is_load.then(|| derived_name(shared, function, variables, value)).flatten()
 }

@@ -124,10 +124,13 @@ fn is_linear(module: &Module, id: FuncId) -> bool {
     while let Some(id) = next.pop() {
         let function = &module.functions[id];
         linear |= function.native.is_some();
-        function.walk(function.entry, &mut |_, inst| match inst.op {
-            Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock => linear = true,
-            Op::Call(callee, _) => next.extend(seen.insert(callee).then_some(callee)),
-            ref op => linear |= op.properties().synchronises,
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op {
+                next.extend(seen.insert(callee).then_some(callee));
+            } else {
+                linear |= matches!(inst.op, Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock);
+                linear |= inst.op.properties().synchronises;
+            }
         });
     }
     linear

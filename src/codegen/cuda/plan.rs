@@ -4,7 +4,10 @@
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
 use crate::ids::{IdSet, IdVec};
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueDef, ValueId, Values};
+use crate::ir::{
+    BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueDef, ValueId, Values, accesses,
+    arithmetic, arrays, effects, jumps, nested, threads,
+};
 use crate::types::Scalar;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -247,11 +250,7 @@ impl Planner<'_> {
         let is_own = |array: &ValueId| self.function.params().contains(array);
         self.read_only.is_some()
             && self.function.phase != Phase::Forward
-            && match op {
-                Op::ThreadNumber => true,
-                Op::Extent(array, _) => is_own(array),
-                _ => false,
-            }
+            && (*op == Op::ThreadNumber || matches!(op, Op::Extent(array, _) if is_own(array)))
     }
 
     /// `x[i]`, read by two neighbours: as clear as a name that somebody made up for it.
@@ -291,6 +290,7 @@ impl Planner<'_> {
                 let constant = self.function.as_const(*b).filter(|c| c.as_int().is_some());
                 is_variable(a) && constant.is_some_and(|c| c.scalar.size() >= 4)
             }
+            // Others are longer than a name, or cost more.
             _ => false,
         }
     }
@@ -312,7 +312,20 @@ impl Planner<'_> {
                 }
                 cost.length <= LONGEST_CONDITIONAL
             }
-            op => !op.is_terminator(),
+            arithmetic!()
+            | Op::Zero
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | Op::Extract(..)
+            | threads!()
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::View(..)
+            | accesses!()
+            | effects!() => true,
+            jumps!() => false,
         }
     }
 
@@ -371,7 +384,20 @@ fn own_length(module: &Module, function: &Function, inst: &Inst) -> u32 {
         Op::Construct(args) => 5 + 2 * args.len() as u32,
         Op::Call(callee, args) => module.functions[*callee].source_name.len() as u32 + 2 * args.len() as u32,
         Op::Load(access) => 2 + 2 * access.indices.len() as u32,
-        _ => 8,
+        Op::Fma(..)
+        | Op::Cast(_)
+        | Op::Bitcast(_)
+        | Op::Select { .. }
+        | Op::Extract(..)
+        | Op::Insert(..)
+        | threads!()
+        | arrays!()
+        | Op::Store { .. }
+        | Op::Atomic { .. }
+        | Op::AtomicCas { .. }
+        | effects!()
+        | nested!()
+        | jumps!() => 8,
     }
 }
 

@@ -27,10 +27,12 @@ impl Summary {
                 return found.calls.push(id);
             }
             found.effects.join(Effects::of(function, inst));
-            let name = match inst.op {
-                Op::Unary(op, _) => op.name(),
-                Op::Binary(op, ..) => op.name(),
-                _ => return,
+            let name = if let Op::Unary(op, _) = inst.op {
+                op.name()
+            } else if let Op::Binary(op, ..) = inst.op {
+                op.name()
+            } else {
+                return;
             };
             if inst.results.iter().any(|&r| function.ty(r).is_composite()) {
                 found.operations.insert(name);
@@ -41,10 +43,9 @@ impl Summary {
 
     /// The callees, in order; one that is called twice is listed twice.
     pub fn callees(&self, function: &Function) -> impl Iterator<Item = FuncId> {
-        self.calls.iter().filter_map(|&call| match function.insts[call].op {
-            Op::Call(callee, _) => Some(callee),
-            _ => None,
-        })
+        self.calls
+            .iter()
+            .filter_map(|&call| if let Op::Call(callee, _) = function.insts[call].op { Some(callee) } else { None })
     }
 }
 

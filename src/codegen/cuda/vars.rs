@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::plan::{Form, Plan};
 use super::tree::Var;
 use crate::ids::{Id, IdList, IdMap, IdSet, IdVec};
-use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId, Values};
+use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId, Values, jumps, straight};
 use crate::types::Type;
 
 /// The variable of each value that has one.
@@ -188,7 +188,7 @@ impl Graph<'_> {
             let (groups, first): (SmallVec<[BlockId; 2]>, usize) = match &inst.op {
                 Op::For { body, .. } => (SmallVec::from_slice(&[*body]), 1),
                 Op::While { condition, body, .. } => (SmallVec::from_slice(&[*condition, *body]), 0),
-                _ => return,
+                straight!() | Op::If { .. } | jumps!() => return,
             };
             for (n, &result) in inst.results.iter().enumerate() {
                 for &block in &groups {
@@ -227,9 +227,7 @@ impl Graph<'_> {
         inst.op.for_each_operand(|operand| self.leaves(operand, out));
         if let Op::If { then, otherwise, .. } = inst.op {
             for branch in [then, otherwise] {
-                if let Some(Inst { op: Op::Yield(values), .. }) = self.function.terminator(branch) {
-                    values.iter().for_each(|&v| self.leaves(v, out));
-                }
+                self.function.yielded(branch).iter().for_each(|&v| self.leaves(v, out));
             }
         }
     }
@@ -240,15 +238,10 @@ impl Graph<'_> {
     }
 
     /// The candidates among the values of a block and of those nested in it.
-    fn defined_in(&self, block: BlockId, out: &mut Live) {
-        let mut all = Vec::new();
-        let mut add = |values: &[ValueId]| all.extend(values.iter().filter(|v| self.candidates[v.index()]));
-        add(&self.function.blocks[block].params);
-        self.function.walk(block, &mut |_, inst| {
-            add(&inst.results);
-            inst.op.blocks().into_iter().for_each(|nested| add(&self.function.blocks[nested].params));
-        });
-        out.extend(all);
+    fn own_candidates(&self, block: BlockId, out: &mut Live) {
+        let mut all = self.function.blocks[block].params.clone();
+        self.function.for_each_computed(block, &mut |value| all.push(value));
+        out.extend(all.into_iter().filter(|v| self.candidates[v.index()]));
     }
 
     /// `targets = sources` at once; `live` is what is alive after it, and becomes what is alive
@@ -294,13 +287,10 @@ impl Graph<'_> {
             }
         };
         match &inst.op {
-            Op::Yield(values) => return copy(self, context.yields, values, live),
-            Op::Continue(values) => return copy(self, context.continues, values, live),
-            Op::Break(values) => return copy(self, context.breaks, values, live),
-            Op::Return(values) => return self.function_return(values, live),
-            _ => {}
-        }
-        match &inst.op {
+            Op::Yield(values) => copy(self, context.yields, values, live),
+            Op::Continue(values) => copy(self, context.continues, values, live),
+            Op::Break(values) => copy(self, context.breaks, values, live),
+            Op::Return(values) => self.function_return(values, live),
             Op::If { then, otherwise, .. } if !self.plan.is_expression(id) => {
                 let after = live.clone();
                 let inner = Context { yields: (&inst.results, &after), ..context };
@@ -363,7 +353,7 @@ impl Graph<'_> {
                 *live = condition_live;
                 self.parallel_copy(carried, init, live);
             }
-            _ => self.plain(inst, live),
+            straight!() | Op::If { .. } => self.plain(inst, live),
         }
     }
 
@@ -391,38 +381,34 @@ impl Graph<'_> {
     /// Some results get a first value before the other operands are read; these may not share their
     /// variable.
     fn assigned_before_reading(&mut self, inst: &Inst) {
-        match &inst.op {
-            Op::Insert(base, ..) => {
+        if let Op::Insert(base, ..) = &inst.op {
+            let mut others = Live::new();
+            inst.op.for_each_operand(|operand| {
+                if operand != *base {
+                    self.leaves(operand, &mut others);
+                }
+            });
+            others.remove(*base);
+            for other in others.iter() {
+                self.edge(inst.results[0], other);
+            }
+            if self.plan.form(*base) == Form::Variable {
+                self.copies.push((0, inst.results[0], *base));
+            }
+        } else if let Op::Call(callee, args) = &inst.op {
+            let results = &self.module.functions[*callee].results;
+            for (&result, info) in inst.results.iter().zip(results) {
+                let ResultRole::ByRef(n) = info.role else { continue };
+                let Some(&argument) = args.get(n as usize) else { continue };
                 let mut others = Live::new();
-                inst.op.for_each_operand(|operand| {
-                    if operand != *base {
-                        self.leaves(operand, &mut others);
-                    }
-                });
-                others.remove(*base);
+                args.iter().filter(|&&a| a != argument).for_each(|&a| self.leaves(a, &mut others));
                 for other in others.iter() {
-                    self.edge(inst.results[0], other);
+                    self.edge(result, other);
                 }
-                if self.plan.form(*base) == Form::Variable {
-                    self.copies.push((0, inst.results[0], *base));
-                }
-            }
-            Op::Call(callee, args) => {
-                let results = &self.module.functions[*callee].results;
-                for (&result, info) in inst.results.iter().zip(results) {
-                    let ResultRole::ByRef(n) = info.role else { continue };
-                    let Some(&argument) = args.get(n as usize) else { continue };
-                    let mut others = Live::new();
-                    args.iter().filter(|&&a| a != argument).for_each(|&a| self.leaves(a, &mut others));
-                    for other in others.iter() {
-                        self.edge(result, other);
-                    }
-                    if self.plan.form(argument) == Form::Variable {
-                        self.copies.push((0, result, argument));
-                    }
+                if self.plan.form(argument) == Form::Variable {
+                    self.copies.push((0, result, argument));
                 }
             }
-            _ => {}
         }
     }
 
@@ -440,7 +426,7 @@ impl Graph<'_> {
         }
         for &block in blocks {
             self.reads_in(block, &mut reads);
-            self.defined_in(block, &mut own);
+            self.own_candidates(block, &mut own);
         }
         let outside = reads.iter().filter(|&v| !own.contains(v));
         outside.chain(after.iter().filter(|v| !inst.results.contains(v))).collect()
@@ -552,10 +538,8 @@ impl Graph<'_> {
         let (mut ends, mut firsts, mut bodies) = (IdSet::default(), IdSet::default(), IdSet::default());
         for inst in self.function.insts.values() {
             let Op::For { start, end, step, body, .. } = inst.op else { continue };
-            let down = match self.function.def(step).map(|inst| &inst.op) {
-                Some(Op::Const(step)) => step.as_int().is_some_and(|step| step < 0),
-                _ => false,
-            };
+            let down =
+                matches!(self.function.op(step), Some(Op::Const(step)) if step.as_int().is_some_and(|step| step < 0));
             // From the last to the first: the range is written the other way round.
             let (first, last) = if down { (end, start) } else { (start, end) };
             ends.insert(last);

@@ -107,7 +107,7 @@ impl Sizes {
         });
         while let Some(value) = left.pop() {
             if found.indices.insert(value)
-                && let Some(Op::Binary(op, a, b)) = function.def(value).map(|inst| &inst.op)
+                && let Some(Op::Binary(op, a, b)) = function.op(value)
                 && symbol(*op).is_some()
             {
                 found.forms.insert((*op, *a, *b));
@@ -119,7 +119,7 @@ impl Sizes {
 
     fn is_guarded(&self, function: &Function, value: ValueId) -> bool {
         let is_form = || {
-            let Some(Op::Binary(op, a, b)) = function.def(value).map(|inst| &inst.op) else { return false };
+            let Some(Op::Binary(op, a, b)) = function.op(value) else { return false };
             self.forms.contains(&(*op, *a, *b))
         };
         (self.indices.contains(&value) || is_form()) && self.is_size(function, value, MAX_DEPTH)

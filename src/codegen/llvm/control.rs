@@ -8,7 +8,7 @@ use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
 use crate::ids::IdSet;
-use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
+use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId, jumps, plain, straight};
 use crate::passes::block_threads::{goes_around_registers, registers_by};
 use crate::passes::loops::has_loop;
 use crate::types::{Scalar, Type};
@@ -158,7 +158,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 self.loops.depth -= 1;
                 true
             }
-            _ => true,
+            straight!() | jumps!() => true,
         }
     }
 
@@ -427,7 +427,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                     self.reading_size(callee, callee.entry)
                 }
                 _ if own.has_side_effect() || own.allocates => None,
-                _ => Some(1),
+                plain!() | Op::If { .. } | jumps!() => Some(1),
             };
             size = size.zip(more).map(|(a, b)| a.saturating_add(b)).filter(|&size| size <= UNROLLED_SIZE);
         });

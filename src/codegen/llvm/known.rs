@@ -10,7 +10,7 @@ use crate::analysis::deferrable::deferrable;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::{Bounds, Ranges};
 use crate::analysis::uniformity::{Dependence, Uniformity};
-use crate::ir::{FuncId, InstId, Module, Op, Step};
+use crate::ir::{FuncId, InstId, Module, Op, Step, arithmetic, effects, jumps, nested, threads};
 
 /// What is known of one instance of a function.
 #[derive(Default)]
@@ -87,7 +87,20 @@ impl KnownTable {
             }
             Op::Load(_) | Op::Store { .. } | Op::AtomicCas { .. } | Op::View(..) => wanted.ranges = true,
             Op::Atomic { .. } => wanted = Wanted { ranges: true, uniformity: true },
-            _ => {}
+            arithmetic!()
+            | Op::Zero
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | threads!()
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::LocalArray
+            | Op::SharedArray
+            | effects!()
+            | nested!()
+            | jumps!() => {}
         });
         for callee in callees {
             let inner = self.wanted(module, callee);

@@ -15,7 +15,7 @@ use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::options::CodegenError;
 use crate::ir::fingerprint::Fingerprints;
 use crate::ir::properties::DependsOn;
-use crate::ir::{FuncId, Function, Module, Op};
+use crate::ir::{FuncId, Function, Module, Op, jumps, plain};
 use crate::memo::Memo;
 use crate::types::Type;
 
@@ -85,7 +85,7 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
             Op::Call(callee, _) => callees.push(callee),
             // In a checked run on the host, loops look whether an error is recorded.
             Op::For { .. } | Op::While { .. } => pure &= !self.target.is_checked(),
-            _ => pure &= computes(&inst.op),
+            plain!() | Op::If { .. } | jumps!() => pure &= computes(&inst.op),
         });
         let pure = pure && callees.into_iter().all(|callee| self.is_pure(module, callee));
         self.pure.insert(id, pure);

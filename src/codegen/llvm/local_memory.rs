@@ -33,16 +33,18 @@ fn local_bytes(
     let function = &module.functions[id];
     let (mut bytes, mut first) = (0u64, None);
     function.walk(function.entry, &mut |_, inst| {
-        let (more, span) = match &inst.op {
-            ir::Op::LocalArray => match inst.results.first().map(|r| function.ty(*r)) {
+        let (more, span) = if let ir::Op::LocalArray = &inst.op {
+            match inst.results.first().map(|r| function.ty(*r)) {
                 Some(Type::Local(local)) => {
                     let element = Layout::of_element(local.element, &module.structs);
                     (local.len().saturating_mul(u64::from(element.size)), Some(inst.span))
                 }
                 _ => (0, None),
-            },
-            ir::Op::Call(callee, _) => local_bytes(module, *callee, known),
-            _ => (0, None),
+            }
+        } else if let ir::Op::Call(callee, _) = &inst.op {
+            local_bytes(module, *callee, known)
+        } else {
+            (0, None)
         };
         bytes = bytes.saturating_add(more);
         first = first.or(span);

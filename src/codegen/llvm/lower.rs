@@ -18,15 +18,17 @@ use super::affine::ValueFacts;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
-use super::effects::Indexed;
 use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
 use super::library::Library;
 use super::ops::{Floats, Ops};
+use super::run_reports::Indexed;
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdSet};
-use crate::ir::{self, BinaryOp, BlockId, Check, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
+use crate::ir::{
+    self, BinaryOp, BlockId, Check, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId, straight,
+};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 pub use mode::{BlockSum, BlockSums, GpuKernel, Mode, Row};
@@ -463,7 +465,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                         return End::Left;
                     }
                 }
-                _ => self.inst(frame, inst),
+                straight!() => self.inst(frame, inst),
             }
         }
         // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both

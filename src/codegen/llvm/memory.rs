@@ -564,14 +564,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut loaded = None;
         for &id in before.iter().rev() {
             let inst = &function.insts[id];
-            match &inst.op {
-                Op::Load(read) if read == access => {
-                    loaded = inst.results.first();
-                    break;
-                }
-                Op::Load(_) => {}
-                op if op.properties().is_value() => {}
-                _ => break,
+            if matches!(&inst.op, Op::Load(read) if read == access) {
+                loaded = inst.results.first();
+                break;
+            }
+            if !matches!(inst.op, Op::Load(_)) && !inst.op.properties().is_value() {
+                break;
             }
         }
         let loaded = *loaded?;

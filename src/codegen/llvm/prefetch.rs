@@ -16,7 +16,7 @@ use super::lower::{Frame, Lower, Scalars};
 use super::memory::ArrayParts;
 use crate::abi::ArrayDescriptor;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Access, BlockId, Function, Op, ValueId};
+use crate::ir::{Access, BlockId, Function, Op, ValueId, jumps, straight};
 use crate::types::{Scalar, Type};
 
 /// How many threads later: some twenty cache misses are under way at once.
@@ -72,7 +72,7 @@ impl Lookups<'_> {
                 }
                 Op::Extract(whole, _) if self.read.contains(whole) => self.read.extend(inst.results.iter().copied()),
                 Op::If { .. } => inst.op.blocks().into_iter().for_each(|block| self.visit(block)),
-                _ => {}
+                straight!() | Op::For { .. } | Op::While { .. } | jumps!() => {}
             }
         }
     }

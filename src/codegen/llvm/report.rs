@@ -9,7 +9,7 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::effects;
 use crate::codegen::privatization::{self, NamedApart};
 use crate::codegen::shadow;
-use crate::ir::{FuncId, Function, Module, Op, ValueId};
+use crate::ir::{FuncId, Function, Module, Op, ValueId, arrays, effects, jumps, nested, values};
 use crate::passes::block_threads::{self, Tensor};
 use crate::types::Type;
 
@@ -92,7 +92,7 @@ fn accesses(function: &Function, plan: &Plan, text: &mut String) {
             Op::Store { access, .. } => ("store".to_string(), access),
             Op::Atomic { op, access, .. } => (format!("atomic {}", op.name()), access),
             Op::AtomicCas { access, .. } => ("atomic cas".to_string(), access),
-            _ => return,
+            values!() | Op::Call(..) | arrays!() | effects!() | nested!() | jumps!() => return,
         };
         let array = access.array;
         let mut line = format!("{verb} {}: ", name(function, array));

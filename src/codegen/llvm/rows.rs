@@ -60,10 +60,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// have one behind the other: the last index is the thread's own.
     pub(super) fn rows(&self, frame: &Frame<'a, 'ctx>, access: &Access, ty: Type, least: u32) -> Option<Rows> {
         let function = frame.function;
-        let own = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
-            Some(Op::ThreadIndex(n)) => Some(*n),
-            _ => None,
-        };
+        let own = |v: ValueId| if let Some(Op::ThreadIndex(n)) = function.op(v) { Some(*n) } else { None };
         let may = self.state.rows
             && !function.by_block
             && access.path.is_empty()

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::code::*;
+use super::multiply::{Multiply, Tile};
 use super::ops;
-use super::product::{Multiply, Tile};
 use crate::abi::argument_layout;
 use crate::ir::{
     Access, Ask, AtomicOp, BlockId, Check, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId,
@@ -437,10 +437,7 @@ impl<'m, 't> Compiler<'m, 't> {
                 let carried = &function.blocks[*body].params;
                 let inside = Targets { next: before, again: before, out: &inst.results };
                 let code = self.block(*condition, Targets { next: &[], again: &[], out: &[] }, number);
-                let holds = match function.terminator(*condition).map(|inst| &inst.op) {
-                    Some(Op::Yield(values)) => values.first().copied(),
-                    _ => None,
-                };
+                let holds = function.yielded(*condition).first().copied();
                 Code::While(Box::new(While {
                     init: self.moves(init, before),
                     condition: code,

@@ -2,7 +2,7 @@
 //! hold for every form; each form leaves some operations out.
 
 use super::Within;
-use crate::ir::{Check, Function, InstId, Op};
+use crate::ir::{Check, Function, InstId, Op, nested, straight};
 
 /// A dialect of the IR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ impl Form {
         let leaves = match op {
             Op::Break(_) | Op::Continue(_) => true,
             Op::Return(_) => !outermost,
-            _ => false, // All others go on to the next instruction.
+            straight!() | nested!() | Op::Yield(_) => false, // All others go on to the next instruction.
         };
         let of_threads = matches!(op, Op::SharedArray | Op::Product(..) | Op::Copy(..));
         let marks = matches!(op, Op::Check(Check::Together { .. }, _));

@@ -7,7 +7,7 @@
 //!         t[row * 32 + n] += value                     t[row * 32 + n] += values[n]
 //! ```
 //!
-//! So are the chains of a sum reversed ([`rows`](super::rows)). Each element is touched in one
+//! So are the chains of a sum reversed ([`chains`](super::chains)). Each element is touched in one
 //! iteration alone, so that their order does not matter.
 
 use super::{counts_all, dependent};
@@ -15,7 +15,7 @@ use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{Access, BlockId, Function, Inst, InstId, Op, ValueId, Values};
-use crate::passes::block_threads::accesses::{Kind, Memory, Sum, all_touches, defined_in, touches};
+use crate::passes::block_threads::accesses::{Kind, Memory, Sum, all_touches, touches};
 use crate::passes::block_threads::plan::leaves;
 use crate::passes::copy::Copier;
 use crate::passes::loops::{counter, trips};
@@ -55,7 +55,7 @@ fn spread(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Spr
     let Op::For { start, end, step, init: ref carried, body: row } = function.insts[*last].op else { return None };
     let row_variable = *function.blocks[row].params.first()?;
     let types = function.ty(variable) == I32 && function.ty(row_variable) == I32;
-    let inside = defined_in(function, body);
+    let inside = function.defined_in(body);
     let outside = |v: ValueId| function.as_const(v).is_some() || !inside.contains(&v);
     if !whole || !init.is_empty() || !carried.is_empty() || !types || leaves(function, inst, false) {
         return None;

@@ -56,11 +56,10 @@ fn is_triangle(function: &Function, op: &Op) -> bool {
 
 /// Whether an integer is a counter, or a sum with it.
 fn follows(function: &Function, value: ValueId, counter: ValueId) -> bool {
-    match function.def(value).map(|inst| &inst.op) {
-        Some(Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b)) => {
-            follows(function, *a, counter) || follows(function, *b, counter)
-        }
-        _ => value == counter,
+    if let Some(Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b)) = function.op(value) {
+        follows(function, *a, counter) || follows(function, *b, counter)
+    } else {
+        value == counter
     }
 }
 
@@ -156,13 +155,13 @@ fn iterations(b: &mut Builder, copier: &mut Copier<'_>, op: &Op, known: &mut IdM
         params[1..].iter().zip(&values).for_each(|(&param, &value)| copier.map(param, value));
         for &id in &insts {
             let inst = b.function.insts[id].clone();
-            match &inst.op {
-                Op::Yield(next) => values = next.iter().map(|&value| copier.value(value)).collect(),
-                inner if counters(&b.function, inner, known).is_some() => {
-                    let found = iterations(b, copier, inner, known);
-                    inst.results.iter().zip(found).for_each(|(&result, value)| copier.map(result, value));
-                }
-                _ => copier.inst(b, id),
+            if let Op::Yield(next) = &inst.op {
+                values = next.iter().map(|&value| copier.value(value)).collect();
+            } else if counters(&b.function, &inst.op, known).is_some() {
+                let found = iterations(b, copier, &inst.op, known);
+                inst.results.iter().zip(found).for_each(|(&result, value)| copier.map(result, value));
+            } else {
+                copier.inst(b, id);
             }
         }
     }

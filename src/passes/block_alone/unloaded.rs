@@ -208,12 +208,13 @@ fn read_from_array(rebuild: &mut Rebuild, tile: &Tile) {
 fn loads(rebuild: &mut Rebuild, tile: &Tile, block: BlockId) {
     let outside = rebuild.b.switch_to(block);
     for id in rebuild.take(block) {
-        let index = match &rebuild.b.function.insts[id].op {
-            Op::Load(access) if access.array == tile.array => access.indices[0],
-            _ => {
-                rebuild.b.append(id);
-                continue;
-            }
+        let index = if let Op::Load(access) = &rebuild.b.function.insts[id].op
+            && access.array == tile.array
+        {
+            access.indices[0]
+        } else {
+            rebuild.b.append(id);
+            continue;
         };
         let body = rebuild.b.function.blocks[tile.body].insts.clone();
         let mut copier = Copier::within();

@@ -43,18 +43,22 @@ pub(in crate::passes) struct Touch {
 
 /// The array, or the given one where an array of adjoints is chosen: both stand for the same.
 pub(in crate::passes) fn given(function: &Function, array: ValueId) -> ValueId {
-    match function.def(array).map(|inst| &inst.op) {
-        Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => given(function, then),
-        _ => array,
+    if let Some(&Op::Select { then, .. }) = function.op(array)
+        && matches!(function.ty(array), Type::Array(_))
+    {
+        given(function, then)
+    } else {
+        array
     }
 }
 
 /// Whose memory `array` is.
 pub(in crate::passes) fn memory(function: &Function, array: ValueId) -> Memory {
     let array = given(function, array);
-    let found = match function.def(array).map(|inst| &inst.op) {
-        Some(&Op::View(inner, _)) => return memory(function, inner),
-        _ => root(function, array),
+    let found = if let Some(&Op::View(inner, _)) = function.op(array) {
+        return memory(function, inner);
+    } else {
+        root(function, array)
     };
     match (found, function.ty(array)) {
         (Root::Local(local), Type::Local(ty)) if ty.block => Memory::Block(local),
@@ -131,16 +135,6 @@ pub(in crate::passes) fn all_touches(function: &Function, effects: &EffectTable,
     found
 }
 
-/// The values that are defined in a block and in those nested in it.
-pub(in crate::passes) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
-    let mut inside: IdSet<ValueId> = function.blocks[block].params.iter().copied().collect();
-    function.walk(block, &mut |_, inst| {
-        inside.extend(inst.results.iter().copied());
-        inst.op.blocks().iter().for_each(|&nested| inside.extend(function.blocks[nested].params.iter().copied()));
-    });
-    inside
-}
-
 /// An integer as a sum: what it is made of, each so many times, and a constant.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::passes) struct Sum {
@@ -165,7 +159,7 @@ impl Sum {
             self.constant += times * n;
             return;
         }
-        match function.def(value).map(|inst| &inst.op).filter(|_| depth > 0) {
+        match function.op(value).filter(|_| depth > 0) {
             Some(&Op::Binary(BinaryOp::Add, a, b)) => {
                 self.add(function, a, times, depth - 1);
                 self.add(function, b, times, depth - 1);
@@ -180,6 +174,7 @@ impl Sum {
                 (_, Some(n)) if n.abs() < 1 << 32 => self.add(function, a, times.saturating_mul(n), depth - 1),
                 _ => *self.terms.entry(value).or_default() += times,
             },
+            // Any other value is a term.
             _ => *self.terms.entry(value).or_default() += times,
         }
     }
@@ -260,7 +255,7 @@ impl Region<'_> {
 
     /// What a condition says that a value equals, if that is the same in all iterations.
     fn equal(&self, condition: ValueId, value: ValueId) -> Option<Sum> {
-        let Some(&Op::Compare(CompareOp::Eq, a, b)) = self.function.def(condition).map(|inst| &inst.op) else {
+        let Some(&Op::Compare(CompareOp::Eq, a, b)) = self.function.op(condition) else {
             return None;
         };
         let other = if a == value { b } else { a };
@@ -271,31 +266,40 @@ impl Region<'_> {
     /// Whether both are the variable over a number by which it has no remainder, or always the
     /// same.
     fn is_quotient(&self, [a, b]: [&Touch; 2], [i, j]: [ValueId; 2], variable: ValueId) -> bool {
-        let op = |v: ValueId| self.function.def(v).map(|inst| &inst.op);
+        let op = |v: ValueId| self.function.op(v);
         let int = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int());
-        let by = |index: ValueId| match op(index) {
-            Some(&Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv, of, by)) if of == variable => {
+        let by = |index: ValueId| {
+            if let Some(&Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv, of, by)) = op(index)
+                && of == variable
+            {
                 int(by).filter(|&by| by > 0)
+            } else {
+                None
             }
-            _ => None,
         };
         let Some(divisor) = by(i).filter(|&divisor| by(j) == Some(divisor)) else { return false };
         let rest = |touch: &Touch| {
             self.conditions(touch)
-                .filter_map(|condition| match op(condition) {
-                    Some(&Op::Compare(CompareOp::Eq, rest, number)) => match op(rest) {
-                        Some(&Op::Binary(BinaryOp::Rem, of, by)) if of == variable && int(by) == Some(divisor) => {
+                .filter_map(|condition| {
+                    if let Some(&Op::Compare(CompareOp::Eq, rest, number)) = op(condition) {
+                        if let Some(&Op::Binary(BinaryOp::Rem, of, by)) = op(rest)
+                            && of == variable
+                            && int(by) == Some(divisor)
+                        {
                             int(number)
-                        }
-                        Some(&Op::Binary(BinaryOp::And, of, mask))
-                            if of == variable && divisor & (divisor - 1) == 0 && int(mask) == Some(divisor - 1) =>
+                        } else if let Some(&Op::Binary(BinaryOp::And, of, mask)) = op(rest)
+                            && of == variable
+                            && divisor & (divisor - 1) == 0
+                            && int(mask) == Some(divisor - 1)
                         {
                             // Of negative numbers, only a rest of zero is the quotient's.
                             int(number).filter(|&number| number == 0)
+                        } else {
+                            None
                         }
-                        _ => None,
-                    },
-                    _ => None,
+                    } else {
+                        None
+                    }
                 })
                 .next()
         };
@@ -371,7 +375,7 @@ impl Region<'_> {
     ) -> T {
         let natural = |v: ValueId| {
             self.counts.get(&v).is_some_and(|count| count.least >= 0)
-                || matches!(self.function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+                || matches!(self.function.op(v), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         ask(&Iterations {
             function: self.function,
@@ -403,7 +407,7 @@ impl Region<'_> {
         if outside(array) {
             return true;
         }
-        let Some(Op::View(of, dims)) = self.function.def(array).map(|inst| &inst.op) else { return false };
+        let Some(Op::View(of, dims)) = self.function.op(array) else { return false };
         self.is_one_array(*of)
             && dims.iter().all(|dim| match *dim {
                 ViewIndex::At(index) => outside(index),

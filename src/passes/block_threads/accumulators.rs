@@ -2,7 +2,7 @@
 //! the loop touches: each warp takes its patch of the tile before the loop, and puts it back behind
 //! it.
 
-use super::accesses::{Memory, all_touches, defined_in};
+use super::accesses::{Memory, all_touches};
 use super::distribute::Share;
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
@@ -39,7 +39,7 @@ fn products(function: &Function, effects: &EffectTable, body: BlockId) -> Vec<In
     if candidates.peek().is_none() {
         return Vec::new();
     }
-    let (touches, inside) = (all_touches(function, effects, body), defined_in(function, body));
+    let (touches, inside) = (all_touches(function, effects, body), function.defined_in(body));
     let mut left = MOST_REGISTERS;
     let mut kept = Vec::new();
     for &id in candidates {

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use super::accesses::{Kind, Memory, Touch, all_touches, defined_in, touches};
+use super::accesses::{Kind, Memory, Touch, all_touches, touches};
 use super::distribute::{Owner, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId, jumps, nested, straight};
 
 /// The instructions that a barrier has to stand before.
 fn needed(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>) -> BTreeSet<InstId> {
@@ -143,7 +143,7 @@ impl Search<'_> {
                 Op::If { .. } | Op::For { .. } | Op::While { .. } if !self.shares.contains_key(&id) => {
                     state = self.control(id, op, state, jumps);
                 }
-                _ => state = self.step(id, state),
+                straight!() | nested!() | Op::Yield(_) => state = self.step(id, state),
             }
         }
         state
@@ -180,7 +180,7 @@ impl Search<'_> {
             }
             Op::For { body, .. } => self.iterate(None, body, before, jumps),
             Op::While { condition, body, .. } => self.iterate(Some(condition), body, before, jumps),
-            _ => before,
+            straight!() | jumps!() => before,
         };
         self.depth -= 1;
         after
@@ -214,7 +214,7 @@ impl Search<'_> {
             return state;
         }
         let blocks = [Some(body), condition].into_iter().flatten();
-        let inside: IdSet<ValueId> = blocks.flat_map(|block| defined_in(self.function, block)).collect();
+        let inside: IdSet<ValueId> = blocks.flat_map(|block| self.function.defined_in(block)).collect();
         anew(state, |value| inside.contains(&value))
     }
 
@@ -250,9 +250,10 @@ impl Search<'_> {
                 }
             }
         }
-        let product = match &function.insts[id].op {
-            Op::Product(product, arrays) => arrays.first().map(|&result| (product, result)),
-            _ => None,
+        let product = if let Op::Product(product, arrays) = &function.insts[id].op {
+            arrays.first().map(|&result| (product, result))
+        } else {
+            None
         };
         let by = |touch: &Touch| match share {
             _ if product.is_some_and(|(_, result)| result == touch.array) => {

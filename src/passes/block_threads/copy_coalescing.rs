@@ -76,11 +76,17 @@ fn copy(
 fn copied(function: &Function, dealt: &Dealt, body: BlockId) -> Option<[ValueId; 2]> {
     let (mut load, mut store) = (None, None);
     for &id in &function.blocks[body].insts {
-        match &function.insts[id].op {
-            Op::Load(access) if load.is_none() => load = Some((id, access)),
-            Op::Store { access, value } if store.is_none() => store = Some((access, *value)),
-            op if op.properties().is_value() || matches!(op, Op::Yield(_)) => {}
-            _ => return None,
+        let op = &function.insts[id].op;
+        if let Op::Load(access) = op
+            && load.is_none()
+        {
+            load = Some((id, access));
+        } else if let Op::Store { access, value } = op
+            && store.is_none()
+        {
+            store = Some((access, *value));
+        } else if !op.properties().is_value() && !matches!(op, Op::Yield(_)) {
+            return None;
         }
     }
     let ((load, from), (to, value)) = (load?, store?);

@@ -206,9 +206,12 @@ impl Columns<'_> {
     /// Whether something that is in an instruction is done whenever that is: it is it, or thread 0
     /// does it.
     fn always(&self, id: InstId, at: InstId) -> bool {
-        let first = match (self.shares.get(&id), &self.function.insts[id].op) {
-            (Some(Share::OneThread), &Op::If { then, .. }) => self.function.blocks[then].insts.contains(&at),
-            _ => false,
+        let first = if let (Some(Share::OneThread), &Op::If { then, .. }) =
+            (self.shares.get(&id), &self.function.insts[id].op)
+        {
+            self.function.blocks[then].insts.contains(&at)
+        } else {
+            false
         };
         id == at || first
     }

@@ -7,7 +7,7 @@ use super::accesses::{Kind, Memory, Sum, Touch, all_touches, touches};
 use super::distribute::{Dealt, Share};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdMap;
-use crate::ir::{BlockId, Function, InstId, Op, Part, ValueId};
+use crate::ir::{BlockId, Function, InstId, Op, Part, ValueId, nested, straight};
 use crate::types::Type;
 
 /// What is found of all tiles of a kernel.
@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
                 Op::While { condition, body, .. } if !self.shares.contains_key(&id) => {
                     needed = self.iterate(Some(condition), body, needed);
                 }
-                _ => needed = self.step(id, needed),
+                straight!() | nested!() | Op::Yield(_) => needed = self.step(id, needed),
             }
         }
         needed
@@ -156,10 +156,12 @@ impl<'a> Search<'a> {
             all.extend(all_touches(function, self.effects, block));
         }
         let mut step = Step::default();
-        let dealt = match (self.shares.get(&id), &function.insts[id].op) {
-            (Some(Share::Dealt(dealt)), Op::For { body, .. }) => Some((dealt, *body)),
-            _ => None,
-        };
+        let dealt =
+            if let (Some(Share::Dealt(dealt)), Op::For { body, .. }) = (self.shares.get(&id), &function.insts[id].op) {
+                Some((dealt, *body))
+            } else {
+                None
+            };
         let of = |tile: ValueId| all.iter().filter(move |touch| touch.memory == Memory::Block(tile));
         let touched: BTreeSet<ValueId> = all
             .iter()
@@ -199,12 +201,12 @@ impl<'a> Search<'a> {
 /// Whether a product or a copy sets all of a tile.
 fn sets_whole(function: &Function, id: InstId, tile: ValueId) -> bool {
     let Type::Local(ty) = function.ty(tile) else { return false };
-    match &function.insts[id].op {
-        Op::Product(product, arrays) => {
-            product.part == Part::Set && arrays.first() == Some(&tile) && ty.extents() == &product.size[..2]
-        }
-        Op::Copy(size, operands) => operands.first() == Some(&tile) && ty.extents() == size,
-        _ => false,
+    if let Op::Product(product, arrays) = &function.insts[id].op {
+        product.part == Part::Set && arrays.first() == Some(&tile) && ty.extents() == &product.size[..2]
+    } else if let Op::Copy(size, operands) = &function.insts[id].op {
+        operands.first() == Some(&tile) && ty.extents() == size
+    } else {
+        false
     }
 }
 

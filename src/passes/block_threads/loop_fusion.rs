@@ -260,10 +260,7 @@ fn drop_unread(function: &mut Function) {
         unread.extend(inst.results.first().filter(|_| matches!(inst.op, Op::SharedArray)));
     });
     function.walk(function.entry, &mut |_, inst| {
-        let set = match &inst.op {
-            Op::Store { access, .. } => Some(access.array),
-            _ => None,
-        };
+        let set = if let Op::Store { access, .. } = &inst.op { Some(access.array) } else { None };
         inst.op.for_each_operand(|v| _ = (set != Some(v)).then(|| unread.remove(&v)));
     });
     if unread.is_empty() {
@@ -272,10 +269,14 @@ fn drop_unread(function: &mut Function) {
     give_names(function, &unread);
     for block in function.blocks.ids().collect::<Vec<_>>() {
         let mut insts = std::mem::take(&mut function.blocks[block].insts);
-        insts.retain(|&id| match &function.insts[id].op {
-            Op::Store { access, .. } => !unread.contains(&access.array),
-            Op::SharedArray => !function.insts[id].results.first().is_some_and(|array| unread.contains(array)),
-            _ => true,
+        insts.retain(|&id| {
+            if let Op::Store { access, .. } = &function.insts[id].op {
+                !unread.contains(&access.array)
+            } else if let Op::SharedArray = &function.insts[id].op {
+                !function.insts[id].results.first().is_some_and(|array| unread.contains(array))
+            } else {
+                true
+            }
         });
         function.blocks[block].insts = insts;
     }

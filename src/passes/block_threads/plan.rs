@@ -12,10 +12,10 @@
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else,
 //! every thread does.
 
-use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, defined_in, upward_loops};
+use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, upward_loops};
+use super::atomic_updates::{self, Update};
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
-use super::updates::{self, Update};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::guards::guards;
 use crate::analysis::ranges::Ranges;
@@ -224,7 +224,7 @@ impl<'a> Planner<'a> {
         let blocks = inst.op.blocks();
         let mut writes = false;
         let all = blocks.iter().all(|&block| {
-            let inside = defined_in(function, block);
+            let inside = function.defined_in(block);
             all_touches(function, self.effects, block).iter().all(|touch| {
                 writes |= touch.kind != Kind::Read;
                 !matches!(&touch.memory, Memory::Thread(array) if touch.kind != Kind::Read && !inside.contains(array))
@@ -272,7 +272,7 @@ impl<'a> Planner<'a> {
             counts: &self.counts,
             touches: all_touches(function, self.effects, level.body),
             guards: guards(function, level.body),
-            inside: defined_in(function, level.body),
+            inside: function.defined_in(level.body),
             threads: every.is_some() && level.known == every,
         }
     }
@@ -299,8 +299,8 @@ impl<'a> Planner<'a> {
         first.dealt = once(&first) || region.is_independent(first.variable);
         let mut updates = Vec::new();
         if !first.dealt {
-            updates = updates::integers(function, self.effects, &self.uses, first.body);
-            updates::mark(&mut region.touches, &updates);
+            updates = atomic_updates::integers(function, self.effects, &self.uses, first.body);
+            atomic_updates::mark(&mut region.touches, &updates);
             first.dealt = !updates.is_empty() && region.is_independent(first.variable);
         }
         let fits = |level: &Level| once(level) || region.is_independent(level.variable);

@@ -45,17 +45,16 @@ pub(super) fn copy(
 
 /// A tile like another one, at the beginning of the function.
 fn another(function: &mut Function, entry: BlockId, tile: ValueId) -> ValueId {
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
-    b.span = b.function.values[tile].span;
-    let insts = std::mem::take(&mut b.function.blocks[entry].insts);
-    let second = b.one(Op::SharedArray, b.ty(tile));
-    if let Some(name) = b.function.values[tile].name.clone() {
-        b.name(second, &name);
-    }
-    insts.into_iter().for_each(|id| b.append(id));
-    *function = b.finish();
-    second
+    Builder::edit(function, entry, |b| {
+        b.span = b.function.values[tile].span;
+        let insts = std::mem::take(&mut b.function.blocks[entry].insts);
+        let second = b.one(Op::SharedArray, b.ty(tile));
+        if let Some(name) = b.function.values[tile].name.clone() {
+            b.name(second, &name);
+        }
+        insts.into_iter().for_each(|id| b.append(id));
+        second
+    })
 }
 
 /// A loop, parted where the first product is.

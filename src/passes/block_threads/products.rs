@@ -5,7 +5,6 @@
 //! loops add to the adjoints of both factors, each of which another loop would have to share out;
 //! [`part`] makes a nest for each, in which every element is added up in the order that it was.
 
-use super::accesses::defined_in;
 use super::plan as dealt;
 use super::tensor::Tensor;
 use crate::analysis::ranges::Ranges;
@@ -126,6 +125,7 @@ impl<'a> Nest<'a> {
                     Op::For { .. } if depth < 2 => {}
                     Op::Load(_) => nest.loads.push((level.body, id)),
                     Op::Store { .. } => nest.stores.push((level.body, id)),
+                    // A product of matrices is made of these alone.
                     _ => return None,
                 }
             }
@@ -148,7 +148,7 @@ impl<'a> Nest<'a> {
     }
 
     fn op(&self, value: ValueId) -> Option<&Op> {
-        self.function.def(value).map(|inst| &inst.op)
+        self.function.op(value)
     }
 
     fn scalar(&self, value: ValueId) -> Option<Scalar> {
@@ -157,18 +157,19 @@ impl<'a> Nest<'a> {
 
     /// The value behind a conversion between floats.
     fn before_cast(&self, value: ValueId) -> ValueId {
-        match self.op(value) {
-            Some(&Op::Cast(from)) if self.scalar(from).is_some_and(Scalar::is_float) => from,
-            _ => value,
+        if let Some(&Op::Cast(from)) = self.op(value)
+            && self.scalar(from).is_some_and(Scalar::is_float)
+        {
+            from
+        } else {
+            value
         }
     }
 
     /// An element that was read, perhaps made wider.
     fn factor(&self, value: ValueId) -> Option<Place> {
-        let (value, tf32) = match self.op(value) {
-            Some(&Op::Unary(UnaryOp::Tf32, of)) => (of, true),
-            _ => (value, false),
-        };
+        let (value, tf32) =
+            if let Some(&Op::Unary(UnaryOp::Tf32, of)) = self.op(value) { (of, true) } else { (value, false) };
         let from = self.before_cast(value);
         let Some(Op::Load(access)) = self.op(from) else { return None };
         let place = Place { tf32, ..self.place(access)? };
@@ -196,6 +197,7 @@ impl<'a> Nest<'a> {
                 (false, true) => self.product(a),
                 _ => None,
             },
+            // No sum of products.
             _ => None,
         }
     }
@@ -313,6 +315,7 @@ pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -
                 Op::For { .. } if id == inner.inst => {}
                 Op::Load(access) if load.is_none() => load = Some((id, access)),
                 Op::Store { access, value } if store.is_none() => store = Some((access, *value)),
+                // A sum of a column is made of these alone.
                 _ => return None,
             }
         }
@@ -328,13 +331,14 @@ pub(super) fn copied(function: &Function, ranges: &Ranges, nest: &dealt::Nest) -
     if !whole || !is_loaded || !alike || array.ndim != 2 || !from.path.is_empty() {
         return None;
     }
-    let inside = defined_in(function, outer.body);
+    let inside = function.defined_in(outer.body);
     let mut first = [None; 2];
     for ((first, &index), variable) in first.iter_mut().zip(&from.indices).zip(here) {
-        let base = match function.def(index).map(|inst| &inst.op) {
+        let base = match function.op(index) {
             _ if index == variable => None,
             Some(&Op::Binary(BinaryOp::Add, a, b)) if b == variable => Some(a),
             Some(&Op::Binary(BinaryOp::Add, a, b)) if a == variable => Some(b),
+            // No sum with the variable.
             _ => return None,
         };
         let fixed = base.is_none_or(|base| !inside.contains(&base) && function.ty(base) == I32);
@@ -365,22 +369,34 @@ pub(super) fn sum_of_tiles(function: &Function, id: InstId) -> Option<[ValueId; 
                 Op::For { .. } if id == inner_id => {}
                 Op::Load(access) => loads.push(access),
                 Op::Store { access, value } if store.is_none() => store = Some((access, *value)),
+                // A product of matrices is made of these alone.
                 _ => return None,
             }
         }
     }
     let (set, value) = store?;
-    let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+    let op = |value: ValueId| function.op(value);
     let float = |value: ValueId| function.ty(value).as_scalar().is_some_and(Scalar::is_float);
-    let before = |value: ValueId| match op(value) {
-        Some(&Op::Cast(from)) if float(from) => from,
-        _ => value,
+    let before = |value: ValueId| {
+        if let Some(&Op::Cast(from)) = op(value)
+            && float(from)
+        {
+            from
+        } else {
+            value
+        }
     };
     let Some(&Op::Binary(BinaryOp::Add, a, b)) = op(before(value)) else { return None };
     let here = [outer.variable, inner.variable];
-    let read = |value: ValueId| match op(before(value)) {
-        Some(Op::Load(access)) if access.indices[..] == here && access.path.is_empty() => Some(access.array),
-        _ => None,
+    let read = |value: ValueId| {
+        if let Some(Op::Load(access)) = op(before(value))
+            && access.indices[..] == here
+            && access.path.is_empty()
+        {
+            Some(access.array)
+        } else {
+            None
+        }
     };
     let (a, b) = (read(a)?, read(b)?);
     let other = if a == set.array { b } else { a };
@@ -511,9 +527,8 @@ pub(in crate::passes) fn reverse(function: &Function, id: InstId) -> Option<Reve
 /// Forgets which factors may be rounded: products that are computed by instructions are known, and
 /// to all else it says nothing.
 pub(in crate::passes) fn forget_tf32(function: &mut Function) {
-    let of = |function: &Function, value: ValueId| match function.def(value).map(|inst| &inst.op) {
-        Some(&Op::Unary(UnaryOp::Tf32, of)) => Some(of),
-        _ => None,
+    let of = |function: &Function, value: ValueId| {
+        if let Some(&Op::Unary(UnaryOp::Tf32, of)) = function.op(value) { Some(of) } else { None }
     };
     let ids: Vec<InstId> = function.insts.ids().collect();
     for id in ids {

@@ -2,7 +2,7 @@
 //! the loop touches this one alone: it is read before the loop and set behind it, as the sum of a
 //! product is.
 
-use super::accesses::{Kind, Memory, all_touches, defined_in};
+use super::accesses::{Kind, Memory, all_touches};
 use super::distribute::Share;
 use super::plan::leaves;
 use crate::analysis::effects::EffectTable;
@@ -53,7 +53,7 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &IdMa
 /// The elements that the body of a loop sets, each the only one of its tile that it touches, and
 /// always the same.
 fn elements(function: &Function, effects: &EffectTable, body: BlockId) -> Vec<Element> {
-    let inside = defined_in(function, body);
+    let inside = function.defined_in(body);
     let own: IdSet<InstId> = function.blocks[body].insts.iter().copied().collect();
     let touches = all_touches(function, effects, body);
     let mut found: Vec<Element> = Vec::new();
@@ -97,6 +97,7 @@ impl Keeper {
                     let slot = self.kept.iter_mut().find(|(element, _)| element.is(access));
                     slot.into_iter().for_each(|(_, now)| *now = *value);
                 }
+                // It touches no kept element.
                 _ => {
                     for &nested in op.blocks().iter() {
                         let around = std::mem::take(&mut self.kept);

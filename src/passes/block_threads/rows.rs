@@ -125,14 +125,12 @@ fn rigid(function: &Function, arrays: &IdSet<ValueId>) -> IdSet<ValueId> {
                 rigid.insert(v);
             }
         };
-        match (&inst.op, inst.op.access()) {
-            (Op::Product(..) | Op::Copy(..), _) => {}
-            (_, Some(access)) => {
-                if !access.indices.iter().all(|&index| ranges.is_at_least(id, index, 0)) {
-                    keep(access.array);
-                }
+        if let Some(access) = inst.op.access() {
+            if !access.indices.iter().all(|&index| ranges.is_at_least(id, index, 0)) {
+                keep(access.array);
             }
-            (op, None) => op.for_each_operand(keep),
+        } else if !matches!(inst.op, Op::Product(..) | Op::Copy(..)) {
+            inst.op.for_each_operand(keep);
         }
     });
     rigid

@@ -78,7 +78,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "updates",
         why: "before loops are dealt: the plans name stores that become atomic",
-        run: |k| updates::make(&mut k.function, &k.plans),
+        run: |k| atomic_updates::make(&mut k.function, &k.plans),
     },
     Step {
         name: "distribute",

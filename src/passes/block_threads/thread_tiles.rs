@@ -142,31 +142,28 @@ fn insts(rebuild: &mut Rebuild, shares: &IdMap<InstId, Share>, from: BlockId, th
             }
             _ => None,
         };
-        match (&op, total) {
-            (&Op::For { start, end, body, ref init, .. }, Some(total))
-                if init.is_empty() && total <= threads.into() =>
-            {
-                let variable = rebuild.b.params(body)[0];
-                rebuild.replace(variable, start);
-                if total == u64::from(threads) {
-                    insts(rebuild, shares, body, threads, true);
-                    continue;
-                }
-                let condition = rebuild.b.compare(CompareOp::Lt, start, end);
-                let (then, otherwise) = (rebuild.b.new_block(&[]), rebuild.b.new_block(&[]));
-                let outside = rebuild.b.switch_to(then);
+        if let (&Op::For { start, end, body, ref init, .. }, Some(total)) = (&op, total)
+            && init.is_empty()
+            && total <= threads.into()
+        {
+            let variable = rebuild.b.params(body)[0];
+            rebuild.replace(variable, start);
+            if total == u64::from(threads) {
                 insts(rebuild, shares, body, threads, true);
-                rebuild.b.yield_(&[]);
-                rebuild.b.switch_to(otherwise);
-                rebuild.b.yield_(&[]);
-                rebuild.b.switch_to(outside);
-                rebuild.b.effect(Op::If { condition, then, otherwise });
+                continue;
             }
-            (op, _) if body && op.is_terminator() => {}
-            (op, _) => {
-                op.blocks().iter().for_each(|&nested| block(rebuild, shares, nested, threads));
-                rebuild.b.append(id);
-            }
+            let condition = rebuild.b.compare(CompareOp::Lt, start, end);
+            let (then, otherwise) = (rebuild.b.new_block(&[]), rebuild.b.new_block(&[]));
+            let outside = rebuild.b.switch_to(then);
+            insts(rebuild, shares, body, threads, true);
+            rebuild.b.yield_(&[]);
+            rebuild.b.switch_to(otherwise);
+            rebuild.b.yield_(&[]);
+            rebuild.b.switch_to(outside);
+            rebuild.b.effect(Op::If { condition, then, otherwise });
+        } else if !body || !op.is_terminator() {
+            op.blocks().iter().for_each(|&nested| block(rebuild, shares, nested, threads));
+            rebuild.b.append(id);
         }
     }
 }

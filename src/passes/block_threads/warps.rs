@@ -28,7 +28,8 @@ use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{
-    Access, Ask, BinaryOp, BlockId, CompareOp, Exchange, Function, Inst, InstId, Op, Step, ValueId, Values,
+    Access, Ask, BinaryOp, BlockId, CompareOp, Exchange, Function, Inst, InstId, Op, Step, ValueId, Values, arrays,
+    effects, jumps, values,
 };
 use crate::passes::loops::trips;
 use crate::passes::pipelines;
@@ -146,10 +147,7 @@ fn told(
             }
             Op::Store { access, value } => {
                 let Some(Inst { op: Op::Binary(BinaryOp::Add, a, b), .. }) = function.def(*value) else { continue };
-                let loads = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
-                    Some(Op::Load(from)) => from == access,
-                    _ => false,
-                };
+                let loads = |v: ValueId| matches!(function.op(v), Some(Op::Load(from)) if from == access);
                 // Read once and set once, at this place.
                 let alone = of(access.array).count() == 2 && access.path.is_empty();
                 let added = match (loads(*a), loads(*b)) {
@@ -176,7 +174,16 @@ fn told(
                     found.push((id, Told::Votes { array, ask }));
                 }
             }
-            _ => {}
+            values!()
+            | Op::Call(..)
+            | arrays!()
+            | Op::Load(_)
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | effects!()
+            | Op::If { .. }
+            | Op::While { .. }
+            | jumps!() => {}
         }
     }
     found
@@ -207,7 +214,7 @@ fn votes(
     id: InstId,
 ) -> Option<(ValueId, Ask)> {
     let Op::For { start, end, step, ref init, body } = function.insts[id].op else { return None };
-    let op = |v: ValueId| function.def(v).map(|inst| &inst.op);
+    let op = |v: ValueId| function.op(v);
     let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
     let (&[k, so_far], &[zero]) = (&function.blocks[body].params[..], &init[..]) else { return None };
     let warp = Exchange::WARP.min(places.threads);
@@ -218,15 +225,16 @@ fn votes(
     let mut read = Vec::new();
     function.walk(body, &mut |id, _| touches(function, effects, id, &mut read));
     let [read] = &read[..] else { return None };
-    let yielded = |block: BlockId| match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values)) if values.len() == 1 => Some(values[0]),
-        _ => None,
-    };
+    let yielded = |block: BlockId| if let [value] = function.yielded(block)[..] { Some(value) } else { None };
     // Both ways of saying `c ? a : b`.
-    let choice = |v: ValueId| match *op(v)? {
-        Op::Select { condition, then, otherwise } => Some((condition, then, otherwise)),
-        Op::If { condition, then, otherwise } => Some((condition, yielded(then)?, yielded(otherwise)?)),
-        _ => None,
+    let choice = |v: ValueId| {
+        if let Op::Select { condition, then, otherwise } = *op(v)? {
+            Some((condition, then, otherwise))
+        } else if let Op::If { condition, then, otherwise } = *op(v)? {
+            Some((condition, yielded(then)?, yielded(otherwise)?))
+        } else {
+            None
+        }
     };
     let (condition, set, kept) = choice(yielded(body)?)?;
     let Some(&Op::Binary(BinaryOp::Or, old, bit)) = op(set) else { return None };
@@ -239,10 +247,13 @@ fn votes(
     let (there, holds) = match choice(condition) {
         Some((there, holds, no)) if int(no) == Some(0) => (Some(there), holds),
         Some(_) => return None,
-        None => match op(condition) {
-            Some(&Op::Binary(BinaryOp::And, there, holds)) => (Some(there), holds),
-            _ => (None, condition),
-        },
+        None => {
+            if let Some(&Op::Binary(BinaryOp::And, there, holds)) = op(condition) {
+                (Some(there), holds)
+            } else {
+                (None, condition)
+            }
+        }
     };
     let Some(&Op::Compare(compare, element, with)) = op(holds) else { return None };
     let Some(Op::Load(access)) = op(element) else { return None };
@@ -252,11 +263,10 @@ fn votes(
     if !fits || read.memory != Memory::Block(access.array) || !places.counts_warp(index, k) {
         return None;
     }
-    let is_there = match there.and_then(op) {
-        Some(&Op::Compare(CompareOp::Lt, thread, count)) => {
-            places.counts_warp(thread, k) && int(count) == Some(places.threads.into())
-        }
-        _ => there.is_none() && places.threads.is_multiple_of(Exchange::WARP),
+    let is_there = if let Some(&Op::Compare(CompareOp::Lt, thread, count)) = there.and_then(op) {
+        places.counts_warp(thread, k) && int(count) == Some(places.threads.into())
+    } else {
+        there.is_none() && places.threads.is_multiple_of(Exchange::WARP)
     };
     let own = |v: ValueId| {
         let here = function.blocks[around.body].insts.iter().any(|&id| function.insts[id].results.contains(&v));

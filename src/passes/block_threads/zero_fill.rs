@@ -67,6 +67,7 @@ fn filled(
             });
             if whole { Fill::Whole } else { Fill::Zeros }
         }
+        // Of any other use it is not known what it reads.
         _ => Fill::Zeros,
     }
 }
@@ -97,11 +98,9 @@ fn sets_all(function: &Function, effects: &EffectTable, nest: &Nest, array: Valu
     let Some(last) = nest.loops.last() else { return false };
     let touches = all_touches(function, effects, nest.loops[0].body);
     let reads = touches.iter().any(|t| t.memory == Memory::Block(array) && t.kind != Kind::Write);
-    let stores = function.blocks[last.body].insts.iter().any(|&id| match &function.insts[id].op {
-        Op::Store { access, .. } => {
-            access.array == array && access.path.is_empty() && covers(function, nest, array, &access.indices)
-        }
-        _ => false,
+    let stores = function.blocks[last.body].insts.iter().any(|&id| {
+        let Op::Store { access, .. } = &function.insts[id].op else { return false };
+        access.array == array && access.path.is_empty() && covers(function, nest, array, &access.indices)
     });
     !reads && stores && nest.loops.iter().all(|level| level.dealt)
 }

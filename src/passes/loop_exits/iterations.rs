@@ -3,7 +3,9 @@
 use super::SingleExit;
 use super::count::CountEnd;
 use super::outcome::{Context, Left, Outcome, Outcomes, Slot};
-use crate::ir::{BinaryOp, BlockId, CompareOp, Const, Inst, InstId, Op, UnaryOp, ValueDef, ValueId, Values};
+use crate::ir::{
+    BinaryOp, BlockId, CompareOp, Const, Inst, InstId, Op, UnaryOp, ValueDef, ValueId, Values, jumps, straight,
+};
 use crate::passes::loops::trips;
 use crate::types::{BOOL, I32, Scalar, Type};
 
@@ -38,7 +40,9 @@ impl SingleExit {
                 let condition = self.rebuild.b.new_block(&[]);
                 self.counting_while(id, start, end, condition, body, &context, &returns)
             }
-            _ => self.stopping_while(id, &inst, body, &context, &returns),
+            straight!() | Op::If { .. } | Op::While { .. } | jumps!() => {
+                self.stopping_while(id, &inst, body, &context, &returns)
+            }
         };
         outcomes.has(Outcome::Return).then(|| self.only_return(left))
     }
@@ -174,9 +178,10 @@ impl SingleExit {
         let holds = if harmless {
             let last = insts.remove(0);
             insts.into_iter().rev().for_each(|inst| self.rebuild.b.append(inst));
-            let holds = match &self.rebuild.b.function.insts[last].op {
-                Op::Yield(values) => values.first().copied(),
-                _ => None,
+            let holds = if let Op::Yield(values) = &self.rebuild.b.function.insts[last].op {
+                values.first().copied()
+            } else {
+                None
             };
             match holds {
                 Some(holds) => self.rebuild.b.binary(BinaryOp::And, going, holds),

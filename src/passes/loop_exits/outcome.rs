@@ -1,7 +1,7 @@
 //! How does control go on after a region, and what does the region yield for it?
 
 use crate::ids::IdVec;
-use crate::ir::{BlockId, Function, Op, ValueId, Values};
+use crate::ir::{BlockId, Function, Op, ValueId, Values, straight};
 use crate::types::{BOOL, I32, Type};
 
 /// How control goes on after a region. The numbers are the codes of outcomes at run time.
@@ -91,7 +91,7 @@ pub(super) fn find_outcomes(function: &Function, block: BlockId, all: &mut IdVec
                 reached = inner.has(Outcome::Fall);
             }
             Op::For { .. } | Op::While { .. } if inner.has(Outcome::Return) => found = found.with(Outcome::Return),
-            _ => {}
+            straight!() | Op::For { .. } | Op::While { .. } => {}
         }
     }
     all[block] = found;

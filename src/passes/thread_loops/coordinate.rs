@@ -60,9 +60,10 @@ fn part(function: &Function, op: &Op, coordinate: ValueId, threads: i128) -> Opt
 
 /// A number that is known, or the product of such.
 fn constant(function: &Function, value: ValueId) -> Option<i128> {
-    match function.def(value)?.op {
-        Op::Binary(BinaryOp::Mul, a, b) => constant(function, a)?.checked_mul(constant(function, b)?),
-        _ => function.as_const(value)?.as_int(),
+    if let Op::Binary(BinaryOp::Mul, a, b) = function.def(value)?.op {
+        constant(function, a)?.checked_mul(constant(function, b)?)
+    } else {
+        function.as_const(value)?.as_int()
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Block, Cause, Refused, Seeds, of_threads, prepared};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::{BlockId, Check, FuncId, Function, Inst, Module, Op, ValueId};
+use crate::ir::{BlockId, Check, FuncId, Function, Inst, Module, Op, ValueId, jumps, straight};
 
 /// What is known of a kernel that threads with a coordinate of their own cannot do.
 pub(super) enum Meant {
@@ -61,10 +61,8 @@ fn gives_own(function: &Function, seeds: &Seeds, varying: &Varying) -> bool {
     function.has(|inst| {
         let mut of_thread = false;
         inst.op.for_each_operand(|v| of_thread |= seeds.thread == Some(v));
-        match &inst.op {
-            Op::Store { access, value } => of_thread && tile_of(function, access.array) && varying.value(*value),
-            _ => false,
-        }
+        let Op::Store { access, value } = &inst.op else { return false };
+        of_thread && tile_of(function, access.array) && varying.value(*value)
     })
 }
 
@@ -100,29 +98,25 @@ fn spread(function: &Function, block: BlockId, found: &mut IdSet<ValueId>) {
             }
         }
     };
-    let yields = |block: BlockId| match function.terminator(block).map(|inst| &inst.op) {
-        Some(Op::Yield(values)) => values.as_slice(),
-        _ => &[],
-    };
     for &id in &function.blocks[block].insts {
         let inst = &function.insts[id];
         inst.op.blocks().iter().for_each(|&block| spread(function, block, found));
         match &inst.op {
             Op::If { then, otherwise, .. } => {
-                [*then, *otherwise].into_iter().for_each(|block| join(yields(block), &inst.results, found));
+                [*then, *otherwise].into_iter().for_each(|block| join(function.yielded(block), &inst.results, found));
             }
             Op::For { init, body, .. } => {
                 let carried = &function.blocks[*body].params[1..];
-                [init.as_slice(), yields(*body)].into_iter().for_each(|from| join(from, carried, found));
+                [init.as_slice(), function.yielded(*body)].into_iter().for_each(|from| join(from, carried, found));
                 join(carried, &inst.results, found);
             }
             Op::While { init, condition, body } => {
                 let (tested, carried) = (&function.blocks[*condition].params, &function.blocks[*body].params);
-                [init.as_slice(), yields(*body)].into_iter().for_each(|from| join(from, tested, found));
+                [init.as_slice(), function.yielded(*body)].into_iter().for_each(|from| join(from, tested, found));
                 join(tested, carried, found);
                 join(carried, &inst.results, found);
             }
-            op => {
+            op @ (straight!() | jumps!()) => {
                 if uses(inst, found) {
                     found.extend(inst.results.iter().copied());
                     // An array of the thread's own holds it from now on.

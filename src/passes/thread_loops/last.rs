@@ -29,10 +29,12 @@ pub(super) fn kernel(
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(function) };
     let coordinate = i64::from(last.number) * i64::from(block.size);
     for inst in function.insts.values_mut() {
-        match inst.op {
-            Op::ThreadIndex(n) if n + 1 == rank => inst.op = Op::Const(Const::int(Scalar::I32, coordinate.into())),
-            Op::BlockDim => inst.op = Op::Const(Const::int(Scalar::I32, block.size.into())),
-            _ => {}
+        if let Op::ThreadIndex(n) = inst.op
+            && n + 1 == rank
+        {
+            inst.op = Op::Const(Const::int(Scalar::I32, coordinate.into()))
+        } else if let Op::BlockDim = inst.op {
+            inst.op = Op::Const(Const::int(Scalar::I32, block.size.into()))
         }
     }
     forget(&mut function);

@@ -304,6 +304,7 @@ impl Seeds {
                     function.insts[id].op = Op::Const(Const::new(Scalar::Bool, 0));
                     continue;
                 }
+                // It means the same in loops over threads.
                 _ => continue,
             };
             gone.insert(id);

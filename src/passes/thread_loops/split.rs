@@ -11,9 +11,9 @@ use crate::ir::build::Builder;
 use crate::ir::properties::Cost;
 use crate::ir::{
     Access, BinaryOp, BlockId, Check, Const, FuncId, Function, FunctionKind, Inst, InstId, Op, Results, ValueDef,
-    ValueId, Values,
+    ValueId, Values, jumps, straight,
 };
-use crate::passes::block_threads::accesses::{Count, Touch, counts, defined_in, upward_loops};
+use crate::passes::block_threads::accesses::{Count, Touch, counts, upward_loops};
 use crate::passes::block_threads::footprint::Iterations;
 use crate::passes::copy::Copier;
 use crate::source::Span;
@@ -55,10 +55,8 @@ pub(super) fn split(
     let (loops, counts) = (upward_loops(function), counts(function));
     let FunctionKind::Kernel { rank } = function.kind else { return Ok(()) };
     let entry = function.entry;
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-    let b = Builder::resume(std::mem::replace(function, placeholder), entry);
     let mut split = Split {
-        b,
+        b: Builder::take(function, entry),
         effects,
         seeds,
         varying,
@@ -135,11 +133,8 @@ impl Split<'_> {
         let differs = match inst.op {
             Op::If { condition, .. } => self.varying.value(condition),
             Op::For { start, end, step, .. } => [start, end, step].into_iter().any(|v| self.varying.value(v)),
-            Op::While { condition, .. } => match self.f().terminator(condition).map(|inst| &inst.op) {
-                Some(Op::Yield(values)) => values.first().is_some_and(|&v| self.varying.value(v)),
-                _ => true,
-            },
-            _ => return Class::Each,
+            Op::While { condition, .. } => self.f().yielded(condition).first().is_some_and(|&v| self.varying.value(v)),
+            straight!() | jumps!() => return Class::Each,
         };
         let reach = Reach::of(self.f(), self.effects, id);
         if differs {
@@ -236,22 +231,25 @@ impl Split<'_> {
         let function = self.f();
         let mut inside: IdSet<ValueId> = IdSet::default();
         let blocks = insts.iter().flat_map(|&id| function.insts[id].op.blocks());
-        blocks.for_each(|block| inside.extend(defined_in(function, block)));
+        blocks.for_each(|block| inside.extend(function.defined_in(block)));
         let uniform = |v: ValueId| !self.varying.value(v) && !inside.contains(&v);
         let natural = |v: ValueId| {
             self.seeds.thread == Some(v)
                 || self.seeds.coordinate == Some(v)
                 || self.counts.get(&v).is_some_and(|count| count.least >= 0)
-                || matches!(function.def(v).map(|inst| &inst.op), Some(Op::ThreadIndex(_) | Op::Extent(..)))
+                || matches!(function.op(v), Some(Op::ThreadIndex(_) | Op::Extent(..)))
         };
         // What counts as different in each thread, be it the same, is what it is.
-        let plain = |v: ValueId| match function.def(v).map(|inst| &inst.op) {
-            Some(&Op::Select { condition, then, otherwise }) => match self.seeds.tests.get(&condition) {
-                Some(true) => then,
-                Some(false) => otherwise,
-                None => v,
-            },
-            _ => v,
+        let plain = |v: ValueId| {
+            if let Some(&Op::Select { condition, then, otherwise }) = function.op(v) {
+                match self.seeds.tests.get(&condition) {
+                    Some(true) => then,
+                    Some(false) => otherwise,
+                    None => v,
+                }
+            } else {
+                v
+            }
         };
         let iterations = Iterations {
             function,
@@ -281,25 +279,22 @@ impl Split<'_> {
             if inst.results.first().is_some_and(|&result| self.seeds.has(result)) {
                 continue;
             }
-            match &inst.op {
-                Op::Check(Check::Together { begins }, _) => {
-                    if *begins && together == 0 {
-                        begun = Some(inst.span);
-                    }
-                    together = if *begins { together + 1 } else { together.saturating_sub(1) };
-                    run.seal();
-                    continue;
+            if let Op::Check(Check::Together { begins }, _) = inst.op {
+                if begins && together == 0 {
+                    begun = Some(inst.span);
                 }
-                Op::Yield(values) => {
-                    self.yields(&mut run, values, sinks, id);
-                    continue;
-                }
-                op if op.is_terminator() => {
-                    self.flush(&mut run, &[]);
-                    self.b.append(id);
-                    continue;
-                }
-                _ => {}
+                together = if begins { together + 1 } else { together.saturating_sub(1) };
+                run.seal();
+                continue;
+            }
+            if let Op::Yield(values) = &inst.op {
+                self.yields(&mut run, values, sinks, id);
+                continue;
+            }
+            if inst.op.is_terminator() {
+                self.flush(&mut run, &[]);
+                self.b.append(id);
+                continue;
             }
             let class = self.class(id);
             if together > 0 && class != Class::Once && !self.effects.properties(&inst.op).is_value() {
@@ -390,7 +385,7 @@ impl Split<'_> {
             Op::While { init, condition, body } => {
                 (init.clone(), carried(self, *body, 0), carried(self, *condition, 0))
             }
-            _ => (Values::new(), Vec::new(), Vec::new()),
+            straight!() | Op::If { .. } | jumps!() => (Values::new(), Vec::new(), Vec::new()),
         };
         self.flush(run, &[]);
         for (n, &result) in inst.results.iter().enumerate() {
@@ -428,7 +423,7 @@ impl Split<'_> {
                 self.block(*condition, 0, &[]);
                 self.block(*body, 0, &sinks);
             }
-            _ => {}
+            straight!() | jumps!() => {}
         }
         let results: Results = inst.results.iter().enumerate().filter(|(n, _)| keeps(*n)).map(|(_, &v)| v).collect();
         for (n, &result) in results.iter().enumerate() {
@@ -459,11 +454,10 @@ impl Split<'_> {
         let Some(inst) = self.f().def(value).filter(|_| small && depth > 0) else { return false };
         let own = inst.op.properties();
         // A quotient or rest by a constant is a few instructions.
-        let by_constant = match inst.op {
-            Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem, _, by) => {
-                self.f().as_const(by).and_then(|c| c.as_int()).is_some_and(|by| by > 0)
-            }
-            _ => false,
+        let by_constant = if let Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem, _, by) = inst.op {
+            self.f().as_const(by).and_then(|c| c.as_int()).is_some_and(|by| by > 0)
+        } else {
+            false
         };
         let cheap = by_constant || !own.may_trap && matches!(own.cost, Cost::Free | Cost::Simple);
         let mut all = own.is_value() && cheap || matches!(inst.op, Op::View(..));
@@ -496,7 +490,7 @@ impl Split<'_> {
             defined.extend(inst.results.iter().copied());
             for &block in inst.op.blocks().iter() {
                 function.walk(block, &mut use_all);
-                defined.extend(defined_in(function, block));
+                defined.extend(function.defined_in(block));
             }
         }
         let mut exports: Vec<(ValueId, ValueId)> = Vec::new();

@@ -7,7 +7,7 @@ use super::{Seeds, updates};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
-use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, ValueId, jumps, straight};
 use crate::types::Type;
 
 pub(super) struct Varying {
@@ -61,15 +61,8 @@ impl Search<'_> {
         self.values[value] |= varies;
     }
 
-    fn yields(&self, block: BlockId) -> &[ValueId] {
-        match self.function.terminator(block).map(|inst| &inst.op) {
-            Some(Op::Yield(values)) => values,
-            _ => &[],
-        }
-    }
-
     fn yields_varying(&self, block: BlockId, n: usize) -> bool {
-        self.yields(block).get(n).is_some_and(|&v| self.values[v])
+        self.function.yielded(block).get(n).is_some_and(|&v| self.values[v])
     }
 
     /// `differ`: whether threads differ in coming here.
@@ -104,7 +97,7 @@ impl Search<'_> {
                         self.grow(tested, varies);
                     }
                 }
-                op => {
+                op @ (straight!() | jumps!()) => {
                     let mut varies = matches!(op, Op::Call(callee, _) if self.own.contains(callee));
                     op.for_each_operand(|v| varies |= self.values[v]);
                     let changes = matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. });

@@ -5,7 +5,7 @@
 //! vectors run together in long rows, as far as registers hold what they compute with.
 
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Access, BlockId, Function, Op, ValueId};
+use crate::ir::{Access, BlockId, Function, Op, ValueId, jumps, straight};
 use crate::types::{Element, Scalar, Type};
 
 /// How many vectors stand for a value, where lanes of one need so many registers at most and the
@@ -60,14 +60,11 @@ pub(super) fn vectors_at_once(
 
 /// Whether lanes leave a loop one before the other.
 fn part(function: &Function, varies: impl Fn(ValueId) -> bool) -> bool {
-    let goes_on = |condition: BlockId| match function.blocks[condition].insts.last().map(|&id| &function.insts[id].op) {
-        Some(Op::Yield(values)) => values.iter().any(|&value| varies(value)),
-        _ => true,
-    };
+    let goes_on = |condition: BlockId| function.yielded(condition).iter().any(|&value| varies(value));
     function.has(|inst| match inst.op {
         Op::For { start, end, .. } => varies(start) || varies(end),
         Op::While { condition, .. } => goes_on(condition),
-        _ => false,
+        straight!() | Op::If { .. } | jumps!() => false,
     })
 }
 

@@ -136,9 +136,10 @@ impl Work<'_> {
                 let stores = |touch: &Touch| touch.kind != Kind::Read && matches!(touch.memory, Memory::Global(_));
                 return usize::from(touched.iter().any(stores));
             }
-            match op {
-                Op::If { .. } => inside().into_iter().max().unwrap_or_default(),
-                _ => 2 * inside().into_iter().sum::<usize>(),
+            if let Op::If { .. } = op {
+                inside().into_iter().max().unwrap_or_default()
+            } else {
+                2 * inside().into_iter().sum::<usize>()
             }
         };
         insts.iter().map(of).sum()

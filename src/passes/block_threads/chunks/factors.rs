@@ -6,7 +6,7 @@ use super::{LEAST_ELEMENTS, Part, count, patch, together};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId, Values};
-use crate::passes::block_threads::accesses::{Sum, defined_in};
+use crate::passes::block_threads::accesses::Sum;
 use crate::passes::block_threads::distribute::{Dealt, Share};
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
@@ -130,7 +130,7 @@ impl Product {
 /// Whether a sum reads at least two elements of tiles in each turn, none of which depends on all
 /// indices.
 fn has_factors(function: &Function, body: BlockId, turn: BlockId, dealt: &Dealt) -> bool {
-    let changes = defined_in(function, body);
+    let changes = function.defined_in(body);
     let is_index = |v: &ValueId| dealt.indices.iter().any(|(index, _)| index == v);
     let is_known = |v: &ValueId| is_index(v) || !changes.contains(v) || function.blocks[turn].params[0] == *v;
     let mut loads = 0;

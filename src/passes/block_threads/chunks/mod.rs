@@ -59,9 +59,9 @@ const MOST_WRITTEN_OUT: u64 = 1024;
 pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body: BlockId) -> Option<u32> {
     let count = trips(function, start, end, step).filter(|&count| function.by_block && count <= MOST_REGISTERS)?;
     let variable = *function.blocks[body].params.first()?;
-    let is_array = |array: ValueId| match (function.def(array).map(|inst| &inst.op), function.ty(array)) {
-        (Some(Op::LocalArray), Type::Local(ty)) => ty.ndim == 1 && u64::from(ty.shape[0]) == count,
-        _ => false,
+    let is_array = |array: ValueId| {
+        let (Some(Op::LocalArray), Type::Local(ty)) = (function.op(array), function.ty(array)) else { return false };
+        ty.ndim == 1 && u64::from(ty.shape[0]) == count
     };
     let (mut found, mut size) = (false, 0);
     function.walk(body, &mut |_, inst| {
@@ -75,12 +75,13 @@ pub fn registers_by(function: &Function, [start, end, step]: [ValueId; 3], body:
 /// as one that sums does.
 pub fn goes_around_registers(function: &Function, body: BlockId) -> bool {
     let mut inside = 0;
-    let plain = function.blocks[body].insts.iter().all(|&id| match &function.insts[id].op {
-        &Op::For { start, end, step, body, .. } => {
+    let plain = function.blocks[body].insts.iter().all(|&id| {
+        if let &Op::For { start, end, step, body, .. } = &function.insts[id].op {
             inside += 1;
             registers_by(function, [start, end, step], body).is_some()
+        } else {
+            is_value_or_end(&function.insts[id].op)
         }
-        op => op.properties().is_value() || matches!(op, Op::Yield(_)),
     });
     plain && inside == 1
 }
@@ -148,8 +149,7 @@ impl Chunked {
             shares.remove(&clears);
         }
         function.blocks[block].insts = insts;
-        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
-        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
+        let mut b = Builder::take(function, block);
         b.span = b.function.values[tile].span;
         before.into_iter().for_each(|id| b.append(id));
         let (zero, end) = (b.int(Scalar::I32, 0), b.int(Scalar::I32, ty.len().into()));
@@ -209,9 +209,8 @@ fn patch(ty: LocalArrayType, count: u64) -> Option<[u64; 2]> {
 
 /// Whether something else than an access names a tile.
 fn is_named(function: &Function, tile: ValueId) -> bool {
-    let accessed = |inst: &Inst| match &inst.op {
-        Op::Load(access) | Op::Store { access, .. } => Some(access.array),
-        _ => None,
+    let accessed = |inst: &Inst| {
+        if let Op::Load(access) | Op::Store { access, .. } = &inst.op { Some(access.array) } else { None }
     };
     let mut named = false;
     function.walk(function.entry, &mut |_, inst| {
@@ -277,9 +276,9 @@ fn over_elements(
         let (Share::Dealt(dealt), &Op::For { body, .. }) = (share, op) else { return None };
         let mut together = false;
         function.walk(body, &mut |_, inst| together |= effects.properties(&inst.op).convergent);
-        let is_own = |touch: &Touch| match &function.insts[touch.at].op {
-            Op::Load(access) | Op::Store { access, .. } => dealt.is_own(function, tile, access),
-            _ => false,
+        let is_own = |touch: &Touch| {
+            let (Op::Load(access) | Op::Store { access, .. }) = &function.insts[touch.at].op else { return false };
+            dealt.is_own(function, tile, access)
         };
         if together || !own.all(is_own) {
             return None;
@@ -304,15 +303,20 @@ impl Dealt {
     }
 }
 
+fn is_value_or_end(op: &Op) -> bool {
+    op.properties().is_value() || matches!(op, Op::Yield(_))
+}
+
 /// Whether a loop over elements does nothing but set them to zero.
 fn only_clears(function: &Function, id: InstId) -> bool {
     let Op::For { body, .. } = function.insts[id].op else { return false };
-    function.blocks[body].insts.iter().all(|&id| match &function.insts[id].op {
-        Op::Store { value, .. } => {
+    function.blocks[body].insts.iter().all(|&id| {
+        if let Op::Store { value, .. } = &function.insts[id].op {
             let zero = function.as_const(*value).is_some_and(|c| c.bits == 0);
-            zero || function.def(*value).is_some_and(|inst| matches!(inst.op, Op::Zero))
+            zero || function.op(*value) == Some(&Op::Zero)
+        } else {
+            is_value_or_end(&function.insts[id].op)
         }
-        op => op.properties().is_value() || matches!(op, Op::Yield(_)),
     })
 }
 

@@ -131,9 +131,9 @@ impl Sums {
         b.effect(Op::For { start, end, step, init: Values::new(), body: turn });
         // What is left of the loop takes the sums from their arrays; those that are where they
         // belong are not put there.
-        let is_put = |b: &Builder, id: InstId| match &b.function.insts[id].op {
-            Op::Store { access, .. } => sums.iter().any(|place| place.own && place.array == access.array),
-            _ => false,
+        let is_put = |b: &Builder, id: InstId| {
+            let Op::Store { access, .. } = &b.function.insts[id].op else { return false };
+            sums.iter().any(|place| place.own && place.array == access.array)
         };
         let behind: Vec<InstId> = self.behind.iter().copied().filter(|&id| !is_put(b, id)).collect();
         if !behind.iter().any(|&id| matches!(b.function.insts[id].op, Op::Store { .. })) {
@@ -174,12 +174,12 @@ impl Sums {
     /// them: the sum can be taken there.
     fn registers_of(&self, function: &Function, first: ValueId, result: ValueId) -> Option<ValueId> {
         let e = *function.blocks[self.elements].params.first()?;
-        let loads = function.def(first).map(|inst| &inst.op);
+        let loads = function.op(first);
         let Some(Op::Load(from)) = loads.filter(|op| op.access().is_some_and(|access| access.indices[..] == [e]))
         else {
             return None;
         };
-        let is_array = matches!(function.def(from.array).map(|inst| &inst.op), Some(Op::LocalArray));
+        let is_array = matches!(function.op(from.array), Some(Op::LocalArray));
         let (mut touches, mut uses, mut puts) = (0, 0, false);
         function.walk(self.elements, &mut |_, inst| {
             inst.op.for_each_operand(|v| {

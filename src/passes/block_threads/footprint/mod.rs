@@ -211,7 +211,7 @@ impl Query<'_> {
     }
 
     fn op(&self, value: ValueId) -> Option<&Op> {
-        self.iterations.function.def(value).map(|inst| &inst.op)
+        self.iterations.function.op(value)
     }
 
     fn int(&self, value: ValueId) -> Option<i64> {
@@ -232,6 +232,7 @@ impl Query<'_> {
                 {
                     a
                 }
+                // Others may repeat themselves: the search ends here.
                 _ => break,
             };
             if !(self.iterations.uniform)(next) || self.int(next).is_some() {
@@ -258,17 +259,13 @@ impl Query<'_> {
         if self.int(value).is_some() || found.contains(&value) || depth > 16 {
             return;
         }
-        match self.op(value) {
-            Some(
-                op @ (Op::Binary(..)
-                | Op::Unary(..)
-                | Op::Compare(..)
-                | Op::Cast(_)
-                | Op::Select { .. }
-                | Op::If { .. }),
-            ) => op.for_each_operand(|v| self.leaves(v, found, depth + 1)),
-            _ if (self.iterations.uniform)(value) => found.push(value),
-            _ => {}
+        if let Some(
+            op @ (Op::Binary(..) | Op::Unary(..) | Op::Compare(..) | Op::Cast(_) | Op::Select { .. } | Op::If { .. }),
+        ) = self.op(value)
+        {
+            op.for_each_operand(|v| self.leaves(v, found, depth + 1));
+        } else if (self.iterations.uniform)(value) {
+            found.push(value);
         }
     }
 
@@ -332,6 +329,7 @@ impl Query<'_> {
                 });
                 period.map(|period| (period, reach))
             }
+            // Of others no period is known.
             _ => None,
         }
     }

@@ -218,10 +218,7 @@ impl<'a> Evaluation<'a> {
             }
             Op::Select { condition, then, otherwise } => self.chosen(condition, then, otherwise, depth),
             Op::If { condition, then, otherwise } => {
-                let yielded = |block| match self.function().terminator(block).map(|inst| &inst.op) {
-                    Some(Op::Yield(values)) => values.get(n).copied(),
-                    _ => None,
-                };
+                let yielded = |block| self.function().yielded(block).get(n).copied();
                 self.chosen(condition, yielded(then)?, yielded(otherwise)?, depth)
             }
             Op::Cast(a) => {
@@ -234,6 +231,7 @@ impl<'a> Evaluation<'a> {
                 let whole = |scalar: Scalar| scalar.size() >= 4 && !scalar.is_float();
                 (same || fits && whole(scalar)).then(|| (*a).clone())
             }
+            // Of others no bounds are known.
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Is an index that of a thread of the same warp, and of which one?
 
-use super::super::accesses::{Sum, defined_in};
+use super::super::accesses::Sum;
 use super::ThreadLoop;
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdSet;
@@ -71,7 +71,7 @@ impl<'a> Places<'a> {
         threads: u32,
         all: &'a [ThreadLoop],
     ) -> Self {
-        let inside = defined_in(function, around.body);
+        let inside = function.defined_in(around.body);
         Places { function, ranges, thread: around.variable, threads, inside, all }
     }
 
@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
     }
 
     fn op(&self, value: ValueId) -> Option<&'a Op> {
-        (value != IN_WARP).then(|| self.function.def(value).map(|inst| &inst.op)).flatten()
+        (value != IN_WARP).then(|| self.function.op(value)).flatten()
     }
 
     /// The number of the thread in the warp, as a term of sums.
@@ -90,9 +90,10 @@ impl<'a> Places<'a> {
 
     fn is_in_warp(&self, value: ValueId) -> bool {
         let last = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_int()) == Some(LAST);
-        match self.op(value) {
-            Some(&Op::Binary(BinaryOp::And, a, b)) => a == self.thread && last(b) || b == self.thread && last(a),
-            _ => value == self.in_warp(),
+        if let Some(&Op::Binary(BinaryOp::And, a, b)) = self.op(value) {
+            a == self.thread && last(b) || b == self.thread && last(a)
+        } else {
+            value == self.in_warp()
         }
     }
 
@@ -150,9 +151,12 @@ impl<'a> Places<'a> {
     }
 
     fn computed(&self, at: InstId, index: ValueId) -> Option<Source> {
-        let (mut conditions, thread) = match self.op(index) {
-            Some(&Op::Select { condition, then, otherwise }) if otherwise == self.thread => (vec![condition], then),
-            _ => (Vec::new(), index),
+        let (mut conditions, thread) = if let Some(&Op::Select { condition, then, otherwise }) = self.op(index)
+            && otherwise == self.thread
+        {
+            (vec![condition], then)
+        } else {
+            (Vec::new(), index)
         };
         let chosen = !conditions.is_empty();
         let sum = self.sum(thread);
@@ -175,6 +179,7 @@ impl<'a> Places<'a> {
                 {
                     exists = true;
                 }
+                // Another condition may hold for other threads.
                 _ => exact = false,
             }
         }
@@ -244,13 +249,13 @@ impl<'a> Places<'a> {
             let mut mentioned = false;
             inst.op.for_each_operand(|v| mentioned |= v == array);
             if mentioned {
-                match &inst.op {
-                    Op::Load(of) => fits &= of.array == array,
-                    Op::Store { access, value } => {
-                        fits &= access.array == array && access.path.is_empty();
-                        stores.push((id, access.indices.clone(), *value));
-                    }
-                    _ => fits = false,
+                if let Op::Load(of) = &inst.op {
+                    fits &= of.array == array
+                } else if let Op::Store { access, value } = &inst.op {
+                    fits &= access.array == array && access.path.is_empty();
+                    stores.push((id, access.indices.clone(), *value));
+                } else {
+                    fits = false
                 }
             }
         });

@@ -231,12 +231,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether the loop at the cursor takes it for true that an array was given, which `condition`
     /// tests.
     pub fn assume_set(&mut self, frame: &Frame<'a, 'ctx>, condition: ValueId) -> bool {
-        match frame.function.def(condition).map(|inst| &inst.op) {
-            Some(&Op::IsSet(array)) if matches!(root(frame.function, array), Root::Param(..)) => {
-                is_whole(frame.function, array) && self.assume(Assumption::IsSet(array))
-            }
-            _ => false,
-        }
+        let Some(&Op::IsSet(array)) = frame.function.op(condition) else { return false };
+        matches!(root(frame.function, array), Root::Param(..))
+            && is_whole(frame.function, array)
+            && self.assume(Assumption::IsSet(array))
     }
 
     /// Whether a loop is twice in the code.
@@ -407,9 +405,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
 /// An array as it was given, not a part of one; its root is a parameter.
 fn is_whole(function: &Function, array: ValueId) -> bool {
-    match function.def(array).map(|inst| &inst.op) {
-        None => true,
-        Some(Op::Extract(whole, _)) => is_whole(function, *whole) && matches!(function.ty(array), Type::Array(_)),
-        Some(_) => false,
-    }
+    let Some(op) = function.op(array) else { return true };
+    let Op::Extract(whole, _) = op else { return false };
+    is_whole(function, *whole) && matches!(function.ty(array), Type::Array(_))
 }

@@ -49,10 +49,10 @@ fn among(
         if let Some(update) = update(function, uses, &loads, id) {
             found.push(update);
         }
-        match (&inst.op, inst.results.first()) {
-            (Op::Load(_), Some(&result)) => _ = loads.insert(result, id),
-            (op, _) if effects.properties(op).writes || !op.blocks().is_empty() => loads.clear(),
-            _ => {}
+        if let (Op::Load(_), Some(&result)) = (&inst.op, inst.results.first()) {
+            loads.insert(result, id);
+        } else if effects.properties(&inst.op).writes || !inst.op.blocks().is_empty() {
+            loads.clear();
         }
     }
 }

@@ -12,7 +12,7 @@ use super::super::options::Cpu;
 use super::super::processor::Costs;
 use super::interleave::{cost, is_interleaved};
 use super::is_in;
-use super::privatization::MIN_GROUPS;
+use super::lane_copies::MIN_GROUPS;
 use super::refused::Refused;
 use super::registers::vectors_at_once;
 use crate::analysis::alias::{Root, accessed, root};
@@ -23,7 +23,7 @@ use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
 use crate::ir::{
     Access, AtomicOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId, ViewIndex,
-    properties,
+    accesses, arrays, effects, jumps, nested, properties, straight, together, values,
 };
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -252,7 +252,20 @@ impl Survey<'_> {
                 });
                 self.require(!differ, Refused::ArrayOfThread);
             }
-            op => {
+            op @ (values!()
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::SharedArray
+            | accesses!()
+            | together!()
+            | Op::Exchange(..)
+            | Op::Assert { .. }
+            | Op::Check(..)
+            | nested!()
+            | Op::Yield(_)
+            | Op::Return(_)) => {
                 if let Some(access) = op.access() {
                     self.require(is_static(&access.path), Refused::Component);
                 }
@@ -282,7 +295,7 @@ impl Survey<'_> {
                         sum.add(Cost { lanes: 4.0, threads: lanes });
                     }
                 }
-                _ => sum.add(self.inst_cost(inst, lanes)),
+                straight!() | jumps!() => sum.add(self.inst_cost(inst, lanes)),
             }
         }
         sum
@@ -320,18 +333,20 @@ impl Survey<'_> {
                 }
             }
             Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),
-            op => match op.properties().cost {
-                properties::Cost::Free => return Cost::default(),
-                properties::Cost::Slow => {
-                    let float = result.is_some_and(|r| function.ty(r).scalar_part().is_some_and(Scalar::is_float));
-                    if float {
-                        (DIVISION * count * self.costs.division, DIVISION * count * lanes)
-                    } else {
-                        (9.0 * lanes, 8.0 * lanes)
+            op @ (values!() | Op::Call(..) | arrays!() | effects!() | nested!() | jumps!()) => {
+                match op.properties().cost {
+                    properties::Cost::Free => return Cost::default(),
+                    properties::Cost::Slow => {
+                        let float = result.is_some_and(|r| function.ty(r).scalar_part().is_some_and(Scalar::is_float));
+                        if float {
+                            (DIVISION * count * self.costs.division, DIVISION * count * lanes)
+                        } else {
+                            (9.0 * lanes, 8.0 * lanes)
+                        }
                     }
+                    properties::Cost::Simple | properties::Cost::Memory => (count, count * lanes),
                 }
-                properties::Cost::Simple | properties::Cost::Memory => (count, count * lanes),
-            },
+            }
         };
         let mut varies = result.is_some_and(|r| self.varies(r));
         inst.op.for_each_operand(|v| varies |= self.varies(v));
@@ -449,15 +464,16 @@ fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
     if function.phase != Phase::Backward {
         return sums;
     }
-    function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, access, .. }
-            if !inst.results.iter().any(|&r| is_in(used, r)) =>
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, access, .. } = &inst.op
+            && !inst.results.iter().any(|&r| is_in(used, r))
         {
             sums.insert(root(function, access.array));
+        } else if let Op::Gradient(array) | Op::Address(array) = &inst.op {
+            others.insert(root(function, *array));
+        } else if inst.op.properties().accesses_memory() {
+            others.insert(accessed(function, &inst.op));
         }
-        Op::Gradient(array) | Op::Address(array) => _ = others.insert(root(function, *array)),
-        op if op.properties().accesses_memory() => _ = others.insert(accessed(function, op)),
-        _ => {}
     });
     sums.retain(|root| matches!(root, Root::Param(..)) && !others.contains(root) && !others.contains(&Root::Unknown));
     sums

@@ -119,7 +119,7 @@ fn chains(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Cha
 
 /// Whether a value is defined outside of a block.
 fn is_outside(function: &Function, block: BlockId, value: ValueId) -> bool {
-    !crate::passes::block_threads::accesses::defined_in(function, block).contains(&value)
+    !function.defined_in(block).contains(&value)
 }
 
 struct Pass {
