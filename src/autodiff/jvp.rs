@@ -25,7 +25,7 @@ use crate::ir::*;
 use crate::source::Span;
 use crate::types::{BOOL, LocalArrayType, StructTable, Type};
 
-mod rules;
+mod tangents;
 #[cfg(test)]
 mod tests;
 

@@ -11,9 +11,9 @@
 //! | `warp` | how do the threads of a warp add to one place? |
 //! | `block_sums` | how do those of a block? |
 //! | `results` | how does a function give several numbers? |
-//! | `effects`, `print_format` | how do prints and errors leave the kernel? |
+//! | `run_reports`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
-//! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
+//! | `simd`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
 //! | `param_names` | what are the parameters of PTX called? |
@@ -33,7 +33,6 @@ mod block_sums;
 mod builder;
 mod control;
 mod debug_locations;
-mod effects;
 mod effort;
 mod fatal;
 mod ffi;
@@ -60,6 +59,7 @@ mod processor;
 mod report;
 mod results;
 mod rows;
+mod run_reports;
 mod simd;
 mod tensor;
 mod vector;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use super::multiply::Multiply;
 use super::ops;
-use super::product::Multiply;
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::code::*;
+use super::multiply::{Multiply, Tile};
 use super::ops;
-use super::product::{Multiply, Tile};
 use crate::abi::argument_layout;
 use crate::ir::{
     Access, Ask, AtomicOp, BlockId, Check, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId,

@@ -5,7 +5,7 @@
 //! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by
 //! [`compile`]) in which every value is a range of 64-bit slots, one per scalar; [`exec`] runs it,
 //! [`ops`] has what it computes. Only [`memory`] is unsafe code, and what reads tiles with it
-//! ([`product`]).
+//! ([`multiply`]).
 
 mod accesses;
 mod code;
@@ -13,8 +13,8 @@ mod compile;
 mod exec;
 pub mod format;
 mod memory;
+mod multiply;
 mod ops;
-mod product;
 
 use std::ffi::c_void;
 

@@ -7,7 +7,7 @@
 //!         t[row * 32 + n] += value                     t[row * 32 + n] += values[n]
 //! ```
 //!
-//! So are the chains of a sum reversed ([`rows`](super::rows)). Each element is touched in one
+//! So are the chains of a sum reversed ([`chains`](super::chains)). Each element is touched in one
 //! iteration alone, so that their order does not matter.
 
 use super::{counts_all, dependent};

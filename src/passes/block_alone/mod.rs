@@ -8,7 +8,7 @@
 //!   ([`zero_fill`](super::block_threads::zero_fill)).
 //! - Elements that were only copied from an array are read there ([`unloaded`]).
 //! - Chains that lie side by side, such as sums of columns, are computed together, row by row: so
-//!   the innermost loop goes over elements that lie side by side, and vectors do it ([`rows`]).
+//!   the innermost loop goes over elements that lie side by side, and vectors do it ([`chains`]).
 //! - So is what goes to many elements, such as the adjoint of a sum ([`expansion`]).
 //! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
 //! - Small loops over triangles are written out ([`triangles`]).
@@ -19,9 +19,9 @@
 //! adds up in reverse code has an order of its own before ([`reverse_sums`](super::reverse_sums)),
 //! in every form of a kernel.
 
+mod chains;
 mod expansion;
 mod reversed;
-mod rows;
 mod triangles;
 mod unloaded;
 mod unroll_and_jam;
@@ -65,7 +65,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     reversed::run(&mut function);
     unloaded::run(&mut function, effects);
     unroll_and_jam::run(&mut function, effects);
-    rows::run(&mut function, effects);
+    chains::run(&mut function, effects);
     expansion::run(&mut function, effects);
     pipelines::clean(&mut function, &module.structs, effects);
     Some(function)

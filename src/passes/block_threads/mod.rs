@@ -29,7 +29,7 @@
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
 //! | `footprint` | do two iterations touch the same element, by the indices of every iteration? |
-//! | `updates` | which updates may threads make at the same time, as atomic operations? |
+//! | `atomic_updates` | which updates may threads make at the same time, as atomic operations? |
 //! | `thread_tiles` | which tile elements can be private variables of a thread? |
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `copy_coalescing` | which tiles hold what another one holds? |
@@ -43,6 +43,7 @@
 
 pub(super) mod accesses;
 mod accumulators;
+mod atomic_updates;
 mod barriers;
 mod chunks;
 mod copy_coalescing;
@@ -61,7 +62,6 @@ mod shared_memory;
 mod steps;
 mod tensor;
 mod thread_tiles;
-mod updates;
 mod warps;
 pub(super) mod zero_fill;
 
@@ -249,7 +249,7 @@ fn whole(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function,
     }
     let threads = own_threads(&function);
     let shared = |function: &Function| {
-        threads.map_or_else(IdSet::default, |threads| updates::of_threads(function, effects, threads))
+        threads.map_or_else(IdSet::default, |threads| atomic_updates::of_threads(function, effects, threads))
     };
     pipelines::small_tiles(&mut function, &module.structs, effects, &shared);
     // Which threads touch the same element would not be known.

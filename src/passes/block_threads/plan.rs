@@ -13,9 +13,9 @@
 //! every thread does.
 
 use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, upward_loops};
+use super::atomic_updates::{self, Update};
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
-use super::updates::{self, Update};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::guards::guards;
 use crate::analysis::ranges::Ranges;
@@ -299,8 +299,8 @@ impl<'a> Planner<'a> {
         first.dealt = once(&first) || region.is_independent(first.variable);
         let mut updates = Vec::new();
         if !first.dealt {
-            updates = updates::integers(function, self.effects, &self.uses, first.body);
-            updates::mark(&mut region.touches, &updates);
+            updates = atomic_updates::integers(function, self.effects, &self.uses, first.body);
+            atomic_updates::mark(&mut region.touches, &updates);
             first.dealt = !updates.is_empty() && region.is_independent(first.variable);
         }
         let fits = |level: &Level| once(level) || region.is_independent(level.variable);

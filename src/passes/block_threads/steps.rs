@@ -6,8 +6,8 @@ use super::products::forget_tf32;
 use super::shared_memory::{MORE_BYTES, MOST_BYTES};
 use super::tensor::Tensor;
 use super::{
-    accumulators, barriers, chunks, copy_coalescing, distribute, in_place, index_folding, loop_fusion, prefetch,
-    registers, rows, shared_memory, thread_tiles, updates, warps,
+    accumulators, atomic_updates, barriers, chunks, copy_coalescing, distribute, in_place, index_folding, loop_fusion,
+    prefetch, registers, rows, shared_memory, thread_tiles, warps,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
@@ -78,7 +78,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "updates",
         why: "before loops are dealt: the plans name stores that become atomic",
-        run: |k| updates::make(&mut k.function, &k.plans),
+        run: |k| atomic_updates::make(&mut k.function, &k.plans),
     },
     Step {
         name: "distribute",

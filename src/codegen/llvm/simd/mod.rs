@@ -8,30 +8,30 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `plan` | which values differ between lanes, and does it pay? |
+//! | `profitability` | which values differ between lanes, and does it pay? |
 //! | `refused` | why does a kernel run thread by thread? |
-//! | `control` | how do lanes branch and loop? |
+//! | `masks` | how do lanes branch and loop? |
 //! | `access` | how do lanes read and write memory? |
 //! | `interleave` | how do elements of several components become one vector for each, and back? |
 //! | `update` | how do lanes update memory atomically? |
-//! | `privatization` | how do lanes add to elements that they share, iteration after iteration? |
+//! | `lane_copies` | how do lanes add to elements that they share, iteration after iteration? |
 //! | `quotients` | how do lanes divide several numbers by one? |
 //!
 //! What lanes do to a value is reported by its LLVM type: the builder widens a scalar beside a
 //! vector (see `vector`).
 
 mod access;
-mod control;
 mod interleave;
-mod plan;
-mod privatization;
+mod lane_copies;
+mod masks;
+mod profitability;
 mod quotients;
 mod refused;
 mod registers;
 mod update;
 
-pub use plan::{Plan, Reach, prepare};
-pub use privatization::Copies;
+pub use lane_copies::Copies;
+pub use profitability::{Plan, Reach, prepare};
 
 use super::builder::{Ty, Val};
 use super::lower::{Frame, Lower, Scalars};

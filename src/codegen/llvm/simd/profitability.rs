@@ -12,7 +12,7 @@ use super::super::options::Cpu;
 use super::super::processor::Costs;
 use super::interleave::{cost, is_interleaved};
 use super::is_in;
-use super::privatization::MIN_GROUPS;
+use super::lane_copies::MIN_GROUPS;
 use super::refused::Refused;
 use super::registers::vectors_at_once;
 use crate::analysis::alias::{Root, accessed, root};
