@@ -6,8 +6,8 @@ use super::products::forget_tf32;
 use super::shared_memory::{MORE_BYTES, MOST_BYTES};
 use super::tensor::Tensor;
 use super::{
-    accumulators, barriers, chunks, copy_coalescing, distribute, in_place, index_folding, loop_fusion, prefetch,
-    registers, rows, shared_memory, thread_tiles, updates, warps,
+    accumulators, atomic_updates, barriers, chunks, copy_coalescing, distribute, in_place, index_folding, loop_fusion,
+    prefetch, registers, rows, shared_memory, thread_tiles, warps,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet};
