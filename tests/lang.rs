@@ -80,6 +80,38 @@ fn texts(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, String)
     found
 }
 
+/// How a safe fix is made.
+const SAFE: &str = "Applicability::Machine";
+
+/// A function that makes a finding, or that adds to one and has no code.
+struct Message {
+    code: Option<String>,
+    text: String,
+}
+
+/// The functions of the modules of messages in folders, by how they are called:
+/// `messages::names::undefined(`.
+fn messages(sources: &[(PathBuf, String)]) -> Vec<(String, Message)> {
+    let mut found = Vec::new();
+    for (path, text) in sources.iter().filter(|(path, _)| path.parent().is_some_and(|of| of.ends_with("messages"))) {
+        let module = path.file_stem().unwrap_or_default().to_string_lossy();
+        for function in text.split("\npub(in crate::check) fn ").skip(1) {
+            let name = function.split('(').next().unwrap_or_default();
+            let code = function.split_once("Code::").and_then(|(_, code)| code.get(..5)).map(String::from);
+            found.push((format!("messages::{module}::{name}("), Message { code, text: function.to_string() }));
+        }
+    }
+    assert!(found.len() > 300, "{} functions of messages", found.len());
+    found
+}
+
+/// The code that is named last in a text, or made last.
+fn code_before(text: &str, messages: &[(String, Message)]) -> Option<String> {
+    let named = text.rfind("Code::").and_then(|at| Some((at, text.get(at + 6..at + 11)?.to_string())));
+    let made = messages.iter().filter_map(|(call, message)| Some((text.rfind(call)?, message.code.clone()?)));
+    made.chain(named).max().map(|(_, code)| code)
+}
+
 /// Every code whose source makes a safe fix gives one in an example, where it is applied
 /// ([`repairs`]).
 fn every_safe_fix_is_shown() -> Result<(), String> {
@@ -101,15 +133,29 @@ fn every_safe_fix_is_shown() -> Result<(), String> {
             blocks.map(|block| with_import(&block.text)).try_for_each(&mut look)?;
         }
     }
-    // The code that a safe fix belongs to is the one named last before it.
-    let mut faults = Vec::new();
+    let mut sources = Vec::new();
     for folder in ["src/syntax", "src/check", "src/autodiff"] {
-        for (path, text) in texts(&root.join(folder), &|path| path.extension().is_some_and(|e| e == "rs")) {
-            for (at, _) in text.match_indices("Applicability::Machine") {
-                let name = text[..at].rfind("Code::").and_then(|from| text.get(from + 6..from + 11)).unwrap_or("none");
-                if !shown.iter().any(|code| code.name() == name) {
-                    faults.push(format!("{}: no example shows a safe fix of {name}", path.display()));
+        sources.extend(texts(&root.join(folder), &|path| path.extension().is_some_and(|e| e == "rs")));
+    }
+    let messages = messages(&sources);
+    let safe = |message: &Message| message.code.is_none() && message.text.contains(SAFE);
+    let mut faults = Vec::new();
+    for (path, text) in &sources {
+        let is_messages = path.parent().is_some_and(|folder| folder.ends_with("messages"));
+        let own = text.match_indices(SAFE).map(|(at, _)| at);
+        let called = messages.iter().filter(|(_, message)| safe(message));
+        let called = called.flat_map(|(name, _)| text.match_indices(name).map(|(at, _)| at));
+        for at in own.chain(called) {
+            // The code that a safe fix belongs to is the one named last before it, or that of the
+            // finding that is made there. Advice is for the findings of its callers.
+            let Some(name) = code_before(&text[..at], &messages) else {
+                if !is_messages {
+                    faults.push(format!("{}: a safe fix of no finding", path.display()));
                 }
+                continue;
+            };
+            if !shown.iter().any(|code| code.name() == name) {
+                faults.push(format!("{}: no example shows a safe fix of {name}", path.display()));
             }
         }
     }
