@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             let kinds: [(&str, fn(&Path) -> Outcome); 6] =
                 [("header", header), ("object", object), ("ptx", ptx), ("cuda", cuda), ("ir", ir), ("lines", lines)];
             // Of the sample each file has two kinds, and each kind one file in three.
-            let wanted = |at: usize| whole || (n + at) % 3 == 0;
+            let wanted = |at: usize| whole || (n + at).is_multiple_of(3);
             for (_, (kind, test)) in kinds.into_iter().enumerate().filter(|(at, _)| wanted(*at)) {
                 let file = file.clone();
                 trials.push(Trial::test(format!("{name} {kind}"), move || test(&file)));

@@ -239,7 +239,10 @@ fn a_seed_draws_the_order_of_streams() {
             let options: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed]).collect();
             let output = kc_gpu(folder.path(), &[&options[..], &["calls.py"]].concat());
             let said = text(&output.stdout);
-            said.trim().strip_prefix("seen ").and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{output:?}"))
+            said.trim()
+                .strip_prefix("seen ")
+                .and_then(|number| number.parse().ok())
+                .unwrap_or_else(|| panic!("{output:?}"))
         };
         let mut drawn: Vec<u32> = (0..8).map(|seed| one(Some(seed))).collect();
         drawn.sort_unstable();

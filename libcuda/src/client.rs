@@ -34,33 +34,37 @@ fn symbol(name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
+/// A function of the process, if it has it.
+///
+/// # Safety
+/// `F` is the type of a function of this name.
+unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
+    // SAFETY: an address becomes the function that lies there.
+    symbol(name).map(|found| unsafe { std::mem::transmute_copy(&found) })
+}
+
 impl Api {
     fn find() -> Option<Api> {
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: a function of this name has this type since Python 3.9.
-                unsafe { std::mem::transmute(symbol($name)?) }
-            };
-        }
-        Some(Api {
-            is_initialized: function!(c"Py_IsInitialized"),
-            is_finalizing: symbol(c"Py_IsFinalizing").or_else(|| symbol(c"_Py_IsFinalizing")).map(|found| {
-                // SAFETY: as above.
-                unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(found) }
-            }),
-            ensure: function!(c"PyGILState_Ensure"),
-            release: function!(c"PyGILState_Release"),
-            fetch: function!(c"PyErr_Fetch"),
-            restore: function!(c"PyErr_Restore"),
-            frame: function!(c"PyEval_GetFrame"),
-            line: function!(c"PyFrame_GetLineNumber"),
-            code: function!(c"PyFrame_GetCode"),
-            back: function!(c"PyFrame_GetBack"),
-            attribute: function!(c"PyObject_GetAttrString"),
-            text: function!(c"PyUnicode_AsUTF8AndSize"),
-            keep: function!(c"Py_IncRef"),
-            drop: function!(c"Py_DecRef"),
-        })
+        // SAFETY: functions of these names have these types since Python 3.9.
+        let api = unsafe {
+            Api {
+                is_initialized: function(c"Py_IsInitialized")?,
+                is_finalizing: function(c"Py_IsFinalizing").or_else(|| function(c"_Py_IsFinalizing")),
+                ensure: function(c"PyGILState_Ensure")?,
+                release: function(c"PyGILState_Release")?,
+                fetch: function(c"PyErr_Fetch")?,
+                restore: function(c"PyErr_Restore")?,
+                frame: function(c"PyEval_GetFrame")?,
+                line: function(c"PyFrame_GetLineNumber")?,
+                code: function(c"PyFrame_GetCode")?,
+                back: function(c"PyFrame_GetBack")?,
+                attribute: function(c"PyObject_GetAttrString")?,
+                text: function(c"PyUnicode_AsUTF8AndSize")?,
+                keep: function(c"Py_IncRef")?,
+                drop: function(c"Py_DecRef")?,
+            }
+        };
+        Some(api)
     }
 
     /// # Safety

@@ -19,7 +19,7 @@ pub struct Page<'a> {
 }
 
 /// The style of reports.
-pub const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24;background:#fff}\
+pub(super) const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24;background:#fff}\
 h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse}td,th{padding:.1em .7em;text-align:right}\
 th{font-weight:600;border-bottom:1px solid #ccc;white-space:nowrap}.scroll{overflow-x:auto}.left{text-align:left}.kind{color:#777}\
 .source td{font:12.5px/1.5 ui-monospace,monospace;white-space:pre}.source .number{color:#999}\

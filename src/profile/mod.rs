@@ -11,7 +11,7 @@
 //! | `registers` | how many registers has a thread? |
 //! | `gpus`, `roofline` | what limits a launch on a GPU, and what could it reach at most? |
 //! | `plot`, `font` | how does that look? |
-//! | `html` | how does a person look at it? |
+//! | `html`, `program_page` | how does a person look at launches, and at all those of a program? |
 //! | `compare` | what did a GPU count? |
 //! | `gate` | does a launch hold a bound? |
 //!
@@ -27,6 +27,7 @@ mod html;
 mod metrics;
 pub mod occupancy;
 mod plot;
+mod program_page;
 mod registers;
 mod resident;
 mod roofline;
@@ -41,10 +42,11 @@ pub use accesses::PlaceOfAccess;
 pub use advice::Advice;
 pub use gate::{Gate, Verdict};
 pub use gpus::Gpu;
-pub use html::{Page, STYLE, report};
+pub use html::{Page, report};
 pub use metrics::{Kind, Metric, find, of as metrics_of, of_memory as metrics_of_memory};
 pub use occupancy::{Limits, Occupancy};
 pub use plot::Picture;
+pub use program_page::program_page;
 pub use registers::Registers;
 pub use resident::Resident;
 pub use roofline::Roofline;

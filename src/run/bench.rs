@@ -239,6 +239,7 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
                 }
             }
         }
+        // Properties say of every operation what it does to arrays.
         op => {
             let own = op.properties();
             let mut named = false;

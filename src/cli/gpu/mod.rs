@@ -1,8 +1,6 @@
 //! `kc gpu`: a CUDA program, on a machine without a GPU. The program finds a driver that runs its
 //! PTX on the simulator (`libcuda/`), and what that found is reported and counted.
 
-mod page;
-
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 use super::profile::limits;
 use super::{Exit, output};
 use crate::diag::Code;
-use crate::profile::{Gate, Limits, Verdict};
+use crate::profile::{Gate, Limits, Verdict, program_page};
 use crate::run::{Result, fail};
 
 /// Runs a CUDA program on a simulated GPU.
@@ -85,7 +83,7 @@ fn program(args: &Args) -> Result<Exit> {
     if let Some(path) = &args.report {
         let report = report(args, status, &events);
         let is_page = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"));
-        let text = if is_page { page::page(&report) } else { format!("{report:#}\n") };
+        let text = if is_page { program_page(&report) } else { format!("{report:#}\n") };
         output::write_file(path, text.as_bytes()).map_err(Box::new)?;
         output::note(&format!("wrote {}\n", path.display()));
     }
@@ -119,7 +117,8 @@ fn holds(gate: &Gate, events: &[Value]) -> bool {
         }
     }
     if !is_known {
-        let message = format!("no launch has a metric `{}`; `kc profile --all` shows those that there are", gate.metric());
+        let message =
+            format!("no launch has a metric `{}`; `kc profile --all` shows those that there are", gate.metric());
         output::fail(&fail(Code::E1118, message));
     }
     is_known && broken.is_empty()

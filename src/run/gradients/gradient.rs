@@ -222,6 +222,7 @@ fn kept_gradients(kernel: &Function, arguments: &Arguments) -> Result<Vec<usize>
                 kernel.walk(kernel.entry, &mut |_, inst| match inst.op {
                     Op::Store { access: Access { array, .. }, .. } if array == param => stored = true,
                     Op::Extent(..) | Op::IsSet(_) | Op::Address(_) => {}
+                    // Whatever else takes the array may read it.
                     _ => inst.op.for_each_operand(|v| used |= v == param),
                 });
             }

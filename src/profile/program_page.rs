@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::html::STYLE;
 use crate::html::escape;
-use crate::profile::STYLE;
 
 /// Columns of the tables: a title, and the metric of which a sum is shown.
 const COLUMNS: [(&str, &str); 4] = [
@@ -39,7 +39,7 @@ fn add(to: &mut Costs, costs: Costs) {
 }
 
 /// The page of a report (`kc gpu --report FILE.json`).
-pub(super) fn page(report: &Value) -> String {
+pub fn program_page(report: &Value) -> String {
     let list = |name: &str| report[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let words: Vec<&str> = report["program"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut text = format!(
@@ -102,10 +102,7 @@ fn kernels(launches: &[Value], text: &mut String) {
     let mut all: Vec<(&str, Kernel)> = all.into_iter().collect();
     all.sort_by(|(_, a), (_, b)| b.costs[0].total_cmp(&a.costs[0]));
     let titles: String = COLUMNS.iter().map(|(title, _)| format!("<th>{title}</th>")).collect();
-    let _ = writeln!(
-        text,
-        "<h2>Kernels</h2><table><tr><th class=\"left\">kernel</th><th>launches</th>{titles}</tr>"
-    );
+    let _ = writeln!(text, "<h2>Kernels</h2><table><tr><th class=\"left\">kernel</th><th>launches</th>{titles}</tr>");
     for (n, (name, kernel)) in all.iter().enumerate() {
         let _ = writeln!(
             text,
