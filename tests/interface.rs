@@ -287,3 +287,21 @@ fn the_table_of_a_module_has_every_site_of_its_code() {
         }
     }
 }
+
+/// Of operations that the programs above use in few of their kernels.
+#[test]
+fn the_table_has_swaps_and_elements_of_local_arrays() {
+    let text = "import warp as wp\n\n@wp.kernel\ndef swap(x: wp.array(dtype=int), y: wp.array(dtype=int)):\n    \
+                i = wp.tid()\n    y[i] = wp.atomic_cas(x, i + 1, 0, 1)\n\n\
+                @wp.kernel\ndef element(x: wp.array(dtype=int), y: wp.array(dtype=float)):\n    \
+                i = wp.tid()\n    local = wp.zeros(shape=4, dtype=float)\n    local[x[i]] = 1.0\n    y[i] = local[i]\n";
+    let made = Compiler::new().load_text(Path::new("k.py"), text.to_string(), &Request::default());
+    let kernels: Vec<FuncId> = made.module.kernels().map(|(id, _)| id).collect();
+    assert_eq!(kernels.len(), 4, "two kernels and their gradients");
+    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
+    let table = Sites::of(&made.module, true);
+    for kernel in kernels {
+        let code = HostModule::compile(&made.module, &[kernel], &options).unwrap();
+        assert_eq!(code.sites(), &table);
+    }
+}

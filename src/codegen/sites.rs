@@ -102,15 +102,16 @@ fn of_function(function: &Function, accesses: bool) -> impl Iterator<Item = Site
     function.insts.values().filter_map(move |inst| {
         let (kind, description) = match &inst.op {
             Op::Assert { message, .. } => (SiteKind::Assert, message.clone()),
-            Op::Check(Check::Component { name, .. }, _) if accesses => (SiteKind::Component, name.clone()),
+            Op::Check(Check::Component { name, .. } | Check::Element { name, .. }, _) if accesses => {
+                (SiteKind::Component, name.clone())
+            }
             Op::Check(Check::Degenerate { why }, _) if accesses => (SiteKind::Degenerate, why.clone()),
-            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } if accesses => {
-                (SiteKind::Access, function.values[access.array].name.clone().unwrap_or_default())
+            op if accesses => {
+                let viewed = if let Op::View(array, _) = op { Some(*array) } else { None };
+                let array = op.access().map(|access| access.array).or(viewed)?;
+                (SiteKind::Access, function.values[array].name.clone().unwrap_or_default())
             }
-            Op::View(array, _) if accesses => {
-                (SiteKind::Access, function.values[*array].name.clone().unwrap_or_default())
-            }
-            // It reports no error at this place.
+            // Accesses report nothing in code without checks.
             _ => return None,
         };
         Some(Site { span: inst.span, kind, description })
