@@ -38,15 +38,21 @@ fn add(to: &mut Costs, costs: Costs) {
     to.iter_mut().zip(costs).for_each(|(to, cost)| *to += cost);
 }
 
+/// The text of a file of sources, if it can be read.
+type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// The page of a report (`kc gpu --report FILE.json`).
-pub fn program_page(report: &Value) -> String {
+pub fn program_page(report: &Value, read: Read) -> String {
     let list = |name: &str| report[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let words: Vec<&str> = report["program"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <link rel=\"icon\" href=\"data:,\"><title>kc gpu</title><style>{STYLE}</style></head><body>\n<h1>{}</h1><p>On {} of {}; {}.</p>\n",
         escape(&words.join(" ")),
-        crate::diag::counted(report["devices"].as_u64().unwrap_or(1) as usize, "simulated GPU"),
+        match report["devices"].as_u64() {
+            Some(devices) if devices > 1 => format!("{devices} simulated GPUs"),
+            _ => "1 simulated GPU".to_string(),
+        },
         escape(report["arch"].as_str().unwrap_or("?")),
         match report["exit"].as_i64() {
             Some(code) => format!("the program ended with {code}"),
@@ -54,7 +60,7 @@ pub fn program_page(report: &Value) -> String {
         }
     );
     findings(list("findings"), &mut text);
-    kernels(list("launches"), &mut text);
+    kernels(list("launches"), read, &mut text);
     text + "</body></html>\n"
 }
 
@@ -82,7 +88,7 @@ fn findings(list: &[Value], text: &mut String) {
     text.push_str("</table>\n");
 }
 
-fn kernels(launches: &[Value], text: &mut String) {
+fn kernels(launches: &[Value], read: Read, text: &mut String) {
     let mut all: BTreeMap<&str, Kernel> = BTreeMap::new();
     for launch in launches {
         let kernel = all.entry(launch["entry"].as_str().unwrap_or("?")).or_default();
@@ -115,7 +121,7 @@ fn kernels(launches: &[Value], text: &mut String) {
     text.push_str("</table>\n");
     for (n, (name, kernel)) in all.iter().enumerate() {
         let _ = writeln!(text, "<section id=\"k{n}\"><h2>{}</h2>", escape(name));
-        source(kernel, &titles, text);
+        source(kernel, &titles, read, text);
         text.push_str("</section>\n");
     }
 }
@@ -125,11 +131,10 @@ fn cells(costs: &Costs) -> String {
 }
 
 /// The lines that ran, with their text where the file can be read.
-fn source(kernel: &Kernel, titles: &str, text: &mut String) {
+fn source(kernel: &Kernel, titles: &str, read: Read, text: &mut String) {
     let mut files: BTreeMap<&str, Option<Vec<String>>> = BTreeMap::new();
     for (file, _) in kernel.lines.keys() {
-        let read = || Some(std::fs::read_to_string(file).ok()?.lines().map(str::to_string).collect());
-        files.entry(file).or_insert_with(read);
+        files.entry(file).or_insert_with(|| Some(read(file)?.lines().map(str::to_string).collect()));
     }
     let most = kernel.lines.values().map(|costs| costs[1].max(costs[0] / 8.0)).fold(1.0, f64::max);
     for (name, lines) in &files {

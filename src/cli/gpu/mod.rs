@@ -83,7 +83,11 @@ fn program(args: &Args) -> Result<Exit> {
     if let Some(path) = &args.report {
         let report = report(args, status, &events);
         let is_page = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"));
-        let text = if is_page { program_page(&report) } else { format!("{report:#}\n") };
+        let text = if is_page {
+            program_page(&report, &|file| std::fs::read_to_string(file).ok())
+        } else {
+            format!("{report:#}\n")
+        };
         output::write_file(path, text.as_bytes()).map_err(Box::new)?;
         output::note(&format!("wrote {}\n", path.display()));
     }
