@@ -294,8 +294,8 @@ fn ends_soon(what: &str, text: &str, arguments: &[&str], seconds: u64) {
 #[test]
 fn the_page_is_current() {
     let mut page = String::from(
-        "# Limits\n\nkc compiles what people and programs write, and refuses what would only take time and memory. What goes beyond a bound\n\
-         ends with its code, which `kc explain CODE` explains.\n\n| at most | of | code |\n|---|---|---|\n",
+        "# Limits\n\nkc compiles what people and programs write, and refuses what would only take time and memory. What\n\
+         goes beyond a bound ends with its code, which `kc explain CODE` explains.\n\n| at most | of | code |\n|---|---|---|\n",
     );
     for limit in TABLE {
         let code =
