@@ -1,6 +1,10 @@
 //! Does kc's PTX compute what its host code computes, however it is made? Launches are run on the
 //! simulator with PTX for covering grids and for any grid, optimised fully and lean, for strided
 //! and for contiguous arrays, and in several orders of the threads; all is compared with the host.
+//! Of the run tests one launch in eight unless `KC_TESTS=all`.
+
+#[path = "common/sample.rs"]
+mod sample;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -172,7 +176,8 @@ fn warps_loops_and_wide_accesses() {
 fn launches_of_the_run_tests() {
     let folder = tempfile::tempdir().expect("a folder");
     done(python("tests/reference/launches.py").args(["prepare", "tests/run"]).arg(folder.path()));
-    let Compared { wrong, runs, .. } = compare(folder.path(), 4);
+    let (every, least) = if sample::whole() { (1, 240) } else { (8, 30) };
+    let Compared { wrong, runs, .. } = compare(folder.path(), every);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(runs >= 60, "{runs} runs");
+    assert!(runs >= least, "{runs} runs");
 }

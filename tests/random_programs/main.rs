@@ -48,13 +48,13 @@ use shrink::shrink;
 use tree::{Program, file};
 
 /// Programs of one run.
-const COUNT: u64 = 100;
+const COUNT: u64 = 50;
 
 /// The same of tiles.
 const TILES: u64 = 20;
 
 /// The same of threads that have values of their own.
-const LANES: u64 = 40;
+const LANES: u64 = 20;
 
 /// The first program of a run that names none: the same in every run, and other ones in the runs of
 /// `tests/ledger.md`.
