@@ -41,16 +41,15 @@ fn main() -> ExitCode {
     let prepared = launches(&["prepare", tests.to_str().expect("UTF-8"), folder]);
     let files: Vec<String> = prepared.lines().map(|id| format!("{folder}/{id}/case.json")).collect();
     assert!(!files.is_empty(), "no run tests were found");
-    for (run, flags) in RUNS {
-        // Which launch failed, and why, is in its result file; a crash leaves results missing.
-        let results = format!("{folder}/{run}");
-        let _ = Command::new(env!("CARGO_BIN_EXE_kc"))
-            .args(["run", "--out-dir", &results])
-            .args(flags)
-            .args(&files)
-            .output()
-            .expect("kc starts");
-    }
+    std::thread::scope(|scope| {
+        for (run, flags) in RUNS {
+            // Which launch failed, and why, is in its result file; a crash leaves results missing.
+            let results = format!("{folder}/{run}");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+            command.args(["run", "--out-dir", &results]).args(flags).args(&files);
+            scope.spawn(move || command.output().expect("kc starts"));
+        }
+    });
     let compared = launches(&["compare", folder, RUNS[0].0, RUNS[1].0, RUNS[2].0]);
     let trials = compared
         .lines()
