@@ -123,8 +123,8 @@ fn is_of_user(file: &str) -> bool {
     !file.starts_with('<') && !parts.iter().any(|part| file.contains(part))
 }
 
-/// The line of the client that makes the call of this thread. Nobody who calls this holds the
-/// driver's lock: the thread that has the interpreter's may wait for that one.
+/// The line of the client that makes this thread's call. Don't call it with the driver's lock held:
+/// it takes the interpreter's lock, and a thread that has that one may wait for the driver's.
 pub fn line() -> Option<Arc<Line>> {
     static API: OnceLock<Option<Api>> = OnceLock::new();
     let api = API.get_or_init(Api::find).as_ref()?;

@@ -188,7 +188,7 @@ pub fn end() {
         driver.call = Origin { name: "exit".to_string(), number: driver.calls, line: None };
         driver.queue.wait_for_all();
         while let Some(queued) = driver.queue.next() {
-            // Nobody is there to hear of the status; findings are told.
+            // No call is left that could return the status; findings are printed.
             let _ = driver.perform(queued);
         }
         driver.leave_all();

@@ -28,7 +28,7 @@ impl Driver {
     fn allocate_in(&mut self, stream: u64, device: usize, bytes: usize) -> Result<u64> {
         let start = self.allocate(Zone::Device(device), Kind::Device, bytes)?;
         let (origin, counted) = (self.origin(), self.counted(stream, device));
-        let work = self.order.operation(counted, &origin.name.clone(), origin);
+        let work = self.order.operation(counted, origin.name.clone(), origin);
         self.uses_all(start, &work);
         Ok(start)
     }

@@ -60,7 +60,7 @@ pub struct Order {
     settled: Clock,
     /// By blocks, the oldest first.
     accesses: HashMap<u64, Vec<Access>>,
-    /// Whether accesses are looked at.
+    /// Whether races of streams are searched (`--checks races`).
     looks: bool,
     /// Whether there is more than the default stream.
     several: bool,
@@ -105,9 +105,9 @@ impl Order {
     }
 
     /// An operation that a stream is asked for.
-    pub fn operation(&mut self, stream: u64, name: &str, call: Origin) -> Work {
+    pub fn operation(&mut self, stream: u64, name: String, call: Origin) -> Work {
         let Some(&(device, kind, _)) = self.streams.get(&stream) else {
-            return Work { name: name.to_string(), call, stream, time: 0, known: Clock::new() };
+            return Work { name, call, stream, time: 0, known: Clock::new() };
         };
         let mut known = self.host.clone();
         // The default stream and those that block it wait for each other.
@@ -126,7 +126,7 @@ impl Order {
         if let Some((.., clock)) = self.streams.get_mut(&stream) {
             *clock = known.clone();
         }
-        Work { name: name.to_string(), call, stream, time, known }
+        Work { name, call, stream, time, known }
     }
 
     /// What a stream has done so far, for an event.

@@ -1,5 +1,5 @@
-//! What is a stream, and what does it do? What a call asks for is queued (`queue`); a stream that
-//! is captured keeps it for a graph instead.
+//! What is a stream, and what does it do? A call puts its operation into the queue (`queue`); a
+//! captured stream puts it into a graph instead.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Instant;
@@ -131,7 +131,7 @@ impl Driver {
         if self.queue.is_empty() {
             self.order.settle();
         }
-        let work = self.order.operation(stream, &name, origin);
+        let work = self.order.operation(stream, name, origin);
         // What the client may take back or change after the call is read and written now.
         if matches!(&operation, Operation::Copy(copy) if self.is_of_client(copy)) {
             self.queue.wait_for(&[(stream, work.time)].into());

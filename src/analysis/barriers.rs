@@ -60,7 +60,7 @@ impl Search<'_> {
                 let args: Vec<Dependence> = args.iter().map(|&arg| uniformity.dependence(arg)).collect();
                 self.function(*callee, &args);
             }
-            // Of CUDA text nobody knows whether it waits.
+            // CUDA text may wait: what it does is unknown.
             let is_text = matches!(op, Op::Call(callee, _) if self.module.functions[*callee].native.is_some());
             if !is_text && !control.is_empty() {
                 self.report(function, op, control);

@@ -360,7 +360,7 @@ impl Forms<'_> {
             Op::Cast(a) if self.range(*a).zip(Interval::full(scalar)).is_some_and(|(r, full)| full.contains(r)) => {
                 function.ty(*a).is_int().then(|| self.form(*a))
             }
-            // Other values have no form: nobody is known to own the element.
+            // The index of another value has no known form: the element has no known owner.
             _ => None,
         }
     }
