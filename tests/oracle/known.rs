@@ -61,6 +61,8 @@ fn threads_of_a_block_go_in_lockstep() {
     // A block of three threads, and one of one.
     let partial = "y[i] = wp.tile_sum(wp.tile(x[i]))[0] + float(wp.block_dim())";
     gives(partial, [0.0; 4], 3, [9.0, 9.0, 9.0, 7.0], [1.0, 1.0, 1.0, 0.0]);
+    let least = "y[i] = wp.tile_min(wp.tile(x[i]))[0]";
+    gives(least, [0.0; 4], 3, [1.0, 1.0, 1.0, 4.0], [1.0, 1.0, 1.0, 0.0]);
 }
 
 #[test]

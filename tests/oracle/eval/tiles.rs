@@ -177,12 +177,9 @@ impl Machine {
             Some(whole) => whole[0].is_true()?,
             None => false,
         };
-        let size = self.block_dim;
-        // Threads that the last block lacks have zeros.
-        let value = |lane: usize| {
-            if mask >> lane & 1 == 1 { Ok(values[lane].clone()) } else { Type::of(first).map(|ty| ty.zero()) }
-        };
-        let all: Vec<Value> = (0..size).map(value).collect::<Result<_>>()?;
+        // An element for each thread there is: the last block may have fewer.
+        let all: Vec<Value> = threads(mask).map(|lane| values[lane].clone()).collect();
+        let size = all.len();
         match first {
             Value::Composite(composite) if !whole => {
                 let mut shape = match composite.form {
@@ -205,7 +202,7 @@ impl Machine {
 
     fn untile(&self, view: &View, mask: Mask) -> Result<Lanes> {
         let elements = view.elements();
-        let size = self.block_dim;
+        let size = threads(mask).count();
         self.each(mask, |lane| match view.shape[..] {
             [n] if n == size => Ok(elements[lane].clone()),
             [n, threads] if threads == size => {
