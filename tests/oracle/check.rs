@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use kc::diag::Diagnostic;
 use kc::driver::{Compiler, Gradients, Request, SameArrays};
@@ -243,6 +244,9 @@ fn is_refusal(code: &str, message: &str, case: &Case) -> bool {
     of_compiler || ["E1006", "E1103", "E1108"].contains(&code) || code == "E1101" && last_block()
 }
 
+/// Knows the library: to learn it anew for each program would take longer than all the rest.
+static COMPILER: LazyLock<Compiler> = LazyLock::new(Compiler::new);
+
 /// What kc makes of a file. A file is compiled once for the launches of a run, with the gradients
 /// of all kernels if the run wants some: most of the time of a case goes there.
 struct Compiled {
@@ -275,7 +279,10 @@ impl Compiled {
             request.kernels.clear();
             request.gradients.backward = self.gradient;
         }
-        let compilation = Compiler::new().load(&wanted.source, &request);
+        let compilation = match self.whole {
+            true => Compiler::new().load(&wanted.source, &request),
+            false => COMPILER.load(&wanted.source, &request),
+        };
         let diagnostics = compilation.diagnostics.into_sorted();
         if !self.whole {
             self.kept.insert(key, (compilation.module.clone(), diagnostics.clone()));
