@@ -8,7 +8,7 @@
 #                    with the distribution's PyTorch, .env-warp with NVIDIA Warp, and .env-jax with JAX
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
 #   setup.sh aarch64 qemu and the C compiler for aarch64 (45 MB), for one test that is left out otherwise
-#   setup.sh site    the private environment .env-site with MkDocs, which makes pages of docs/
+#   setup.sh site    the private environment .env-site with Material for MkDocs, which makes pages of docs/
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -110,7 +110,7 @@ GPU_PACKAGES=(numba-cuda==0.30.4 numba==0.68.1 cuda-core==1.2.2 cuda-bindings==1
               nvidia-cuda-runtime==13.0.88 nvidia-nvvm==13.5.37 numpy==2.2.6 pytest==8.4.2)
 
 # What makes a site of the documentation.
-SITE_PACKAGES=(mkdocs==1.6.1)
+SITE_PACKAGES=(mkdocs==1.6.1 mkdocs-material==9.8.2)
 
 setup_test() {
     setup_build

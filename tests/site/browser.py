@@ -1,8 +1,9 @@
 """Opens every page of a site in Chromium, looks for what a reader would miss, and searches. Prints what it found as JSON.
 
-    browser.py CHROMIUM SITE [--pictures FOLDER] WORD...
+    browser.py CHROMIUM SITE [--pictures FOLDER] [--phone] [--look PAGE]... WORD...
 
-With `--pictures` each page is also taken as it shows at first.
+With `--pictures` each page is also taken as it shows at first. With `--phone` nothing may leave a screen of 360 pixels. Of the
+pages of `--look`, names of controls, alternative texts, headings and contrast are checked, in light and in dark colours.
 
 The browser is driven through its debugging pipe (`--remote-debugging-pipe`: messages of JSON, each with a zero byte at its end).
 """
@@ -20,7 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-SECONDS = 60  # for all of it
+SECONDS = 150  # for all of it
 START = time.monotonic()
 
 
@@ -86,6 +87,13 @@ class Browser:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def loaded(self):
+        """Bytes that the page has asked for, without the index of the search, which comes behind it."""
+        urls = {event["params"]["requestId"]: event["params"]["request"]["url"] for event in self.events
+                if event.get("method") == "Network.requestWillBeSent"}
+        ends = [event["params"] for event in self.events if event.get("method") == "Network.loadingFinished"]
+        return sum(end["encodedDataLength"] for end in ends if "search_index" not in urls.get(end["requestId"], ""))
+
     def faults(self, root):
         """What went wrong since the page was asked for; pages need no other server."""
         for event in self.events:
@@ -103,12 +111,79 @@ class Browser:
 # Pictures that do not show, and links within the site with the element that they name.
 LOOK = """({
     title: document.title,
-    words: (document.querySelector('[role=main]') || document.body).innerText.split(/\\s+/).length,
+    words: (document.querySelector('article') || document.body).innerText.split(/\\s+/).length,
     pictures: [...document.images].length,
     broken: [...document.images].filter(image => !image.complete || image.naturalWidth === 0).map(image => image.src),
     links: [...document.links].map(link => link.href).filter(href => href.startsWith(location.origin)),
     ids: [...document.querySelectorAll('[id]')].map(element => element.id),
 })"""
+
+# Elements that leave the screen and that nothing around them lets a reader scroll to.
+WIDE = """(() => {
+    const scrolls = element => {
+        for (let at = element; at && at !== document.body; at = at.parentElement)
+            if (/auto|scroll|hidden/.test(getComputedStyle(at).overflowX)) return true;
+        return false;
+    };
+    const wide = [...document.querySelectorAll('article *, header *, footer *')].filter(element => {
+        const box = element.getBoundingClientRect();
+        return box.width > 0 && box.right > innerWidth + 1 && !element.closest('nav, [hidden], svg, .md-search') && !scrolls(element);
+    });
+    return wide.slice(0, 3).map(element => element.tagName + ': ' + element.innerText.slice(0, 60));
+})()"""
+
+# What WCAG 2.2 asks of a page, as far as a program sees it: names (4.1.2, 1.1.1), language (3.1.1), headings (1.3.1) and
+# contrast of text (1.4.3: 4.5, or 3 for large letters).
+LABELS = """(() => {
+    const faults = [], shown = element => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== 'hidden';
+    if (!document.documentElement.lang) faults.push('the page has no language');
+    if (document.querySelectorAll('h1').length !== 1) faults.push('the page has not one h1');
+    let last = 1;
+    for (const heading of document.querySelectorAll('article h1, article h2, article h3, article h4')) {
+        const level = Number(heading.tagName[1]);
+        if (level > last + 1) faults.push(`a heading of level ${level} follows one of ${last}: ${heading.innerText}`);
+        last = level;
+    }
+    for (const image of document.images) if (!image.alt) faults.push(`no text for ${image.src}`);
+    for (const control of document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea')) {
+        if (!shown(control)) continue;
+        const named = [control.getAttribute('aria-label'), control.title, control.innerText, control.querySelector?.('img')?.alt]
+            .concat([...(control.labels || [])].map(label => label.innerText || label.title || label.getAttribute('aria-label')));
+        if (!named.some(name => name && name.trim())) faults.push(`a control without a name: ${control.outerHTML.slice(0, 90)}`);
+    }
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    const over = (colours) => {
+        canvas.fillStyle = '#fff';
+        canvas.fillRect(0, 0, 1, 1);
+        for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+        return [...canvas.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+    };
+    const light = rgb => {
+        const [r, g, b] = rgb.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), seen = new Set();
+    let texts = 0;
+    for (let node; (node = walker.nextNode());) {
+        const element = node.parentElement;
+        if (!node.data.trim() || seen.has(element) || !shown(element) || element.closest('svg, script, style, .md-search__output')) continue;
+        seen.add(element);
+        const behind = [];
+        let faint = 1;
+        for (let at = element; at; at = at.parentElement) {
+            behind.unshift(getComputedStyle(at).backgroundColor);
+            faint *= Number(getComputedStyle(at).opacity);
+        }
+        if (faint < 0.3) continue;  // appears when it is pointed at
+        const style = getComputedStyle(element), size = parseFloat(style.fontSize);
+        const ground = over(behind), ink = over([...behind, style.color]);
+        const [a, b] = [light(ground), light(ink)].sort((a, b) => b - a), ratio = (a + 0.05) / (b + 0.05);
+        const enough = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+        if (ratio < enough) faults.push(`contrast ${ratio.toFixed(2)}: ${node.data.trim().slice(0, 40)} (${element.className || element.tagName})`);
+        texts += 1;
+    }
+    return { faults: faults.slice(0, 12), texts };
+})()"""
 
 
 def main():
@@ -116,15 +191,17 @@ def main():
     parser.add_argument("program")
     parser.add_argument("site", type=Path)
     parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--phone", action="store_true")
+    parser.add_argument("--look", action="append", default=[])
     parser.add_argument("words", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     program, site, words = given.program, given.site, given.words
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
     handler.func.log_message = lambda *_: None
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     root = f"http://127.0.0.1:{server.server_address[1]}/"
-    pages, faults, found = {}, [], {}
+    pages, faults, found, looked = {}, [], {}, {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
@@ -136,17 +213,31 @@ def main():
                 browser.call("Emulation.setDeviceMetricsOverride", width=1200, height=1500, deviceScaleFactor=1, mobile=False)
             for path in sorted(site.rglob("*.html")):
                 name = path.relative_to(site).as_posix()
-                if name in ("404.html", "search.html"):
+                if name == "404.html":
                     continue
+                # The first page as somebody sees it who was never here.
+                browser.call("Network.setCacheDisabled", cacheDisabled=name == "index.html")
                 browser.open(root + name)
                 pages[name] = browser.ask(LOOK)
+                pages[name]["bytes"] = browser.loaded()
+                if given.phone:
+                    browser.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=True)
+                    faults += [f"{name}: wider than a phone: {what}" for what in browser.ask(WIDE)]
+                    browser.call("Emulation.clearDeviceMetricsOverride")
+                for colours in ("light", "dark") if name in given.look else ():
+                    features = [{"name": "prefers-color-scheme", "value": colours}]
+                    browser.call("Emulation.setEmulatedMedia", features=features)
+                    browser.open(root + name)
+                    seen = browser.ask(LABELS)
+                    faults += [f"{name}, {colours}: {fault}" for fault in seen["faults"]]
+                    looked[f"{name}, {colours}"] = seen["texts"]
                 if given.pictures:
                     picture = browser.call("Page.captureScreenshot", format="png")["data"]
                     (given.pictures / name).with_suffix(".png").write_bytes(base64.b64decode(picture))
                 faults += [f"{name}: {fault}" for fault in browser.faults(root)]
             for word in words:
-                browser.open(f"{root}search.html?q={word}")
-                links = "[...document.querySelectorAll('#mkdocs-search-results article a')].map(link => link.href)"
+                browser.open(f"{root}index.html?q={word}")
+                links = "[...document.querySelectorAll('a.md-search-result__link')].map(link => link.href)"
                 until = min(time.monotonic() + 10, START + SECONDS)
                 while not (hits := browser.ask(links)) and time.monotonic() < until:
                     time.sleep(0.05)
@@ -163,9 +254,9 @@ def main():
                 faults.append(f"{name}: {link} leads nowhere")
             elif anchor and path in pages and anchor not in pages[path]["ids"]:
                 faults.append(f"{name}: {link} names no place of that page")
-    summary = {name: {key: page[key] for key in ("title", "words", "pictures")} for name, page in pages.items()}
+    summary = {name: {key: page[key] for key in ("title", "words", "pictures", "bytes")} for name, page in pages.items()}
     links = sum(len(page["links"]) for page in pages.values())
-    print(json.dumps({"pages": summary, "links": links, "found": found, "faults": faults}, indent=1))
+    print(json.dumps({"pages": summary, "links": links, "found": found, "looked": looked, "faults": faults}, indent=1))
 
 
 main()
