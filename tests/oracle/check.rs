@@ -16,6 +16,7 @@ use kc::run::devices::sim::Sim;
 use kc::run::program::{Program, Wanted};
 use kc::run::session::{Finished, Options, Session};
 use kc::source::{SourceFile, SourceMap};
+use tempfile::TempDir;
 
 use crate::case::{Case, Numbers, Step};
 use crate::eval::Stop;
@@ -84,14 +85,14 @@ fn compare(case: &Case, seed: u64, extent: Extent) -> Result<Outcome, String> {
     let expected = match case.evaluate(&along, 0.0) {
         Ok(expected) => expected,
         Err(Stop::Undefined(why)) => return Ok(Outcome::Undefined(why)),
+        Err(Stop::Meaningless(why)) => return refused(case, &why),
         Err(Stop::Fault(why)) => return Err(format!("the evaluator: {why}")),
     };
     let small = |x: f64| x.is_finite() && x.abs() < LARGE;
     if !expected.iter().flatten().all(|n| small(n.value()) && (case.at_rest || small(n.dot))) {
         return Ok(Outcome::NotFinite);
     }
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    std::fs::write(folder.path().join("k.py"), &case.text).map_err(|e| e.to_string())?;
+    let folder = written(case)?;
     let runs = Runs { case, folder: folder.path(), expected: &expected, along: &along, whole: extent.host };
     let ended = runs.one(&Interp, true)?;
     let outcome = match &ended {
@@ -115,6 +116,23 @@ fn compare(case: &Case, seed: u64, extent: Extent) -> Result<Outcome, String> {
         }
     }
     Ok(outcome)
+}
+
+/// A folder with the program.
+fn written(case: &Case) -> Result<TempDir, String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    std::fs::write(folder.path().join("k.py"), &case.text).map_err(|e| e.to_string())?;
+    Ok(folder)
+}
+
+/// kc has to refuse what has no meaning.
+fn refused(case: &Case, why: &str) -> Result<Outcome, String> {
+    let folder = written(case)?;
+    let runs = Runs { case, folder: folder.path(), expected: &Numbers::new(), along: &[], whole: false };
+    match runs.one(&Interp, false)? {
+        Ended::Refused(code) => Ok(Outcome::Refused(code)),
+        _ => Err(format!("it runs, and has no meaning: {why}")),
+    }
 }
 
 #[derive(PartialEq)]

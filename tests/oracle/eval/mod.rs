@@ -50,6 +50,9 @@ use value::{Mark, Type, Value, View};
 pub enum Stop {
     /// The program, or this evaluator, is at fault.
     Fault(String),
+    /// The program has no meaning, and kc has to say so: an index that is not there, tiles that do
+    /// not fit in a block that is not full.
+    Meaningless(String),
     /// The result depends on an order of threads that the language leaves open.
     Undefined(String),
 }

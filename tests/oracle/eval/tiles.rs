@@ -18,6 +18,9 @@ const WARP: usize = 32;
 pub fn elementwise(op: &str, a: &Value, b: &Value) -> Result<Value> {
     let (shape, left, right) = match (a, b) {
         (Value::Tile(a), Value::Tile(b)) if a.shape == b.shape => (&a.shape, a.elements(), b.elements()),
+        (Value::Tile(a), Value::Tile(b)) => {
+            return Err(Stop::Meaningless(format!("`{op}` of tiles of {:?} and {:?}", a.shape, b.shape)));
+        }
         (Value::Tile(a), b) => (&a.shape, a.elements(), vec![b.clone(); a.shape.iter().product()]),
         (a, Value::Tile(b)) => (&b.shape, vec![a.clone(); b.shape.iter().product()], b.elements()),
         _ => return fault(format!("`{op}` of {a:?} and {b:?}")),
@@ -209,7 +212,7 @@ impl Machine {
                 let numbers = (0..n).map(|k| elements[k * size + lane].number()).collect::<Result<_>>()?;
                 Ok(Value::Composite(Composite { form: Form::Vector(n), numbers }))
             }
-            _ => fault("a tile with an element for each thread"),
+            _ => Err(Stop::Meaningless("a tile without an element for each thread".to_string())),
         })
     }
 

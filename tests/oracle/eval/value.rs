@@ -149,7 +149,7 @@ impl View {
         for ((&i, &extent), &stride) in index.iter().zip(&self.shape).zip(&self.strides) {
             let i = if i < 0 { i + extent as i128 } else { i };
             if i < 0 || i >= extent as i128 {
-                return Err(Stop::Fault(format!("index {i} of {extent}")));
+                return Err(Stop::Meaningless(format!("index {i} of {extent}")));
             }
             at += i as isize * stride;
         }
