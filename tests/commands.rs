@@ -122,6 +122,30 @@ fn type_in_with(text: &str, folder: &Path, first: Option<&Path>) -> (usize, usiz
     (files.len(), of_kc)
 }
 
+/// The text, with what stands in tabs (`=== "Title"`) moved to the left.
+#[cfg(unix)]
+fn without_tabs(text: &str) -> String {
+    let mut in_tab = false;
+    let lines = text.lines().map(|line| {
+        in_tab = line.starts_with("=== ") || in_tab && (line.is_empty() || line.starts_with("    "));
+        if in_tab { line.strip_prefix("    ").unwrap_or(line) } else { line }
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Pages with commands of their own.
+#[cfg(unix)]
+#[test]
+fn guides_say_what_they_show() {
+    for (name, most) in [("index", 1), ("install", 2), ("compile", 5), ("tiles", 6), ("unsupported", 1), ("embedding", 3), ("dataset", 10)] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = page(&format!("{name}.md"));
+        let flat = without_tabs(&text);
+        let (_, of_kc) = type_in(&flat, folder.path());
+        assert!(of_kc >= most, "{name}: {of_kc} commands");
+    }
+}
+
 /// The folder of the simulator's page has the examples in it, as a clone has.
 #[cfg(unix)]
 #[test]

@@ -1,15 +1,20 @@
-//! The README tells the truth: its example becomes the CUDA text that it shows, and its commands
-//! are accepted.
+//! The README tells the truth, and so do the pages that it leads to: an example becomes the CUDA
+//! text that is shown, commands are accepted, and what is counted is so.
 
+use std::path::Path;
 use std::process::Command;
 
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect(path)
+}
+
 fn readme() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md")
+    read("README.md")
 }
 
 /// The fenced blocks of a language.
-fn blocks(language: &str) -> Vec<String> {
-    let (text, fence) = (readme(), format!("\n```{language}\n"));
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("\n```{language}\n");
     let parts = text.split(&fence).skip(1);
     parts.map(|part| part.split("\n```").next().unwrap_or_default().to_string()).collect()
 }
@@ -25,24 +30,22 @@ fn same_functions(text: &str, shown: &str) -> String {
 fn the_example_becomes_the_text_it_shows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("nbody.py");
-    std::fs::write(&path, blocks("python").swap_remove(0)).expect("a writable file");
+    let page = read("docs/cuda.md");
+    std::fs::write(&path, blocks(&page, "python").swap_remove(0)).expect("a writable file");
     let output = Command::new(env!("CARGO_BIN_EXE_kc"))
         .args(["compile", "--emit", "cuda", "-o", "-"])
         .arg(&path)
         .output()
         .expect("kc starts");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let all = blocks("cuda");
-    assert_eq!(all.len(), 2, "forward and backward");
+    let all = &blocks(&page, "cuda")[..2];
+    assert!(all[0].contains("_forward(") && all[1].contains("_backward("));
     for shown in all {
         if std::env::var_os("KC_BLESS").is_some_and(|value| value == "1") {
-            let readme = readme().replace(&shown, &same_functions(&text, &shown));
-            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"), readme).expect("a writable README");
+            let page = read("docs/cuda.md").replace(shown, &same_functions(&text, shown));
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cuda.md"), page).expect("a writable page");
         } else {
-            assert!(
-                text.contains(&shown),
-                "the README shows\n{shown}\n\nbut kc writes\n{text}\n(KC_BLESS=1 rewrites it)"
-            );
+            assert!(text.contains(shown), "docs/cuda.md shows\n{shown}\n\nbut kc writes\n{text}\n(KC_BLESS=1 rewrites it)");
         }
     }
 }
@@ -51,11 +54,11 @@ fn the_example_becomes_the_text_it_shows() {
 fn the_commands_work() {
     let root = env!("CARGO_MANIFEST_DIR");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let text = readme();
+    let text = readme() + &read("docs/usage.md");
     // Every second piece between fences is a block.
     let blocks = text.split("\n```").skip(1).step_by(2);
     let commands: Vec<&str> = blocks.flat_map(str::lines).filter(|line| line.starts_with("kc ")).collect();
-    assert!(commands.len() >= 4, "{commands:?}");
+    assert!(commands.len() >= 8, "{commands:?}");
     for command in commands {
         let command = command.replace("-o out", &format!("-o {}", folder.path().display()));
         let line = command.replacen("kc", env!("CARGO_BIN_EXE_kc"), 1);
@@ -95,32 +98,35 @@ fn what_it_counts_is_so() {
     let verbs: Vec<&str> =
         verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help").collect();
     assert!(verbs.len() >= 12, "{help}");
+    let usage = read("docs/usage.md");
     for verb in &verbs {
-        assert!(text.contains(&format!("| `kc {verb}")), "the table of commands lacks `kc {verb}`");
+        assert!(usage.contains(&format!("| `kc {verb}")), "the table of commands lacks `kc {verb}`");
     }
-    let usage = text.split("\n## ").find(|part| part.starts_with("Usage\n")).expect("a section");
     assert_eq!(usage.matches("\n| `kc ").count(), verbs.len(), "the table has commands that kc lacks");
     let emit = kc(&["compile", "--help"]);
     let kinds =
         emit.lines().skip_while(|line| !line.contains("--emit")).filter_map(|line| line.trim().strip_prefix("- "));
     let kinds: Vec<&str> =
         kinds.take_while(|kind| !kind.starts_with("unroll")).filter_map(|kind| kind.split(':').next()).collect();
-    assert!(kinds.len() >= 8 && text.contains(&format!("`--emit {}`", kinds[..8].join(","))), "{kinds:?}");
+    assert!(kinds.len() >= 8 && usage.contains(&format!("`--emit {}`", kinds[..8].join(","))), "{kinds:?}");
     let manifest = include_str!("../Cargo.toml");
     let rust =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("a version").trim_matches('"');
     assert!(text.contains(&format!("Rust ({rust} or newer)")));
     let oldest = kc::driver::Arch::ALL[0].name;
-    assert!(text.contains(&format!("GPUs from {oldest} on")), "{oldest}");
-    assert!(text.contains(&format!("arrays of 1 to {} dimensions", kc::types::MAX_DIMS)));
-    assert!(text.contains(&format!("the {}-byte descriptor", kc::types::ARRAY_DESCRIPTOR_SIZE)));
+    let says = |path: &str, words: &str| {
+        assert!(read(path).split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{path}: {words}");
+    };
+    says("docs/compile.md", &format!("`{oldest}` the oldest"));
+    says("docs/language.md", &format!("arrays of 1 to {} dimensions", kc::types::MAX_DIMS));
+    says("docs/embedding-reference.md", &format!("the {}-byte descriptor", kc::types::ARRAY_DESCRIPTOR_SIZE));
+    says("docs/stability.md", &format!("descriptor of {} bytes", kc::types::ARRAY_DESCRIPTOR_SIZE));
 }
 
-/// What it calls missing is refused, and what it names as there compiles.
+/// What docs/unsupported.md calls missing is refused, and what kc takes beside it compiles.
 #[test]
 fn what_is_not_yet_there_is_refused() {
-    let text = readme();
-    let row = text.lines().find(|line| line.starts_with("| not yet |")).expect("the row");
+    let text = read("docs/unsupported.md");
     let check = |program: &str| {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("k.py");
@@ -134,12 +140,12 @@ fn what_is_not_yet_there_is_refused() {
         ("volumes", "v: wp.uint64", "s = wp.volume_lookup_f(v, i, i, i)"),
         ("hash grids", "g: wp.uint64", "p = wp.hash_grid_point_id(g, i)"),
         ("textures", "t: wp.Texture2D", "pass"),
+        ("BVHs", "b: wp.uint64", "q = wp.bvh_query_aabb(b, wp.vec3(), wp.vec3())"),
         ("`wp.array(ptr=)`", "p: wp.uint64", "a = wp.array(ptr=p, shape=(4,), dtype=float)"),
     ] {
-        assert!(row.contains(word), "{word}");
+        assert!(text.contains(word), "{word}");
         assert!(check(&kernel(params, line)).contains("E0408"), "{word} is there now");
     }
-    assert_eq!(row.matches(", ").count(), 5, "each has a program here: {row}");
     for (params, line) in [
         ("x: wp.indexedarray(dtype=float)", "x[i] = 1.0"),
         ("x: \"wp.array(dtype=float)\"", "x[i] = 1.0"),

@@ -146,7 +146,7 @@ LABELS = """(() => {
     }
     for (const image of document.images) if (!image.alt) faults.push(`no text for ${image.src}`);
     for (const control of document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea')) {
-        if (!shown(control)) continue;
+        if (!shown(control) || control.closest("[aria-hidden=true]")) continue;
         const named = [control.getAttribute('aria-label'), control.title, control.innerText, control.querySelector?.('img')?.alt]
             .concat([...(control.labels || [])].map(label => label.innerText || label.title || label.getAttribute('aria-label')));
         if (!named.some(name => name && name.trim())) faults.push(`a control without a name: ${control.outerHTML.slice(0, 90)}`);
