@@ -1,0 +1,28 @@
+"""Task 91: running sums of rows from their ends: the rows are read and written backwards. A block
+has a row, which it takes in parts and carries the sum along."""
+
+import kc
+from kc.bench import Model, empty
+
+PART = kc.constant(1024)
+
+
+@kc.kernel
+def cumsum_reverse(x: kc.array2d(dtype=float), y: kc.array2d(dtype=float)):
+    i = kc.tid()
+    carry = float(0.0)
+    for k in range((x.shape[1] + PART - 1) // PART):
+        t = kc.tile_load(x[i, ::-1], shape=PART, offset=k * PART)
+        sums = kc.tile_scan_inclusive(t) + kc.tile_full(shape=PART, value=carry, dtype=float)
+        kc.tile_store(y[i, ::-1], sums, offset=k * PART)
+        carry = sums[PART - 1]
+
+
+class ModelNew(Model):
+    def __init__(self, dim):
+        self.dim = dim
+
+    def forward(self, x):
+        y = empty(x.shape, like=x)
+        cumsum_reverse(x.shape[0], x, y)
+        return y

@@ -1,0 +1,141 @@
+"""The commands of ``python -m kc.bench``: their options, and what they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+
+from . import facts
+from .facts import SIZES
+from .inputs import KINDS
+
+
+def describe(commands):
+    """Adds the commands to a parser."""
+    one = commands.add_parser("list", help="the tasks: shapes, bytes, what bounds them")
+    _of_tasks(one)
+    one.add_argument("--json", action="store_true", help="as JSON")
+    one.set_defaults(run=_list)
+
+    one = commands.add_parser("new", help="write a file to fill, with a kernel that is right and slow")
+    one.add_argument("task", help="its number or name")
+    one.add_argument("-o", "--out", metavar="FILE", help="the file [default: NNN_name.py]; `-` prints it")
+    one.add_argument("--force", action="store_true", help="replace a file that is there")
+    one.set_defaults(run=_new)
+
+    one = commands.add_parser("verify", help="is an answer right?")
+    one.add_argument("task", nargs="?", help="number or name of the task")
+    one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
+    one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
+    one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    one.add_argument("--device", choices=["host", "sim"], default="host", help="`sim`: small sizes on the simulated GPU, which finds races")
+    one.add_argument("--sizes", action="append", choices=list(SIZES), help="only these sizes; may be repeated")
+    one.add_argument("--inputs", action="append", choices=list(KINDS), help="only these inputs; may be repeated")
+    one.add_argument("--seed", type=int, help="decides all random numbers [default: another one each time]")
+    one.add_argument("--no-gradients", action="store_true", help="results only")
+    one.add_argument("--only-gradients", action="store_true", help="gradients only")
+    one.add_argument("--bits", action="store_true", help="refuse an answer whose bits differ when it runs again")
+    one.add_argument("--dtype", choices=["float32", "float16", "bfloat16"], default="float32", help="what the answer is given")
+    one.add_argument("--tf32", action="store_true", help="products may round their factors to 11 bits")
+    one.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="of each call [default: 60]")
+    one.add_argument("--memory", type=float, default=6.0, metavar="GIB", help="of the answer's process [default: 6]")
+    one.add_argument("--json", metavar="FILE", help="write what was found; `-` prints it")
+    one.set_defaults(run=_verify)
+
+
+def _of_tasks(parser):
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="numbers, ranges (1-18) or names [default: all]")
+    parser.add_argument("--family", help="only this family, such as `norm`")
+
+
+def _list(given):
+    from .__main__ import _selected
+
+    tasks = _selected(given.tasks, given.family)
+    if given.json:
+        print(json.dumps([
+            {"id": t.id, "name": t.name, "family": t.family, "op": t.op, "inputs": t.input_shapes("shipped"),
+             "gigabytes": t.gigabytes, "gflop": t.gflop, "bound_ms": t.bound_ms} for t in tasks
+        ], indent=1))
+        return 0
+    for t in tasks:
+        shapes = " ".join("x".join(map(str, s)) or "number" for s in t.input_shapes("shipped"))
+        print(f"{t.id:4} {t.title[:44]:44} {t.family[:18]:18} {t.gigabytes:6.2f} GB {t.bound_ms:7.3f} ms  {shapes}")
+    return 0
+
+
+def _new(given):
+    from .new import text_of
+
+    task = facts.task(given.task)
+    out = given.out or f"{task.id:03}_{'_'.join(task.title.lower().split())}.py"
+    text = text_of(task)
+    if out == "-":
+        print(text, end="")
+        return 0
+    if os.path.exists(out) and not given.force:
+        print(f"error: {out} is there already; --force replaces it", file=sys.stderr)
+        return 2
+    pathlib.Path(out).write_text(text, encoding="utf-8")
+    print(f"{out}: a kernel that is right and slow. Try: python -m kc.bench verify {task.id} {out}")
+    return 0
+
+
+def _verify(given):
+    from .__main__ import _selected, _solutions
+    from .oracle import Oracle
+    from .process import Limits
+
+    if given.all:
+        files = _solutions(given.all)
+        todo = [(t, files[t.id]) for t in _selected(given.only) if t.id in files]
+        if not todo:
+            print(f"error: {given.all} has no file NNN_name.py of these tasks", file=sys.stderr)
+            return 2
+    elif given.task and given.answer:
+        todo = [(facts.task(given.task), given.answer)]
+    else:
+        print("error: verify takes a task and a file, or --all FOLDER", file=sys.stderr)
+        return 2
+    oracle = Oracle(
+        seed=given.seed, sizes=given.sizes, kinds=given.inputs, gradients=not given.no_gradients, forward=not given.only_gradients,
+        device=given.device, dtype=given.dtype, allow_tf32=given.tf32, bits=given.bits,
+        process_limits=Limits(seconds=given.time_limit, memory=int(given.memory * 2**30)),
+    )
+    verdicts = []
+    for task, path in todo:
+        verdicts.append(oracle.verify(task, path))
+        print(line_of(verdicts[-1]), flush=True)
+    if len(todo) > 1:
+        print(summary_of(verdicts))
+    if given.json:
+        text = json.dumps({"seed": oracle.seed, "device": given.device, "verdicts": [v.as_dict() for v in verdicts]}, indent=1)
+        if given.json == "-":
+            print(text)
+        else:
+            pathlib.Path(given.json).write_text(text, encoding="utf-8")
+    return 0 if all(v.right for v in verdicts) else 1
+
+
+def line_of(verdict) -> str:
+    """A verdict as people read it."""
+    task, refusal = verdict.task, verdict.refusal
+    if refusal is None:
+        gradients = f", {verdict.gradients} gradients" if verdict.gradients else ""
+        launches = f", {verdict.launches} launches" if verdict.launches else ""
+        bits = "" if verdict.deterministic else ", bits differ between runs"
+        worst = max(verdict.worst, verdict.worst_gradient)
+        text = f"{task.id} {task.title}: right in {verdict.cases} cases{gradients}{launches}; largest error {worst:.2f} of its limit{bits} ({verdict.seconds:.1f} s)"
+    else:
+        case = f"\n  inputs `{refusal.inputs}`, sizes `{refusal.sizes}`, seed {refusal.seed}" if refusal.inputs else ""
+        text = f"{task.id} {task.title}: REFUSED: {refusal.text}{case}\n  again: {refusal.command}"
+    return text + "".join(f"\n  note: {note}" for note in verdict.notes)
+
+
+def summary_of(verdicts) -> str:
+    """One line about all of them."""
+    right = sum(v.right for v in verdicts)
+    gradients = sum(v.right and v.gradients > 0 for v in verdicts)
+    return f"{right} of {len(verdicts)} right, gradients of {gradients}, {sum(v.seconds for v in verdicts):.0f} s"

@@ -1,0 +1,139 @@
+"""The tasks: what they compute, on what shapes, and what the constructor takes."""
+
+from __future__ import annotations
+
+import functools
+import math
+import pathlib
+import tomllib
+
+#: The names of the sets of sizes, and what each is for.
+SIZES = {
+    "shipped": "as upstream has them",
+    "scaled": "for a processor, reductions as shipped",
+    "prime": "sizes that fit no tile",
+    "one": "the smallest that there is",
+}
+
+
+class UnknownTask(Exception):
+    """There is no such task; the text says which there are."""
+
+
+class Task:
+    """One task: what it computes, and for each set of sizes its shapes and the arguments of the
+    constructor."""
+
+    def __init__(self, facts):
+        self.id, self.name, self.family, self.op = facts["id"], facts["name"], facts["family"], facts["op"]
+        self.inputs, self.parameters = facts["inputs"], facts.get("parameters", [])
+        self.dtype = facts.get("dtype", "float32")
+        self._init, self._settings, self._sizes = facts.get("init", []), facts.get("settings", {}), facts["sizes"]
+        self.gigabytes, self.gflop = facts["gigabytes"], facts["gflop"]
+        self.eager_ms, self.compile_ms = facts["eager_ms"], facts["compile_ms"]
+        self.bound_ms, self.bound_tf32_ms = facts["bound_ms"], facts["bound_tf32_ms"]
+
+    @property
+    def title(self) -> str:
+        """The name as people read it: ``Softmax``, ``conv standard 1D``."""
+        return " ".join(self.name.split("_")[1:]).strip()
+
+    @property
+    def has_gradient(self) -> bool:
+        """All but the places of extrema."""
+        return self.dtype == "float32"
+
+    def sizes(self, which) -> dict:
+        """What the names in shapes are; a name that is not there is as shipped."""
+        if which not in SIZES:
+            raise ValueError(f"there are no sizes `{which}`; there are {', '.join(SIZES)}")
+        return {**self._sizes["shipped"], **self._sizes[which]}
+
+    def shape(self, text, which) -> tuple:
+        """A shape such as ``"N C 3 3"`` in these sizes."""
+        sizes = self.sizes(which)
+        return tuple(sizes[word] if word in sizes else int(word) for word in text.split())
+
+    def init(self, which) -> list:
+        """The arguments of the constructor in these sizes."""
+        return [_filled(value, self.sizes(which)) for value in self._init]
+
+    def settings(self, which) -> dict:
+        """What the operation is set to, in these sizes."""
+        return _filled(self._settings, self.sizes(which))
+
+    def input_shapes(self, which) -> list:
+        """The shapes of the inputs; an empty one of a number."""
+        return [self.shape(one["shape"], which) for one in self.inputs]
+
+    def parameter_shapes(self, which) -> list:
+        """The shapes of the parameters, in their order."""
+        return [self.shape(one["shape"], which) for one in self.parameters]
+
+    def terms(self, which) -> int:
+        """How many terms the longest sum of an element has: with one after the other, rounding
+        grows with its root."""
+        return max(1, _terms(self, which))
+
+    def __repr__(self):
+        return f"<task {self.name}>"
+
+
+def _filled(value, sizes):
+    if isinstance(value, str):
+        return sizes.get(value, value)
+    if isinstance(value, list):
+        return [_filled(inner, sizes) for inner in value]
+    if isinstance(value, dict):
+        return {name: _filled(inner, sizes) for name, inner in value.items()}
+    return value
+
+
+def _terms(task, which):
+    first = task.input_shapes(which)[0]
+    family = task.family
+    if task.op == "matmul":
+        return first[-2] if task.settings(which).get("transpose_a") else first[-1]
+    if family.startswith("conv"):
+        weight = task.parameter_shapes(which)[0]
+        groups = task.settings(which)["groups"]
+        # The weight of a transposed convolution has the channels of the input first.
+        channels = weight[0] // groups if task.op == "conv_transpose" else weight[1]
+        return channels * math.prod(weight[2:]) + (first[1] if task.op == "conv_separable" else 0)
+    if family == "attention":
+        return max(first[-1], first[-2])
+    if family == "pooling":
+        return math.prod(task.settings(which)["kernel"]) if task.op == "avg_pool" else 1
+    if family == "reduction":
+        return first[1] if task.op in ("sum", "mean") else 1
+    if family in ("softmax", "scan"):
+        return first[1]
+    if family in ("norm", "loss"):
+        return math.prod(first)
+    return 1
+
+
+@functools.cache
+def level1() -> dict:
+    """The tasks of level 1 by number."""
+    text = (pathlib.Path(__file__).parent / "level1.toml").read_text(encoding="utf-8")
+    return {facts["id"]: Task(facts) for facts in tomllib.loads(text)["task"]}
+
+
+def task(which) -> Task:
+    """The task of this number or name (``23``, ``"Softmax"``, ``"23_Softmax"``)."""
+    tasks = level1()
+    text = str(which).strip().lower().removesuffix(".py")
+    if text.isdigit():
+        if int(text) in tasks:
+            return tasks[int(text)]
+        raise UnknownTask(f"there is no task {text} on level 1: they are 1 to {max(tasks)}; `python -m kc.bench list` shows them")
+    plain = lambda name: "".join(c for c in name.lower() if c.isalnum())
+    found = [t for t in tasks.values() if plain(text) in (plain(t.name), plain(t.title))]
+    if len(found) == 1:
+        return found[0]
+    import difflib
+
+    near = difflib.get_close_matches(text, [t.title.lower() for t in tasks.values()], 1)
+    more = f"; did you mean `{near[0]}`?" if near else "; `python -m kc.bench list` shows them"
+    raise UnknownTask(f"there is no task `{which}`{more}")

@@ -1,0 +1,105 @@
+"""Convolutions and their transposes in one to three dimensions, with strides, padding, dilation and
+groups.
+
+All are one linear map: of an array by a weight (``_apply``), its transpose (``_transpose``), and
+the gradient by the weight (``_weight``). A place of the window after the other is a product of
+matrices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .pooling import inside, padded, windows
+
+
+def _apply(x, w, settings):
+    """The convolution of ``x`` (N, C, ...) by ``w`` (O, C / groups, ...)."""
+    groups, outs = settings["groups"], w.shape[0]
+    extents, taps = windows(x.shape[2:], settings)
+    x = padded(x, settings["padding"])
+    n, c = x.shape[:2]
+    y = np.zeros((n, groups, outs // groups, int(np.prod(extents))), x.dtype)
+    for at, part in taps.items():
+        factor = w[(..., *at)].reshape(groups, outs // groups, -1)
+        y += _product(factor, x[(..., *part)].reshape(n, groups, c // groups, -1))
+    return y.reshape(n, outs, *extents)
+
+
+def _product(factor, x):
+    """A matrix for each group times a matrix for each group of each picture."""
+    if factor.shape[1:] == (1, 1):
+        return factor[None] * x
+    return np.matmul(factor[None], x)
+
+
+def _transpose(y, w, settings, shape):
+    """What ``_apply`` of arrays of extents ``shape`` is transposed to."""
+    groups, outs = settings["groups"], w.shape[0]
+    n, c = y.shape[0], w.shape[1] * groups
+    extents, taps = windows(shape, settings)
+    x = np.zeros((n, c, *(e + 2 * p for e, p in zip(shape, settings["padding"]))), y.dtype)
+    y = y.reshape(n, groups, outs // groups, -1)
+    for at, part in taps.items():
+        factor = np.swapaxes(w[(..., *at)].reshape(groups, outs // groups, -1), 1, 2)
+        x[(..., *part)] += _product(factor, y).reshape(n, c, *extents)
+    return inside(x, settings["padding"])
+
+
+def _weight(x, dy, settings, shape):
+    """The gradient of ``_apply`` by its weight of this shape."""
+    groups, outs = settings["groups"], shape[0]
+    _, taps = windows(x.shape[2:], settings)
+    x = padded(x, settings["padding"])
+    n, c = x.shape[:2]
+    dy = dy.reshape(n, groups, outs // groups, -1)
+    dw = np.zeros(shape, x.dtype)
+    for at, part in taps.items():
+        under = np.swapaxes(x[(..., *part)].reshape(n, groups, c // groups, -1), 2, 3)
+        dw[(..., *at)] = np.matmul(dy, under).sum(axis=0).reshape(outs, c // groups)
+    return dw
+
+
+def _conv(inputs, parameters, settings):
+    y = _apply(inputs[0], parameters[0], settings)
+    return y if len(parameters) == 1 else y + parameters[1].reshape(1, -1, *[1] * (y.ndim - 2))
+
+
+def _conv_backward(inputs, parameters, settings, dy):
+    x, w = inputs[0], parameters[0]
+    found = [_transpose(dy, w, settings, x.shape[2:]), _weight(x, dy, settings, w.shape)]
+    return found if len(parameters) == 1 else [*found, dy.sum(axis=(0, *range(2, dy.ndim)))]
+
+
+def _transposed_extents(x, settings):
+    kernel, stride, padding, dilation, more = (settings[k] for k in ("kernel", "stride", "padding", "dilation", "output_padding"))
+    return [(n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in zip(x.shape[2:], kernel, stride, padding, dilation, more)]
+
+
+def _conv_transpose(inputs, parameters, settings):
+    return _transpose(inputs[0], parameters[0], settings, _transposed_extents(inputs[0], settings))
+
+
+def _conv_transpose_backward(inputs, parameters, settings, dy):
+    return [_apply(dy, parameters[0], settings), _weight(dy, inputs[0], settings, parameters[0].shape)]
+
+
+_POINT = {"kernel": [1, 1], "stride": [1, 1], "padding": [0, 0], "dilation": [1, 1], "groups": 1}
+
+
+def _separable(inputs, parameters, settings):
+    return _apply(_apply(inputs[0], parameters[0], settings), parameters[1], _POINT)
+
+
+def _separable_backward(inputs, parameters, settings, dy):
+    x, (depth, point) = inputs[0], parameters
+    middle = _apply(x, depth, settings)
+    back = _transpose(dy, point, _POINT, middle.shape[2:])
+    return [_transpose(back, depth, settings, x.shape[2:]), _weight(x, back, settings, depth.shape), _weight(middle, dy, _POINT, point.shape)]
+
+
+OPERATIONS = {
+    "conv": (_conv, _conv_backward),
+    "conv_transpose": (_conv_transpose, _conv_transpose_backward),
+    "conv_separable": (_separable, _separable_backward),
+}
