@@ -9,7 +9,7 @@
 use crate::{pages, root};
 
 /// Pages that teach or solve a task.
-const GUIDES: [&str; 19] = [
+const GUIDES: [&str; 25] = [
     "../README.md",
     "index.md",
     "install.md",
@@ -29,6 +29,12 @@ const GUIDES: [&str; 19] = [
     "tutorials/cpp.md",
     "tutorials/data-sets.md",
     "../SECURITY.md",
+    "../CHANGELOG.md",
+    "why.md",
+    "commands.md",
+    "usage.md",
+    "conformance.md",
+    "cuda.md",
 ];
 
 fn read(page: &str) -> String {
