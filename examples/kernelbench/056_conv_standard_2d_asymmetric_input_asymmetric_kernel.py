@@ -18,9 +18,8 @@ def pack(w: kc.array4d(dtype=float), packed: kc.array4d(dtype=float)):
 def conv2d(
     x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int, dh: int, dw: int, y: kc.array4d(dtype=float)
 ):
-    n, block, p = kc.tid()
-    blocks = (y.shape[3] + TN - 1) // TN
-    row, first = p // blocks, p % blocks * TN
+    n, block, row, part = kc.tid()
+    first = part * TN
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
     for i in range(w.shape[0]):
         at = row + i * dh - ph
@@ -46,5 +45,5 @@ class ModelNew(Model):
         packed = empty((kh, kw, out, channels), like=x)
         pack(tuple(packed.shape), self.weight, packed)
         y = empty((x.shape[0], out, h, w), like=x)
-        conv2d((x.shape[0], (out + TM - 1) // TM, h * ((w + TN - 1) // TN)), x, packed, ph, pw, dh, dw, y)
+        conv2d((x.shape[0], (out + TM - 1) // TM, h, (w + TN - 1) // TN), x, packed, ph, pw, dh, dw, y)
         return y

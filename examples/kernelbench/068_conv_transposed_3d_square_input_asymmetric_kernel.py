@@ -22,9 +22,8 @@ def conv_transpose3d(
 ):
     # x: pictures, channels, planes and rows, columns, with `high` rows a plane; y the same with
     # `rows`.
-    n, block, p = kc.tid()
-    blocks = (y.shape[3] + TN - 1) // TN
-    line, first = p // blocks, p % blocks * TN
+    n, block, line, part = kc.tid()
+    first = part * TN
     plane, row = line // rows, line % rows
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
     for a in range(window[0]):
@@ -55,6 +54,6 @@ class ModelNew(Model):
         d, h, w = (n - 2 * p + k - 1 for n, p, k in zip(x.shape[2:], self.padding, window))
         n, high, wide = x.shape[0], x.shape[3], x.shape[4]
         y = empty((n, out, d, h, w), like=x)
-        dim = n, (out + TM - 1) // TM, d * h * ((w + TN - 1) // TN)
+        dim = n, (out + TM - 1) // TM, d * h, (w + TN - 1) // TN
         conv_transpose3d(dim, x.reshape(n, channels, -1, wide), packed, window, self.padding, high, h, y.reshape(n, out, -1, w))
         return y

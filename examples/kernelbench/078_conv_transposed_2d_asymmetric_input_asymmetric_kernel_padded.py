@@ -17,9 +17,8 @@ def pack(w: kc.array4d(dtype=float), packed: kc.array4d(dtype=float)):
 
 @kc.kernel
 def conv_transpose2d(x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int, y: kc.array4d(dtype=float)):
-    n, block, p = kc.tid()
-    blocks = (y.shape[3] + TN - 1) // TN
-    row, first = p // blocks, p % blocks * TN
+    n, block, row, part = kc.tid()
+    first = part * TN
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
     for i in range(w.shape[0]):
         at = row + ph - i
@@ -44,5 +43,5 @@ class ModelNew(Model):
         pack(tuple(packed.shape), self.weight, packed)
         h, w = x.shape[2] - 2 * ph + kh - 1, x.shape[3] - 2 * pw + kw - 1
         y = empty((x.shape[0], out, h, w), like=x)
-        conv_transpose2d((x.shape[0], (out + TM - 1) // TM, h * ((w + TN - 1) // TN)), x, packed, ph, pw, y)
+        conv_transpose2d((x.shape[0], (out + TM - 1) // TM, h, (w + TN - 1) // TN), x, packed, ph, pw, y)
         return y

@@ -41,6 +41,7 @@ def describe(commands):
     one.add_argument("--tf32", action="store_true", help="products may round their factors to 11 bits")
     one.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="of each call [default: 60]")
     one.add_argument("--memory", type=float, default=6.0, metavar="GIB", help="of the answer's process [default: 6]")
+    one.add_argument("--python", metavar="COMMAND", help="the Python that runs the answer [default: this one]")
     one.add_argument("--json", metavar="FILE", help="write what was found; `-` prints it")
     one.set_defaults(run=_verify)
 
@@ -101,7 +102,7 @@ def _verify(given):
         return 2
     oracle = Oracle(
         seed=given.seed, sizes=given.sizes, kinds=given.inputs, gradients=not given.no_gradients, forward=not given.only_gradients,
-        device=given.device, dtype=given.dtype, allow_tf32=given.tf32, bits=given.bits,
+        device=given.device, dtype=given.dtype, allow_tf32=given.tf32, bits=given.bits, python=given.python,
         process_limits=Limits(seconds=given.time_limit, memory=int(given.memory * 2**30)),
     )
     verdicts = []

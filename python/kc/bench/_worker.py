@@ -253,7 +253,7 @@ def main(path):
 
     def reply(told):
         # Nobody else writes there, and the parent takes one line for each order.
-        replies.write(json.dumps(told) + "\n")
+        replies.write(json.dumps({**told, "ticket": order["ticket"]}) + "\n")
         replies.flush()
 
     for line in orders:

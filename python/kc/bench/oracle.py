@@ -264,6 +264,8 @@ class Oracle:
             words += ["--dtype", self.dtype]
         words += ["--tf32"] if self.allow_tf32 else []
         known = {k: case[k] for k in ("sizes", "inputs", "seed") if k in case}
+        if self.python:
+            words += ["--python", self.python]
         return Refusal(what, text, command=shlex.join(words), **known, **more)
 
 

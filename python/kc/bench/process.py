@@ -101,8 +101,10 @@ class Process:
     def call(self, order, seconds=None):
         """The reply to an order."""
         seconds = seconds or self.limits.seconds
+        # A reply that does not have it is not the worker's.
+        ticket = os.urandom(8).hex()
         try:
-            os.write(self.orders, json.dumps(order).encode() + b"\n")
+            os.write(self.orders, json.dumps({**order, "ticket": ticket}).encode() + b"\n")
         except OSError:
             self._gone()
         until = time.monotonic() + seconds
@@ -122,6 +124,8 @@ class Process:
         try:
             told = json.loads(line)
         except ValueError:
+            told = None
+        if not isinstance(told, dict) or told.get("ticket") != ticket:
             self._fail("writes to the connection of its process")
         left = _descendants(self.child.pid)
         if left:
