@@ -2,8 +2,8 @@
 groups.
 
 All are one linear map: of an array by a weight (``_apply``), its transpose (``_transpose``), and
-the gradient by the weight (``_weight``). A place of the window after the other is a product of
-matrices.
+the gradient by the weight (``_weight``), each a product of matrices with what lies under the places
+of the window.
 """
 
 from __future__ import annotations
@@ -13,51 +13,57 @@ import numpy as np
 from .pooling import inside, padded, windows
 
 
+def _columns(x, taps):
+    """Of one picture (C, ...) what lies under each place of the window: (C * places, elements of the result)."""
+    return np.stack([x[(slice(None), *part)].reshape(len(x), -1) for part in taps.values()], axis=1).reshape(len(x) * len(taps), -1)
+
+
+def _depthwise(w):
+    return w.shape[1] == 1
+
+
 def _apply(x, w, settings):
     """The convolution of ``x`` (N, C, ...) by ``w`` (O, C / groups, ...)."""
     groups, outs = settings["groups"], w.shape[0]
     extents, taps = windows(x.shape[2:], settings)
     x = padded(x, settings["padding"])
     n, c = x.shape[:2]
-    y = np.zeros((n, groups, outs // groups, int(np.prod(extents))), x.dtype)
-    for at, part in taps.items():
-        factor = w[(..., *at)].reshape(groups, outs // groups, -1)
-        y += _product(factor, x[(..., *part)].reshape(n, groups, c // groups, -1))
-    return y.reshape(n, outs, *extents)
-
-
-def _product(factor, x):
-    """A matrix for each group times a matrix for each group of each picture."""
-    if factor.shape[1:] == (1, 1):
-        return factor[None] * x
-    return np.matmul(factor[None], x)
+    if _depthwise(w) and groups == outs == c:
+        return sum(w[(slice(None), 0, *at)].reshape(1, -1, *[1] * len(extents)) * x[(..., *part)] for at, part in taps.items())
+    inner, factors = c // groups, w.reshape(groups, outs // groups, -1)
+    y = [[np.dot(factors[g], _columns(one[g * inner : (g + 1) * inner], taps)) for g in range(groups)] for one in x]
+    return np.array(y).reshape(n, outs, *extents)
 
 
 def _transpose(y, w, settings, shape):
     """What ``_apply`` of arrays of extents ``shape`` is transposed to."""
     groups, outs = settings["groups"], w.shape[0]
-    n, c = y.shape[0], w.shape[1] * groups
+    n, inner = y.shape[0], w.shape[1]
     extents, taps = windows(shape, settings)
-    x = np.zeros((n, c, *(e + 2 * p for e, p in zip(shape, settings["padding"]))), y.dtype)
+    x = np.zeros((n, inner * groups, *(e + 2 * p for e, p in zip(shape, settings["padding"]))), y.dtype)
+    if _depthwise(w) and groups == outs:
+        for at, part in taps.items():
+            x[(..., *part)] += w[(slice(None), 0, *at)].reshape(1, -1, *[1] * len(extents)) * y
+        return inside(x, settings["padding"])
+    factors = np.ascontiguousarray(np.swapaxes(w.reshape(groups, outs // groups, -1), 1, 2))
     y = y.reshape(n, groups, outs // groups, -1)
-    for at, part in taps.items():
-        factor = np.swapaxes(w[(..., *at)].reshape(groups, outs // groups, -1), 1, 2)
-        x[(..., *part)] += _product(factor, y).reshape(n, c, *extents)
+    for k in range(n):
+        for g in range(groups):
+            columns = np.dot(factors[g], y[k, g]).reshape(inner, len(taps), *extents)
+            for t, part in enumerate(taps.values()):
+                x[(k, slice(g * inner, (g + 1) * inner), *part)] += columns[:, t]
     return inside(x, settings["padding"])
 
 
 def _weight(x, dy, settings, shape):
     """The gradient of ``_apply`` by its weight of this shape."""
-    groups, outs = settings["groups"], shape[0]
+    groups, outs, inner = settings["groups"], shape[0], shape[1]
     _, taps = windows(x.shape[2:], settings)
     x = padded(x, settings["padding"])
-    n, c = x.shape[:2]
-    dy = dy.reshape(n, groups, outs // groups, -1)
-    dw = np.zeros(shape, x.dtype)
-    for at, part in taps.items():
-        under = np.swapaxes(x[(..., *part)].reshape(n, groups, c // groups, -1), 2, 3)
-        dw[(..., *at)] = np.matmul(dy, under).sum(axis=0).reshape(outs, c // groups)
-    return dw
+    dy = dy.reshape(len(dy), groups, outs // groups, -1)
+    parts = [slice(g * inner, (g + 1) * inner) for g in range(groups)]
+    dw = [sum(np.dot(back[g], _columns(one[part], taps).T) for one, back in zip(x, dy)) for g, part in enumerate(parts)]
+    return np.array(dw).reshape(shape)
 
 
 def _conv(inputs, parameters, settings):
