@@ -59,8 +59,7 @@ def normalise(
 class ModelNew(Model):
     def __init__(self, normalized_shape):
         self.weight = self.parameter(*normalized_shape, one=True)
-        self.bias = self.parameter(*normalized_shape)
-        self.bias[...] = 0.0
+        self.bias = self.parameter(*normalized_shape, zero=True)
 
     def forward(self, x):
         rows = x.shape[0]

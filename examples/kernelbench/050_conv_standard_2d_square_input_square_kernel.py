@@ -27,7 +27,7 @@ def conv2d(
 class ModelNew(Model):
     def __init__(self, num_classes=1000):
         self.weight = self.parameter(96, 3, 11, 11)
-        self.bias = self.parameter(96)
+        self.bias = self.parameter(96, fan_in=3 * 11 * 11)
 
     def forward(self, x):
         h, w = (x.shape[2] + 4 - 11) // 4 + 1, (x.shape[3] + 4 - 11) // 4 + 1

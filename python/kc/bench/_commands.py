@@ -45,6 +45,14 @@ def describe(commands):
     one.add_argument("--json", metavar="FILE", help="write what was found; `-` prints it")
     one.set_defaults(run=_verify)
 
+    one = commands.add_parser("export", help="answers with kc's CUDA text in them, as upstream takes them")
+    one.add_argument("task", nargs="?", help="number or name of the task")
+    one.add_argument("answer", nargs="?", help="the file with kernels of kc and the class `ModelNew`")
+    one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
+    one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    one.add_argument("-o", "--out-dir", default=".", metavar="DIR", help="where the files go [default: here]")
+    one.set_defaults(run=_export)
+
 
 def _of_tasks(parser):
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="numbers, ranges (1-18) or names [default: all]")
@@ -84,21 +92,50 @@ def _new(given):
     return 0
 
 
-def _verify(given):
+def _todo(given):
+    """Tasks and files that a command is about; None: it says what is missing."""
     from .__main__ import _selected, _solutions
-    from .oracle import Oracle
-    from .process import Limits
 
     if given.all:
         files = _solutions(given.all)
         todo = [(t, files[t.id]) for t in _selected(given.only) if t.id in files]
-        if not todo:
-            print(f"error: {given.all} has no file NNN_name.py of these tasks", file=sys.stderr)
-            return 2
-    elif given.task and given.answer:
-        todo = [(facts.task(given.task), given.answer)]
-    else:
-        print("error: verify takes a task and a file, or --all FOLDER", file=sys.stderr)
+        if todo:
+            return todo
+        print(f"error: {given.all} has no file NNN_name.py of these tasks", file=sys.stderr)
+        return None
+    if given.task and given.answer:
+        return [(facts.task(given.task), given.answer)]
+    print(f"error: {given.command} takes a task and a file, or --all FOLDER", file=sys.stderr)
+    return None
+
+
+def _export(given):
+    from . import export
+
+    todo = _todo(given)
+    if todo is None:
+        return 2
+    os.makedirs(given.out_dir, exist_ok=True)
+    failed = 0
+    for task, path in todo:
+        try:
+            text = export.text_of(task, path)
+        except export.NotExported as error:
+            print(f"{task.id} {task.title}: not exported: {error}")
+            failed += 1
+            continue
+        out = os.path.join(given.out_dir, export.name_of(task))
+        pathlib.Path(out).write_text(text, encoding="utf-8")
+        print(out)
+    return 1 if failed else 0
+
+
+def _verify(given):
+    from .oracle import Oracle
+    from .process import Limits
+
+    todo = _todo(given)
+    if todo is None:
         return 2
     oracle = Oracle(
         seed=given.seed, sizes=given.sizes, kinds=given.inputs, gradients=not given.no_gradients, forward=not given.only_gradients,

@@ -43,15 +43,17 @@ class Model:
     computes between them has none.
     """
 
-    def parameter(self, *shape, one=False):
-        """A parameter of this shape: random as PyTorch draws it, or ones. Parameters are counted in
-        the order in which they are made."""
+    def parameter(self, *shape, one=False, zero=False, fan_in=None):
+        """A parameter of this shape: ones, zeros, or uniform as PyTorch draws it, where an element
+        of the result is a sum of ``fan_in`` terms (absent: the product of all extents but the
+        first; of one dimension zeros). Parameters are counted in the order in which they are made.
+        """
         import numpy as np
 
-        if one or len(shape) < 2:
+        if one or zero or (fan_in is None and len(shape) < 2):
             made = np.full(shape, 1.0 if one else 0.0, np.float32)
         else:
-            bound = 1.0 / math.sqrt(math.prod(shape[1:]))
+            bound = 1.0 / math.sqrt(fan_in or math.prod(shape[1:]))
             made = np.random.default_rng(42).uniform(-bound, bound, shape).astype(np.float32)
         self.__dict__.setdefault("_parameters", []).append(made)
         return made
