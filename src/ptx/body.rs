@@ -409,10 +409,17 @@ impl<'t> Parser<'t> {
             _ => return self.malformed(format!("expected an address, found {}", self.found())),
         };
         let offset = self.offset()?;
-        if self.is(b',') {
-            return Err(Error::unknown(at, "an address of several parts"));
+        if !self.eat(b',')? {
+            return Ok(Operand::Address(base, offset));
         }
-        Ok(Operand::Address(base, offset))
+        if !self.is(b'{') {
+            return self.malformed(format!("expected coordinates in braces, found {}", self.found()));
+        }
+        let coordinates = self.operands(b'}', usize::MAX)?;
+        if self.is(b',') {
+            return Err(Error::unknown(at, "a place in a tensor with offsets besides its coordinates"));
+        }
+        Ok(Operand::InTensor { base, offset, coordinates })
     }
 }
 

@@ -125,7 +125,11 @@ fn registers(instruction: &Instruction, see: &mut dyn FnMut(Register, bool)) {
     }
     let writes = match instruction.opcode {
         "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "membar" | "fence" | "prefetch" | "cp"
-        | "prefetchu" | "nanosleep" => false,
+        | "prefetchu" | "nanosleep" | "setmaxnreg" | "griddepcontrol" | "stmatrix" | "tensormap" => false,
+        "mbarrier" => {
+            !instruction.modifiers.iter().any(|m| matches!(*m, "init" | "inval" | "complete_tx"))
+                && (instruction.modifiers[0] != "expect_tx")
+        }
         "bar" | "barrier" => instruction.modifiers.contains(&"red"),
         // Results come through variables, if not before the name of the function.
         "call" => matches!(instruction.operands.get(1), Some(Operand::Function(_))),
@@ -145,6 +149,12 @@ fn of_operand(operand: &Operand, writes: bool, see: &mut dyn FnMut(Register, boo
         }
         // An address is read, whoever asks for it.
         Operand::Address(Base::Register(register), _) => see(*register, false),
+        Operand::InTensor { base, coordinates, .. } => {
+            if let Base::Register(register) = base {
+                see(*register, false);
+            }
+            coordinates.iter().for_each(|one| of_operand(one, false, see));
+        }
         Operand::Vector(list) | Operand::List(list) => list.iter().for_each(|one| of_operand(one, writes, see)),
         Operand::Address(Base::Variable(_) | Base::Zero, _)
         | Operand::Int(_)

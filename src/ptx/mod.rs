@@ -173,7 +173,8 @@ impl Space {
     pub fn named(name: &str) -> Option<Space> {
         Some(match name {
             "global" => Space::Global,
-            "shared" | "shared::cta" => Space::Shared,
+            // A block is a cluster of its own.
+            "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
             "local" => Space::Local,
             "const" => Space::Const,
             "param" | "param::entry" | "param::func" => Space::Param,
@@ -292,6 +293,12 @@ pub enum Operand<'t> {
     },
     Function(&'t str),
     Address(Base, i64),
+    /// `[map, {%r1, %r2}]`: a place in a tensor.
+    InTensor {
+        base: Base,
+        offset: i64,
+        coordinates: Vec<Operand<'t>>,
+    },
     /// `{%r1, %r2}`
     Vector(Vec<Operand<'t>>),
     /// `(a, b)` of a call.

@@ -95,13 +95,18 @@ pub fn is_special(name: &str) -> bool {
             | "lanemask_gt"
             | "dynamic_smem_size"
             | "total_smem_size"
+            | "clusterid"
+            | "nclusterid"
+            | "cluster_ctaid"
+            | "cluster_nctaid"
+            | "cluster_ctarank"
+            | "cluster_nctarank"
     )
 }
 
 /// Special registers that PTX has and kc does not.
 pub fn is_rare(name: &str) -> bool {
-    const BEGINNINGS: [&str; 7] =
-        ["cluster", "ncluster", "envreg", "is_explicit_cluster", "aggr_smem_size", "reserved_smem", "current_graph"];
+    const BEGINNINGS: [&str; 5] = ["envreg", "is_explicit_cluster", "aggr_smem_size", "reserved_smem", "current_graph"];
     let counts = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) || name.strip_prefix("pm").is_some_and(counts)
 }

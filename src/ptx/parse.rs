@@ -488,6 +488,17 @@ impl<'t> Parser<'t> {
                         if word == "maxntid" { &mut function.max_threads } else { &mut function.required_threads };
                     *which = Some(product);
                 }
+                "explicitcluster" => {}
+                "maxclusterrank" => drop(self.int()?),
+                "reqnctapercluster" => {
+                    let mut blocks = self.int()?;
+                    while self.eat(b',')? {
+                        blocks = blocks.saturating_mul(self.int()?);
+                    }
+                    if blocks > 1 {
+                        return Err(Error::unknown(at, format!("clusters of {blocks} blocks: only clusters of one")));
+                    }
+                }
                 "minnctapersm" | "maxnreg" | "maxnctapersm" => drop(self.int()?),
                 "noreturn" => {}
                 "pragma" => self.skip_statement()?,

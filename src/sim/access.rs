@@ -279,6 +279,104 @@ impl Machine<'_> {
         self.set(shared, warp, place, 0, bytes, value);
     }
 
+    /// Replaces a number of so many bytes, which all threads see change at once; what it was.
+    /// `reads`: something follows from that.
+    pub fn swap(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        (space, address): (Space, u64),
+        bytes: u32,
+        lane: usize,
+        pc: u32,
+        order: Order,
+        reads: bool,
+        f: impl FnOnce(u64) -> u64,
+    ) -> Option<u64> {
+        let t = touched(space, address, bytes, true);
+        let place = self.place(shared, warp, t, lane, pc, false)?;
+        let old = self.get(shared, warp, place, 0, bytes);
+        if reads {
+            self.look_for_unset(shared, warp, place, Touched { writes: false, ..t }, lane, pc);
+        }
+        let new = f(old);
+        self.look(shared, warp, place, t, lane, pc, true, new != old);
+        if matches!(order, Order::Acquire | Order::Both) {
+            self.acquire(shared.number, warp, t);
+        }
+        self.set(shared, warp, place, 0, bytes, new);
+        if matches!(order, Order::Release | Order::Both) {
+            self.release(shared.number, warp, t, order);
+        }
+        Some(old)
+    }
+
+    /// Looks at all bytes from an address on as one read or write of a lane; None: it may not, and
+    /// that has been reported.
+    pub fn note(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        (space, address): (Space, u64),
+        bytes: u32,
+        writes: bool,
+        lane: usize,
+        pc: u32,
+    ) -> Option<()> {
+        for (at, bytes) in pieces(address, bytes) {
+            let t = touched(space, at, bytes, writes);
+            let place = self.place(shared, warp, t, lane, pc, false)?;
+            self.look(shared, warp, place, t, lane, pc, false, true);
+        }
+        Some(())
+    }
+
+    /// The bytes from an address on, looked at as a read.
+    pub fn bytes(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        (space, address): (Space, u64),
+        bytes: u32,
+        lane: usize,
+        pc: u32,
+    ) -> Option<Vec<u8>> {
+        self.note(shared, warp, (space, address), bytes, false, lane, pc)?;
+        let mut found = Vec::with_capacity(bytes as usize);
+        for (at, bytes) in pieces(address, bytes) {
+            let place = self.place(shared, warp, touched(space, at, bytes, false), lane, pc, false)?;
+            for at in (0..bytes).step_by(8) {
+                let size = bytes.min(8);
+                found.extend_from_slice(&self.get(shared, warp, place, at, size).to_le_bytes()[..size as usize]);
+            }
+        }
+        Some(found)
+    }
+
+    /// Puts bytes to an address, looked at as a write.
+    pub fn put_bytes(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        (space, address): (Space, u64),
+        bytes: &[u8],
+        lane: usize,
+        pc: u32,
+    ) -> Option<()> {
+        self.note(shared, warp, (space, address), bytes.len() as u32, true, lane, pc)?;
+        for (to, count) in pieces(address, bytes.len() as u32) {
+            let place = self.place(shared, warp, touched(space, to, count, true), lane, pc, false)?;
+            let from = (to - address) as usize;
+            for at in (0..count).step_by(8) {
+                let mut word = [0; 8];
+                let size = count.min(8) as usize;
+                word[..size].copy_from_slice(&bytes[from + at as usize..from + at as usize + size]);
+                self.set(shared, warp, place, at, size as u32, u64::from_le_bytes(word));
+            }
+        }
+        Some(())
+    }
+
     /// Looks for what an access does wrong besides.
     #[inline]
     fn look(
@@ -418,6 +516,18 @@ pub fn join(clock: &mut Clock, news: &Clock) {
         let known = clock.entry(warp).or_insert(0);
         *known = (*known).max(time);
     }
+}
+
+/// Aligned parts of at most 16 bytes.
+fn pieces(address: u64, bytes: u32) -> impl Iterator<Item = (u64, u32)> {
+    let (mut at, end) = (address, address + u64::from(bytes));
+    std::iter::from_fn(move || {
+        let left = end.saturating_sub(at);
+        let aligned = if at == 0 { 16 } else { 1 << at.trailing_zeros().min(4) };
+        let size = aligned.min(1 << left.checked_ilog2()?.min(4));
+        at += size;
+        Some((at - size, size as u32))
+    })
 }
 
 #[inline(always)]

@@ -157,7 +157,28 @@ pub enum Op {
         left: Option<u64>,
     },
     LoadMatrix(Box<LoadMatrix>),
+    StoreMatrix(Box<LoadMatrix>),
     MultiplyMatrices(Box<Matrix>),
+    Mbarrier(Box<Mbarrier>),
+    Bulk(Box<Bulk>),
+    CommitBulk,
+    /// All groups of bulk copies but the last `left`.
+    WaitForBulk {
+        left: u64,
+    },
+    TensorMap(Box<ChangedMap>),
+    /// Tensor maps from shared to global memory, by one thread for its warp.
+    CopyTensorMap {
+        to: Reg,
+        to_offset: i64,
+        from: Reg,
+        from_offset: i64,
+    },
+    Warpgroup(Box<Warpgroup>),
+    CommitProducts,
+    WaitForProducts {
+        left: u64,
+    },
     /// Orders memory; with false for the threads of the block only.
     Fence {
         device: bool,
@@ -284,6 +305,8 @@ pub struct Barrier {
     pub count: Option<Reg>,
     /// All threads of a warp must come together.
     pub aligned: bool,
+    /// Of a cluster, which the block is: a barrier besides those that are numbered.
+    pub of_cluster: bool,
     /// Goes on at once.
     pub arrives: bool,
     pub vote: Option<(Vote, PredIn, Result)>,
@@ -338,10 +361,11 @@ pub struct CopyAsync {
     pub ignored: Option<PredIn>,
 }
 
-/// Matrices of 8 x 8 halves, whose rows lanes name, into registers of the warp.
+/// Matrices of 8 x 8 halves, whose rows lanes name, and the registers of the warp that they go to
+/// or come from.
 #[derive(Clone, Debug)]
 pub struct LoadMatrix {
-    pub to: Box<[Reg]>,
+    pub regs: Box<[Reg]>,
     pub space: Space,
     pub base: Reg,
     pub offset: i64,
@@ -367,6 +391,138 @@ pub struct Matrix {
     pub a: Box<[Reg]>,
     pub b: Box<[Reg]>,
     pub c: Box<[Reg]>,
+}
+
+/// What is done to an mbarrier object in shared memory (PTX ISA, "mbarrier").
+#[derive(Clone, Debug)]
+pub struct Mbarrier {
+    pub does: OnMbarrier,
+    pub space: Space,
+    pub base: Reg,
+    pub offset: i64,
+    /// Orders what came before an arrival, and what follows a wait.
+    pub order: Order,
+}
+
+#[derive(Clone, Debug)]
+pub enum OnMbarrier {
+    Init {
+        count: Reg,
+    },
+    Invalidate,
+    /// `count` threads arrive, after `expected` bytes more are waited for; later phases wait for
+    /// fewer if it `drops` them. The state before goes to `d`.
+    Arrive {
+        d: Option<Reg>,
+        count: Reg,
+        expected: Option<Reg>,
+        drops: bool,
+    },
+    /// So many bytes more are waited for, or have come.
+    Expect {
+        bytes: Reg,
+    },
+    Complete {
+        bytes: Reg,
+    },
+    /// Whether the phase of a state is over, or the last one of a parity; whoever `waits` lets
+    /// others go on.
+    Test {
+        p: Pred,
+        phase: Reg,
+        waits: bool,
+    },
+    /// The threads that a state waits for: it is a register, and there is no object.
+    Pending {
+        d: Reg,
+        state: Reg,
+    },
+    /// An arrival after the copies (`cp.async`) of the thread so far; `counted`: the object's count
+    /// has it.
+    AfterCopies {
+        counted: bool,
+    },
+}
+
+/// A copy in bulk that runs on by itself (PTX ISA, "cp.async.bulk").
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    /// To shared memory, which an mbarrier object is told of; else to global memory.
+    pub told: Option<(Reg, i64)>,
+    /// In shared memory.
+    pub shared: (Reg, i64),
+    /// In global memory (in shared memory, of a copy within it), or the tensor map there.
+    pub global: (Reg, i64),
+    pub from: Space,
+    pub extent: BulkExtent,
+    /// What is stored joins what is there.
+    pub reduces: Option<(Update, u32)>,
+}
+
+#[derive(Clone, Debug)]
+pub enum BulkExtent {
+    Bytes(Reg),
+    /// The box of a tensor map at these coordinates, innermost first.
+    Box(Box<[Reg]>),
+}
+
+/// A field of a tensor map in shared or global memory that is set.
+#[derive(Clone, Debug)]
+pub struct ChangedMap {
+    pub space: Space,
+    pub base: Reg,
+    pub offset: i64,
+    pub field: super::tensor_map::Field,
+    pub value: Reg,
+}
+
+/// What the factors of a product of a warpgroup consist of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Narrow {
+    F16,
+    Bf16,
+    Tf32,
+    E4m3,
+    E5m2,
+    S8,
+    U8,
+}
+
+/// `wgmma.mma_async`: a product of 64 x k and k x n elements, of which each of four warps computes
+/// 16 rows.
+#[derive(Clone, Debug)]
+pub struct Warpgroup {
+    pub d: Box<[Reg]>,
+    pub sum: Sum,
+    pub columns: u32,
+    pub depth: u32,
+    pub a: Factor,
+    /// A matrix descriptor.
+    pub b: Reg,
+    pub a_element: Narrow,
+    pub b_element: Narrow,
+    /// Adds to what is in `d`.
+    pub adds: PredIn,
+    pub negates: [bool; 2],
+    /// Rows (of `b`: columns) lie side by side, not the elements of each.
+    pub transposed: [bool; 2],
+}
+
+#[derive(Clone, Debug)]
+pub enum Factor {
+    Registers(Box<[Reg]>),
+    /// A matrix descriptor.
+    Memory(Reg),
+}
+
+/// What products are summed up in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sum {
+    F32,
+    F16,
+    S32,
+    /// Too large numbers stay the largest.
+    SaturatedS32,
 }
 
 /// An instruction.

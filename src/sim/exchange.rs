@@ -3,7 +3,7 @@
 use super::access::join;
 use super::code::{Barrier, NOWHERE, Op, Result, Shuffle, Vote, Way};
 use super::findings::{Thread, What};
-use super::machine::{Arrival, Machine, Pause, Shared, advance, lanes, predicate, put, put_mask};
+use super::machine::{Arrival, BARRIERS, Machine, Pause, Shared, advance, lanes, predicate, put, put_mask};
 use super::races::Clock;
 use super::value::LANES;
 use super::warp::{Split, State, Warp};
@@ -177,10 +177,13 @@ impl Machine<'_> {
             return None;
         }
         let first = active.trailing_zeros();
-        let number = warp.regs[barrier.number as usize][first as usize] as u32 as u64;
+        let number = match barrier.of_cluster {
+            true => BARRIERS as u64,
+            false => warp.regs[barrier.number as usize][first as usize] as u32 as u64,
+        };
         let count = barrier.count.map(|count| warp.regs[count as usize][first as usize] as u32);
         let bad = |what: u64| What::BadBarrier(what);
-        if number >= 16 {
+        if number >= BARRIERS as u64 && !barrier.of_cluster {
             self.findings.add(bad(number), pc, warp.thread(first));
             return Some(Pause::Stopped);
         }

@@ -52,6 +52,12 @@ pub enum What {
     },
     /// A lane takes part that the exchange does not name.
     Unnamed(u32),
+    /// What is wrong with an mbarrier object.
+    Mbarrier(String),
+    /// What is wrong with a copy in bulk.
+    BadBulk(String),
+    /// What the simulator does not know shows only now.
+    Unknown(String),
     Assert(String),
     /// A gradient that is near-degenerate, for the reason given.
     Degenerate(String),

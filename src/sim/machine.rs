@@ -59,11 +59,17 @@ pub struct Shared {
     pub bytes: Vec<u8>,
     pub set: Vec<u8>,
     pub history: History,
-    pub barriers: [Barrier; 16],
+    /// Those that are numbered, and that of the cluster.
+    pub barriers: [Barrier; BARRIERS + 1],
     pub epoch: u32,
     /// Threads that have not left.
     pub live: u32,
+    /// Copies in bulk that have not come.
+    pub coming: Vec<super::bulk::Coming>,
 }
+
+/// The barriers of a block that instructions number.
+pub const BARRIERS: usize = 16;
 
 /// A barrier of a block, and who is there.
 #[derive(Default, Debug)]
@@ -339,6 +345,40 @@ impl Machine<'_> {
                     return Some(pause);
                 }
             }
+            Op::StoreMatrix(store) => {
+                if let Some(pause) = self.store_matrix(shared, warp, store, pc, active) {
+                    return Some(pause);
+                }
+            }
+            Op::Mbarrier(m) => {
+                let polls = self.mbarrier(shared, warp, split, m, pc, active);
+                advance(split, pc);
+                if !polls && split.polls <= MOST_POLLS {
+                    return None;
+                }
+                split.polls = 0;
+                self.part_top(warp, split);
+                return Some(Pause::Polls);
+            }
+            Op::Bulk(bulk) => self.bulk(shared, warp, bulk, pc, active),
+            Op::CommitBulk => self.commit_bulk(warp, active),
+            Op::WaitForBulk { left } => self.wait_for_bulk(shared, warp, *left, active),
+            Op::TensorMap(change) => self.change_map(shared, warp, change, pc, active),
+            Op::CopyTensorMap { to, to_offset, from, from_offset } => {
+                if active != 0 {
+                    let lane = active.trailing_zeros() as usize;
+                    let at = |reg: &Reg, offset: &i64| warp.regs[*reg as usize][lane].wrapping_add(*offset as u64);
+                    let (to, from) = (at(to, to_offset), at(from, from_offset));
+                    self.copy_map(shared, warp, to, from, lane, pc);
+                }
+            }
+            Op::Warpgroup(product) => {
+                if let Some(pause) = self.multiply_warpgroup(shared, warp, product, pc, active) {
+                    return Some(pause);
+                }
+            }
+            Op::CommitProducts => self.commit_products(warp),
+            Op::WaitForProducts { left } => self.wait_for_products(shared, warp, *left),
             Op::MultiplyMatrices(matrix) => {
                 if let Some(pause) = self.multiply_matrices(warp, matrix, pc, active) {
                     return Some(pause);
@@ -393,6 +433,7 @@ impl Machine<'_> {
     }
 
     fn left(&mut self, shared: &mut Shared, warp: &mut Warp, lanes: u32) {
+        self.end_bulk(shared, warp, lanes);
         shared.live -= (warp.live & lanes).count_ones();
         warp.live &= !lanes;
     }

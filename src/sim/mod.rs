@@ -14,6 +14,9 @@
 //! | `warp` | where are its lanes? |
 //! | `access`, `together` | what do loads, stores and atomics do, lane by lane, and all lanes at once? |
 //! | `tensor` | what do warps do with matrices, and copies by themselves? |
+//! | `wgmma` | what do four warps multiply together? |
+//! | `mbarrier` | what do barrier objects in shared memory count? |
+//! | `bulk`, `tensor_map` | what do copies in bulk do, and which box of a tensor do they take? |
 //! | `exchange` | what do lanes tell each other, and warps at a barrier? |
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
@@ -23,6 +26,7 @@
 //! | `findings` | what is wrong? |
 
 mod access;
+mod bulk;
 pub mod code;
 pub mod counters;
 mod decode;
@@ -32,6 +36,7 @@ mod footprint;
 mod graph;
 pub mod heap;
 mod machine;
+mod mbarrier;
 mod measured;
 mod memory;
 mod print;
@@ -39,11 +44,15 @@ mod races;
 mod schedule;
 mod store;
 mod tensor;
+pub mod tensor_map;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_copies;
 mod together;
 mod value;
 mod warp;
+mod wgmma;
 mod windows;
 
 use std::collections::HashMap;
@@ -126,7 +135,8 @@ fn followed(code: &Code) -> Vec<(u32, bool)> {
     let follows = |op: &Op| match op {
         Op::Load(access) | Op::Store(access) => shares(access.space),
         Op::Atomic(atomic) => shares(atomic.space),
-        Op::CopyAsync(_) | Op::LoadMatrix(_) => true,
+        Op::CopyAsync(_) | Op::LoadMatrix(_) | Op::StoreMatrix(_) => true,
+        Op::Mbarrier(_) | Op::Bulk(_) | Op::TensorMap(_) | Op::CopyTensorMap { .. } | Op::Warpgroup(_) => true,
         _ => false,
     };
     let narrow = |op: &Op| matches!(op, Op::Atomic(atomic) if atomic.of_block);

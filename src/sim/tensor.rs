@@ -115,7 +115,7 @@ impl Machine<'_> {
             return Some(pause);
         }
         let addresses = super::access::addresses(warp, load.base, load.offset);
-        let count = load.to.len();
+        let count = load.regs.len();
         let mut rows = vec![[0u16; 8]; 8 * count];
         let reads = (u64::MAX >> (64 - 8 * count)) as u32;
         if let Some(counters) = &mut self.counters {
@@ -130,7 +130,7 @@ impl Machine<'_> {
                 (pair[0], pair[1]) = (word as u16, (word >> 16) as u16);
             }
         }
-        for (n, &to) in load.to.iter().enumerate() {
+        for (n, &to) in load.regs.iter().enumerate() {
             let matrix = &rows[8 * n..8 * n + 8];
             let pair = |lane: usize| {
                 let (g, t) = (lane / 4, 2 * (lane % 4));
@@ -144,6 +144,34 @@ impl Machine<'_> {
                 u64::from(low) | u64::from(high) << 16
             });
             put(&mut warp.regs[to as usize], &halves, active);
+        }
+        None
+    }
+
+    /// Writes matrices of 8 x 8 halves from registers to rows that each lane names one of.
+    pub fn store_matrix(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        store: &LoadMatrix,
+        pc: u32,
+        active: u32,
+    ) -> Option<Pause> {
+        if let Some(pause) = self.needs_all(warp, pc, active) {
+            return Some(pause);
+        }
+        let addresses = super::access::addresses(warp, store.base, store.offset);
+        let count = store.regs.len();
+        if let Some(counters) = &mut self.counters {
+            counters.accessed(pc, store.space, &addresses, (u64::MAX >> (64 - 8 * count)) as u32, 16, true);
+        }
+        for (row, &address) in addresses[..8 * count].iter().enumerate() {
+            let reg = &warp.regs[store.regs[row / 8] as usize];
+            let half = |g: usize, k: usize| (reg[4 * g + k / 2] >> (16 * (k % 2))) as u16;
+            let r = row % 8;
+            let halves: [u16; 8] = std::array::from_fn(|k| if store.transposed { half(k, r) } else { half(r, k) });
+            let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+            self.put_bytes(shared, warp, (store.space, address), &bytes, row, pc);
         }
         None
     }
@@ -193,7 +221,7 @@ impl Machine<'_> {
     }
 
     /// What all lanes of a warp do together is done by all.
-    fn needs_all(&mut self, warp: &Warp, pc: u32, active: u32) -> Option<Pause> {
+    pub(super) fn needs_all(&mut self, warp: &Warp, pc: u32, active: u32) -> Option<Pause> {
         let missing = !active;
         if missing == 0 {
             return None;

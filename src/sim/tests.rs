@@ -15,7 +15,7 @@ fn kernel(body: &str) -> String {
 }
 
 /// Runs a kernel on one block; the words that it leaves in `out`, and what it did wrong.
-fn run_on(text: &str, threads: u32, words: usize, how: &How) -> (Vec<u64>, Outcome) {
+pub(super) fn run_on(text: &str, threads: u32, words: usize, how: &How) -> (Vec<u64>, Outcome) {
     let parsed = ptx::parse(text).unwrap_or_else(|error| panic!("{}: {}", error.at, error.message));
     let code = decode(&parsed, "k").unwrap_or_else(|error| panic!("{}: {}", error.at, error.message));
     let mut memory = memory(&code);

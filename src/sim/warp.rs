@@ -5,11 +5,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::bulk::Stores;
 use super::code::{Code, NOWHERE};
 use super::findings::Thread;
 use super::races::Clock;
 use super::tensor::Copies;
 use super::value::{LANES, Lanes};
+use super::wgmma::Products;
 
 /// Lanes that are at one instruction.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -72,6 +74,8 @@ pub struct Warp {
     pub steps: u64,
     /// Of each lane, where there are any.
     pub copies: Vec<Copies>,
+    pub stores: Vec<Stores>,
+    pub products: Products,
 }
 
 /// What a register holds that nobody wrote.
@@ -104,6 +108,8 @@ impl Warp {
             released: None,
             steps: 0,
             copies: Vec::new(),
+            stores: Vec::new(),
+            products: Products::default(),
         }
     }
 
@@ -112,6 +118,8 @@ impl Warp {
         (self.begun, self.live) = (live, live);
         self.preds.fill(0);
         self.copies.clear();
+        self.stores.clear();
+        self.products = Products::default();
         self.preds[0] = u32::MAX;
         let entry = Entry { mask: live, pc: 0, meet: NOWHERE, call: KERNEL };
         self.splits.clear();

@@ -166,8 +166,11 @@ impl<'t> Decoder<'_, 't> {
                 // Between the ways that memory is reached by: there is one here.
                 if m.take("proxy") {
                     m.ignore(&["alias", "async", "global", "shared::cta", "shared::cluster"]);
+                    m.ignore(&["async::generic", "tensormap::generic", "acquire", "release", "cta", "cluster", "gpu"]);
+                    m.ignore(&["sys", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"]);
                     return Ok(Op::Nothing);
                 }
+                m.ignore(&["mbarrier_init", "acquire", "release"]);
                 let of_block = m.take("cta");
                 m.ignore(&["gl", "sys", "gpu", "cluster", "sc", "acq_rel"]);
                 return Ok(Op::Fence { device: !of_block });
@@ -182,7 +185,15 @@ impl<'t> Decoder<'_, 't> {
             return Ok(Op::WarpBarrier { members: self.read(i, members, U32)? });
         }
         if m.take("cluster") {
-            return Err(unknown(i));
+            // The block is the cluster: who has arrived waits for the others later.
+            m.ignore(&["release", "relaxed", "acquire"]);
+            let aligned = m.take("aligned");
+            if m.take("arrive") {
+                return Ok(Op::Fence { device: false });
+            }
+            let number = self.constant(0);
+            let barrier = Barrier { number, count: None, aligned, of_cluster: true, arrives: false, vote: None };
+            return if m.take("wait") { Ok(Op::BlockBarrier(Box::new(barrier))) } else { Err(unknown(i)) };
         }
         let aligned = m.take("aligned") || i.opcode == "bar";
         m.ignore(&["cta"]);
@@ -212,7 +223,14 @@ impl<'t> Decoder<'_, 't> {
             _ => return Err(Error::malformed(i.at, format!("`{i}` has another number of operands"))),
         };
         let number = self.read(i, number, U32)?;
-        Ok(Op::BlockBarrier(Box::new(Barrier { number, count, aligned, arrives: how == "arrive", vote })))
+        Ok(Op::BlockBarrier(Box::new(Barrier {
+            number,
+            count,
+            aligned,
+            of_cluster: false,
+            arrives: how == "arrive",
+            vote,
+        })))
     }
 
     pub fn exchange(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {

@@ -193,7 +193,7 @@ pub fn mark_swapped(insts: &mut [Inst], instructions: &[Instruction]) {
 }
 
 /// What an atomic leaves, of the old value and its operands.
-fn update(name: &str, ty: Type) -> Option<Update> {
+pub(super) fn update(name: &str, ty: Type) -> Option<Update> {
     macro_rules! of {
         ($ty:ty, |$old:ident, $a:ident| $e:expr) => {
             Some(

@@ -2,15 +2,18 @@
 //! modifiers and types; what has no row there is an error with its place.
 
 mod arithmetic;
+mod bulk;
 mod compare;
 mod control;
 mod convert;
 mod layout;
+mod mbarrier;
 mod memory;
 mod modifiers;
 mod operands;
 mod packed;
 mod tensor;
+mod wgmma;
 mod words;
 
 use std::collections::HashMap;
@@ -115,6 +118,7 @@ fn next_start(starts: &HashMap<usize, u32>, start: u32, end: u32) -> u32 {
 fn is_ordering(op: &Op) -> bool {
     use super::code::Order::{Acquire, Both, Release};
     match op {
+        Op::Mbarrier(_) => true,
         Op::Load(access) | Op::Store(access) => matches!(access.order, Acquire | Release | Both),
         Op::Atomic(atomic) => matches!(atomic.order, Acquire | Release | Both),
         _ => false,
@@ -194,7 +198,16 @@ impl<'t> Decoder<'_, 't> {
                 return Ok((self.memory(i, m)?, Class::Memory));
             }
             "cp" => return Ok((self.copy(i, m)?, Class::Memory)),
-            "ldmatrix" => return Ok((self.load_matrix(i, m)?, Class::Memory)),
+            "ldmatrix" | "stmatrix" => return Ok((self.load_matrix(i, m)?, Class::Memory)),
+            "mbarrier" => return Ok((self.mbarrier(i, m)?, Class::Memory)),
+            "tensormap" => return Ok((self.tensor_map(i, m)?, Class::Memory)),
+            "wgmma" => return Ok((self.warpgroup(i, m)?, Class::Other)),
+            // Registers and the order of launches are nothing that shows in results.
+            "setmaxnreg" | "griddepcontrol" => {
+                m.ignore(&["inc", "dec", "sync", "aligned", "u32", "launch_dependents", "wait"]);
+                return Ok((Op::Nothing, Class::Control));
+            }
+            "mapa" | "getctarank" => return Ok((self.in_cluster(i, m)?, Class::Integer)),
             "mma" => return Ok((self.multiply(i, m)?, Class::Other)),
             "cvta" | "isspacep" => return Ok((self.address(i, m)?, Class::Integer)),
             "setp" | "set" | "selp" => return self.comparison(i, m),
@@ -481,6 +494,12 @@ impl<'t> Decoder<'_, 't> {
             return Ok(Op::Test { f, a, b: a, p: Some(self.write_predicate(i, d)?), q: None, with: None });
         }
         let a = self.read(i, a, U64)?;
+        if space == Space::Param {
+            // The address of a parameter may have come through a register of 32 bits.
+            let (f, by) = (arithmetic::function("or", &mut Modifiers::new(&[]), U64), super::windows::PARAM);
+            let (f, by) = (f.ok_or_else(|| unknown(i))?, self.constant(by));
+            return Ok(Op::Alu { f, d: self.write(i, d, U64)?, a, b: by, c: a });
+        }
         let by = super::windows::base(space);
         let by = self.constant(if inward { by.wrapping_neg() } else { by });
         let f = arithmetic::function("add", &mut Modifiers::new(&[]), U64).ok_or_else(|| unknown(i))?;

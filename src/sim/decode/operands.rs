@@ -77,7 +77,11 @@ impl<'t> Decoder<'_, 't> {
             Operand::Variable { variable, offset } => {
                 let address = self.layout.addresses[variable]
                     .ok_or_else(|| Error::malformed(i.at, "a variable of another function"))?;
-                let address = address.wrapping_add(offset as u64);
+                let mut address = address.wrapping_add(offset as u64);
+                if address & mask != address && self.module.variables[variable].space == crate::ptx::Space::Param {
+                    // `cvta.param` adds the rest.
+                    address &= mask;
+                }
                 if address & mask != address {
                     return Err(Error::malformed(i.at, "an address that does not fit"));
                 }
@@ -183,8 +187,13 @@ fn special(name: &str) -> Option<Special> {
         "laneid" => Special::Lane,
         "warpid" => Special::Warp,
         "nwarpid" => Special::Warps,
-        "smid" | "gridid" => Special::Zero,
-        "nsmid" => Special::Ones,
+        // A block is a cluster of its own.
+        "smid" | "gridid" | "cluster_ctarank" => Special::Zero,
+        "nsmid" | "cluster_nctarank" => Special::Ones,
+        _ if name.starts_with("cluster_ctaid") => Special::Zero,
+        _ if name.starts_with("cluster_nctaid") => Special::Ones,
+        _ if name.starts_with("clusterid") => Special::Ctaid(axis(name)?),
+        _ if name.starts_with("nclusterid") => Special::Nctaid(axis(name)?),
         "lanemask_eq" => Special::MaskEq,
         "lanemask_le" => Special::MaskLe,
         "lanemask_lt" => Special::MaskLt,

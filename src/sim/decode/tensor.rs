@@ -13,8 +13,15 @@ const B32: Type = Type { kind: Kind::Bits, bits: 32 };
 impl<'t> Decoder<'_, 't> {
     /// `cp.async` and what waits for it.
     pub fn copy(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
+        let reduces = m.take("reduce");
         if !m.take("async") {
             return Err(unknown(i));
+        }
+        if m.take("bulk") {
+            return self.bulk(i, m, reduces);
+        }
+        if m.take("mbarrier") {
+            return self.after_copies(i, m);
         }
         if m.take("commit_group") {
             let [] = self.all(i)?;
@@ -63,6 +70,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::CopyAsync(Box::new(CopyAsync { to, to_offset, from, from_offset, bytes, read, ignored })))
     }
 
+    /// `ldmatrix` and `stmatrix`.
     pub fn load_matrix(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
         let is_known = m.take("sync") && m.take("aligned") && m.take("m8n8") && m.take("b16");
         let count = m.find(|m| match m {
@@ -77,14 +85,20 @@ impl<'t> Decoder<'_, 't> {
         if !matches!(space, Space::Shared | Space::Generic) {
             return Err(unknown(i));
         }
-        let [to, address] = self.all(i)?;
-        let list = match to {
+        let stores = i.opcode == "stmatrix";
+        let [first, second] = self.all(i)?;
+        let (list, address) = if stores { (second, first) } else { (first, second) };
+        let list = match list {
             Operand::Vector(list) if list.len() == count => list.as_slice(),
             _ => return Err(Error::malformed(i.at, format!("`{i}` takes {count} registers in braces"))),
         };
-        let to: Result<Vec<Reg>> = list.iter().map(|operand| self.write(i, operand, B32)).collect();
+        let regs: Result<Vec<Reg>> = list
+            .iter()
+            .map(|operand| if stores { self.read(i, operand, B32) } else { self.write(i, operand, B32) })
+            .collect();
         let (base, offset) = self.place(i, address)?;
-        Ok(Op::LoadMatrix(Box::new(LoadMatrix { to: to?.into(), space, base, offset, transposed })))
+        let matrices = Box::new(LoadMatrix { regs: regs?.into(), space, base, offset, transposed });
+        Ok(if stores { Op::StoreMatrix(matrices) } else { Op::LoadMatrix(matrices) })
     }
 
     /// `mma.sync` of 8 x 4 and 4 x 8 elements of float64: each thread has an element of both, and

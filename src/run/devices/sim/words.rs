@@ -250,6 +250,9 @@ pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn
             format!("{thread} takes part in an exchange whose mask does not name its lane, {lane}"),
             "the mask lacks this lane",
         ),
+        What::Mbarrier(why) => plain(Code::E1114, format!("in {thread}: {why}"), "here"),
+        What::BadBulk(why) => plain(Code::E1111, format!("in {thread}: {why}"), "copied here"),
+        What::Unknown(what) => plain(Code::E0831, format!("the simulator does not know {what}"), "here"),
         What::Assert(text) => {
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };
             plain(Code::E1102, format!("assertion failed in {thread}{text}"), "does not hold")
