@@ -10,7 +10,7 @@ use super::findings::{Other, Touched, What};
 use super::machine::{Machine, Shared, lanes};
 use super::memory::{read, write};
 use super::races::{Before, Clock, Intervals, Who};
-use super::together::extended;
+use super::together::{are_alike, extended};
 use super::value::LANES;
 use super::warp::{Split, Warp};
 use super::windows;
@@ -109,7 +109,12 @@ impl Machine<'_> {
             for (n, reg) in access.values.iter().enumerate() {
                 let Some(reg) = reg else { continue };
                 let value = warp.regs[*reg as usize][lane] & (u64::MAX >> (64 - 8 * access.bytes));
-                changes |= self.get(shared, warp, place, n as u32 * access.bytes, access.bytes) != value;
+                let old = self.get(shared, warp, place, n as u32 * access.bytes, access.bytes);
+                let mut earlier = lanes(active).take_while(|&l| l != lane);
+                let alike = old != value
+                    && are_alike(old, value, access.bytes)
+                    && earlier.any(|l| addresses[l] == addresses[lane]);
+                changes |= old != value && !alike;
             }
             let strong = access.order != Order::Weak;
             self.look(shared, warp, place, touched, lane, pc, strong, changes);

@@ -429,3 +429,21 @@ fn the_last_warp_of_a_block_has_fewer_lanes() {
     assert_eq!(run("mov.u32 %r1, %laneid;\nshfl.sync.idx.b32 %r2, %r1, 3, 31, 0xffffffff;"), 0);
     assert_eq!(run("mov.u32 %r1, %laneid;\nshfl.sync.idx.b32 %r2, %r1, 20, 31, 0xffffffff;"), 1);
 }
+
+/// Lanes that write numbers to one element in one store race, unless they are one number but for
+/// rounding.
+#[test]
+fn lanes_of_one_store_may_differ_by_rounding() {
+    let races = |value: &str| {
+        let body = format!("mov.u32 %r0, %tid.x;\n{value}\nst.shared.b32 [tile], %r1;\n");
+        let (_, outcome) = run_on(&kernel(&body), 32, 1, &How::default());
+        outcome.findings.iter().any(|finding| matches!(finding.what, What::Race(..)))
+    };
+    assert!(races("mov.u32 %r1, %r0;"), "each its number");
+    assert!(races("shl.b32 %r1, %r0, 23;\nadd.u32 %r1, %r1, 1065353216;"), "each another power of two");
+    assert!(!races("and.b32 %r1, %r0, 1;\nadd.u32 %r1, %r1, 1065353216;"), "1, or the next number");
+    assert!(!races("mov.u32 %r1, 5;"), "the same");
+    // Of two stores nothing says which is the last.
+    let twice = "mov.u32 %r1, 1065353216;\n@%p0 st.shared.b32 [tile], %r1;\nadd.u32 %r1, %r1, 1;";
+    assert!(races(&format!("setp.eq.u32 %p0, %r0, 7;\n{twice}")));
+}

@@ -25,6 +25,19 @@ enum Field {
 /// A race that an access shows: the lane, and the other side.
 type Races = Vec<(usize, Before)>;
 
+/// Whether two numbers are one float32 but for rounding. Lanes that write such numbers to one element
+/// in one store mean the same sum, in whose last bit each rounds in its own way, as compilers make
+/// it of butterfly sums with fused multiply-adds. Small integers are no such numbers.
+pub(super) fn are_alike(a: u64, b: u64, bytes: u32) -> bool {
+    const NORMAL: u32 = 1 << 23;
+    let (a, b) = (a as u32, b as u32);
+    let is_normal = |bits: u32| bits & 0x7fff_ffff >= NORMAL && f32::from_bits(bits).is_finite();
+    bytes == 4 && is_normal(a) && is_normal(b) && (a >> 31 == b >> 31) && a.abs_diff(b) <= MOST_ULPS
+}
+
+/// Of a sum of the numbers of a warp, in units of its last place.
+const MOST_ULPS: u32 = 8;
+
 impl Machine<'_> {
     /// Does a load for all lanes, if it is a plain one.
     #[inline(always)]
@@ -131,7 +144,9 @@ impl Machine<'_> {
                 for (n, reg) in access.values.iter().enumerate() {
                     let Some(reg) = reg else { continue };
                     let (at, value) = (at + n * each as usize, warp.regs[*reg as usize][lane]);
-                    changes |= read(memory, at, each) != value & keep;
+                    let (old, new) = (read(memory, at, each), value & keep);
+                    let mut earlier = lanes(active).take_while(|&l| l != lane);
+                    changes |= old != new && !(are_alike(old, new, each) && earlier.any(|l| places[l] == places[lane]));
                     write(memory, at, each, value);
                 }
                 let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
