@@ -37,3 +37,4 @@ mod settings;
 mod status;
 mod streams;
 mod table;
+mod tensors;

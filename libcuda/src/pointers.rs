@@ -43,6 +43,10 @@ impl<T> Out<T> {
         }
     }
 
+    pub fn address(self) -> usize {
+        self.0.expose_provenance()
+    }
+
     pub fn is_wanted(self) -> bool {
         !self.0.is_null()
     }

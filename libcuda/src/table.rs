@@ -8,7 +8,7 @@ use crate::driver::{self, enter, enter_free};
 use crate::pointers::{In, Out, Text};
 use crate::pools::Location;
 use crate::status::{Result, Status};
-use crate::{contexts, copies, devices, graphs, launch, memory, modules, pools, streams};
+use crate::{contexts, copies, devices, graphs, launch, memory, modules, pools, streams, tensors};
 
 /// The code of an entry point.
 struct Entry(*const c_void);
@@ -82,6 +82,8 @@ free_entry_points! {
     cuGetErrorString(status: c_int, text: Out<*const c_char>) = devices::error_string;
     cuGetProcAddress(name: Text, found: Out<*const c_void>, version: c_int, flags: u64) = find_old;
     cuGetProcAddress_v2(name: Text, found: Out<*const c_void>, version: c_int, flags: u64, status: Out<c_int>) = find;
+    cuTensorMapEncodeTiled(map: Out<[u8; 128]>, element: c_int, rank: c_uint, address: u64, dims: In<u64>, strides: In<u64>, boxes: In<c_uint>, steps: In<c_uint>, interleave: c_int, swizzle: c_int, promotion: c_int, fill: c_int) = tensors::encode_tiled;
+    cuTensorMapReplaceAddress(map: Out<[u8; 128]>, address: u64) = tensors::replace_address;
     cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) = export_table;
 }
 
@@ -305,6 +307,8 @@ refusals! {
     "virtual memory of the driver (cuMemAddressReserve and what belongs to it) is not simulated; use cuMemAlloc":
         cuMemAddressReserve cuMemAddressFree cuMemCreate cuMemRelease cuMemMap cuMemUnmap cuMemSetAccess
         cuMemGetAllocationGranularity;
+    "tensor maps of image patches and of single rows are not simulated; use cuTensorMapEncodeTiled":
+        cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide;
     "launches of several devices at once are not simulated; launch on each":
         cuLaunchCooperativeKernelMultiDevice;
     "copies of CUDA arrays, and child graphs, are no nodes of simulated graphs; capture a stream":
