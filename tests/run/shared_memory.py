@@ -334,6 +334,25 @@ def scan(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 
 @wp.kernel
+def overwritten(x: wp.array(dtype=float), y: wp.array(dtype=float), turns: int):
+    # All threads do a line before the next one, in a loop and in a branch as in straight code.
+    i = wp.tid()
+    n = wp.lane()
+    s = wp.zeros(shape=64, dtype=float, storage="shared")
+    t = wp.zeros(shape=65, dtype=float, storage="shared")
+    u = wp.zeros(shape=64, dtype=float, storage="shared")
+    for k in range(turns):
+        s[63 - n] = 0.5
+        s[n] = x[i] + float(k)
+        t[n + k] = x[i]
+    if turns == 2:
+        u[63 - n] = 0.5
+        u[n] = x[i]
+    wp.sync()
+    y[i] = s[n] + 3.0 * t[n] + 5.0 * u[n]
+
+
+@wp.kernel
 def last_word(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     # Two threads set one element, with a barrier between.
     i = wp.tid()
@@ -465,6 +484,11 @@ def cases():
         "strided", [2, B], {"x": long, "y": np.zeros_like(long)}, {"y": (parts[:, ::-1] - parts).ravel()}, block_dim=B,
     )
     yield one("scan", np.cumsum(blocks, axis=1).ravel())
+    first = np.concatenate([blocks[:, :1], blocks[:, :-1]], axis=1)
+    yield case(
+        "overwritten", 2 * B, {"x": x, "y": zeros, "turns": 2}, {"y": (blocks + 1.0 + 3.0 * first + 5.0 * blocks).ravel()},
+        block_dim=B, atol=5e-6,
+    )
     yield one("last_word", (np.repeat(blocks[:, 1] * 2, B) + x))
 
     y = rng.uniform(-1, 1, 2 * B).astype(np.float32)

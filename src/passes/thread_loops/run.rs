@@ -9,6 +9,7 @@
 use super::updates::Updates;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::guards::{Guard, Guards, guards_in};
+use crate::ids::IdSet;
 use crate::ir::properties::Io;
 use crate::ir::{Function, InstId, Op};
 use crate::passes::block_threads::accesses::{Kind, Memory, Touch, touches};
@@ -64,6 +65,18 @@ impl Reach {
         let sets = of_tiles.filter(|touch| touch.kind != Kind::Read);
         sets.flat_map(|set| self.touches.iter().map(move |other| (set, other)))
             .find(|(set, other)| other.kind == Kind::Read && other.memory == set.memory && matters(set, other))
+    }
+
+    /// Two places that set elements of one tile, or one that is come to `again`, if that `matters`:
+    /// where another thread sets the element too, the order of threads and places shows.
+    pub(super) fn resets(&self, again: &IdSet<InstId>, matters: &dyn Fn(&Touch, &Touch) -> bool) -> bool {
+        let sets = |touch: &&Touch| matches!(touch.memory, Memory::Block(_)) && touch.kind != Kind::Read;
+        let sets: Vec<&Touch> = self.touches.iter().filter(sets).collect();
+        let both_atomic = |a: &Touch, b: &Touch| a.kind == Kind::Atomic && b.kind == Kind::Atomic;
+        sets.iter().enumerate().any(|(n, a)| {
+            let others = sets[n..].iter().filter(|b| a.at != b.at || again.contains(&a.at));
+            others.into_iter().any(|b| a.memory == b.memory && !both_atomic(a, b) && matters(a, b))
+        })
     }
 
     pub(super) fn guards(&self, touch: &Touch) -> &[Guard] {

@@ -142,7 +142,11 @@ impl Split<'_> {
             return Class::Each;
         }
         let same = inst.results.iter().any(|&result| self.uses[result] > 0 && !self.varying.value(result));
-        if same || reach.rereads() || inst.op.blocks().iter().any(|&block| self.does_once(block)) {
+        if same
+            || reach.rereads()
+            || self.resets(id, &reach)
+            || inst.op.blocks().iter().any(|&block| self.does_once(block))
+        {
             return Class::Both;
         }
         Class::Each
@@ -223,6 +227,33 @@ impl Split<'_> {
                 |set: &Touch, read: &Touch| threads.are_apart((set, reach.guards(set)), (read, reach.guards(read)));
             let found = reach.reread(&|set, read| !is_update(set, read) && !apart(set, read));
             found.map(|(set, read)| (set.clone(), read.clone()))
+        })
+    }
+
+    /// Whether threads set elements of a tile here that others set too, in another line or turn:
+    /// all of them do a line before the next one.
+    fn resets(&self, id: InstId, reach: &Reach) -> bool {
+        let function = self.f();
+        let mut again: IdSet<InstId> = IdSet::default();
+        let mut repeats = |inst: &Inst| {
+            for &block in inst.op.blocks().iter().filter(|_| matches!(inst.op, Op::For { .. } | Op::While { .. })) {
+                function.walk(block, &mut |inner, _| _ = again.insert(inner));
+            }
+        };
+        let inst = &function.insts[id];
+        repeats(inst);
+        for &block in inst.op.blocks().iter() {
+            function.walk(block, &mut |_, inner| repeats(inner));
+        }
+        // In the same elements the last thread has the last word, whatever the order.
+        let alike = |touch: &Touch| {
+            let differs = |&v: &ValueId| self.varying.value(v);
+            reach.guards(touch).iter().all(|guard| !differs(&guard.condition))
+                && touch.indices.as_ref().is_some_and(|indices| !indices.iter().any(differs))
+        };
+        self.with_threads(&[id], &Updates::default(), |threads| {
+            let apart = |a: &Touch, b: &Touch| threads.are_apart((a, reach.guards(a)), (b, reach.guards(b)));
+            reach.resets(&again, &|a, b| !(alike(a) && alike(b)) && !apart(a, b))
         })
     }
 
