@@ -118,6 +118,8 @@ setup_test() {
     # It opens the documentation's site and reports of `kc profile`. Ubuntu has no package of it that runs everywhere.
     command -v chromium >/dev/null || command -v google-chrome >/dev/null || install chromium \
         || say "no Chromium: the tests that open pages in a browser say that they are left out"
+    # It looks at the spelling of pages.
+    { command -v aspell >/dev/null && aspell dicts | grep -qx en_GB; } || install aspell aspell-en
     environment .env-test "${PYTHON_PACKAGES[@]}" "${EDITOR_PACKAGES[@]}"
     environment .env-data "${DATA_PACKAGES[@]}"
     environment .env-gpu "${GPU_PACKAGES[@]}"

@@ -137,7 +137,15 @@ fn without_tabs(text: &str) -> String {
 #[cfg(unix)]
 #[test]
 fn guides_say_what_they_show() {
-    for (name, most) in [("index", 1), ("install", 2), ("compile", 5), ("tiles", 6), ("unsupported", 1), ("embedding", 3), ("dataset", 10)] {
+    for (name, most) in [
+        ("index", 1),
+        ("install", 2),
+        ("compile", 5),
+        ("tiles", 6),
+        ("unsupported", 1),
+        ("embedding", 3),
+        ("dataset", 10),
+    ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let text = page(&format!("{name}.md"));
         let flat = without_tabs(&text);

@@ -45,7 +45,10 @@ fn the_example_becomes_the_text_it_shows() {
             let page = read("docs/cuda.md").replace(shown, &same_functions(&text, shown));
             std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cuda.md"), page).expect("a writable page");
         } else {
-            assert!(text.contains(shown), "docs/cuda.md shows\n{shown}\n\nbut kc writes\n{text}\n(KC_BLESS=1 rewrites it)");
+            assert!(
+                text.contains(shown),
+                "docs/cuda.md shows\n{shown}\n\nbut kc writes\n{text}\n(KC_BLESS=1 rewrites it)"
+            );
         }
     }
 }

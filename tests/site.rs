@@ -10,6 +10,10 @@ mod figures;
 mod home;
 #[path = "site/reading.rs"]
 mod reading;
+#[path = "site/release.rs"]
+mod release;
+#[path = "site/spelling.rs"]
+mod spelling;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -216,7 +220,7 @@ fn a_browser_shows_and_searches_it() {
     let mut look = Command::new("python3");
     look.arg("tests/site/browser.py").arg(browser).arg(site.path()).args(words.map(|(word, _)| word)).arg("--phone");
     let closely = ["index", "tiles", "performance", "tutorials/first-kernel", "python"];
-    look.args(closely.map(|page| format!("--look={page}.html")));
+    look.args(closely.map(|page| format!("--look={page}.html"))).arg("--disk=tile_matmul");
     let seen: serde_json::Value = serde_json::from_str(&succeed(&mut look)).expect("JSON");
     assert_eq!(seen["faults"], serde_json::json!([]), "{seen:#}");
     let mut all = Vec::new();
@@ -229,6 +233,8 @@ fn a_browser_shows_and_searches_it() {
     let shown = |name: &str| seen["pages"][name]["pictures"].as_u64();
     assert_eq!((shown("simulator.html"), shown("editors/vscode.html")), (Some(4), Some(1)), "{seen:#}");
     assert!(seen["links"].as_u64() > Some(100), "{seen:#}");
+    let on_disk = seen["disk"].as_array().expect("a list");
+    assert!(on_disk.iter().any(|hit| hit == "tiles.html"), "opened from the disk: {on_disk:?}");
     let texts = seen["looked"].as_object().expect("pages");
     assert_eq!(texts.len(), 2 * closely.len(), "{texts:?}");
     assert!(texts.values().all(|count| count.as_u64() > Some(30)), "{texts:?}");

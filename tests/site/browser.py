@@ -1,9 +1,10 @@
 """Opens every page of a site in Chromium, looks for what a reader would miss, and searches. Prints what it found as JSON.
 
-    browser.py CHROMIUM SITE [--pictures FOLDER] [--phone] [--look PAGE]... WORD...
+    browser.py CHROMIUM SITE [--pictures FOLDER] [--phone] [--look PAGE]... [--disk WORD] WORD...
 
 With `--pictures` each page is also taken as it shows at first. With `--phone` nothing may leave a screen of 360 pixels. Of the
-pages of `--look`, names of controls, alternative texts, headings and contrast are checked, in light and in dark colours.
+pages of `--look`, names of controls, alternative texts, headings and contrast are checked, in light and in dark colours. The word of `--disk` is searched in
+the page as it is opened without a server.
 
 The browser is driven through its debugging pipe (`--remote-debugging-pipe`: messages of JSON, each with a zero byte at its end).
 """
@@ -58,6 +59,9 @@ class Browser:
             os.dup2(writes, 4)
 
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe"]
+        # One process shows all pages, and none is kept for a way back: that takes half of the time.
+        flags += ["--renderer-process-limit=1", "--disable-site-isolation-trials", "--disable-back-forward-cache", "--in-process-gpu"]
+        flags += ["--disable-features=RenderDocument,IsolateOrigins,site-per-process,SpareRendererForSitePerProcess"]
         self.process = subprocess.Popen(
             [program, *flags, f"--user-data-dir={profile}", "about:blank"],
             close_fds=False,
@@ -107,6 +111,15 @@ class Browser:
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
+
+    def search(self, root, word):
+        """The pages that a search finds, in its order."""
+        self.open(f"{root}index.html?q={word}")
+        links = "[...document.querySelectorAll('a.md-search-result__link')].map(link => link.href)"
+        until = min(time.monotonic() + 10, START + SECONDS)
+        while not (hits := self.ask(links)) and time.monotonic() < until:
+            time.sleep(0.05)
+        return [hit.removeprefix(root).split("?")[0].split("#")[0] for hit in hits]
 
     def loaded(self):
         """Bytes that the page has asked for, without the index of the search, which comes behind it."""
@@ -173,7 +186,13 @@ LABELS = """(() => {
         if (!named.some(name => name && name.trim())) faults.push(`a control without a name: ${control.outerHTML.slice(0, 90)}`);
     }
     const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-    const over = (colours) => {
+    const mixed = new Map();
+    const over = colours => {
+        const key = colours.join();
+        if (!mixed.has(key)) mixed.set(key, mix(colours));
+        return mixed.get(key);
+    };
+    const mix = colours => {
         canvas.fillStyle = '#fff';
         canvas.fillRect(0, 0, 1, 1);
         for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
@@ -213,6 +232,7 @@ def main():
     parser.add_argument("site", type=Path)
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--phone", action="store_true")
+    parser.add_argument("--disk")
     parser.add_argument("--look", action="append", default=[])
     parser.add_argument("words", nargs="*")
     given = parser.parse_intermixed_args()
@@ -220,7 +240,7 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     root = f"http://127.0.0.1:{server.server_address[1]}/"
-    pages, faults, found, looked = {}, [], {}, {}
+    pages, faults, found, looked, disk = {}, [], {}, {}, []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
@@ -230,19 +250,22 @@ def main():
                 browser.call(f"{domain}.enable")
             if given.pictures:
                 browser.call("Emulation.setDeviceMetricsOverride", width=1200, height=1500, deviceScaleFactor=1, mobile=False)
+            if given.phone:
+                browser.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=True)
             for path in sorted(site.rglob("*.html")):
                 name = path.relative_to(site).as_posix()
                 if name == "404.html":
                     continue
+                # Scripts are the same on all pages, and take a browser longer than anything else.
+                scripted = not given.look or name in given.look
+                browser.call("Emulation.setScriptExecutionDisabled", value=not scripted)
                 # The first page as somebody sees it who was never here.
                 browser.call("Network.setCacheDisabled", cacheDisabled=name == "index.html")
                 browser.open(root + name)
                 pages[name] = browser.ask(LOOK)
                 pages[name]["bytes"] = browser.loaded()
                 if given.phone:
-                    browser.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=True)
                     faults += [f"{name}: wider than a phone: {what}" for what in browser.ask(WIDE)]
-                    browser.call("Emulation.clearDeviceMetricsOverride")
                 for colours in ("light", "dark") if name in given.look else ():
                     features = [{"name": "prefers-color-scheme", "value": colours}]
                     browser.call("Emulation.setEmulatedMedia", features=features)
@@ -255,13 +278,12 @@ def main():
                     (given.pictures / name).with_suffix(".png").write_bytes(base64.b64decode(picture))
                 faults += [f"{name}: {fault}" for fault in browser.faults(root)]
             Handler.searches = True
+            browser.call("Emulation.setScriptExecutionDisabled", value=False)
+            browser.call("Emulation.clearDeviceMetricsOverride")
             for word in words:
-                browser.open(f"{root}index.html?q={word}")
-                links = "[...document.querySelectorAll('a.md-search-result__link')].map(link => link.href)"
-                until = min(time.monotonic() + 10, START + SECONDS)
-                while not (hits := browser.ask(links)) and time.monotonic() < until:
-                    time.sleep(0.05)
-                found[word] = [hit.removeprefix(root).split("?")[0].split("#")[0] for hit in hits]
+                found[word] = browser.search(root, word)
+            if given.disk:
+                disk = browser.search(f"{site.resolve().as_uri()}/", given.disk)
         finally:
             browser.process.kill()
             browser.process.wait()
@@ -276,7 +298,7 @@ def main():
                 faults.append(f"{name}: {link} names no place of that page")
     summary = {name: {key: page[key] for key in ("title", "words", "pictures", "bytes")} for name, page in pages.items()}
     links = sum(len(page["links"]) for page in pages.values())
-    print(json.dumps({"pages": summary, "links": links, "found": found, "looked": looked, "faults": faults}, indent=1))
+    print(json.dumps({"pages": summary, "links": links, "found": found, "looked": looked, "disk": disk, "faults": faults}, indent=1))
 
 
 main()

@@ -46,7 +46,10 @@ fn means_are_those_of_the_tables() {
         assert!(is_close(said, digits, found), "{said} is said, {found} comes of the table");
     }
     for (name, said) in [
-        ("README.md", "| one core of an Intel Xeon | 4.65 | 4.7 | | two cores | 7.8 | 7.7 | | an NVIDIA H200 | 1.59 | 1.40 |"),
+        (
+            "README.md",
+            "| one core of an Intel Xeon | 4.65 | 4.7 | | two cores | 7.8 | 7.7 | | an NVIDIA H200 | 1.59 | 1.40 |",
+        ),
         ("docs/index.md", "4.65 times forward, 4.7 backward"),
         ("docs/index.md", "1.59 times forward, 1.40 backward"),
         (SPEED, "Warp's time is 4.65 times that of kc forward and 4.7 times backward"),
@@ -67,9 +70,11 @@ fn rows_are_those_of_the_measurements() {
     let mut all: Vec<Vec<String>> = Vec::new();
     for file in std::fs::read_dir(root().join("benches/results")).expect("measurements").flatten() {
         let text = std::fs::read_to_string(file.path()).expect("a file");
-        all.extend(text.lines().filter(|line| line.starts_with('|')).map(|line| {
-            line.split('|').map(|cell| cell.trim().to_string()).collect()
-        }));
+        all.extend(
+            text.lines()
+                .filter(|line| line.starts_with('|'))
+                .map(|line| line.split('|').map(|cell| cell.trim().to_string()).collect()),
+        );
     }
     let number = |cell: &str| cell.parse::<f64>().is_ok();
     let mut compared = 0;
