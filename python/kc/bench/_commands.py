@@ -53,6 +53,28 @@ def describe(commands):
     one.add_argument("-o", "--out-dir", default=".", metavar="DIR", help="where the files go [default: here]")
     one.set_defaults(run=_export)
 
+    one = commands.add_parser("time", help="how long an answer takes on this machine, beside NumPy")
+    one.add_argument("task", nargs="?", help="number or name of the task")
+    one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
+    one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
+    one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    one.add_argument("--device", choices=["host"], default="host", help="this machine's processor")
+    one.add_argument("--seconds", type=float, default=0.5, help="for each of both [default: 0.5]")
+    one.add_argument("--python", metavar="COMMAND", help="the Python that runs the answer [default: this one]")
+    one.add_argument("--json", metavar="FILE", help="write the times; `-` prints them")
+    one.set_defaults(run=_time)
+
+    one = commands.add_parser("report", help="what verify and time found, as HTML and as upstream's JSON")
+    one.add_argument("results", nargs="+", metavar="FILE", help="files of `verify --json` and `time --json`")
+    one.add_argument("-o", "--out", required=True, metavar="FILE", help="REPORT.html, or eval_results.json in upstream's form")
+    one.set_defaults(run=_report)
+
+    one = commands.add_parser("gate", help="exit code 1 if something became worse")
+    one.add_argument("results", nargs="+", metavar="FILE", help="files of `verify --json` and `time --json`")
+    one.add_argument("--baseline", action="append", required=True, metavar="FILE", help="those of before; may be repeated")
+    one.add_argument("--slower", default="5%", metavar="PERCENT", help="how much longer an answer may take [default: 5%%]")
+    one.set_defaults(run=_gate)
+
 
 def _of_tasks(parser):
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="numbers, ranges (1-18) or names [default: all]")
@@ -109,6 +131,62 @@ def _todo(given):
     return None
 
 
+def _write(text, path):
+    if path == "-":
+        print(text)
+    else:
+        pathlib.Path(path).write_text(text, encoding="utf-8")
+
+
+def _time(given):
+    from . import timing
+
+    todo = _todo(given)
+    if todo is None:
+        return 2
+    times = []
+    for task, path in todo:
+        times.append(timing.measure(task, path, given.seconds, python=given.python))
+        print(timing.line_of(times[-1]), flush=True)
+    if given.json:
+        _write(json.dumps({"device": given.device, "times": times}, indent=1), given.json)
+    return 1 if any("failed" in one for one in times) else 0
+
+
+def _report(given):
+    from . import report
+
+    try:
+        found = report.load(given.results)
+    except report.Unreadable as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if given.out.endswith(".json"):
+        _write(json.dumps(report.upstream(found), indent=4), given.out)
+    else:
+        _write(report.page(found), given.out)
+    return 0
+
+
+def _gate(given):
+    from . import report
+
+    try:
+        slower = float(given.slower.rstrip("%")) / 100
+    except ValueError:
+        print(f"error: --slower is a number of percent, not `{given.slower}`", file=sys.stderr)
+        return 2
+    try:
+        worse = report.gate(report.load(given.results), report.load(given.baseline), slower)
+    except report.Unreadable as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for line in worse:
+        print(line)
+    print(f"{len(worse)} became worse" if worse else "nothing became worse")
+    return 1 if worse else 0
+
+
 def _export(given):
     from . import export
 
@@ -149,11 +227,8 @@ def _verify(given):
     if len(todo) > 1:
         print(summary_of(verdicts))
     if given.json:
-        text = json.dumps({"seed": oracle.seed, "device": given.device, "verdicts": [v.as_dict() for v in verdicts]}, indent=1)
-        if given.json == "-":
-            print(text)
-        else:
-            pathlib.Path(given.json).write_text(text, encoding="utf-8")
+        found = {"seed": oracle.seed, "device": given.device, "verdicts": [v.as_dict() for v in verdicts]}
+        _write(json.dumps(found, indent=1), given.json)
     return 0 if all(v.right for v in verdicts) else 1
 
 

@@ -33,7 +33,9 @@ class Process:
     """Runs one answer. ``call`` sends an order and waits; what goes wrong is ``Failed``, after
     which the process is gone."""
 
-    def __init__(self, path, limits=None, python=None):
+    def __init__(self, path, limits=None, python=None, poison=True):
+        # What is not written is NaN or a huge number; who measures times does without.
+        self.poison = poison
         self.path, self.limits, self.python = os.path.abspath(path), limits or Limits(), python or sys.executable
         self.folder = tempfile.mkdtemp(prefix="kc-bench-")
         self.home = os.path.join(self.folder, "home")
@@ -79,11 +81,12 @@ class Process:
 
         package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
         path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
-        # Memory that is asked of the C library is full of 0x7f: no number that anybody takes for a
-        # result.
-        more = {"PYTHONPATH": path, "TMPDIR": self.home, "MALLOC_PERTURB_": "128", "PYTHONDONTWRITEBYTECODE": "1"}
+        more = {"PYTHONPATH": path, "TMPDIR": self.home, "PYTHONDONTWRITEBYTECODE": "1"}
+        if self.poison:
+            # Memory that is asked of the C library is full of 0x7f: no result of anything.
+            more["MALLOC_PERTURB_"] = "128"
         self.child = subprocess.Popen(
-            [self.python, "-m", "kc.bench._worker", self.path], cwd=self.home, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
+            [self.python, "-m", "kc.bench._worker", self.path, *([] if self.poison else ["plain"])], cwd=self.home, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, close_fds=False, preexec_fn=prepare,
         )
         os.close(orders)
