@@ -8,8 +8,8 @@
 
 use crate::{pages, root};
 
-/// Pages that teach or solve a task.
-const GUIDES: [&str; 25] = [
+/// Pages that teach or solve a task, and those with the rules behind them.
+const GUIDES: [&str; 33] = [
     "../README.md",
     "index.md",
     "install.md",
@@ -35,6 +35,14 @@ const GUIDES: [&str; 25] = [
     "usage.md",
     "conformance.md",
     "cuda.md",
+    "language.md",
+    "launches.md",
+    "gradients.md",
+    "python-reference.md",
+    "tiles-reference.md",
+    "dataset-reference.md",
+    "simulator-reference.md",
+    "embedding-reference.md",
 ];
 
 fn read(page: &str) -> String {
