@@ -81,7 +81,7 @@ gpu-kit: release
 
 site:
 	@scripts/setup.sh site
-	.env-site/bin/mkdocs build --quiet --strict --config-file scripts/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 .env-site/bin/mkdocs build --quiet --strict --config-file scripts/site/mkdocs.yml
 
 vsix:
 	cd editors/vscode && npm ci --no-audit --no-fund && npm run vsix
