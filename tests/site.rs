@@ -105,8 +105,10 @@ fn figures_stand_where_they_were_measured() {
     let is_figure = |part: &str| part.replace(',', "").trim().parse::<f64>().is_ok();
     let number = |cell: &&String| cell.split('/').all(is_figure);
     let (why, speed, gradients) = (page("why.md"), page("performance.md"), page("gradients-warp.md"));
-    let (ptx, programs) = (page("../benches/results/ptx.md"), page("../benches/results/warp-programs.md"));
-    let of_pages = speed.lines().chain(gradients.lines()).chain(ptx.lines()).chain(programs.lines());
+    let [ptx, programs, peers] =
+        ["ptx", "warp-programs", "peers"].map(|name| page(&format!("../benches/results/{name}.md")));
+    let measured = ptx.lines().chain(programs.lines()).chain(peers.lines());
+    let of_pages = speed.lines().chain(gradients.lines()).chain(measured);
     let rows: Vec<Vec<String>> = of_pages.map(cells).collect();
     let mut compared = 0;
     for line in why.lines().filter(|line| line.starts_with('|')) {
