@@ -15,7 +15,7 @@ from kc.bench import level1, task
 from kc.bench.new import text_of as naive
 from kc.bench.oracle import Oracle
 from kc.bench.process import Limits
-from test_bench import SOLUTIONS, run
+from test_bench import ROOT, SOLUTIONS, run
 
 WHOLE = os.environ.get("KC_TESTS") == "all"
 SHORT = Limits(seconds=3 if not WHOLE else 10, memory=3 << 30, output=1 << 18)
@@ -131,3 +131,70 @@ def test_new_files_are_right(tmp_path, number):
     path.write_text(naive(task(number)))
     verdict = Oracle(seed=2, sizes=["prime", "one"], gradients=WHOLE).verify(task(number), str(path))
     assert verdict.right, verdict.refusal.text
+
+
+#: Environments with what is not in this one; `make test` has them.
+TORCH, GPU = (ROOT / f".env-{name}" / "bin" / "python" for name in ("torch", "gpu"))
+
+SOFTMAX = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, *settings):
+        super().__init__()
+
+    def forward(self, x):
+        return torch.softmax(x, dim=1)
+"""
+
+
+@pytest.mark.skipif(not TORCH.exists(), reason="no environment with PyTorch: scripts/setup.sh python makes it")
+def test_answers_in_torch(tmp_path):
+    path = tmp_path / "answer.py"
+    path.write_text(SOFTMAX)
+    words = ["verify", "23", path, "--python", TORCH, "--sizes", "prime", "--inputs", "randn", "--seed", "5"]
+    code, text = run(*words)
+    assert code == 0 and "right in 1 cases, 1 gradients" in text
+    path.write_text(SOFTMAX.replace("torch.softmax(x, dim=1)", "torch.softmax(x, dim=0)"))
+    assert run(*words)[0] == 1
+    # Half floats that NumPy lacks.
+    path.write_text(SOFTMAX)
+    assert run(*words, "--dtype", "bfloat16", "--no-gradients")[0] == 0
+
+
+NUMBA = """import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def relu(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = max(x[i], np.float32(0))
+
+
+class ModelNew:
+    def __call__(self, x):
+        y = np.empty_like(x)
+        flat = x.reshape(-1)
+        dx, dy = cuda.to_device(flat), cuda.to_device(y.reshape(-1))
+        relu[(flat.size + 255) // 256, 256](dx, dy)
+        return dy.copy_to_host().reshape(x.shape)
+"""
+
+
+@pytest.mark.skipif(not GPU.exists(), reason="no environment with numba-cuda: scripts/setup.sh python makes it")
+def test_kernels_of_numba_run_on_a_simulated_gpu(tmp_path):
+    path = tmp_path / "answer.py"
+    words = ["verify", "19", path, "--python", GPU, "--device", "gpu", "--sizes", "prime", "--inputs", "randn", "--seed", "5"]
+    path.write_text(NUMBA)
+    code, text = run(*words)
+    assert code == 0, text
+    if WHOLE:
+        path.write_text(NUMBA.replace("i < x.size", "i <= x.size"))
+        code, text = run(*words)
+        assert code == 1 and "ILLEGAL_ADDRESS" in text
+        # Nothing goes wrong in a run in order, but threads meet.
+        path.write_text(NUMBA.replace("        y[i] =", "        y[i] = -1\n        y[max(i - 1, 0)] = max(x[max(i - 1, 0)], np.float32(0))\n        y[i] ="))
+        code, text = run(*words)
+        assert code == 1 and "E1113" in text

@@ -30,7 +30,11 @@ def describe(commands):
     one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
     one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
     one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
-    one.add_argument("--device", choices=["host", "sim"], default="host", help="`sim`: small sizes on the simulated GPU, which finds races")
+    one.add_argument(
+        "--device", choices=["host", "sim", "gpu"], default="host",
+        help="`sim`: launches of kc's kernels again on the simulator, which finds races; `gpu`: the answer runs under `kc gpu`, with kernels of "
+        "Triton, numba or CUDA C++",
+    )
     one.add_argument("--sizes", action="append", choices=list(SIZES), help="only these sizes; may be repeated")
     one.add_argument("--inputs", action="append", choices=list(KINDS), help="only these inputs; may be repeated")
     one.add_argument("--seed", type=int, help="decides all random numbers [default: another one each time]")
@@ -66,7 +70,7 @@ def describe(commands):
 
     one = commands.add_parser("report", help="what verify and time found, as HTML and as upstream's JSON")
     one.add_argument("results", nargs="+", metavar="FILE", help="files of `verify --json` and `time --json`")
-    one.add_argument("-o", "--out", required=True, metavar="FILE", help="REPORT.html, or eval_results.json in upstream's form")
+    one.add_argument("-o", "--out", required=True, metavar="FILE", help="REPORT.html, eval_results.json in upstream's form, or a table in Markdown (.md)")
     one.set_defaults(run=_report)
 
     one = commands.add_parser("gate", help="exit code 1 if something became worse")
@@ -163,6 +167,8 @@ def _report(given):
         return 2
     if given.out.endswith(".json"):
         _write(json.dumps(report.upstream(found), indent=4), given.out)
+    elif given.out.endswith(".md"):
+        _write(report.table(found), given.out)
     else:
         _write(report.page(found), given.out)
     return 0

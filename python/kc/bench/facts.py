@@ -108,7 +108,11 @@ def _terms(task, which):
         return first[1] if task.op in ("sum", "mean") else 1
     if family in ("softmax", "scan"):
         return first[1]
-    if family in ("norm", "loss"):
+    if family == "norm":
+        n, c, *space = first
+        together = {"rms_norm": (c,), "instance_norm": space, "batch_norm": (n, *space), "frobenius_norm": first}
+        return math.prod(together.get(task.op, first[1:])) // task.settings(which).get("groups", 1)
+    if family == "loss":
         return math.prod(first)
     return 1
 

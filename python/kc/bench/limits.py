@@ -6,7 +6,7 @@ An error is compared with what the task itself costs in float32: four times the 
 - what a change of the inputs in their last bit changes;
 
 at least 3e-6 of the largest element, and for long sums ``2 u sqrt(n)`` of it, the rounding of a
-chain of ``n`` terms (``u`` = 2^-24, ``n`` counted up to 16,384: who adds more in one chain is
+chain of ``n`` terms (``u`` = 2^-24, ``n`` counted up to 131,072: who adds more in one chain is
 inexact). Sums of equal terms round in one direction, which is ``u n / 2``. A half-float result may
 be off by its own rounding.
 
@@ -110,7 +110,7 @@ def _limited(task, which, exact, others, dtype, equal, factor, least):
         compared &= ~lost
     else:
         scale = np.max(np.abs(exact), initial=0.0, where=compared)
-    terms = min(task.terms(which), 16384)
+    terms = min(task.terms(which), 131072)
     chain = _UNIT * (terms / 2 if equal else 2 * np.sqrt(terms))
     share = max(least, chain, _OF_TYPE[dtype])
     own = [np.abs(np.asarray(o, np.float64) - exact) for o in others]

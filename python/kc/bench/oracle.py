@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from . import limits, simulate
+from ._worker import POISON
 from .inputs import KINDS, OF_GRADIENTS, generator, inputs, parameters
 from .process import Failed, Limits, Process
 
@@ -81,7 +82,9 @@ class Oracle:
     """Checks answers to tasks. ``seed`` decides all random numbers; without one each run has its
     own.
 
-    ``sizes`` and ``kinds`` leave out others. ``device`` is ``host`` or ``sim``. ``dtype`` is the type that an answer is given
+    ``sizes`` and ``kinds`` leave out others. ``device`` is ``host``, ``sim`` (launches of kc's
+    kernels again on the simulator) or ``gpu`` (the answer runs under ``kc gpu``: kernels of Triton,
+    numba and CUDA C++ too). ``dtype`` is the type that an answer is given
     (``float16`` and ``bfloat16`` for answers that take any); ``allow_tf32`` allows products to round their factors.
     """
 
@@ -97,12 +100,14 @@ class Oracle:
         verdict = Verdict(task, path)
         began = time.monotonic()
         self.name = os.path.basename(path)
-        with Process(path, self.limits, self.python) as process:
+        with Process(path, self.limits, self.python, on_gpu=self.device == "gpu") as process:
             case = {}
             try:
                 self.is_torch = process.start()["torch"]
                 if self.device == "sim":
                     self._simulate(task, process, verdict, case)
+                elif self.device == "gpu":
+                    self._on_gpu(task, process, verdict, case)
                 else:
                     self._run(task, process, verdict, case)
             except Failed as failed:
@@ -206,7 +211,7 @@ class Oracle:
         expected, got = exact.values[at], np.asarray(found)[at]
         limit = float(exact.tolerance[at]) if not exact.exact else 0.0
         where = f"element {list(at)} of the {what}" if at else f"the {what}"
-        never = " (nothing was written there)" if np.isnan(got) and np.isfinite(expected) else ""
+        never = " (nothing was written there)" if got.dtype == np.float32 and got.view(np.uint32) == POISON else ""
         text = f"{where} is {_number(got)}{never}, and should be {_number(expected)} within {limit:.2g}"
         raise _Refused("wrong", text, element=at, expected=float(expected), found=float(got), limit=limit)
 
@@ -253,11 +258,22 @@ class Oracle:
             verdict.launches += len(files)
             verdict.gradients += self.gradients and task.has_gradient
 
+    def _on_gpu(self, task, process, verdict, case):
+        """The same calls under ``kc gpu``, a process for each case: what it finds is said at its end."""
+        for n, (sizes, kind) in enumerate(self._plan({"prime": ("randn", "high"), "one": ("randn",)})):
+            case.update(sizes=sizes, inputs=kind, seed=self.seed, gradient=False)
+            if n:
+                process.start()
+            self._forward(task, process, verdict, sizes, kind)
+            code, text = process.finish(10 * self.limits.seconds)
+            if code:
+                raise _Refused("simulator", f"on the simulated GPU:\n{text.strip()}")
+
     def _refusal(self, task, path, case, what, text, **more):
         words = ["python", "-m", "kc.bench", "verify", str(task.id), path]
         if case:
             words += ["--sizes", case["sizes"], "--inputs", case["inputs"], "--seed", str(case["seed"])]
-            words += ["--only-gradients"] if case.get("gradient") else ["--no-gradients"] if self.device != "sim" else []
+            words += ["--only-gradients"] if case.get("gradient") else ["--no-gradients"] if self.device == "host" else []
         if self.device != "host":
             words += ["--device", self.device]
         if self.dtype != "float32":

@@ -33,13 +33,17 @@ class Process:
     """Runs one answer. ``call`` sends an order and waits; what goes wrong is ``Failed``, after
     which the process is gone."""
 
-    def __init__(self, path, limits=None, python=None, poison=True):
+    def __init__(self, path, limits=None, python=None, poison=True, on_gpu=False):
         # What is not written is NaN or a huge number; who measures times does without.
         self.poison = poison
+        # Under `kc gpu`: programs that use CUDA find a simulated GPU.
+        self.on_gpu, self.worker = on_gpu, None
         self.path, self.limits, self.python = os.path.abspath(path), limits or Limits(), python or sys.executable
         self.folder = tempfile.mkdtemp(prefix="kc-bench-")
         self.home = os.path.join(self.folder, "home")
+        self.scratch = os.path.join(self.folder, "tmp")
         os.mkdir(self.home)
+        os.mkdir(self.scratch)
         self.child = None
         self.printed = 0
         self.text = b""
@@ -73,7 +77,9 @@ class Process:
                 second = os.dup(second)
             os.dup2(first, 3)
             os.dup2(second, 4)
-            resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, limits.memory))
+            # The simulated GPU has its memory in this process.
+            memory = limits.memory + ((16 << 30) if self.on_gpu else 0)
+            resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
             resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file, limits.file))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -81,25 +87,43 @@ class Process:
 
         package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
         path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
-        more = {"PYTHONPATH": path, "TMPDIR": self.home, "PYTHONDONTWRITEBYTECODE": "1"}
+        more = {"PYTHONPATH": path, "TMPDIR": self.scratch, "PYTHONDONTWRITEBYTECODE": "1"}
         if self.poison:
             # Memory that is asked of the C library is full of 0x7f: no result of anything.
             more["MALLOC_PERTURB_"] = "128"
+        before = [sys.executable, "-m", "kc", "gpu", "--color", "never", "--memory", "2G", "--"] if self.on_gpu else []
         self.child = subprocess.Popen(
-            [self.python, "-m", "kc.bench._worker", self.path, *([] if self.poison else ["plain"])], cwd=self.home, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
+            [*before, self.python, "-m", "kc.bench._worker", self.path, *([] if self.poison else ["plain"])], cwd=self.home, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, close_fds=False, preexec_fn=prepare,
         )
         os.close(orders)
         os.close(replies)
         self._lines, self.printed, self.text = b"", 0, b""
-        threading.Thread(target=self._read, args=(self.child,), daemon=True).start()
-        return self.call({"do": "load"})
+        self.reader = threading.Thread(target=self._read, args=(self.child,), daemon=True)
+        self.reader.start()
+        self.worker = self.child.pid
+        told = self.call({"do": "load"})
+        self.worker = told["pid"]
+        return told
+
+    def finish(self, seconds=60.0):
+        """Lets the process end; what it printed last, and its exit code. It can be started again."""
+        os.close(self.orders)
+        self.orders = os.open(os.devnull, os.O_WRONLY)
+        try:
+            code = self.child.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self._fail("does not end")
+        self.reader.join(timeout=5)
+        text = self.text.decode(errors="replace")
+        self._end()
+        return code, text
 
     def _read(self, child):
         while chunk := child.stdout.read1(1 << 16):
             self.printed += len(chunk)
-            if len(self.text) < 4096:
-                self.text += chunk[: 4096 - len(self.text)]
+            # The first of it; what is found on the simulated GPU is said last.
+            self.text = (self.text + chunk)[-(1 << 16) :] if self.on_gpu else (self.text + chunk)[:4096]
 
     def call(self, order, seconds=None):
         """The reply to an order."""
@@ -116,7 +140,7 @@ class Process:
                 self._fail(f"does not come back within {seconds:g} s")
             if self.printed > self.limits.output:
                 self._fail(f"prints more than {self.limits.output:,} bytes")
-            if len(_descendants(self.child.pid)) > _MOST_PROCESSES:
+            if len(_descendants(self.worker)) > _MOST_PROCESSES:
                 self._fail(f"starts more than {_MOST_PROCESSES} processes")
             if select.select([self.replies], [], [], 0.1)[0]:
                 chunk = os.read(self.replies, 1 << 16)
@@ -130,7 +154,7 @@ class Process:
             told = None
         if not isinstance(told, dict) or told.get("ticket") != ticket:
             self._fail("writes to the connection of its process")
-        left = _descendants(self.child.pid)
+        left = _descendants(told.get("pid") or self.worker)
         if left:
             self._fail(f"leaves {len(left)} {'process' if len(left) == 1 else 'processes'} running")
         if self.printed > self.limits.output:

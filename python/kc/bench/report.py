@@ -113,6 +113,26 @@ def _row(number, one):
     return "<tr>" + "".join(f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>" for kind, text in cells) + f"</tr>{why}"
 
 
+def table(found) -> str:
+    """The same as a table in Markdown, for a page."""
+    lines = [
+        "| task | name | family | result | gradients | simulator | error / limit | ms | NumPy ms | H100 bound ms |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for number, one in sorted(found.items()):
+        task, verdict, sim, time = facts.level1()[number], one.get("verdict"), one.get("simulator"), one.get("time", {})
+        said = lambda v: "" if v is None else "right" if v["right"] else "refused"
+        gradients = "" if verdict is None else "none" if not task.has_gradient else str(verdict["gradients"])
+        worst = f"{max(verdict['worst'], verdict['worst_gradient']):.2f}" if verdict and verdict["right"] else ""
+        figures = [f"{time[key]:.2f}" if key in time else "" for key in ("ms", "numpy_ms")]
+        cases = f" in {verdict['cases']}" if verdict and verdict["right"] else ""
+        lines.append(
+            f"| {number} | {task.title.replace('  ', ' ')} | {task.family} | {said(verdict)}{cases} | {gradients} | {said(sim)} | {worst} | "
+            f"{figures[0]} | {figures[1]} | {task.bound_ms:.3g} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def gate(found, baseline, slower=0.05) -> list:
     """What became worse: tasks that were right and are not, or are missing, and those that take more than ``slower`` longer. Sentences."""
     told = []
