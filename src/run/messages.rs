@@ -107,17 +107,20 @@ pub(super) fn own_ptx(message: &str, line: u32, text: &str) -> Diagnostic {
 }
 
 /// The driver does not give a kernel its shared memory; `words` are the driver's.
+#[cfg(feature = "cuda")]
 pub(super) fn no_shared_memory(kernel: &str, bytes: u32, words: &str) -> Diagnostic {
     let message = format!("the GPU does not give the {bytes} bytes of shared memory that `{kernel}` needs");
     Diagnostic::new(Code::E1107, message).note(words)
 }
 
 /// A launch on a GPU ended with an error; `words` are the driver's.
+#[cfg(feature = "cuda")]
 pub(super) fn gpu_fault(message: String, words: &str) -> Diagnostic {
     Diagnostic::new(Code::E1107, message).note(words)
 }
 
 /// The driver's compiler refuses PTX; `words` are its own.
+#[cfg(feature = "cuda")]
 pub(super) fn refused_ptx(driver_is_old: bool, words: String) -> Diagnostic {
     let message = match driver_is_old {
         true => "the driver is too old for the PTX of this GPU; update it",
