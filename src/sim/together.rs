@@ -25,9 +25,9 @@ enum Field {
 /// A race that an access shows: the lane, and the other side.
 type Races = Vec<(usize, Before)>;
 
-/// Whether two numbers are one float32 but for rounding. Lanes that write such numbers to one element
-/// in one store mean the same sum, in whose last bit each rounds in its own way, as compilers make
-/// it of butterfly sums with fused multiply-adds. Small integers are no such numbers.
+/// Whether two numbers are one float32 but for rounding. Lanes that write such numbers to one
+/// element in one store mean the same sum: compilers make butterfly sums with fused multiply-adds,
+/// whose last bits differ between lanes. Small integers are no such numbers.
 pub(super) fn are_alike(a: u64, b: u64, bytes: u32) -> bool {
     const NORMAL: u32 = 1 << 23;
     let (a, b) = (a as u32, b as u32);
