@@ -135,6 +135,40 @@ def test_list():
     assert code == 2 and "there is no task" in text
 
 
+UPSTREAM = """import torch
+import torch.nn as nn
+
+batch_size, dim = 4096, 393216
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, dim=1)
+
+
+def get_inputs():
+    return [torch.rand(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_a_checkout_is_compared(tmp_path):
+    """Its files run without PyTorch."""
+    folder = tmp_path / "KernelBench" / "level1"
+    folder.mkdir(parents=True)
+    assert run("list", "23", "--tasks", tmp_path)[0] == 2
+    (folder / "1_Square_matrix_multiplication_.py").write_text("raise ValueError('no')\n")
+    (folder / "23_Softmax.py").write_text(UPSTREAM)
+    assert run("list", "23", "--tasks", tmp_path) == (0, "1 tasks are as kc describes them\n")
+    (folder / "23_Softmax.py").write_text(UPSTREAM.replace("4096", "16"))
+    code, text = run("list", "23", "1", "2", "--tasks", tmp_path)
+    assert code == 1 and "inputs are [[16, 393216]] there" in text and "does not run: ValueError" in text
+    assert "2_Standard_matrix_multiplication_ is not in the checkout" in text
+
+
 def test_report_and_gate(tmp_path):
     refusal = {"what": "wrong", "text": "element [0] is <1>", "command": "python -m kc.bench verify 19 x.py"}
     one = {"task": 19, "name": "19_ReLU", "right": True, "cases": 16, "gradients": 4, "worst": 0.1, "worst_gradient": 0.2, "refusal": None}

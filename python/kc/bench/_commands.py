@@ -17,6 +17,7 @@ def describe(commands):
     one = commands.add_parser("list", help="the tasks: shapes, bytes, what bounds them")
     _of_tasks(one)
     one.add_argument("--json", action="store_true", help="as JSON")
+    one.add_argument("--tasks", dest="checkout", metavar="DIR", help="compare with a checkout of KernelBench: exit code 1 where it says something else")
     one.set_defaults(run=_list)
 
     one = commands.add_parser("new", help="write a file to fill, with a kernel that is right and slow")
@@ -89,6 +90,8 @@ def _list(given):
     from .__main__ import _selected
 
     tasks = _selected(given.tasks, given.family)
+    if given.checkout:
+        return _compare(given.checkout, tasks)
     if given.json:
         print(json.dumps([
             {"id": t.id, "name": t.name, "family": t.family, "op": t.op, "inputs": t.input_shapes("shipped"),
@@ -99,6 +102,20 @@ def _list(given):
         shapes = " ".join("x".join(map(str, s)) or "number" for s in t.input_shapes("shipped"))
         print(f"{t.id:4} {t.title[:44]:44} {t.family[:18]:18} {t.gigabytes:6.2f} GB {t.bound_ms:7.3f} ms  {shapes}")
     return 0
+
+
+def _compare(checkout, tasks):
+    from . import upstream
+
+    try:
+        told = upstream.differences(checkout, tasks)
+    except upstream.NoCheckout as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for line in told:
+        print(line)
+    print(f"{len(told)} differences" if told else f"{len(tasks)} tasks are as kc describes them")
+    return 1 if told else 0
 
 
 def _new(given):
