@@ -26,7 +26,10 @@ def log_softmax(x: kc.array2d(dtype=float), y: kc.array2d(dtype=float)):
     for k in range((n + PART - 1) // PART):
         t = kc.tile_load(x[i], shape=PART, offset=k * PART)
         # Beyond the row a load gives zeros, which are no maximum.
-        t = kc.tile_map(masked, t, kc.tile_arange(PART, dtype=int), kc.tile_full(shape=PART, value=n - k * PART, dtype=int))
+        t = kc.tile_map(
+            masked, t, kc.tile_arange(PART, dtype=int),
+            kc.tile_full(shape=PART, value=n - k * PART, dtype=int),
+        )
         above = kc.max(top, kc.tile_max(t)[0])
         e = kc.tile_map(weight, t, kc.tile_full(shape=PART, value=above, dtype=float))
         total = total * kc.exp(top - above) + kc.tile_sum(e)[0]
@@ -35,7 +38,10 @@ def log_softmax(x: kc.array2d(dtype=float), y: kc.array2d(dtype=float)):
         t = kc.tile_load(x[i], shape=PART, offset=k * PART)
         shift = kc.tile_full(shape=PART, value=top, dtype=float)
         # First the maximum, then the logarithm: their sum would round away what is small.
-        kc.tile_store(y[i], t - shift - kc.tile_full(shape=PART, value=kc.log(total), dtype=float), offset=k * PART)
+        kc.tile_store(
+            y[i], t - shift - kc.tile_full(shape=PART, value=kc.log(total), dtype=float),
+            offset=k * PART,
+        )
 
 
 class ModelNew(Model):

@@ -14,13 +14,18 @@ def centred(v: float, mean: float, column: int, columns: int):
 
 
 @kc.kernel
-def part_moments(x: kc.array2d(dtype=float), means: kc.array2d(dtype=float), squares: kc.array2d(dtype=float)):
+def part_moments(
+    x: kc.array2d(dtype=float), means: kc.array2d(dtype=float), squares: kc.array2d(dtype=float),
+):
     i, p = kc.tid()
     left = kc.min(x.shape[1] - p * PART, PART)
     t = kc.tile_load(x[i], shape=PART, offset=p * PART)
     mean = kc.tile_sum(t)[0] / float(left)
     shift = kc.tile_full(shape=PART, value=mean, dtype=float)
-    d = kc.tile_map(centred, t, shift, kc.tile_arange(PART, dtype=int), kc.tile_full(shape=PART, value=left, dtype=int))
+    d = kc.tile_map(
+        centred, t, shift, kc.tile_arange(PART, dtype=int),
+        kc.tile_full(shape=PART, value=left, dtype=int),
+    )
     means[i, p] = mean
     squares[i, p] = kc.tile_sum(d * d)[0]
 
@@ -66,9 +71,15 @@ class ModelNew(Model):
         n, c, size = x.shape[0], x.shape[1], x.shape[2] * x.shape[3]
         parts = (size + PART - 1) // PART
         means, squares = empty((n, c, parts), like=x), empty((n, c, parts), like=x)
-        part_moments((n * c, parts), x.reshape(n * c, size), means.reshape(n * c, parts), squares.reshape(n * c, parts))
+        part_moments(
+            (n * c, parts), x.reshape(n * c, size), means.reshape(n * c, parts),
+            squares.reshape(n * c, parts),
+        )
         mean, scale = empty((c,), like=x), empty((c,), like=x)
         channel_moments(c, means, squares, size, 1.0e-5, mean, scale)
         y = empty(x.shape, like=x)
-        normalise((n, c, size), x.reshape(n, c, size), mean, scale, self.weight, self.bias, y.reshape(n, c, size))
+        normalise(
+            (n, c, size), x.reshape(n, c, size), mean, scale, self.weight, self.bias,
+            y.reshape(n, c, size),
+        )
         return y

@@ -15,13 +15,18 @@ def centred(v: float, mean: float, column: int, columns: int):
 
 
 @kc.kernel
-def part_moments(x: kc.array2d(dtype=float), means: kc.array2d(dtype=float), squares: kc.array2d(dtype=float)):
+def part_moments(
+    x: kc.array2d(dtype=float), means: kc.array2d(dtype=float), squares: kc.array2d(dtype=float),
+):
     i, p = kc.tid()
     left = kc.min(x.shape[1] - p * PART, PART)
     t = kc.tile_load(x[i], shape=PART, offset=p * PART)
     mean = kc.tile_sum(t)[0] / float(left)
     shift = kc.tile_full(shape=PART, value=mean, dtype=float)
-    d = kc.tile_map(centred, t, shift, kc.tile_arange(PART, dtype=int), kc.tile_full(shape=PART, value=left, dtype=int))
+    d = kc.tile_map(
+        centred, t, shift, kc.tile_arange(PART, dtype=int),
+        kc.tile_full(shape=PART, value=left, dtype=int),
+    )
     means[i, p] = mean
     squares[i, p] = kc.tile_sum(d * d)[0]
 

@@ -6,7 +6,10 @@ from kc.bench import Model, empty
 
 
 @kc.kernel
-def max_pool(x: kc.array2d(dtype=float), size: int, stride: int, padding: int, dilation: int, y: kc.array2d(dtype=float)):
+def max_pool(
+    x: kc.array2d(dtype=float), size: int, stride: int, padding: int, dilation: int,
+    y: kc.array2d(dtype=float),
+):
     n, k = kc.tid()
     best = float(-3.4028234e38)
     for i in range(size):
@@ -25,5 +28,8 @@ class ModelNew(Model):
         out = (length + 2 * self.padding - self.dilation * (self.size - 1) - 1) // self.stride + 1
         y = empty((n, c, out), like=x)
         lines = x.reshape(n * c, length)
-        max_pool((n * c, out), lines, self.size, self.stride, self.padding, self.dilation, y.reshape(n * c, out))
+        max_pool(
+            (n * c, out), lines, self.size, self.stride, self.padding, self.dilation,
+            y.reshape(n * c, out),
+        )
         return y

@@ -6,7 +6,10 @@ from kc.bench import Model, empty
 
 
 @kc.kernel
-def max_pool(x: kc.array3d(dtype=float), size: int, stride: int, padding: int, dilation: int, y: kc.array3d(dtype=float)):
+def max_pool(
+    x: kc.array3d(dtype=float), size: int, stride: int, padding: int, dilation: int,
+    y: kc.array3d(dtype=float),
+):
     n, r, c = kc.tid()
     best = float(-3.4028234e38)
     for i in range(size):
@@ -29,5 +32,8 @@ class ModelNew(Model):
         h, w = (height + reach) // self.stride + 1, (width + reach) // self.stride + 1
         y = empty((n, c, h, w), like=x)
         pictures = x.reshape(n * c, height, width)
-        max_pool((n * c, h, w), pictures, self.size, self.stride, self.padding, self.dilation, y.reshape(n * c, h, w))
+        max_pool(
+            (n * c, h, w), pictures, self.size, self.stride, self.padding, self.dilation,
+            y.reshape(n * c, h, w),
+        )
         return y

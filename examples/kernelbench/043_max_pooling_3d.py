@@ -6,7 +6,10 @@ from kc.bench import Model, empty
 
 
 @kc.kernel
-def max_pool(x: kc.array4d(dtype=float), size: int, stride: int, padding: int, dilation: int, y: kc.array4d(dtype=float)):
+def max_pool(
+    x: kc.array4d(dtype=float), size: int, stride: int, padding: int, dilation: int,
+    y: kc.array4d(dtype=float),
+):
     n, d, r, c = kc.tid()
     best = float(-3.4028234e38)
     for i in range(size):
@@ -23,7 +26,10 @@ def max_pool(x: kc.array4d(dtype=float), size: int, stride: int, padding: int, d
 
 
 class ModelNew(Model):
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
+        ceil_mode=False,
+    ):
         self.size, self.stride, self.padding, self.dilation = kernel_size, stride or kernel_size, padding, dilation
 
     def forward(self, x):
@@ -32,5 +38,8 @@ class ModelNew(Model):
         n = x.shape[0] * x.shape[1]
         y = empty((x.shape[0], x.shape[1], *extents), like=x)
         volumes = x.reshape(n, *x.shape[2:])
-        max_pool((n, *extents), volumes, self.size, self.stride, self.padding, self.dilation, y.reshape(n, *extents))
+        max_pool(
+            (n, *extents), volumes, self.size, self.stride, self.padding, self.dilation,
+            y.reshape(n, *extents),
+        )
         return y

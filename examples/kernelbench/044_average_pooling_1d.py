@@ -23,5 +23,8 @@ class ModelNew(Model):
         n, c, length = x.shape
         out = (length + 2 * self.padding - self.size) // self.stride + 1
         y = empty((n, c, out), like=x)
-        avg_pool((n * c, out), x.reshape(n * c, length), self.size, self.stride, self.padding, y.reshape(n * c, out))
+        avg_pool(
+            (n * c, out), x.reshape(n * c, length), self.size, self.stride, self.padding,
+            y.reshape(n * c, out),
+        )
         return y

@@ -15,7 +15,10 @@ def pack(w: kc.array4d(dtype=float), packed: kc.array4d(dtype=float)):
 
 
 @kc.kernel
-def conv_transpose2d(x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int, y: kc.array4d(dtype=float)):
+def conv_transpose2d(
+    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int,
+    y: kc.array4d(dtype=float),
+):
     n, block, row, part = kc.tid()
     first = part * TN
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
@@ -31,7 +34,10 @@ def conv_transpose2d(x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph:
 
 
 class ModelNew(Model):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=False):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+        groups=1, bias=False,
+    ):
         self.padding = padding, padding
         self.weight = self.parameter(in_channels, out_channels, kernel_size, kernel_size)
 

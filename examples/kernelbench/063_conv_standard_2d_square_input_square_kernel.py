@@ -16,7 +16,9 @@ def pack(w: kc.array4d(dtype=float), packed: kc.array4d(dtype=float)):
 
 @kc.kernel
 def conv2d(
-    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int, dh: int, dw: int, y: kc.array4d(dtype=float)
+    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int, dh: int, dw: int, y: kc.array4d(
+        dtype=float,
+    )
 ):
     n, block, row, part = kc.tid()
     first = part * TN
@@ -33,7 +35,10 @@ def conv2d(
 
 
 class ModelNew(Model):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=False):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
+        bias=False,
+    ):
         kh, kw = kernel_size, kernel_size
         self.padding, self.dilation = (padding, padding), (dilation, dilation)
         self.weight = self.parameter(out_channels, in_channels, kh, kw)

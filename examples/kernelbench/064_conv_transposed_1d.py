@@ -16,7 +16,9 @@ def pack(w: kc.array3d(dtype=float), packed: kc.array3d(dtype=float)):
 
 @kc.kernel
 def conv_transpose1d(
-    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), padding: int, dilation: int, y: kc.array3d(dtype=float)
+    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), padding: int, dilation: int, y: kc.array3d(
+        dtype=float,
+    )
 ):
     n, block, p = kc.tid()
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
@@ -29,7 +31,10 @@ def conv_transpose1d(
 
 
 class ModelNew(Model):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=False):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+        groups=1, bias=False,
+    ):
         self.padding, self.dilation = padding, 1
         self.weight = self.parameter(in_channels, out_channels, kernel_size)
 
@@ -39,5 +44,8 @@ class ModelNew(Model):
         pack(tuple(packed.shape), self.weight, packed)
         length = x.shape[2] - 2 * self.padding + self.dilation * (size - 1)
         y = empty((x.shape[0], out, length), like=x)
-        conv_transpose1d((x.shape[0], (out + TM - 1) // TM, (length + TN - 1) // TN), x, packed, self.padding, self.dilation, y)
+        conv_transpose1d(
+            (x.shape[0], (out + TM - 1) // TM, (length + TN - 1) // TN), x, packed, self.padding,
+            self.dilation, y,
+        )
         return y

@@ -29,7 +29,10 @@ def conv3d(
 
 
 class ModelNew(Model):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1, bias=False):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=(1, 1, 1), padding=(0, 0, 0),
+        dilation=(1, 1, 1), groups=1, bias=False,
+    ):
         self.settings = stride[0], padding[0], dilation[0]
         self.weight = self.parameter(out_channels, in_channels, *kernel_size)
 
@@ -37,10 +40,17 @@ class ModelNew(Model):
         out, channels = self.weight.shape[:2]
         stride, padding, dilation = self.settings
         extents = [
-            (n + 2 * padding - dilation * (k - 1) - 1) // stride + 1 for n, k in zip(x.shape[2:], self.weight.shape[2:])
+            (n + 2 * padding - dilation * (k - 1) - 1) // stride + 1 for n, k in zip(
+                x.shape[2:], self.weight.shape[2:],
+            )
         ]
         n = x.shape[0]
         y = empty((n, out, *extents), like=x)
-        volumes, weights = x.reshape(n * channels, *x.shape[2:]), self.weight.reshape(out * channels, *self.weight.shape[2:])
-        conv3d((n * out, *extents), volumes, weights, channels, out, stride, padding, dilation, y.reshape(n * out, *extents))
+        volumes, weights = x.reshape(n * channels, *x.shape[2:]), self.weight.reshape(
+            out * channels, *self.weight.shape[2:],
+        )
+        conv3d(
+            (n * out, *extents), volumes, weights, channels, out, stride, padding, dilation,
+            y.reshape(n * out, *extents),
+        )
         return y

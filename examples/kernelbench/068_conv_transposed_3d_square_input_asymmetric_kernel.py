@@ -36,13 +36,19 @@ def conv_transpose3d(
                         t = (a * window[1] + i) * window[2] + j
                         for c in range((w.shape[2] + TK - 1) // TK):
                             f = kc.tile_load(w[t], shape=(TM, TK), offset=(block * TM, c * TK))
-                            b = kc.tile_load(x[n, :, u * high + h], shape=(TK, TN), offset=(c * TK, first + padding[2] - j))
+                            b = kc.tile_load(
+                                x[n, :, u * high + h], shape=(TK, TN),
+                                offset=(c * TK, first + padding[2] - j),
+                            )
                             kc.tile_matmul(f, b, total)
     kc.tile_store(y[n, :, line], total, offset=(block * TM, first))
 
 
 class ModelNew(Model):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, bias=False):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=(1, 1, 1), padding=(0, 0, 0),
+        output_padding=(0, 0, 0), groups=1, bias=False,
+    ):
         self.padding = padding
         self.weight = self.parameter(in_channels, out_channels, *kernel_size)
 
@@ -55,5 +61,8 @@ class ModelNew(Model):
         n, high, wide = x.shape[0], x.shape[3], x.shape[4]
         y = empty((n, out, d, h, w), like=x)
         dim = n, (out + TM - 1) // TM, d * h, (w + TN - 1) // TN
-        conv_transpose3d(dim, x.reshape(n, channels, -1, wide), packed, window, self.padding, high, h, y.reshape(n, out, -1, w))
+        conv_transpose3d(
+            dim, x.reshape(n, channels, -1, wide), packed, window, self.padding, high, h,
+            y.reshape(n, out, -1, w),
+        )
         return y

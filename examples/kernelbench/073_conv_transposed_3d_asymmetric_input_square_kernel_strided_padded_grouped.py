@@ -33,11 +33,16 @@ def conv_transpose3d(
 
 
 class ModelNew(Model):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=False):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+        groups=1, bias=False,
+    ):
         # Upstream's model takes `output_padding` and does not use it.
         self.stride, self.padding, self.more = (stride,) * 3, (padding,) * 3, (0, 0, 0)
         self.dilation, self.groups = 1, groups
-        self.weight = self.parameter(in_channels, out_channels // groups, kernel_size, kernel_size, kernel_size)
+        self.weight = self.parameter(
+            in_channels, out_channels // groups, kernel_size, kernel_size, kernel_size,
+        )
 
     def forward(self, x):
         settings = zip(x.shape[2:], self.weight.shape[2:], self.stride, self.padding, self.more)

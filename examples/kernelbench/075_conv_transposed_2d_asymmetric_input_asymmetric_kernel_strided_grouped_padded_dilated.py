@@ -37,5 +37,8 @@ class ModelNew(Model):
         settings = zip(x.shape[2:], self.weight.shape[2:], self.stride, self.padding, self.dilation)
         extents = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, k, s, p, d in settings]
         y = empty((x.shape[0], self.weight.shape[1] * self.groups, *extents), like=x)
-        conv_transpose2d(tuple(y.shape), x, self.weight, self.stride, self.padding, self.dilation, self.groups, y)
+        conv_transpose2d(
+            tuple(y.shape), x, self.weight, self.stride, self.padding, self.dilation, self.groups,
+            y,
+        )
         return y

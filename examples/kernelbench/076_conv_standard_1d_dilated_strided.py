@@ -15,7 +15,10 @@ def pack(w: kc.array3d(dtype=float), packed: kc.array3d(dtype=float)):
 
 
 @kc.kernel
-def conv1d(x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), stride: int, dilation: int, y: kc.array3d(dtype=float)):
+def conv1d(
+    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), stride: int, dilation: int,
+    y: kc.array3d(dtype=float),
+):
     n, block, p = kc.tid()
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
     for j in range(w.shape[0]):
@@ -38,5 +41,8 @@ class ModelNew(Model):
         pack(tuple(packed.shape), self.weight, packed)
         length = (x.shape[2] - self.dilation * (size - 1) - 1) // self.stride + 1
         y = empty((x.shape[0], out, length), like=x)
-        conv1d((x.shape[0], (out + TM - 1) // TM, (length + TN - 1) // TN), x, packed, self.stride, self.dilation, y)
+        conv1d(
+            (x.shape[0], (out + TM - 1) // TM, (length + TN - 1) // TN), x, packed, self.stride,
+            self.dilation, y,
+        )
         return y

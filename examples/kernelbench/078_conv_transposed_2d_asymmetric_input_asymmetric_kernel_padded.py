@@ -16,7 +16,10 @@ def pack(w: kc.array4d(dtype=float), packed: kc.array4d(dtype=float)):
 
 
 @kc.kernel
-def conv_transpose2d(x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int, y: kc.array4d(dtype=float)):
+def conv_transpose2d(
+    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int,
+    y: kc.array4d(dtype=float),
+):
     n, block, row, part = kc.tid()
     first = part * TN
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)

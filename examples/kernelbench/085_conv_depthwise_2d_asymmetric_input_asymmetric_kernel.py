@@ -27,7 +27,9 @@ class ModelNew(Model):
         self, in_channels, out_channels, kernel_size_h, kernel_size_w, stride_h=1, stride_w=1, padding_h=0, padding_w=0, dilation_h=1,
         dilation_w=1, groups=1, bias=False,
     ):
-        self.stride, self.padding, self.dilation = (stride_h, stride_w), (padding_h, padding_w), (dilation_h, dilation_w)
+        self.stride, self.padding, self.dilation = (stride_h, stride_w), (padding_h, padding_w), (
+            dilation_h, dilation_w,
+        )
         self.weight = self.parameter(in_channels, 1, kernel_size_h, kernel_size_w)
 
     def forward(self, x):

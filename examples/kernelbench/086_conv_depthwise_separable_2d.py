@@ -8,7 +8,10 @@ TM, TN, TK = kc.constant(64), kc.constant(64), kc.constant(64)
 
 
 @kc.kernel
-def depthwise(x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), stride: int, padding: int, dilation: int, y: kc.array4d(dtype=float)):
+def depthwise(
+    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), stride: int, padding: int,
+    dilation: int, y: kc.array4d(dtype=float),
+):
     n, k, r, c = kc.tid()
     total = float(0.0)
     for i in range(w.shape[2]):
@@ -46,5 +49,8 @@ class ModelNew(Model):
         middle, y = empty((n, channels, h, w), like=x), empty((n, out, h, w), like=x)
         depthwise(tuple(middle.shape), x, self.depth, stride, padding, dilation, middle)
         dim = n, (out + TM - 1) // TM, (h * w + TN - 1) // TN
-        pointwise(dim, middle.reshape(n, channels, h * w), self.point.reshape(out, channels), y.reshape(n, out, h * w))
+        pointwise(
+            dim, middle.reshape(n, channels, h * w), self.point.reshape(out, channels),
+            y.reshape(n, out, h * w),
+        )
         return y

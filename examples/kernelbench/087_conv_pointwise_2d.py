@@ -26,5 +26,8 @@ class ModelNew(Model):
         (out, channels), n, size = self.weight.shape[:2], x.shape[0], x.shape[2] * x.shape[3]
         y = empty((n, out, *x.shape[2:]), like=x)
         dim = n, (out + TM - 1) // TM, (size + TN - 1) // TN
-        pointwise(dim, x.reshape(n, channels, size), self.weight.reshape(out, channels), y.reshape(n, out, size))
+        pointwise(
+            dim, x.reshape(n, channels, size), self.weight.reshape(out, channels),
+            y.reshape(n, out, size),
+        )
         return y

@@ -19,7 +19,9 @@ def masked_cumsum(x: kc.array2d(dtype=float), mask: kc.array2d(dtype=kc.bool), y
     for k in range((x.shape[1] + PART - 1) // PART):
         t = kc.tile_load(x[i], shape=PART, offset=k * PART)
         m = kc.tile_load(mask[i], shape=PART, offset=k * PART)
-        sums = kc.tile_scan_inclusive(kc.tile_map(chosen, t, m)) + kc.tile_full(shape=PART, value=carry, dtype=float)
+        sums = kc.tile_scan_inclusive(kc.tile_map(chosen, t, m)) + kc.tile_full(
+            shape=PART, value=carry, dtype=float,
+        )
         kc.tile_store(y[i], sums, offset=k * PART)
         carry = sums[PART - 1]
 

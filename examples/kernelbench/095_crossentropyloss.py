@@ -26,7 +26,10 @@ def cross_entropy(x: kc.array2d(dtype=float), t: kc.array(dtype=kc.int64), rows:
     for k in range((n + PART - 1) // PART):
         v = kc.tile_load(x[i], shape=PART, offset=k * PART)
         # Beyond the row a load gives zeros, which are no maximum.
-        v = kc.tile_map(masked, v, kc.tile_arange(PART, dtype=int), kc.tile_full(shape=PART, value=n - k * PART, dtype=int))
+        v = kc.tile_map(
+            masked, v, kc.tile_arange(PART, dtype=int),
+            kc.tile_full(shape=PART, value=n - k * PART, dtype=int),
+        )
         above = kc.max(top, kc.tile_max(v)[0])
         e = kc.tile_map(weight, v, kc.tile_full(shape=PART, value=above, dtype=float))
         sum = sum * kc.exp(top - above) + kc.tile_sum(e)[0]

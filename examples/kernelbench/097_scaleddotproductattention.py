@@ -41,7 +41,10 @@ def softmax(s: kc.array2d(dtype=float), p: kc.array2d(dtype=float)):
     for k in range((n + PART - 1) // PART):
         t = kc.tile_load(s[i], shape=PART, offset=k * PART)
         # Beyond the row a load gives zeros, which are no maximum.
-        t = kc.tile_map(masked, t, kc.tile_arange(PART, dtype=int), kc.tile_full(shape=PART, value=n - k * PART, dtype=int))
+        t = kc.tile_map(
+            masked, t, kc.tile_arange(PART, dtype=int),
+            kc.tile_full(shape=PART, value=n - k * PART, dtype=int),
+        )
         above = kc.max(top, kc.tile_max(t)[0])
         e = kc.tile_map(weight, t, kc.tile_full(shape=PART, value=above, dtype=float))
         total = total * kc.exp(top - above) + kc.tile_sum(e)[0]
@@ -68,7 +71,9 @@ class ModelNew(Model):
         batch, heads, length, dim = Q.shape
         n, tiles = batch * heads, (length + TM - 1) // TM
         q, k, v = Q.reshape(n, length, dim), K.reshape(n, length, dim), V.reshape(n, length, dim)
-        s, p, O = empty((n, length, length), like=Q), empty((n, length, length), like=Q), empty(Q.shape, like=Q)
+        s, p, O = empty((n, length, length), like=Q), empty((n, length, length), like=Q), empty(
+            Q.shape, like=Q,
+        )
         scores((n, tiles, tiles), q, k, 1.0 / math.sqrt(dim), s)
         softmax(n * length, s.reshape(n * length, length), p.reshape(n * length, length))
         weighed((n, tiles, (dim + TN - 1) // TN), p, v, O.reshape(n, length, dim))

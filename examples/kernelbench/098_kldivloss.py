@@ -27,7 +27,10 @@ def divergence(x: kc.array2d(dtype=float), t: kc.array2d(dtype=float), rows: kc.
     for k in range((n + PART - 1) // PART):
         v = kc.tile_load(x[i], shape=PART, offset=k * PART)
         # Beyond the row a load gives zeros, of which there is no logarithm.
-        v = kc.tile_map(inside, v, kc.tile_arange(PART, dtype=int), kc.tile_full(shape=PART, value=n - k * PART, dtype=int))
+        v = kc.tile_map(
+            inside, v, kc.tile_arange(PART, dtype=int),
+            kc.tile_full(shape=PART, value=n - k * PART, dtype=int),
+        )
         sum += kc.tile_sum(kc.tile_map(term, v, kc.tile_load(t[i], shape=PART, offset=k * PART)))[0]
     rows[i] = sum
 
