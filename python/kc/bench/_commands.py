@@ -247,12 +247,18 @@ def _verify(given):
     for task, path in todo:
         verdicts.append(oracle.verify(task, path))
         print(line_of(verdicts[-1]), flush=True)
+        if given.json and given.json != "-":
+            # Whoever ends a long run has what was found until then.
+            _write(_found(oracle, given, verdicts), given.json)
     if len(todo) > 1:
         print(summary_of(verdicts))
-    if given.json:
-        found = {"seed": oracle.seed, "device": given.device, "verdicts": [v.as_dict() for v in verdicts]}
-        _write(json.dumps(found, indent=1), given.json)
+    if given.json == "-":
+        print(_found(oracle, given, verdicts))
     return 0 if all(v.right for v in verdicts) else 1
+
+
+def _found(oracle, given, verdicts):
+    return json.dumps({"seed": oracle.seed, "device": given.device, "verdicts": [v.as_dict() for v in verdicts]}, indent=1)
 
 
 def line_of(verdict) -> str:
