@@ -16,21 +16,21 @@ def pack(w: kc.array4d(dtype=float), packed: kc.array4d(dtype=float)):
 
 @kc.kernel
 def conv_transpose2d(
-    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int,
-    y: kc.array4d(dtype=float),
+    x: kc.array3d(dtype=float), w: kc.array4d(dtype=float), ph: int, pw: int,
+    y: kc.array3d(dtype=float),
 ):
-    n, block, row, part = kc.tid()
+    block, row, part = kc.tid()
     first = part * TN
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
     for i in range(w.shape[0]):
         at = row + ph - i
-        if at >= 0 and at < x.shape[2]:
+        if at >= 0 and at < x.shape[1]:
             for j in range(w.shape[1]):
                 for c in range((w.shape[3] + TK - 1) // TK):
                     a = kc.tile_load(w[i, j], shape=(TM, TK), offset=(block * TM, c * TK))
-                    b = kc.tile_load(x[n, :, at], shape=(TK, TN), offset=(c * TK, first + pw - j))
+                    b = kc.tile_load(x[:, at], shape=(TK, TN), offset=(c * TK, first + pw - j))
                     kc.tile_matmul(a, b, total)
-    kc.tile_store(y[n, :, row], total, offset=(block * TM, first))
+    kc.tile_store(y[:, row], total, offset=(block * TM, first))
 
 
 class ModelNew(Model):
@@ -48,5 +48,6 @@ class ModelNew(Model):
         pack(tuple(packed.shape), self.weight, packed)
         h, w = x.shape[2] - 2 * ph + kh - 1, x.shape[3] - 2 * pw + kw - 1
         y = empty((x.shape[0], out, h, w), like=x)
-        conv_transpose2d((x.shape[0], (out + TM - 1) // TM, h, (w + TN - 1) // TN), x, packed, ph, pw, y)
+        for picture, result in zip(x, y):
+            conv_transpose2d(((out + TM - 1) // TM, h, (w + TN - 1) // TN), picture, packed, ph, pw, result)
         return y

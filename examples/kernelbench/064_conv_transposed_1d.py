@@ -16,9 +16,8 @@ def pack(w: kc.array3d(dtype=float), packed: kc.array3d(dtype=float)):
 
 @kc.kernel
 def conv_transpose1d(
-    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), padding: int, dilation: int, y: kc.array3d(
-        dtype=float,
-    )
+    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), padding: int, dilation: int,
+    y: kc.array3d(dtype=float),
 ):
     n, block, p = kc.tid()
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)

@@ -17,18 +17,17 @@ def pack(w: kc.array3d(dtype=float), packed: kc.array3d(dtype=float)):
 
 @kc.kernel
 def conv_transpose3d(
-    x: kc.array4d(dtype=float), w: kc.array3d(dtype=float), window: kc.vec3i, padding: kc.vec3i, high: int, rows: int,
-    y: kc.array4d(dtype=float),
+    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), window: kc.vec3i, padding: kc.vec3i, high: int, rows: int,
+    y: kc.array3d(dtype=float),
 ):
-    # x: pictures, channels, planes and rows, columns, with `high` rows a plane; y the same with
-    # `rows`.
-    n, block, line, part = kc.tid()
+    # x: channels, planes and rows, columns, with `high` rows a plane; y the same with `rows`.
+    block, line, part = kc.tid()
     first = part * TN
     plane, row = line // rows, line % rows
     total = kc.tile_zeros(shape=(TM, TN), dtype=float)
     for a in range(window[0]):
         u = plane + padding[0] - a
-        if u >= 0 and u < x.shape[2] // high:
+        if u >= 0 and u < x.shape[1] // high:
             for i in range(window[1]):
                 h = row + padding[1] - i
                 if h >= 0 and h < high:
@@ -37,11 +36,11 @@ def conv_transpose3d(
                         for c in range((w.shape[2] + TK - 1) // TK):
                             f = kc.tile_load(w[t], shape=(TM, TK), offset=(block * TM, c * TK))
                             b = kc.tile_load(
-                                x[n, :, u * high + h], shape=(TK, TN),
+                                x[:, u * high + h], shape=(TK, TN),
                                 offset=(c * TK, first + padding[2] - j),
                             )
                             kc.tile_matmul(f, b, total)
-    kc.tile_store(y[n, :, line], total, offset=(block * TM, first))
+    kc.tile_store(y[:, line], total, offset=(block * TM, first))
 
 
 class ModelNew(Model):
@@ -60,9 +59,7 @@ class ModelNew(Model):
         d, h, w = (n - 2 * p + k - 1 for n, p, k in zip(x.shape[2:], self.padding, window))
         n, high, wide = x.shape[0], x.shape[3], x.shape[4]
         y = empty((n, out, d, h, w), like=x)
-        dim = n, (out + TM - 1) // TM, d * h, (w + TN - 1) // TN
-        conv_transpose3d(
-            dim, x.reshape(n, channels, -1, wide), packed, window, self.padding, high, h,
-            y.reshape(n, out, -1, w),
-        )
+        dim = (out + TM - 1) // TM, d * h, (w + TN - 1) // TN
+        for volume, result in zip(x.reshape(n, channels, -1, wide), y.reshape(n, out, -1, w)):
+            conv_transpose3d(dim, volume, packed, window, self.padding, high, h, result)
         return y

@@ -8,9 +8,8 @@ from kc.bench import Model, empty
 
 @kc.kernel
 def conv_transpose1d(
-    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), stride: int, padding: int, dilation: int, y: kc.array3d(
-        dtype=float,
-    )
+    x: kc.array3d(dtype=float), w: kc.array3d(dtype=float), stride: int, padding: int, dilation: int,
+    y: kc.array3d(dtype=float),
 ):
     n, o, c = kc.tid()
     total = float(0.0)

@@ -8,9 +8,8 @@ from kc.bench import Model, empty
 
 @kc.kernel
 def conv_transpose2d(
-    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), stride: int, padding: int, dilation: int, y: kc.array4d(
-        dtype=float,
-    )
+    x: kc.array4d(dtype=float), w: kc.array4d(dtype=float), stride: int, padding: int, dilation: int,
+    y: kc.array4d(dtype=float),
 ):
     n, o, r, c = kc.tid()
     total = float(0.0)

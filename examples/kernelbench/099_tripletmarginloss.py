@@ -16,9 +16,7 @@ def squared(a: float, b: float, column: int, columns: int):
 
 @kc.kernel
 def triplets(
-    a: kc.array2d(dtype=float), p: kc.array2d(dtype=float), n: kc.array2d(dtype=float), margin: float, rows: kc.array(
-        dtype=float,
-    )
+    a: kc.array2d(dtype=float), p: kc.array2d(dtype=float), n: kc.array2d(dtype=float), margin: float, rows: kc.array(dtype=float)
 ):
     i = kc.tid()
     near, far = float(0.0), float(0.0)
