@@ -183,7 +183,7 @@ fn texts_that_are_no_ptx() {
         (kernel("bra NOWHERE;"), "E0830", 5),
         (kernel(".reg .b32 %r<999999999>;"), "E0830", 5),
         (kernel(".local .b8 big[99999999];"), "E0830", 4),
-        (kernel("wgmma.fence.sync.aligned;"), "E0831", 5),
+        (kernel("tcgen05.fence::before_thread_sync;"), "E0831", 5),
         (kernel("call.uni nobody, ();"), "E0831", 5),
         (kernel("ret"), "E0830", 6),
         (kernel(&"{".repeat(100_000)), "E0830", 5),

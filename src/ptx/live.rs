@@ -127,8 +127,8 @@ fn registers(instruction: &Instruction, see: &mut dyn FnMut(Register, bool)) {
         "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "membar" | "fence" | "prefetch" | "cp"
         | "prefetchu" | "nanosleep" | "setmaxnreg" | "griddepcontrol" | "stmatrix" | "tensormap" => false,
         "mbarrier" => {
-            !instruction.modifiers.iter().any(|m| matches!(*m, "init" | "inval" | "complete_tx"))
-                && (instruction.modifiers[0] != "expect_tx")
+            const RESULTS: [&str; 5] = ["arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"];
+            instruction.modifiers.first().is_some_and(|name| RESULTS.contains(name))
         }
         "bar" | "barrier" => instruction.modifiers.contains(&"red"),
         // Results come through variables, if not before the name of the function.
@@ -136,6 +136,10 @@ fn registers(instruction: &Instruction, see: &mut dyn FnMut(Register, bool)) {
         _ => true,
     };
     for (n, operand) in instruction.operands.iter().enumerate() {
+        // Products of warpgroups add to their results.
+        if n == 0 && instruction.opcode == "wgmma" {
+            of_operand(operand, false, see);
+        }
         of_operand(operand, writes && n == 0, see);
     }
 }

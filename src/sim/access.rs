@@ -525,7 +525,7 @@ pub fn join(clock: &mut Clock, news: &Clock) {
 
 /// Aligned parts of at most 16 bytes.
 fn pieces(address: u64, bytes: u32) -> impl Iterator<Item = (u64, u32)> {
-    let (mut at, end) = (address, address + u64::from(bytes));
+    let (mut at, end) = (address, address.saturating_add(bytes.into()));
     std::iter::from_fn(move || {
         let left = end.saturating_sub(at);
         let aligned = if at == 0 { 16 } else { 1 << at.trailing_zeros().min(4) };

@@ -73,9 +73,14 @@ impl State {
     }
 
     fn fits(self) -> Result<State, String> {
-        match self.bytes.abs() > MOST_BYTES {
-            true => Err(format!("an mbarrier object expects {} bytes; {MOST_BYTES} are the most", self.bytes)),
-            false => Ok(self),
+        match () {
+            _ if self.bytes.abs() > MOST_BYTES => {
+                Err(format!("an mbarrier object expects {} bytes; {MOST_BYTES} are the most", self.bytes))
+            }
+            _ if self.missing > MOST_THREADS => {
+                Err(format!("an mbarrier object waits for {} threads; {MOST_THREADS} are the most", self.missing))
+            }
+            _ => Ok(self),
         }
     }
 }

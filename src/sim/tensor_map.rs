@@ -8,6 +8,9 @@ pub const BYTES: usize = 128;
 /// The dimensions that a tensor has at most.
 pub const MOST_RANK: usize = 5;
 
+/// No block has so much shared memory.
+const MOST_BYTES: u64 = 1 << 18;
+
 /// A field of a tensor map, of a dimension where it has one for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
@@ -147,6 +150,10 @@ impl TensorMap {
             let span = swizzle.span();
             return Err(format!("a tensor map whose box has rows of {row} bytes, more than the {span} of its swizzle"));
         }
+        let bytes = extents.iter().fold(u64::from(element_bytes), |bytes, &extent| bytes * u64::from(extent));
+        if bytes > MOST_BYTES {
+            return Err(format!("a tensor map whose box has {bytes} bytes, more than shared memory can have"));
+        }
         let address = get(Field::Address);
         let mut strides = vec![u64::from(element_bytes)];
         strides.extend((0..rank - 1).map(|n| get(Field::Stride(n))));
@@ -177,9 +184,9 @@ impl TensorMap {
         let row = u64::from(self.extents[0] * self.element_bytes);
         (0..count).map(move |n| {
             let (mut rest, mut address) = (n, Some(self.address));
-            for dim in 1..self.extents.len() {
+            for (dim, &coordinate) in at.iter().enumerate().skip(1) {
                 let extent = u64::from(self.extents[dim]);
-                let index = i64::from(at[dim]) + (rest % extent * u64::from(self.steps[dim])) as i64;
+                let index = i64::from(coordinate) + (rest % extent * u64::from(self.steps[dim])) as i64;
                 rest /= extent;
                 let inside = u64::try_from(index).ok().filter(|&index| index < self.dims[dim]);
                 address = address.zip(inside).map(|(to, index)| to.wrapping_add(index.wrapping_mul(self.strides[dim])));
@@ -273,5 +280,13 @@ mod tests {
             assert!(TensorMap::read(&map).is_err(), "{field:?} = {value}");
         }
         assert!(TensorMap::read(&matrix(64, 2)).is_err(), "rows of 128 bytes swizzled by 64");
+        let mut deep = matrix(256, 0);
+        let of_third = [(Field::Rank, 2), (Field::Dim(2), 300), (Field::Stride(1), 20800), (Field::Step(2), 1)];
+        of_third.into_iter().for_each(|(field, value)| field.put(&mut deep, value));
+        for (third, fits) in [(32, true), (256, false)] {
+            Field::Box(1).put(&mut deep, 16);
+            Field::Box(2).put(&mut deep, third);
+            assert_eq!(TensorMap::read(&deep).is_ok(), fits, "{third}");
+        }
     }
 }

@@ -115,6 +115,12 @@ impl Machine<'_> {
         if let Some(pause) = self.needs_all(warp, pc, active) {
             return Some(pause);
         }
+        if !self.warps.is_multiple_of(4) {
+            let warps = self.warps;
+            let why = format!("products of warpgroups in blocks of {warps} warps: a warpgroup has four");
+            self.findings.add(What::Unknown(why), pc, warp.thread(0));
+            return None;
+        }
         let (depth, columns) = (w.depth as usize, w.columns as usize);
         let a = match &w.a {
             Factor::Registers(regs) => of_registers(warp, regs, w.a_element, depth),

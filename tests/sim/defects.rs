@@ -67,13 +67,13 @@ fn kind(what: &What) -> Kind {
     match what {
         What::Race(..) => Race,
         What::Outside(_) => Outside,
-        What::Misaligned(_) => Misaligned,
+        What::Misaligned(_) | What::BadBulk(_) => Misaligned,
         What::ReadOnly(_) => ReadOnly,
         What::Uninitialised(_) => Unset,
-        What::DivergentBarrier(_) | What::EndlessBarrier { .. } | What::BadBarrier(_) => Barrier,
+        What::DivergentBarrier(_) | What::EndlessBarrier { .. } | What::BadBarrier(_) | What::Mbarrier(_) => Barrier,
         What::MissingLanes { .. } | What::Unnamed(_) => Lanes,
         What::Endless | What::RacesEnd(_) => Endless,
-        What::NoComponent { .. } | What::NoElement { .. } => Trap,
+        What::NoComponent { .. } | What::NoElement { .. } | What::Unknown(_) => Trap,
         What::Assert(_) | What::Degenerate(_) | What::Visit | What::Trap => Trap,
     }
 }
@@ -86,6 +86,14 @@ const WARP: &str = "bar.warp.sync -1;";
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
+    // mbarrier objects and copies in bulk.
+    ("arrival without a wait", Race, "setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [tile+256], 64; bar.sync 0; st.shared.u32 [%rd4], %r3; mbarrier.arrive.shared.b64 %rd12, [tile+256]; @ ld.shared.u32 %r5, [%rd9];", "AGAIN: mbarrier.try_wait.parity.shared.b64 %p2, [tile+256], 0; @!%p2 bra AGAIN;", ""),
+    ("arrival that orders nothing", Race, "setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [tile+256], 64; bar.sync 0; st.shared.u32 [%rd4], %r3; mbarrier.arrive.@.shared.b64 %rd12, [tile+256]; AGAIN: mbarrier.try_wait.parity.shared.b64 %p2, [tile+256], 0; @!%p2 bra AGAIN; ld.shared.u32 %r5, [%rd9];", "release.cta", "relaxed.cta"),
+    ("object that nobody made", Barrier, "setp.eq.u32 %p1, %r0, 0; @%p1 @ bar.sync 0; mbarrier.arrive.shared.b64 %rd12, [tile+256];", "mbarrier.init.shared.b64 [tile+256], 64;", "st.shared.u64 [tile+256], 1;"),
+    ("more arrivals than threads", Barrier, "setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [tile+256], @; bar.sync 0; mbarrier.arrive.noComplete.shared.b64 %rd12, [tile+256], 2;", "128", "1"),
+    ("copy in bulk without a wait", Race, "setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [tile+256], 1; bar.sync 0; @!%p1 bra GO; mbarrier.arrive.expect_tx.shared.b64 %rd12, [tile+256], 256; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 256, [tile+256]; GO: @ ld.shared.u32 %r5, [%rd4];", "AGAIN: mbarrier.try_wait.parity.shared.b64 %p2, [tile+256], 0; @!%p2 bra AGAIN;", ""),
+    ("copy in bulk over what is read", Race, "st.shared.u32 [%rd4], %r3; setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [tile+256], 1; bar.sync 0; ld.shared.u32 %r5, [%rd9]; @ @!%p1 bra GO; mbarrier.arrive.expect_tx.shared.b64 %rd12, [tile+256], 256; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 256, [tile+256]; GO:", BAR, ""),
+    ("bytes of a copy in bulk", Misaligned, "setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [tile+256], 1; bar.sync 0; @!%p1 bra GO; mbarrier.arrive.expect_tx.shared.b64 %rd12, [tile+256], 16; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], @, [tile+256]; GO:", "16", "8"),
     // Global memory.
     ("one word for all", Race, "st.global.u32 [@], %r3;", "%rd2", "%rd0"),
     ("other warp, no barrier", Race, "st.global.u32 [%rd2], %r3; @ ld.global.u32 %r5, [%rd6];", BAR, ""),

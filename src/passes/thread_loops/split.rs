@@ -253,7 +253,7 @@ impl Split<'_> {
         };
         self.with_threads(&[id], &Updates::default(), |threads| {
             let apart = |a: &Touch, b: &Touch| threads.are_apart((a, reach.guards(a)), (b, reach.guards(b)));
-            reach.resets(&again, &|a, b| !(alike(a) && alike(b)) && !apart(a, b))
+            reach.resets(&again, &|a, b| !(alike(a) && alike(b) || apart(a, b)))
         })
     }
 

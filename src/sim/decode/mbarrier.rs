@@ -51,7 +51,7 @@ impl<'t> Decoder<'_, 't> {
                 let does = if expects { OnMbarrier::Expect { bytes } } else { OnMbarrier::Complete { bytes } };
                 Ok(self.on(does, space, place, Order::Strong))
             }
-            ("arrive" | "arrive_drop", [rest @ ..]) => {
+            ("arrive" | "arrive_drop", rest) => {
                 // `arrive [a]` of remote objects has no state.
                 let (d, rest) = match rest {
                     [d, rest @ ..] if !matches!(d, Operand::Address(..)) => (Some(*d), rest),
