@@ -194,6 +194,8 @@ def test_report_and_gate(tmp_path):
     assert run("report", paths["now.json"], paths["t0.json"], "-o", tmp_path / "r.html")[0] == 0
     page = (tmp_path / "r.html").read_text()
     assert "element [0] is &lt;1&gt;" in page and "0 of 1 tasks right" in page
+    assert run("report", paths["before.json"], "-o", tmp_path / "r.md")[0] == 0
+    assert "| 19 | `ReLU` | `activation` | right in 16 | 4 |  | 0.20 | 3.85 |" in (tmp_path / "r.md").read_text()
     assert run("report", paths["before.json"], paths["t0.json"], "-o", tmp_path / "eval_results.json")[0] == 0
     found = json.loads((tmp_path / "eval_results.json").read_text())["19"][0]
     assert found["sample_id"] == 0 and found["correctness"] is True and found["runtime"] == 2.0

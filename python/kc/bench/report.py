@@ -116,20 +116,16 @@ def _row(number, one):
 def table(found) -> str:
     """The same as a table in Markdown, for a page."""
     lines = [
-        "| task | name | family | result | gradients | simulator | error / limit | ms | NumPy ms | H100 bound ms |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| task | name | family | host | gradients | simulator | error / limit | H100 bound, ms |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for number, one in sorted(found.items()):
-        task, verdict, sim, time = facts.level1()[number], one.get("verdict"), one.get("simulator"), one.get("time", {})
-        said = lambda v: "" if v is None else "right" if v["right"] else "refused"
-        gradients = "" if verdict is None else "none" if not task.has_gradient else str(verdict["gradients"])
+        task, verdict, sim = facts.level1()[number], one.get("verdict"), one.get("simulator")
+        said = lambda v: "" if v is None else f"right in {v['cases']}" if v["right"] else "refused"
+        gradients = "" if verdict is None else str(verdict["gradients"]) if task.has_gradient else "none"
         worst = f"{max(verdict['worst'], verdict['worst_gradient']):.2f}" if verdict and verdict["right"] else ""
-        figures = [f"{time[key]:.2f}" if key in time else "" for key in ("ms", "numpy_ms")]
-        cases = f" in {verdict['cases']}" if verdict and verdict["right"] else ""
-        lines.append(
-            f"| {number} | {task.title.replace('  ', ' ')} | {task.family} | {said(verdict)}{cases} | {gradients} | {said(sim)} | {worst} | "
-            f"{figures[0]} | {figures[1]} | {task.bound_ms:.3g} |"
-        )
+        cells = (number, f"`{' '.join(task.title.split())}`", f"`{task.family}`", said(verdict), gradients, said(sim), worst, f"{task.bound_ms:.3g}")
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
 
 
