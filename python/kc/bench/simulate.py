@@ -53,11 +53,14 @@ class Recorder:
         data, described, held = {}, [], {}
         for name, kind in about:
             value = given[name]
+            if "fields" in kind:
+                raise TypeError(f"kernel `{kernel.__name__}` takes a struct, which is not written down for the simulator")
             if "ndim" not in kind:
-                described.append({"name": name, "kind": "value", "dtype": kind["scalar"], "value": _number(value)})
+                described.append({"name": name, "kind": "value", "dtype": kind["type"], "value": _number(value)})
                 continue
             array = as_numpy(value)
-            one = {"name": name, "kind": "array", "dtype": kind["scalar"], "ndim": kind["ndim"], "shape": list(array.shape)}
+            dtype = kind["type"].partition("dtype=")[2].rstrip(")")
+            one = {"name": name, "kind": "array", "dtype": dtype, "ndim": kind["ndim"], "shape": list(array.shape[: kind["ndim"]])}
             where = (array.__array_interface__["data"][0], array.shape, array.strides)
             if where in held:
                 one["alias_of"] = held[where]
@@ -101,6 +104,8 @@ def kernel_defaults(kernel):
 
 
 def _number(value):
+    if isinstance(value, (tuple, list)) or getattr(value, "shape", ()):
+        return [_number(part) for part in np.asarray(value).ravel()]
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not np.isfinite(value):
         return "nan" if value != value else "inf" if value > 0 else "-inf"
@@ -129,7 +134,7 @@ def _gradients(files, seconds):
             launch = json.load(file)
         launch["direction"] = "gradient"
         for one in launch["args"]:
-            if one["kind"] == "array" and one["dtype"].startswith("float") and "alias_of" not in one:
+            if one["kind"] == "array" and one["dtype"] in ("float32", "float64") and "alias_of" not in one:
                 one["grad_fill"] = 1 if one["name"] in launch["writes"] else 0
         with open(path, "w", encoding="utf-8") as file:
             json.dump(launch, file)
