@@ -22,7 +22,7 @@ import threading
 import time
 from pathlib import Path
 
-SECONDS = 240  # for all of it
+SECONDS = 600  # for all of it
 START = time.monotonic()
 
 
