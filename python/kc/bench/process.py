@@ -102,7 +102,8 @@ class Process:
         self.reader = threading.Thread(target=self._read, args=(self.child,), daemon=True)
         self.reader.start()
         self.worker = self.child.pid
-        told = self.call({"do": "load"})
+        # Importing takes longer than a call: PyTorch alone takes seconds.
+        told = self.call({"do": "load"}, 3 * self.limits.seconds)
         self.worker = told["pid"]
         return told
 
