@@ -95,8 +95,8 @@ fn links_lead_to_files() {
     assert!(tried > 40, "{tried} links");
 }
 
-/// Each row of figures of "why kc" and of the first pages is in a page or file that they name, in the
-/// same order; what is said in words is what the tables come to.
+/// Each row of figures of "why kc" and of the first pages is in a page or file that they name, in
+/// the same order; what is said in words is what the tables come to.
 #[test]
 fn figures_stand_where_they_were_measured() {
     let page = |name: &str| std::fs::read_to_string(root().join("docs").join(name)).expect("a page");
@@ -201,7 +201,8 @@ fn a_browser_shows_reports() {
 
 /// Every page opens in Chromium and asks no other server for anything. Its pictures show, its links
 /// lead to places, nothing leaves the screen of a phone, and the search finds. Five pages also have
-/// names for their controls and contrast in both colour schemes, and the first one is light. Where there is no browser it says that it was left out: `cargo test --test site -- --nocapture`.
+/// names for their controls and contrast in both colour schemes, and the first one is light. Where
+/// there is no browser it says that it was left out: `cargo test --test site -- --nocapture`.
 #[test]
 fn a_browser_shows_and_searches_it() {
     let (mkdocs, browser) = match tools() {
