@@ -111,10 +111,9 @@ impl Machine<'_> {
                 let value = warp.regs[*reg as usize][lane] & (u64::MAX >> (64 - 8 * access.bytes));
                 let old = self.get(shared, warp, place, n as u32 * access.bytes, access.bytes);
                 let mut earlier = lanes(active).take_while(|&l| l != lane);
-                let alike = old != value
-                    && are_alike(old, value, access.bytes)
-                    && earlier.any(|l| addresses[l] == addresses[lane]);
-                changes |= old != value && !alike;
+                let first = earlier.find(|&l| addresses[l] == addresses[lane]);
+                let alike = |first: usize| are_alike(warp.regs[*reg as usize][first], value, access.bytes);
+                changes |= old != value && !first.is_some_and(alike);
             }
             let strong = access.order != Order::Weak;
             self.look(shared, warp, place, touched, lane, pc, strong, changes);

@@ -443,6 +443,8 @@ fn lanes_of_one_store_may_differ_by_rounding() {
     assert!(races("shl.b32 %r1, %r0, 23;\nadd.u32 %r1, %r1, 1065353216;"), "each another power of two");
     assert!(!races("and.b32 %r1, %r0, 1;\nadd.u32 %r1, %r1, 1065353216;"), "1, or the next number");
     assert!(!races("mov.u32 %r1, 5;"), "the same");
+    // 1000 and what each lane adds, a tenth: neighbours are close, the first and the last are not.
+    assert!(races("mul.lo.u32 %r1, %r0, 1638;\nadd.u32 %r1, %r1, 1148846080;"), "1000 to 1003");
     // Of two stores nothing says which is the last.
     let twice = "mov.u32 %r1, 1065353216;\n@%p0 st.shared.b32 [tile], %r1;\nadd.u32 %r1, %r1, 1;";
     assert!(races(&format!("setp.eq.u32 %p0, %r0, 7;\n{twice}")));

@@ -35,8 +35,8 @@ pub(super) fn are_alike(a: u64, b: u64, bytes: u32) -> bool {
     bytes == 4 && is_normal(a) && is_normal(b) && (a >> 31 == b >> 31) && a.abs_diff(b) <= MOST_ULPS
 }
 
-/// Of a sum of the numbers of a warp, in units of its last place.
-const MOST_ULPS: u32 = 8;
+/// In units of the last place: terms of a sum that cancel leave its rounding.
+const MOST_ULPS: u32 = 1 << 11;
 
 impl Machine<'_> {
     /// Does a load for all lanes, if it is a plain one.
@@ -146,7 +146,10 @@ impl Machine<'_> {
                     let (at, value) = (at + n * each as usize, warp.regs[*reg as usize][lane]);
                     let (old, new) = (read(memory, at, each), value & keep);
                     let mut earlier = lanes(active).take_while(|&l| l != lane);
-                    changes |= old != new && !(are_alike(old, new, each) && earlier.any(|l| places[l] == places[lane]));
+                    changes |= old != new
+                        && !earlier.find(|&l| places[l] == places[lane]).is_some_and(|first| {
+                            are_alike(warp.regs[*reg as usize][first] & keep, new, each)
+                        });
                     write(memory, at, each, value);
                 }
                 let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
