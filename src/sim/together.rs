@@ -147,9 +147,9 @@ impl Machine<'_> {
                     let (old, new) = (read(memory, at, each), value & keep);
                     let mut earlier = lanes(active).take_while(|&l| l != lane);
                     changes |= old != new
-                        && !earlier.find(|&l| places[l] == places[lane]).is_some_and(|first| {
-                            are_alike(warp.regs[*reg as usize][first] & keep, new, each)
-                        });
+                        && !earlier
+                            .find(|&l| places[l] == places[lane])
+                            .is_some_and(|first| are_alike(warp.regs[*reg as usize][first] & keep, new, each));
                     write(memory, at, each, value);
                 }
                 let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
