@@ -351,29 +351,16 @@ impl<'t> Parser<'t> {
 
     /// `%tid.x` with its part.
     fn special(&mut self, name: &'t str, at: Place) -> Result<Operand<'t>> {
-        let in_parts = matches!(name, "tid" | "ntid" | "ctaid" | "nctaid");
         let Token::Dot(part) = self.lexer.token else {
-            return match in_parts {
+            return match names::VECTORS.iter().any(|[x, ..]| x.strip_suffix(".x") == Some(name)) {
                 true => Err(Error::unknown(at, format!("`%{name}` as a vector"))),
                 false => Ok(Operand::Special(name)),
             };
         };
         self.lexer.advance()?;
-        let whole = match (name, part) {
-            ("tid", "x") => "tid.x",
-            ("tid", "y") => "tid.y",
-            ("tid", "z") => "tid.z",
-            ("ntid", "x") => "ntid.x",
-            ("ntid", "y") => "ntid.y",
-            ("ntid", "z") => "ntid.z",
-            ("ctaid", "x") => "ctaid.x",
-            ("ctaid", "y") => "ctaid.y",
-            ("ctaid", "z") => "ctaid.z",
-            ("nctaid", "x") => "nctaid.x",
-            ("nctaid", "y") => "nctaid.y",
-            ("nctaid", "z") => "nctaid.z",
-            _ => return Err(Error::malformed(at, format!("there is no register `%{name}.{part}`"))),
-        };
+        let parts = names::VECTORS.iter().flatten();
+        let whole = parts.copied().find(|whole| whole.rsplit_once('.') == Some((name, part)));
+        let whole = whole.ok_or_else(|| Error::malformed(at, format!("there is no register `%{name}.{part}`")))?;
         Ok(Operand::Special(whole))
     }
 

@@ -104,6 +104,18 @@ pub fn is_special(name: &str) -> bool {
     )
 }
 
+/// Special registers that are vectors, by their elements (PTX ISA, section 10).
+pub const VECTORS: [[&str; 3]; 8] = [
+    ["tid.x", "tid.y", "tid.z"],
+    ["ntid.x", "ntid.y", "ntid.z"],
+    ["ctaid.x", "ctaid.y", "ctaid.z"],
+    ["nctaid.x", "nctaid.y", "nctaid.z"],
+    ["clusterid.x", "clusterid.y", "clusterid.z"],
+    ["nclusterid.x", "nclusterid.y", "nclusterid.z"],
+    ["cluster_ctaid.x", "cluster_ctaid.y", "cluster_ctaid.z"],
+    ["cluster_nctaid.x", "cluster_nctaid.y", "cluster_nctaid.z"],
+];
+
 /// Special registers that PTX has and kc does not.
 pub fn is_rare(name: &str) -> bool {
     const BEGINNINGS: [&str; 5] = ["envreg", "is_explicit_cluster", "aggr_smem_size", "reserved_smem", "current_graph"];

@@ -84,12 +84,13 @@ fn errors_have_their_place() {
     assert_eq!(error("bra L;").3, "there is no `L`");
     assert_eq!(error("L: L: ret;").3, "the label `L` stands twice");
     assert_eq!(error("mov.u32 %r1, %nope;").3, "there is no register `%nope`");
+    assert_eq!(error("mov.u32 %r1, %cluster_ctaid.w;").3, "there is no register `%cluster_ctaid.w`");
     assert_eq!(error("mov.f32 %r1, 0f123;").3, "`0f123` is no number");
     assert_eq!(error("mov.u32 %r1, 99999999999999999999999;").0, 6);
     assert_eq!(error(".reg .b32 %x, %x;").3, "`%x` is declared twice");
     assert!(error(".reg .b128 %q;").2);
     assert!(error(".tex .u64 t;").2);
-    for rare in ["3*4", "(1<<4)|3", "~0", ".5", "%envreg0", "%cluster_ctarank"] {
+    for rare in ["3*4", "(1<<4)|3", "~0", ".5", "%envreg0", "%is_explicit_cluster", "%ctaid"] {
         assert!(error(&format!("mov.u32 %r1, {rare};")).2, "{rare}");
     }
     assert!(error("ld.global.u32 %r1, [%r0+4*2];").2 && !error("mov.u32 %r1, %pmask;").2);

@@ -46,6 +46,21 @@ fn float(body: &str) -> f32 {
     f32::from_bits(word32(&format!("{body}\nmov.b32 %r8, %f8;")))
 }
 
+/// Without a launch of clusters each block is a cluster by itself (PTX ISA, `%cluster_ctaid` and what follows it).
+#[test]
+fn a_block_is_its_own_cluster() {
+    for (register, expected) in [
+        ("cluster_ctarank", 0),
+        ("cluster_nctarank", 1),
+        ("cluster_ctaid.y", 0),
+        ("cluster_nctaid.z", 1),
+        ("clusterid.x", 0),
+        ("nclusterid.x", 1),
+    ] {
+        assert_eq!(word32(&format!("mov.u32 %r8, %{register};")), expected, "{register}");
+    }
+}
+
 #[test]
 fn integers() {
     for (body, expected) in [
