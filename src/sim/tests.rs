@@ -46,7 +46,7 @@ fn float(body: &str) -> f32 {
     f32::from_bits(word32(&format!("{body}\nmov.b32 %r8, %f8;")))
 }
 
-/// Without a launch of clusters each block is a cluster by itself (PTX ISA, `%cluster_ctaid` and what follows it).
+/// Without a launch of clusters each block is a cluster of its own (PTX ISA, `%cluster_ctaid`).
 #[test]
 fn a_block_is_its_own_cluster() {
     for (register, expected) in [
