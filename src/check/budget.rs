@@ -1,7 +1,5 @@
 //! How much work has a file asked for? Counters against the bounds of [`crate::limits`].
 
-use std::collections::HashMap;
-
 use super::tree::{Derivative, Expr, FnId};
 use super::types::value::{Operand, Reported, Res};
 use super::{Checker, visit};
@@ -12,23 +10,6 @@ use crate::limits::{
     MAX_UNROLLED_STATEMENTS,
 };
 use crate::source::Span;
-
-/// What was counted so far.
-#[derive(Debug, Default)]
-pub(crate) struct Budget {
-    /// Parts of all compile-time values that were computed or used.
-    copied: usize,
-    /// Statements of unrolled loops.
-    unrolled: usize,
-    /// Lookups of functions and constants around the current one.
-    nested: usize,
-    /// The most gradients of gradients in a function and what it calls.
-    gradients: HashMap<FnId, u32>,
-    /// Names for which the nearest known one was looked for.
-    suggested: usize,
-    /// The end of the budget was reported: once is enough.
-    spent: bool,
-}
 
 impl Checker<'_> {
     /// Refuses a compile-time value of too many parts, and too many uses of large ones.

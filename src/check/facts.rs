@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::check::types::value::{FunctionName, Number, Operand, TypeWord};
 use crate::source::{FileId, Span};
 use crate::types::{StructTable, Type};
 
@@ -71,9 +70,9 @@ impl EditorFacts {
         self.variables.iter().find(|v| v.function == function && v.name == name)
     }
 
-    pub(super) fn expression(&mut self, span: Span, operand: &Operand) {
+    pub(super) fn expression(&mut self, span: Span, meaning: impl FnOnce() -> Option<Meaning>) {
         if span.file == FileId(0)
-            && let Some(meaning) = meaning(operand)
+            && let Some(meaning) = meaning()
         {
             self.expressions.entry(span).or_insert(meaning);
         }
@@ -101,39 +100,4 @@ impl EditorFacts {
             self.variables.push(variable);
         }
     }
-}
-
-fn meaning(operand: &Operand) -> Option<Meaning> {
-    Some(match operand {
-        Operand::Value(expr) => Meaning::Value(expr.ty),
-        Operand::Const(constant) => {
-            let text = match constant.number {
-                Number::Int(value) => value.to_string(),
-                Number::Float(value) => format!("{value:?}"),
-                Number::Bool(value) => if value { "True" } else { "False" }.to_string(),
-            };
-            Meaning::Constant(text, Type::Scalar(constant.scalar()))
-        }
-        Operand::Str(_) => Meaning::Text,
-        Operand::Type(TypeWord::Type(ty)) => Meaning::Type(*ty),
-        Operand::Function(FunctionName::User { name, .. }) => Meaning::Function(name.clone()),
-        Operand::Function(FunctionName::Builtin(name)) => Meaning::Builtin(name.clone()),
-        Operand::Module(path) => Meaning::Module(path.clone()),
-        Operand::Results(_, types) => match types.as_slice() {
-            [ty] => Meaning::Value(*ty),
-            types => Meaning::Many(types.to_vec()),
-        },
-        Operand::Tile(elements) => Meaning::Value(Type::Local(elements.ty)),
-        Operand::Enum(class) => Meaning::Enum(class.name.clone()),
-        Operand::Tuple(_)
-        | Operand::Dict(_)
-        | Operand::Stack(_)
-        | Operand::Slice(_)
-        | Operand::Shape(_)
-        | Operand::Adjoint
-        | Operand::Gradient(_)
-        | Operand::Type(_) => {
-            return None;
-        }
-    })
 }

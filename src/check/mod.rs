@@ -7,6 +7,7 @@
 //! | `body` | what does the code of one function mean? |
 //! | `calls` | what does a call call, and how is that differentiated? |
 //! | `host` | what does the host code around kernels say about them? |
+//! | `state` | what is known so far: scopes, definitions, their instances and gradients |
 //! | `messages` | what does it say of each finding? |
 //! | [`lints`] | what compiles and is probably not meant? |
 //!
@@ -17,6 +18,7 @@
 mod body;
 mod budget;
 mod calls;
+mod checked;
 pub mod facts;
 mod host;
 pub mod lints;
@@ -29,27 +31,29 @@ pub mod tree;
 mod types;
 pub mod visit;
 
-pub use calls::instances;
 pub use tiles::precision_kept;
 pub use types::value;
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::check::names::scope::{Global, ScopeId};
+use crate::check::state::definition::{
+    Definition, Instance, InstanceArg, InstanceKey, ParamInfo, Signature, Underived,
+};
+use crate::check::state::globals::Global;
 use crate::check::state::{Definitions, Evaluation, Gradients, HostCode, InstanceTable, Output, Scopes, Settings};
 use crate::check::types::pattern::{Bindings, Pattern};
-use crate::check::types::value::{FunctionName, Operand, Reported, Res};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, Stack};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::IdVec;
 use crate::ir::Nudged;
-use crate::memo::Same;
 use crate::source::{SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
 use crate::types::Type;
 use body::Body;
 pub use calls::instances::Instances;
-pub use tree::Checked;
+pub use checked::{Checked, Unresolved};
+pub use state::definition::{Imported, LibraryFunction};
 
 /// What is wanted of [`check()`].
 #[derive(Clone, Debug)]
@@ -93,6 +97,13 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    fn settings(&self) -> Settings {
+        let Options { tests, nudged, double, strict, .. } = *self;
+        Settings { tests, nudged, double, strict, block_dim: 1, backward_off: false }
+    }
+}
+
 /// Checks every kernel and function of a file. What has errors is reported and left out of the
 /// result. What there is to know of the library, beyond `known`, is added to that.
 pub fn check(
@@ -108,7 +119,7 @@ pub fn check(
         sources,
         diagnostics,
         known,
-        settings: Settings::new(options),
+        settings: options.settings(),
         modules: names::modules::Modules::new(parsed.file, syntax_errors),
         scopes: Scopes::new(),
         host: HostCode::default(),
@@ -177,75 +188,6 @@ pub fn check(
     Checked { structs, constants, functions, kernels, block_dim, launched, declared, unresolved, facts }
 }
 
-/// A function as written, of the user's file or of the library.
-#[derive(Debug)]
-pub(crate) struct Definition {
-    pub ast: Arc<ast::Function>,
-    /// The library's entry, for built-ins.
-    pub entry: Option<Arc<crate::library::Entry>>,
-    pub kernel: bool,
-    /// Its body is CUDA text.
-    pub native: bool,
-    /// Where it is.
-    pub scope: ScopeId,
-    /// Its parameters, once they were looked at; None: they have errors.
-    signature: OnceLock<Option<Arc<Signature>>>,
-}
-
-impl Definition {
-    fn new(ast: Arc<ast::Function>, kernel: bool, native: bool, scope: ScopeId) -> Definition {
-        Definition { ast, entry: None, kernel, native, scope, signature: OnceLock::new() }
-    }
-
-    fn of_entry(entry: &Arc<crate::library::Entry>) -> Definition {
-        Definition { entry: Some(entry.clone()), ..Definition::new(entry.function.clone(), false, false, ScopeId(0)) }
-    }
-
-    fn library(&self) -> bool {
-        self.entry.is_some()
-    }
-}
-
-/// The parameters of a definition, resolved once.
-#[derive(Debug)]
-pub(crate) struct Signature {
-    pub params: Vec<ParamInfo>,
-    pub returns: Option<Pattern>,
-    /// The names in annotations without a known value; such parameters are [`Pattern::Unknown`].
-    pub unknown: Vec<host::nest::Unknown>,
-}
-
-#[derive(Debug)]
-pub(crate) struct ParamInfo {
-    pub name: String,
-    pub pattern: Pattern,
-    pub default: Option<ast::Expr>,
-    pub span: Span,
-}
-
-/// What a definition is instantiated with.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct InstanceKey {
-    definition: Same<Definition>,
-    args: Vec<InstanceArg>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum InstanceArg {
-    Type(Type),
-    Function(FunctionName),
-    /// Of a type that is not known: the body is checked without it, and nothing comes out.
-    Unknown,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Instance {
-    /// Being checked: a call to it is a recursion.
-    Open,
-    Done(tree::FnId),
-    Failed,
-}
-
 /// The state of one file's check.
 pub(crate) struct Checker<'a> {
     pub sources: &'a mut SourceMap,
@@ -283,8 +225,12 @@ impl Checker<'_> {
                 Pattern::Exact(ty) => args.push(InstanceArg::Type(ty)),
                 Pattern::Unknown => args.push(InstanceArg::Unknown),
                 _ => {
-                    let why = host::nest::Why::Generic(param.pattern.display(&self.output.structs));
-                    self.need_unknown(&host::nest::Unknown { name: param.name.clone(), place: param.span, why });
+                    let why = crate::check::state::globals::Why::Generic(param.pattern.display(&self.output.structs));
+                    self.need_unknown(&crate::check::state::globals::Unknown {
+                        name: param.name.clone(),
+                        place: param.span,
+                        why,
+                    });
                     args.push(InstanceArg::Unknown);
                 }
             }
@@ -372,7 +318,7 @@ impl Checker<'_> {
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {
             let (definition, args) = (definition.clone(), key.args.clone());
-            self.gradients.underived.push(calls::gradient::Underived { id, definition, args });
+            self.gradients.underived.push(Underived { id, definition, args });
         }
         match result {
             Ok(id) => {
@@ -450,7 +396,7 @@ impl Checker<'_> {
             };
             let errors = self.diagnostics.error_count();
             if let Some(stack) = self.stack_pattern(annotation).filter(|_| !definition.kernel) {
-                let names = tiles::Stack::params(&param.name.text);
+                let names = Stack::params(&param.name.text);
                 failed |= stack.is_err();
                 params.extend(stack.into_iter().flatten().zip(names).map(|(pattern, name)| ParamInfo {
                     name,

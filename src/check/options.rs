@@ -1,7 +1,8 @@
 //! What may stand in the parentheses of `@wp.kernel(...)`?
 
+use crate::check::Checker;
 use crate::check::calls::keyword::unknown_keyword;
-use crate::check::{Checker, Definition};
+use crate::check::state::definition::Definition;
 use crate::syntax::ast::ExprKind;
 
 /// The keywords of Warp 1.19.

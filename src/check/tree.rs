@@ -4,12 +4,11 @@
 
 use std::collections::HashMap;
 
-use crate::check::calls::instances::Imported;
-use crate::check::facts::EditorFacts;
+use crate::check::state::definition::Imported;
 use crate::ids::IdVec;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, ConstantNames, UnaryOp};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, UnaryOp};
 use crate::source::Span;
-use crate::types::{StructTable, Type};
+use crate::types::Type;
 
 crate::define_id!(
     /// A function instance of the checked module.
@@ -19,39 +18,6 @@ crate::define_id!(
     /// A variable of a function, parameters included.
     LocalId, "local"
 );
-
-/// The checked kernels of one file and every function they reach. A kernel with errors is not in
-/// it.
-#[derive(Clone, Debug, Default)]
-pub struct Checked {
-    pub structs: StructTable,
-    /// The names of the file for constants.
-    pub constants: ConstantNames,
-    /// Callees come before their callers.
-    pub functions: IdVec<FnId, Function>,
-    /// The launchable entries of `functions`, in source order.
-    pub kernels: Vec<FnId>,
-    /// How many threads a block has, to code in which they have values of their own.
-    pub block_dim: u32,
-    /// By kernel, as the file names it, how many dimensions its launches have, with that of the
-    /// threads of `wp.launch_tiled`, if known.
-    pub launched: HashMap<String, Option<usize>>,
-    /// The names of all kernels and functions of the file, good or not.
-    pub declared: Vec<String>,
-    /// The kernels without errors that cannot be compiled: they need what only Python knows.
-    pub unresolved: Vec<Unresolved>,
-    /// Empty unless the options asked for them.
-    pub facts: EditorFacts,
-}
-
-/// A kernel that was checked and cannot be compiled.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unresolved {
-    /// Of its entry.
-    pub name: String,
-    /// Where the warning that says why is.
-    pub span: Span,
-}
 
 #[derive(Clone, Debug)]
 pub struct Function {

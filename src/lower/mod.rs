@@ -15,8 +15,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::check::instances::Imported;
 use crate::check::tree;
+use crate::check::{Checked, Imported};
 use crate::ids::Id;
 use crate::ir::build::Builder;
 use crate::ir::{BlockThreads, Derivative, FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
@@ -36,24 +36,24 @@ mod tests;
 
 /// The IR of a checked file, function by function in the same order. `checks`: for checked runs,
 /// see [`crate::ir::Check`].
-pub fn lower(checked: &tree::Checked, checks: bool) -> Module {
+pub fn lower(checked: &Checked, checks: bool) -> Module {
     let functions = checked.functions.values().map(|function| lower_function(checked, function, checks));
     Module { functions: functions.collect(), ..without_functions(checked) }
 }
 
 /// What the functions of a checked file share.
-pub fn without_functions(checked: &tree::Checked) -> Module {
+pub fn without_functions(checked: &Checked) -> Module {
     Module { structs: checked.structs.clone(), constants: checked.constants.clone(), ..Module::default() }
 }
 
 /// The IR of one function of a checked file.
-pub fn lower_function(checked: &tree::Checked, function: &tree::Function, checks: bool) -> Function {
+pub fn lower_function(checked: &Checked, function: &tree::Function, checks: bool) -> Function {
     Lowering::of(checked, function, checks).run()
 }
 
 /// One function on its way to IR.
 struct Lowering<'a> {
-    checked: &'a tree::Checked,
+    checked: &'a Checked,
     /// With its body.
     function: &'a tree::Function,
     /// If it is a library function: what represents its callees.
@@ -74,7 +74,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn of(checked: &'a tree::Checked, head: &'a tree::Function, checks: bool) -> Lowering<'a> {
+    fn of(checked: &'a Checked, head: &'a tree::Function, checks: bool) -> Lowering<'a> {
         let imported = head.imported.as_ref();
         let function = head.with_body();
         let locals = function.locals.values();

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::check::calls::gradient::Rule;
+use crate::check::body::Binding;
+use crate::check::state::definition::Rule;
 use crate::check::tree::{LocalId, ReturnedArray, Stmt};
 use crate::check::types::pattern::Bindings;
 use crate::check::types::value::Constant;
@@ -141,3 +142,51 @@ pub fn grow(starts: &mut Starts, wishes: &[(Span, Scalar)]) -> bool {
     }
     changed
 }
+
+/// The literal that each variable holds, where that is known.
+pub(crate) type Known = HashMap<LocalId, Constant>;
+
+/// What a name means, and where it got that.
+#[derive(Clone, Debug)]
+pub(crate) struct Meaning {
+    pub(super) binding: Binding,
+    pub(super) place: Option<Span>,
+}
+
+/// A name that means one thing on one way to here and another on another.
+#[derive(Clone, Debug)]
+pub(crate) struct Several {
+    pub(super) one: (String, Option<Span>),
+    pub(super) other: (String, Option<Span>),
+    /// They are functions.
+    pub(super) called: bool,
+}
+
+/// The names of a body through its branches and loops.
+#[derive(Debug, Default)]
+pub(crate) struct Ways {
+    /// In branches and loops: the names that got another meaning, with the one before.
+    pub(super) journal: Vec<(String, Option<Meaning>)>,
+    /// Where each name got its meaning.
+    pub(super) places: HashMap<String, Span>,
+    /// For each branch and loop around the current statement, where its part of the journal begins.
+    pub(super) branches: Vec<usize>,
+    /// The loops around the current statement.
+    pub(super) loops: Vec<Loop>,
+    /// The variables of the elements of each name's tuples, one set for each list of types.
+    pub(super) tuples: HashMap<String, Vec<Vec<LocalId>>>,
+    /// Names with a meaning on some ways only, by how many branches and loops are around the place
+    /// behind.
+    pub(super) maybe: HashMap<String, (u32, Span)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Loop {
+    /// Where its part of the journal begins.
+    pub(super) mark: usize,
+    /// What names mean where a `break` or `continue` is.
+    pub(super) leaves: Vec<(String, Option<Meaning>)>,
+}
+
+/// What names mean at the end of one branch.
+pub(crate) type Ends = HashMap<String, Option<Meaning>>;

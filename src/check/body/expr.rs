@@ -3,7 +3,7 @@
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::messages;
 use crate::check::names::member::is_core;
-use crate::check::names::scope::Global;
+use crate::check::state::globals::Global;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
 use crate::ir::NamedConstant;
@@ -17,7 +17,7 @@ impl Body<'_, '_> {
             self.note_name(expr, operand);
         }
         if let (Some(facts), Ok(operand)) = (&mut self.c.output.facts, &result) {
-            facts.expression(expr.span, operand);
+            facts.expression(expr.span, || operand.meaning());
         }
         result
     }

@@ -5,7 +5,7 @@ use crate::check::body::{Binding, Body, Mode};
 use crate::check::messages;
 use crate::check::names::foreign::{self, Advice};
 use crate::check::names::member::is_warp;
-use crate::check::names::scope::Global;
+use crate::check::state::globals::Global;
 use crate::check::types::value::Reported;
 use crate::diag::Diagnostic;
 use crate::source::Span;

@@ -2,7 +2,7 @@
 //! are constants.
 
 use super::Body;
-use crate::check::names::scope::Global;
+use crate::check::state::globals::Global;
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, TypeWord};
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Scalar;

@@ -27,16 +27,14 @@ mod ways;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::check::body::body_state::{Nesting, OwnFunction, Statement, Summary, Tiles};
-use crate::check::body::known::Known;
-use crate::check::body::ways::{Several, Ways};
+use crate::check::Checker;
+use crate::check::body::body_state::{Known, Nesting, OwnFunction, Several, Statement, Summary, Tiles, Ways};
 use crate::check::facts::Variable;
 use crate::check::messages;
-use crate::check::tiles::Stack;
+use crate::check::state::definition::{Definition, InstanceArg};
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, ReturnedArray};
-use crate::check::types::pattern::{Bindings, Pattern};
-use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
-use crate::check::{Checker, Definition, InstanceArg};
+use crate::check::types::pattern::{Bindings, Pattern, ScalarClass};
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res, Stack, TypeWord};
 use crate::diag::{Applicability, Diagnostic};
 use crate::ids::{Id, IdVec};
 use crate::library::Meaning;
@@ -131,7 +129,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let value = body.expr(expr);
         body.c.evaluation.computing -= u32::from(!library);
         let value = value?;
-        let value = crate::check::body::known::closed(value).ok_or_else(|| c.constant_too_large(expr.span))?;
+        let value = value.closed().ok_or_else(|| c.constant_too_large(expr.span))?;
         c.charge(&value, expr.span)?;
         Ok(value)
     }
@@ -266,7 +264,7 @@ impl<'c, 'a> Body<'c, 'a> {
         wishes.weak.append(&mut body.literals.weak);
         wishes.computed.extend(body.literals.computed_floats.drain());
         let own = |id: LocalId| id.index() >= param_count as usize;
-        crate::check::tiles::place(&mut statements, &body.locals, own, &body.tiles.filled);
+        crate::check::tiles::homes::place(&mut statements, &body.locals, own, &body.tiles.filled);
         if !body.failed && mode == Mode::User {
             match definition.kernel {
                 true => body.no_promise(definition),

@@ -1,11 +1,10 @@
 //! Parts of values, array elements, and what can be assigned.
 
 use crate::check::body::Body;
-use crate::check::host::nest::{Unknown, Why};
 use crate::check::messages;
-use crate::check::names::scope::{EnumClass, Global, ScopeId};
+use crate::check::state::globals::{Global, Unknown, Why};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
-use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
+use crate::check::types::value::{Constant, EnumClass, FunctionName, Number, Operand, Res, ScopeId, TypeWord};
 use crate::diag::Applicability;
 use crate::source::Span;
 use crate::syntax::ast;

@@ -1,8 +1,8 @@
 //! Does a function return what its annotation says?
 
-use crate::check::Definition;
 use crate::check::body::Body;
 use crate::check::messages;
+use crate::check::state::definition::Definition;
 use crate::check::types::pattern::Pattern;
 use crate::diag::Applicability;
 use crate::source::Span;

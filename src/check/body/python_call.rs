@@ -5,7 +5,7 @@ use crate::check::body::python_math::{in_double, in_math, in_numpy, keeps_intege
 use crate::check::body::{Binding, Body};
 use crate::check::messages;
 use crate::check::names::member::{builtin_word, is_warp};
-use crate::check::names::scope::Global;
+use crate::check::state::globals::Global;
 use crate::check::types::value::{Constant, Number, Operand, Res};
 use crate::limits::{MAX_CONSTANT_PARTS, MAX_PYTHON_CLAUSES};
 use crate::source::Span;

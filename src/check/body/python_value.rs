@@ -2,51 +2,15 @@
 //! dicts. What may be asked of them is whether they are equal, whether one is in another, and what
 //! a dict holds for a key.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::check::body::{Body, Mode};
 use crate::check::budget;
 use crate::check::messages;
-use crate::check::names::scope::ScopeId;
-use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
+use crate::check::types::value::{Constant, Dict, Entry, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::limits::MAX_CONSTANT_PARTS;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, BoolOp, CompareOp};
-
-/// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are
-/// not asked for.
-#[derive(Debug)]
-pub struct Dict {
-    entries: Vec<(ast::Expr, ast::Expr)>,
-    /// What was found of each entry so far.
-    found: RefCell<Vec<Entry>>,
-    /// Where the names of the entries are looked up.
-    scope: ScopeId,
-}
-
-#[derive(Clone, Debug)]
-enum Entry {
-    Unread,
-    /// Being computed: what asks for it is a circle.
-    Evaluating,
-    Known(Operand),
-    Failed {
-        /// Whether that was said.
-        said: bool,
-    },
-}
-
-impl Dict {
-    fn new(entries: &[(ast::Expr, ast::Expr)], scope: ScopeId) -> Dict {
-        Dict { entries: entries.to_vec(), found: RefCell::new(vec![Entry::Unread; entries.len()]), scope }
-    }
-
-    /// How many entries were written.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-}
 
 impl Body<'_, '_> {
     /// `None`, lists, dicts and comprehensions, where Python computes. None: it does not, or this

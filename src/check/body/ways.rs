@@ -3,8 +3,7 @@
 //! ways give it the same one. Tuples and shapes are variables, one for each element, as soon as
 //! they differ. For all else the use behind is an error with both places (E0322).
 
-use std::collections::HashMap;
-
+use crate::check::body::body_state::{Ends, Loop, Meaning, Several};
 use crate::check::body::{Binding, Body};
 use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
@@ -15,53 +14,8 @@ use crate::source::Span;
 use crate::syntax::{ast, visit};
 use crate::types::{I32, Type};
 
-/// What a name means, and where it got that.
-#[derive(Clone, Debug)]
-pub(crate) struct Meaning {
-    binding: Binding,
-    place: Option<Span>,
-}
-
-/// A name that means one thing on one way to here and another on another.
-#[derive(Clone, Debug)]
-pub(crate) struct Several {
-    one: (String, Option<Span>),
-    other: (String, Option<Span>),
-    /// They are functions.
-    called: bool,
-}
-
 /// What a name means that a loop assigns, when an iteration begins.
 const LOOP: &str = "what a loop assigns";
-
-/// The names of a body through its branches and loops.
-#[derive(Debug, Default)]
-pub(crate) struct Ways {
-    /// In branches and loops: the names that got another meaning, with the one before.
-    journal: Vec<(String, Option<Meaning>)>,
-    /// Where each name got its meaning.
-    places: HashMap<String, Span>,
-    /// For each branch and loop around the current statement, where its part of the journal begins.
-    branches: Vec<usize>,
-    /// The loops around the current statement.
-    loops: Vec<Loop>,
-    /// The variables of the elements of each name's tuples, one set for each list of types.
-    tuples: HashMap<String, Vec<Vec<LocalId>>>,
-    /// Names with a meaning on some ways only, by how many branches and loops are around the place
-    /// behind.
-    maybe: HashMap<String, (u32, Span)>,
-}
-
-#[derive(Debug)]
-struct Loop {
-    /// Where its part of the journal begins.
-    mark: usize,
-    /// What names mean where a `break` or `continue` is.
-    leaves: Vec<(String, Option<Meaning>)>,
-}
-
-/// What names mean at the end of one branch.
-pub(crate) type Ends = HashMap<String, Option<Meaning>>;
 
 impl Body<'_, '_> {
     /// Gives a name a meaning from here on.

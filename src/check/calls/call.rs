@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use super::native::is_barrier;
+use crate::check::Checker;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
-use crate::check::host::nest::{Unknown, Why};
 use crate::check::messages;
 use crate::check::names::habits;
+use crate::check::state::definition::{Definition, InstanceArg, Signature};
+use crate::check::state::globals::{Unknown, Why};
 use crate::check::tree::{Call, DegeneracyTest, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::check::{Checker, Definition, InstanceArg, Signature};
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::library::Library;

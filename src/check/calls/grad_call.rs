@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use crate::check::Checker;
 use crate::check::body::Body;
 use crate::check::messages;
+use crate::check::state::definition::{Definition, Instance, InstanceArg, InstanceKey};
 use crate::check::tree::{Call, Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Step, Stmt, StmtKind};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
-use crate::check::{Checker, Definition, Instance, InstanceArg, InstanceKey};
 use crate::ids::{Id, IdVec};
 use crate::source::Span;
 use crate::types::{Scalar, Type};

@@ -7,16 +7,17 @@
 //! it is then read as zeros and not written. Where the function takes `x` by reference,
 //! `adjoint[x]` starts as the adjoint of the new value, and ends as that of the old one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::check::Checker;
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::messages;
-use crate::check::names::scope::Global;
+use crate::check::state::definition::{CustomWritten, Definition, InstanceArg, InstanceKey, Rule, Underived};
+use crate::check::state::globals::Global;
 use crate::check::tree::{Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::check::{Checker, Definition, InstanceArg, InstanceKey};
 use crate::diag::quoted;
 use crate::ids::IdVec;
 use crate::library::Decision;
@@ -24,53 +25,6 @@ use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind as Ast};
 use crate::syntax::visit;
 use crate::types::{BOOL, Type};
-
-/// An instance whose derivative is not decided yet.
-#[derive(Debug)]
-pub(crate) struct Underived {
-    pub id: FnId,
-    pub definition: Arc<Definition>,
-    pub args: Vec<InstanceArg>,
-}
-
-/// What the user wrote for the functions of one name.
-#[derive(Debug, Default)]
-pub(crate) struct Custom {
-    pub gradients: Vec<Arc<Definition>>,
-    pub replays: Vec<Arc<Definition>>,
-}
-
-/// A `@wp.func_grad(target)` or `@wp.func_replay(target)` as written in the file.
-#[derive(Debug)]
-pub(crate) struct CustomWritten {
-    target: String,
-    definition: Arc<Definition>,
-    replay: bool,
-}
-
-impl CustomWritten {
-    pub fn definition(&self) -> &Arc<Definition> {
-        &self.definition
-    }
-}
-
-/// The adjoints that the body of a rule can name.
-#[derive(Debug, Default)]
-pub(crate) struct Rule {
-    adjoints: HashMap<String, Adjoint>,
-    shadows: HashSet<LocalId>,
-    /// The parameters whose adjoints the rule writes.
-    written: HashSet<String>,
-}
-
-/// Where the adjoint of a parameter is.
-#[derive(Clone, Copy, Debug, Default)]
-struct Adjoint {
-    /// Of the floats in it outside arrays.
-    own: Option<LocalId>,
-    /// Of its arrays.
-    shadow: Option<LocalId>,
-}
 
 impl Checker<'_> {
     /// Enters a `@wp.func_grad(f)` or `@wp.func_replay(f)` of the file.
@@ -389,7 +343,7 @@ impl<'a> Body<'_, 'a> {
         body.function.rule = Some(made);
         let mut statements = body.block(&rule.ast.body);
         let own = |id: LocalId| crate::ids::Id::index(id) >= param_count as usize;
-        crate::check::tiles::place(&mut statements, &body.locals, own, &body.tiles.filled);
+        crate::check::tiles::homes::place(&mut statements, &body.locals, own, &body.tiles.filled);
         if let Some((types, at)) = body.summary.results.clone()
             && !types.is_empty()
         {

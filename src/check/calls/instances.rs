@@ -15,13 +15,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::gradient;
+use crate::check::Checker;
+use crate::check::state::definition::{
+    Callees, Definition, Imported, Instance, InstanceArg, InstanceKey, Key, LibraryFunction, Requests, Underived,
+};
 use crate::check::tree::{FnId, Function};
 use crate::check::types::value::{Reported, Res};
-use crate::check::{Checker, Definition, Instance, InstanceArg, InstanceKey};
 use crate::ids::Id;
 use crate::library::Library;
-use crate::memo::{Memo, Same, lock};
+use crate::memo::{Memo, lock};
 use crate::types::{Element, Type};
 
 /// The library, and what was checked of it.
@@ -32,51 +34,6 @@ pub struct Instances {
     /// parameters.
     definitions: Mutex<HashMap<String, Arc<[Arc<Definition>]>>>,
     functions: Memo<Key, Arc<LibraryFunction>>,
-}
-
-/// A library function: an instance, or the gradient rule of one.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Key {
-    /// The instance, or the one that the rule belongs to.
-    of: InstanceKey,
-    is_rule: bool,
-}
-
-/// A checked instance of a library definition, or the gradient rule of one, as all programs have
-/// it.
-#[derive(Debug)]
-pub struct LibraryFunction {
-    key: Key,
-    definition: Arc<Definition>,
-    /// What its check asked for, in the order of the first requests, under the numbers that
-    /// `function` knows them by.
-    callees: Callees,
-    /// The name that it has where that is free; empty for a rule.
-    name: String,
-    /// In the words of the program that it was checked for.
-    function: Function,
-}
-
-/// Functions by their numbers in a program.
-type Callees = Vec<(FnId, Arc<LibraryFunction>)>;
-
-/// A library function in a program.
-#[derive(Clone, Debug)]
-pub struct Imported {
-    function: Arc<LibraryFunction>,
-    /// [`LibraryFunction::callees`] in this program.
-    callees: Vec<FnId>,
-}
-
-/// What was asked for while a function was checked, and how things were before.
-#[derive(Debug)]
-pub(in crate::check) struct Requests {
-    callees: Vec<FnId>,
-    /// Something failed, be it without a report.
-    failed: bool,
-    diagnostics: usize,
-    structs: usize,
-    functions: usize,
 }
 
 impl LibraryFunction {
@@ -257,7 +214,7 @@ impl Checker<'_> {
         }
         let id = self.import_as(kept, &kept.name)?;
         let args = kept.key.of.args.clone();
-        self.gradients.underived.push(gradient::Underived { id, definition: kept.definition.clone(), args });
+        self.gradients.underived.push(Underived { id, definition: kept.definition.clone(), args });
         self.instances.done(kept.key.of.clone(), id);
         Some(id)
     }
@@ -278,22 +235,11 @@ impl Checker<'_> {
     }
 
     /// The kept rule of a function of this program, as a function of this program.
-    pub(in crate::check) fn import_rule(&mut self, of: &gradient::Underived) -> Option<FnId> {
+    pub(in crate::check) fn import_rule(&mut self, of: &Underived) -> Option<FnId> {
         let key = self.output.functions[of.id].imported.as_ref()?.function.key.of.clone();
         let rule = self.known.functions.get(&Key { of: key, is_rule: true })?;
         let name = format!("adj_{}", self.output.functions[of.id].name);
         self.import_as(&rule, &name)
-    }
-}
-
-impl InstanceKey {
-    /// Whether it is one of a function of the library.
-    pub(in crate::check) fn is_library(&self) -> bool {
-        self.definition.0.library()
-    }
-
-    pub(in crate::check) fn new(definition: &Arc<Definition>, args: Vec<InstanceArg>) -> InstanceKey {
-        InstanceKey { definition: Same(definition.clone()), args }
     }
 }
 

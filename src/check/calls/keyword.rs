@@ -1,10 +1,10 @@
 //! Arguments by name: which parameter is meant, and which has two?
 
 use super::call::Given;
-use crate::check::Signature;
 use crate::check::body::Body;
 use crate::check::messages;
 use crate::check::names::suggest::nearest;
+use crate::check::state::definition::Signature;
 use crate::check::types::value::Reported;
 use crate::diag::Diagnostic;
 use crate::syntax::ast::{Arg, Name};

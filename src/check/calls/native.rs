@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::gradient::Underived;
-use crate::check::host::nest::{Unknown, Why};
+use crate::check::Checker;
+use crate::check::state::definition::{Definition, InstanceArg, ParamInfo, Underived};
+use crate::check::state::globals::{Unknown, Why};
 use crate::check::tree::{Derivative, Function, Local};
 use crate::check::types::value::{Operand, Reported, Res};
-use crate::check::{Checker, Definition, InstanceArg};
 use crate::ids::IdVec;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
@@ -96,7 +96,7 @@ impl Checker<'_> {
     /// The parameters as variables. None: one of them has no form in the text.
     fn native_params(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Res<Option<Vec<Local>>> {
         let signature = self.signature(definition)?;
-        let local = |(param, arg): (&crate::check::ParamInfo, &InstanceArg)| match arg {
+        let local = |(param, arg): (&ParamInfo, &InstanceArg)| match arg {
             InstanceArg::Type(ty) if !matches!(ty, Type::Local(_)) => {
                 let plain = !matches!(param.pattern, crate::check::types::pattern::Pattern::Ref(_));
                 plain.then(|| Local { name: param.name.clone(), ty: *ty, span: param.span })

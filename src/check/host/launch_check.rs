@@ -4,10 +4,10 @@
 use crate::check::Checker;
 use crate::check::host::launches::{MAX_STEPS, parts_of};
 use crate::check::messages;
-use crate::check::names::scope::Global;
+use crate::check::state::definition::{Definition, Signature};
+use crate::check::state::globals::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::{Number, Operand};
-use crate::check::{Definition, Signature};
 use crate::diag::{Diagnostic, counted, quoted};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{MAX_DIMS, Scalar, Type};

@@ -5,10 +5,10 @@
 use crate::check::Checker;
 use crate::check::messages;
 use crate::check::names::member::is_warp;
-use crate::check::names::scope::Global;
+use crate::check::state::definition::{ParamInfo, Signature};
+use crate::check::state::globals::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::Operand;
-use crate::check::{ParamInfo, Signature};
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, F32, MAX_DIMS, Type};
 

@@ -10,53 +10,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::check::Checker;
 use crate::check::body::Body;
 use crate::check::messages;
-use crate::check::names::scope::{Global, MODULE, ScopeId};
-use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
-use crate::check::{Checker, Definition};
+use crate::check::state::definition::Definition;
+use crate::check::state::globals::{Global, MODULE, Maker, Unknown, Why};
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, ScopeId, TypeWord};
 use crate::diag::{Diagnostics, Level};
 use crate::limits::{MAX_HOST_CALLS, MAX_HOST_ITERATIONS, MAX_SCOPES};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, RegionKind};
 use crate::syntax::{Change, Changed};
-
-/// A host function that holds kernels or calls such a function.
-#[derive(Debug)]
-pub(crate) struct Maker {
-    pub name: ast::Name,
-    params: Vec<ast::Param>,
-    items: Vec<Item>,
-    /// Where it is defined.
-    scope: ScopeId,
-}
-
-/// A name whose value kc cannot know.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Unknown {
-    pub name: String,
-    /// Where it is bound.
-    pub place: Span,
-    pub why: Why,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Why {
-    /// A parameter of this host function, which no call in the file gives a known value.
-    Parameter(String),
-    /// Bound more than once.
-    Rebound,
-    /// Host code changes it elsewhere.
-    Changed,
-    /// Bound in a loop whose values are not known, or used behind it.
-    Loop,
-    /// The value is none of our constants; the text says why, if there is more to say.
-    Computed(Option<String>),
-    /// The type of a parameter of a generic kernel.
-    Generic(String),
-    /// A `@wp.func_native`, whose body is CUDA text.
-    Native,
-}
 
 impl Checker<'_> {
     /// Runs `f` with names looked up in another scope.

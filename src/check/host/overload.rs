@@ -5,35 +5,18 @@
 use std::sync::Arc;
 
 use super::launches;
-use super::nest::Unknown;
+use crate::check::Checker;
+use crate::check::checked::Unresolved;
 use crate::check::messages;
-use crate::check::names::scope::{Global, ScopeId};
-use crate::check::tree::{FnId, Unresolved};
+use crate::check::state::definition::{Definition, GivenTypes, InstanceArg, Overload, Signature};
+use crate::check::state::globals::{Global, Unknown};
+use crate::check::tree::FnId;
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Operand, Reported, Res};
-use crate::check::{Checker, Definition, InstanceArg, Signature};
 use crate::diag::Diagnostics;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
-
-/// Types for a generic kernel.
-#[derive(Clone, Debug)]
-pub(crate) struct Overload {
-    kernel: String,
-    /// The scope of the kernel's name. None: it is the name of an entry, from the command line.
-    scope: Option<ScopeId>,
-    span: Span,
-    given: Given,
-}
-
-#[derive(Clone, Debug)]
-enum Given {
-    /// A type for each parameter, by position or by name.
-    Types(Vec<(Option<String>, ast::Expr)>),
-    /// The argument lists of a `wp.launch`.
-    Launch(Vec<ast::Expr>),
-}
 
 impl Checker<'_> {
     /// Takes note of a call at module level, if it is one that concerns kernels.
@@ -47,12 +30,12 @@ impl Checker<'_> {
         let (scope, span) = (Some(self.scopes.current), call.span);
         match (word, args.as_slice()) {
             ("overload", [ast::Arg { value: ast::Expr { kind: ExprKind::Name(kernel), .. }, .. }, types]) => {
-                let given = Given::Types(listed(&types.value));
+                let given = GivenTypes::Types(listed(&types.value));
                 self.host.overloads.push(Overload { kernel: kernel.clone(), scope, span: types.value.span, given });
             }
             ("launch" | "launch_tiled", args) => {
                 if let Some((kernel, lists)) = launches::parts_of(args) {
-                    let given = Given::Launch(lists);
+                    let given = GivenTypes::Launch(lists);
                     self.host.overloads.push(Overload { kernel: kernel.to_string(), scope, span, given });
                 }
             }
@@ -83,7 +66,7 @@ impl Checker<'_> {
             match &call.kind {
                 ExprKind::Call { callee, args } if let ExprKind::Name(kernel) = &callee.kind => {
                     let types = args.iter().map(|arg| (arg.name.as_ref().map(|n| n.text.clone()), arg.value.clone()));
-                    let given = Given::Types(types.collect());
+                    let given = GivenTypes::Types(types.collect());
                     let known = self.definitions.all.iter().any(|d| d.kernel && self.entry_name(d) == *kernel);
                     if known {
                         self.host.overloads.push(Overload {
@@ -118,7 +101,7 @@ impl Checker<'_> {
         let mut asked = false;
         for overload in wanted {
             let found_id = match &overload.given {
-                Given::Types(_) if !generic => {
+                GivenTypes::Types(_) if !generic => {
                     if overload.scope.is_none() {
                         let name = self.entry_name(definition);
                         self.report(messages::host::overload_of_concrete(
@@ -129,14 +112,14 @@ impl Checker<'_> {
                     }
                     continue;
                 }
-                Given::Launch(_) if !generic => continue,
-                Given::Launch(lists) => {
+                GivenTypes::Launch(_) if !generic => continue,
+                GivenTypes::Launch(lists) => {
                     let scope = overload.scope.unwrap_or(definition.scope);
                     let (types, _) = self.quietly(|c| c.within(scope, |c| c.launch_types(&signature, lists)));
                     let Some(types) = types.filter(|types| fits(&signature, types)) else { continue };
                     self.resolved(definition, |c| c.kernel_for(definition, types, overload.span))
                 }
-                Given::Types(named) => self.resolved(definition, |c| {
+                GivenTypes::Types(named) => self.resolved(definition, |c| {
                     let types = c.overload_types(&signature, &overload, named, definition)?;
                     c.kernel_for(definition, types, overload.span)
                 }),

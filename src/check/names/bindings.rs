@@ -1,8 +1,8 @@
 //! Which value does a name have that the file binds more than once, or that the program changes?
 
-use super::scope::{Global, Scope, ScopeId};
 use crate::check::Checker;
-use crate::check::host::nest::{Unknown, Why};
+use crate::check::state::globals::{Global, Scope, Unknown, Why};
+use crate::check::types::value::ScopeId;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::syntax::{Change, Changed};

@@ -2,10 +2,9 @@
 //! only Python can compute leaves the kernel to Python.
 
 use super::foreign;
-use super::scope::{Global, ScopeId};
 use crate::check::Checker;
-use crate::check::host::nest::{Unknown, Why};
-use crate::check::types::value::{Operand, Reported, Res};
+use crate::check::state::globals::{Global, Unknown, Why};
+use crate::check::types::value::{Operand, Reported, Res, ScopeId};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;

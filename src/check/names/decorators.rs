@@ -3,10 +3,10 @@
 
 use super::foreign;
 use super::member::is_warp;
-use super::scope::Global;
 use super::suggest::nearest;
 use crate::check::Checker;
 use crate::check::messages;
+use crate::check::state::globals::Global;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 

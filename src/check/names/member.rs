@@ -4,9 +4,8 @@ use super::habits;
 use super::suggest::nearest;
 use crate::check::Checker;
 use crate::check::messages;
-use crate::check::types::value::{
-    Constant, Family, FunctionName, Number, Operand, Res, ScalarClass, TypeWord, type_of_name,
-};
+use crate::check::types::pattern::ScalarClass;
+use crate::check::types::value::{Constant, Family, FunctionName, Number, Operand, Res, TypeWord, type_of_name};
 use crate::diag::Diagnostic;
 use crate::diag::explain::distance;
 use crate::library::Library;

@@ -9,12 +9,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::member::{is_builtin_alias, is_core, is_warp};
-use super::scope::{Global, MODULE, Scope, ScopeId};
 use super::suggest::nearest;
 use crate::check::Checker;
-use crate::check::host::nest::{Unknown, Why};
 use crate::check::messages;
-use crate::check::types::value::{Operand, Reported, Res};
+use crate::check::state::globals::{Global, MODULE, Scope, Unknown, Why};
+use crate::check::types::value::{Operand, Reported, Res, ScopeId};
 use crate::diag::{Diagnostic, Diagnostics, Level, quoted};
 use crate::limits::{MAX_FILES, MAX_IMPORTS};
 use crate::source::modules::{Home, absolute};

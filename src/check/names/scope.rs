@@ -6,95 +6,17 @@ use std::sync::Arc;
 
 use super::habits::Habit;
 use super::member::{builtin_word, is_core, is_kc, is_warp};
-use crate::check::host::nest::{Maker, Unknown, Why};
+use crate::check::Checker;
 use crate::check::messages;
-use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
-use crate::check::{Checker, Definition};
+use crate::check::state::definition::Definition;
+use crate::check::state::globals::{Global, MODULE, Scope, Unknown, Why};
+use crate::check::types::value::{EnumClass, FunctionName, Operand, Reported, Res, ScopeId, TypeWord, type_of_name};
 use crate::diag::{Diagnostic, Spelling};
 use crate::library::Library;
 use crate::source::Span;
-use crate::syntax::Change;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
 use crate::syntax::is_composite_word;
-use crate::types::{Field, StructDef, StructId, Type};
-
-crate::define_id!(
-    /// A Python scope: the module (always the first), a class, or the variables of a host function
-    /// or loop for one set of values.
-    ScopeId, "scope"
-);
-
-/// The names of one scope.
-#[derive(Debug)]
-pub(crate) struct Scope {
-    pub parent: Option<ScopeId>,
-    /// The host function or class.
-    pub name: Option<String>,
-    /// Of a class: functions inside do not see its names.
-    pub(super) is_class: bool,
-    pub names: HashMap<String, Global>,
-    /// For which values it was made, as the end of a name: `_float32`.
-    pub tag: String,
-    /// What the host function returns: nothing, one expression, or one of several (None).
-    pub returned: Option<Option<ast::Expr>>,
-    /// The file has a `from warp import *`: built-ins go without prefix.
-    pub star_import: bool,
-    /// The file has a `from .. import *` of what is no file that kc reads: it may have any name.
-    pub open: bool,
-    /// The functions of classes that are names of types.
-    pub methods: HashMap<String, ScopeId>,
-    /// What names meant before they were bound anew by their own value.
-    pub(super) earlier: HashMap<String, Vec<Global>>,
-    /// Of a file: what its host code changes.
-    pub changes: Vec<Change>,
-    /// Of a file: names with several values, and where the last one is.
-    pub(super) rebound: HashMap<String, Span>,
-    /// Where names are imported.
-    pub(super) imported: HashMap<String, Span>,
-}
-
-/// An enumeration.
-#[derive(Debug)]
-pub struct EnumClass {
-    pub name: String,
-    pub members: HashMap<String, ast::Expr>,
-    /// Where members know one another, and its kernel functions are.
-    pub(crate) scope: ScopeId,
-}
-
-/// A name outside kernels.
-#[derive(Clone, Debug)]
-pub(crate) enum Global {
-    /// `import warp as wp`, `import numpy as np`.
-    Module(String),
-    /// `from warp import vec3`: a name of a module.
-    Member {
-        module: String,
-        name: String,
-    },
-    /// Functions of one name: overloads.
-    Functions(Vec<Arc<Definition>>),
-    Kernel(Arc<Definition>),
-    Struct(StructId),
-    /// A `@wp.struct` of another file, not looked at until it is used.
-    ForeignStruct(Rc<ast::Class>),
-    /// A `@wp.struct` or a name of a type with errors.
-    Broken,
-    /// Not evaluated until it is used.
-    Constant(ast::Expr),
-    /// Under evaluation: using it is a circle.
-    Evaluating,
-    Value(Operand),
-    Enum(Rc<EnumClass>),
-    /// A plain Python function or class.
-    Host(Span),
-    /// A plain Python class that holds kernels or functions.
-    Class(ScopeId, Span),
-    /// A plain Python function that makes kernels.
-    Maker(Rc<Maker>),
-    /// Bound to what kc cannot know.
-    Unknown(Unknown),
-}
+use crate::types::{Field, StructDef, Type};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
@@ -105,30 +27,6 @@ pub(crate) enum Role {
     Gradient,
     /// `func_native`
     Native,
-}
-
-/// The scope of the checked file.
-pub(crate) const MODULE: ScopeId = ScopeId(0);
-
-impl Scope {
-    pub fn new(parent: Option<ScopeId>, name: Option<&str>, is_class: bool) -> Scope {
-        let name = name.map(str::to_string);
-        Scope {
-            parent,
-            name,
-            is_class,
-            names: HashMap::new(),
-            tag: String::new(),
-            returned: None,
-            star_import: false,
-            open: false,
-            methods: HashMap::new(),
-            earlier: HashMap::new(),
-            changes: Vec::new(),
-            rebound: HashMap::new(),
-            imported: HashMap::new(),
-        }
-    }
 }
 
 impl Checker<'_> {

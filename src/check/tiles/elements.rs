@@ -14,34 +14,34 @@ use crate::types::{BOOL, Element, I32, LocalArrayType, MAX_DIMS, Type};
 
 /// The element at an index, one expression of type `int32` for each dimension. `sure`: all of
 /// [`Elements::checks`] hold.
-pub(in crate::check) type At = Rc<dyn Fn(&mut Body<'_, '_>, &[Expr], bool) -> Res<Expr>>;
+pub(crate) type At = Rc<dyn Fn(&mut Body<'_, '_>, &[Expr], bool) -> Res<Expr>>;
 
 /// A tile expression.
 #[derive(Clone)]
 pub struct Elements {
-    pub(in crate::check) ty: LocalArrayType,
-    pub(in crate::check) span: Span,
-    pub(in crate::check) at: At,
+    pub(crate) ty: LocalArrayType,
+    pub(crate) span: Span,
+    pub(crate) at: At,
     /// The variables of tiles that are read.
-    pub(in crate::check) reads: Vec<Read>,
+    pub(crate) reads: Vec<Read>,
     /// Arrays are read, too: what is written to arrays can change an element.
-    pub(in crate::check) memory: bool,
+    pub(crate) memory: bool,
     /// An element costs no more than reading it from a variable.
-    pub(in crate::check) cheap: bool,
+    pub(crate) cheap: bool,
     /// It names elements of one variable in another order: what is written there shows here.
-    pub(in crate::check) is_view: bool,
+    pub(crate) is_view: bool,
     /// A view that has one element of the variable several times.
-    pub(in crate::check) repeats: bool,
+    pub(crate) repeats: bool,
     /// The variable that was made for it, and has no name.
-    pub(in crate::check) result: Option<LocalId>,
+    pub(crate) result: Option<LocalId>,
     /// Variables of type `bool`: where they all hold, no element needs to ask whether it is inside
     /// its array.
-    pub(in crate::check) checks: Vec<LocalId>,
+    pub(crate) checks: Vec<LocalId>,
 }
 
 /// How an expression reads a variable.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::check) struct Read {
+pub(crate) struct Read {
     pub tile: LocalId,
     /// For the element at an index only the one at the same index.
     pub in_place: bool,
@@ -55,7 +55,7 @@ impl fmt::Debug for Elements {
 
 impl Elements {
     /// Elements that depend on no tile.
-    pub(in crate::check) fn free(ty: LocalArrayType, span: Span, at: At) -> Elements {
+    pub(crate) fn free(ty: LocalArrayType, span: Span, at: At) -> Elements {
         Elements {
             ty,
             span,
@@ -77,7 +77,7 @@ impl Elements {
     }
 
     /// The same elements under other indices: `to` gives the index here for an index there.
-    pub(in crate::check) fn reindexed(
+    pub(crate) fn reindexed(
         self,
         extents: &[u32],
         span: Span,

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::check::Checker;
 use crate::check::messages;
+use crate::check::state::definition::Definition;
 use crate::check::tree::FnId;
-use crate::check::{Checker, Definition};
 use crate::diag::{Diagnostic, Level};
 use crate::ir::OF_LAST;
 

@@ -43,11 +43,11 @@
 
 mod arguments;
 mod assign;
-mod elements;
+pub(in crate::check) mod elements;
 mod filled;
 mod fold;
 mod fourier;
-mod homes;
+pub(super) mod homes;
 mod last_block;
 mod map;
 mod matmul;
@@ -69,14 +69,11 @@ use crate::check::body::Body;
 use crate::check::types::value::{Operand, Res};
 use crate::source::Span;
 
-pub use elements::Elements;
 pub(crate) use elements::tile_type;
-pub(crate) use homes::place;
 use map::Scalars;
 pub use matmul::precision_kept;
 use reduce::{Extremum, Scan};
 use solve::{System, Triangle};
-pub use stack::Stack;
 use warp::Shuffle;
 
 /// Whether an argument says where something is kept.

@@ -7,43 +7,11 @@ use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
-use crate::check::types::value::{Operand, Res};
+use crate::check::types::value::{Operand, Res, Stack};
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
 use crate::syntax::ast::Name;
 use crate::types::{BOOL, Element, I32, LocalArrayType, Scalar, Type};
-
-/// The variables of a stack.
-#[derive(Clone, Copy, Debug)]
-pub struct Stack {
-    elements: LocalId,
-    count: LocalId,
-}
-
-/// The end of the name of a parameter that a caller cannot write.
-const COUNT: &str = ".count";
-
-impl Stack {
-    /// A function is given both tiles of a stack.
-    pub fn params(name: &str) -> [String; 2] {
-        [name.to_string(), format!("{name}{COUNT}")]
-    }
-
-    /// The name that the body of a function has for the stack whose tiles are parameters, the
-    /// second of this name.
-    pub fn of_params(count: &str) -> Option<&str> {
-        count.strip_suffix(COUNT)
-    }
-
-    pub fn new(elements: LocalId, count: LocalId) -> Stack {
-        Stack { elements, count }
-    }
-
-    /// Whether both are the same stack.
-    pub fn is(self, other: &Stack) -> bool {
-        self.elements == other.elements
-    }
-}
 
 impl Body<'_, '_> {
     /// `tile_stack(capacity, dtype)`: an empty one.

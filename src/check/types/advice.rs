@@ -3,12 +3,12 @@
 use super::fraction::{KeepsInteger, converted, fraction, tight};
 use super::pattern::Bindings;
 use super::value::{Operand, Reported, cast_name};
-use crate::check::Signature;
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
 use crate::check::messages;
 use crate::check::names::habits;
 use crate::check::names::suggest::nearest;
+use crate::check::state::definition::Signature;
 use crate::check::tree::{Expr, ExprKind, Local, LocalId};
 use crate::diag::{Applicability, Diagnostic, quoted};
 use crate::source::Span;

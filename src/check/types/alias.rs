@@ -5,7 +5,8 @@ use super::pattern::Pattern;
 use super::value::{Operand, Res, TypeWord};
 use crate::check::Checker;
 use crate::check::names::member::is_core;
-use crate::check::names::scope::{Global, ScopeId};
+use crate::check::state::globals::Global;
+use crate::check::types::value::ScopeId;
 use crate::limits::MAX_IMPORTS;
 use crate::syntax::ast::{Expr, ExprKind};
 

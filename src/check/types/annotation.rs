@@ -1,11 +1,12 @@
 //! Type expressions: `wp.array(dtype=wp.vec3)`, `wp.array2d[float]`, `Any`, `Vec[N, Float]`.
 
 use super::pattern::{Length, Part, Pattern};
-use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord, type_of_name};
+use super::value::{Family, Operand, Reported, Res, TypeWord, type_of_name};
 use crate::check::Checker;
 use crate::check::messages;
-use crate::check::names::scope::Global;
+use crate::check::state::globals::Global;
 use crate::check::tiles::tile_type;
+use crate::check::types::pattern::ScalarClass;
 use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};

@@ -3,7 +3,7 @@
 use crate::check::Checker;
 use crate::check::messages;
 use crate::check::names::foreign::{self, Advice};
-use crate::check::names::scope::Global;
+use crate::check::state::globals::Global;
 use crate::check::types::value::{Reported, type_of_name};
 use crate::syntax::ast::{Expr, ExprKind};
 

@@ -2,8 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use super::value::ScalarClass;
 use crate::types::{ArrayType, Element, Scalar, StructTable, Type};
+
+/// A class of scalars.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScalarClass {
+    Float,
+    Int,
+    Scalar,
+}
+
+impl ScalarClass {
+    pub fn contains(self, scalar: Scalar) -> bool {
+        match self {
+            ScalarClass::Float => scalar.is_float(),
+            ScalarClass::Int => scalar.is_int(),
+            ScalarClass::Scalar => scalar != Scalar::Bool,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ScalarClass::Float => "Float",
+            ScalarClass::Int => "Int",
+            ScalarClass::Scalar => "Scalar",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<ScalarClass> {
+        [ScalarClass::Float, ScalarClass::Int, ScalarClass::Scalar].into_iter().find(|c| c.name() == name)
+    }
+}
 
 /// What a parameter accepts.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,12 +1,15 @@
 //! What an expression can denote while it is checked: a run-time value, or something known at
 //! compile time.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::check::names::scope::{EnumClass, ScopeId};
-use crate::check::tree::{Call, Expr, ExprKind};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId};
+use crate::check::types::pattern::ScalarClass;
 use crate::ir::Const;
 use crate::source::Span;
+use crate::syntax::ast;
 use crate::types::{Scalar, Type};
 
 /// The checker already reported why there is no result.
@@ -14,6 +17,12 @@ use crate::types::{Scalar, Type};
 pub struct Reported;
 
 pub type Res<T> = Result<T, Reported>;
+
+crate::define_id!(
+    /// A Python scope: the module (always the first), a class, or the variables of a host function
+    /// or loop for one set of values.
+    ScopeId, "scope"
+);
 
 #[derive(Clone, Debug)]
 pub enum Operand {
@@ -26,14 +35,14 @@ pub enum Operand {
     Module(String),
     Tuple(Vec<Operand>),
     /// A dict of Python, where Python computes.
-    Dict(Rc<crate::check::body::python_value::Dict>),
+    Dict(Rc<Dict>),
     /// A call with no result, with several, or with a local array: the arrays it fills are still to
     /// be added to its arguments.
     Results(Call, Vec<Type>),
     /// A stack of a block of threads.
-    Stack(crate::check::tiles::Stack),
+    Stack(Stack),
     /// A tile that is not kept anywhere yet.
-    Tile(crate::check::tiles::Elements),
+    Tile(crate::check::tiles::elements::Elements),
     /// `slice(0, 4)`
     Slice(Box<crate::check::tree::ViewIndex>),
     /// `a.shape`
@@ -44,6 +53,81 @@ pub enum Operand {
     Adjoint,
     /// `wp.grad(f)`
     Gradient(FunctionName),
+}
+
+/// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are
+/// not asked for.
+#[derive(Debug)]
+pub struct Dict {
+    pub(crate) entries: Vec<(ast::Expr, ast::Expr)>,
+    /// What was found of each entry so far.
+    pub(crate) found: RefCell<Vec<Entry>>,
+    /// Where the names of the entries are looked up.
+    pub(crate) scope: ScopeId,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Entry {
+    Unread,
+    /// Being computed: what asks for it is a circle.
+    Evaluating,
+    Known(Operand),
+    Failed {
+        /// Whether that was said.
+        said: bool,
+    },
+}
+
+impl Dict {
+    pub(crate) fn new(entries: &[(ast::Expr, ast::Expr)], scope: ScopeId) -> Dict {
+        Dict { entries: entries.to_vec(), found: RefCell::new(vec![Entry::Unread; entries.len()]), scope }
+    }
+
+    /// How many entries were written.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// An enumeration.
+#[derive(Debug)]
+pub struct EnumClass {
+    pub name: String,
+    pub members: HashMap<String, ast::Expr>,
+    /// Where members know one another, and its kernel functions are.
+    pub(crate) scope: ScopeId,
+}
+
+/// The variables of a stack.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    pub(crate) elements: LocalId,
+    pub(crate) count: LocalId,
+}
+
+/// The end of the name of a parameter that a caller cannot write.
+const COUNT: &str = ".count";
+
+impl Stack {
+    /// A function is given both tiles of a stack.
+    pub fn params(name: &str) -> [String; 2] {
+        [name.to_string(), format!("{name}{COUNT}")]
+    }
+
+    /// The name that the body of a function has for the stack whose tiles are parameters, the
+    /// second of this name.
+    pub fn of_params(count: &str) -> Option<&str> {
+        count.strip_suffix(COUNT)
+    }
+
+    pub fn new(elements: LocalId, count: LocalId) -> Stack {
+        Stack { elements, count }
+    }
+
+    /// Whether both are the same stack.
+    pub fn is(self, other: &Stack) -> bool {
+        self.elements == other.elements
+    }
 }
 
 /// A number known at compile time. Literals have no type of their own until one is needed.
@@ -85,35 +169,6 @@ pub enum Family {
     Matrix,
     Quaternion,
     Transformation,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ScalarClass {
-    Float,
-    Int,
-    Scalar,
-}
-
-impl ScalarClass {
-    pub fn contains(self, scalar: Scalar) -> bool {
-        match self {
-            ScalarClass::Float => scalar.is_float(),
-            ScalarClass::Int => scalar.is_int(),
-            ScalarClass::Scalar => scalar != Scalar::Bool,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            ScalarClass::Float => "Float",
-            ScalarClass::Int => "Int",
-            ScalarClass::Scalar => "Scalar",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<ScalarClass> {
-        [ScalarClass::Float, ScalarClass::Int, ScalarClass::Scalar].into_iter().find(|c| c.name() == name)
-    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,20 +1,21 @@
 //! What does [`Checker`](super::Checker) know, concept by concept?
 
+pub(super) mod definition;
+pub(super) mod globals;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::check::budget::Budget;
-use crate::check::calls::gradient::{Custom, CustomWritten, Underived};
-use crate::check::calls::instances::Requests;
+use crate::check::checked::Unresolved;
 use crate::check::facts::EditorFacts;
-use crate::check::host::nest::{Maker, Unknown};
-use crate::check::host::overload::Overload;
-use crate::check::names::scope::{Scope, ScopeId};
-use crate::check::tree::{FnId, Function, Unresolved};
-use crate::check::types::value::FunctionName;
-use crate::check::{Definition, Instance, InstanceKey};
+use crate::check::state::definition::{
+    Custom, CustomWritten, Definition, Instance, InstanceKey, Overload, Requests, Underived,
+};
+use crate::check::state::globals::{Maker, Scope, Unknown};
+use crate::check::tree::{FnId, Function};
+use crate::check::types::value::{FunctionName, ScopeId};
 use crate::ids::{IdMap, IdVec};
 use crate::ir::{ConstantNames, Nudged};
 use crate::source::Span;
@@ -35,13 +36,6 @@ pub(crate) struct Settings {
     pub block_dim: u32,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     pub backward_off: bool,
-}
-
-impl Settings {
-    pub fn new(options: &super::Options) -> Settings {
-        let super::Options { tests, nudged, double, strict, .. } = *options;
-        Settings { tests, nudged, double, strict, block_dim: 1, backward_off: false }
-    }
 }
 
 /// What names mean. The first scope is the module.
@@ -173,6 +167,23 @@ impl Evaluation {
             self.unknown.push(unknown.clone());
         }
     }
+}
+
+/// How much work the file asked for so far.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    /// Parts of all compile-time values that were computed or used.
+    pub(crate) copied: usize,
+    /// Statements of unrolled loops.
+    pub(crate) unrolled: usize,
+    /// Lookups of functions and constants around the current one.
+    pub(crate) nested: usize,
+    /// The most gradients of gradients in a function and what it calls.
+    pub(crate) gradients: HashMap<FnId, u32>,
+    /// Names for which the nearest known one was looked for.
+    pub(crate) suggested: usize,
+    /// The end of the budget was reported: once is enough.
+    pub(crate) spent: bool,
 }
 
 /// The versions of functions for types of arguments.
