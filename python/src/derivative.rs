@@ -289,3 +289,31 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
     }
     conclude(py, outcome)
 }
+
+/// Runs the derivative in reverse on arrays as the launch left them, and beside it how it changes:
+/// `tangents` has one for each of `values`. `gradients` are those of arrays by name (`x`), and the
+/// tangents of these (`d_x`).
+#[pyfunction]
+pub fn second<'py>(
+    kernel: &Bound<'py, Kernel>,
+    dim: Vec<usize>,
+    values: Vec<Bound<'py, PyAny>>,
+    tangents: Vec<Bound<'py, PyAny>>,
+    gradients: Gradients<'py>,
+) -> PyResult<()> {
+    let py = kernel.py();
+    let ready = kernel.get().ready(py)?.kernel.clone();
+    let asked = ready.clone();
+    interruptible(py, move || asked.second_signature().map(drop))?.map_err(|error| error::raise(py, &error))?;
+    let signature = ready.second_signature().map_err(|error| error::raise(py, &error))?;
+    let mut binder = filled(Binder::new(signature.0, signature.1).with(gradients), &values)?;
+    for (n, tangent) in tangents.iter().enumerate() {
+        let at = ready.first_tangent() + n;
+        binder.bind(at, tangent).map_err(|fault| fault.raise(py))?;
+    }
+    let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
+    // SAFETY: as above.
+    let outcome = py.detach(|| unsafe { ready.second_bound(&dim, laid) });
+    // What it prints was printed before.
+    conclude(py, outcome.map(|_| Outcome::default()))
+}

@@ -55,13 +55,15 @@ mod _native {
     #[pymodule_export]
     use super::arguments::Arguments;
     #[pymodule_export]
-    use super::derivative::{gradient, is_alone, look, look_for, records, tangents};
+    use super::derivative::{gradient, is_alone, look, look_for, records, second, tangents};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]
     use super::memory::{describe, digest, overlapping};
     #[pymodule_export]
-    use super::module::{Module, abandoned, builtins, command, compile, described, forked, kept_objects, version};
+    use super::module::{
+        Module, abandoned, builtins, check, command, compile, described, forked, kept_objects, version,
+    };
     #[pymodule_export]
     use super::reverse::grad;
     #[pymodule_export]

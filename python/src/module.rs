@@ -97,6 +97,24 @@ pub fn compile(
     }
 }
 
+/// What `kc check` says of a text, as if it stood in a file at `path`: each finding as a JSON object
+/// and as text. `given` are the only files that it imports from.
+#[pyfunction]
+#[pyo3(signature = (path, text, given=None, types=None, strict=false))]
+pub fn check(
+    py: Python<'_>,
+    path: PathBuf,
+    text: String,
+    given: Option<Vec<(PathBuf, PathBuf, String)>>,
+    types: Option<Vec<String>>,
+    strict: bool,
+) -> PyResult<Vec<(String, String)>> {
+    let compiler = compiler();
+    let given = given.map(|given| given.into_iter().map(|(path, shown, text)| Given { path, shown, text }).collect());
+    interruptible(py, move || compiler.findings_of(&path, text, given, types.unwrap_or_default(), strict))?
+        .map_err(|error| error::raise(py, &error))
+}
+
 /// The `kc` command: gives its exit code. The program's name comes first.
 /// `again` are the words that start it once more.
 #[pyfunction]

@@ -58,21 +58,33 @@ struct Plan {
     leaves: Vec<Leaf>,
     /// Results of a launch.
     outputs: Vec<Leaf>,
+    /// The numbers of those that start with contents: operands behind the leaves.
+    starts: Vec<usize>,
 }
 
 /// What is run.
 enum Mode {
     Launch,
-    /// The derivative along tangents of these: operands, too. The results are the tangents of the
-    /// outputs that are floats, which stand beside these.
+    /// The derivative along tangents of these, and of the outputs' contents that are floats:
+    /// operands, too. The results are the tangents of the outputs that are floats, which stand
+    /// beside these.
     Forward {
         along: Vec<Leaf>,
         outputs: Vec<Leaf>,
     },
     /// The derivative in reverse. Operands are the outputs as the launch left them, too, and the
     /// gradients of those that are floats; the results are the gradients of the leaves that are
-    /// floats.
+    /// floats, and of the outputs' contents.
     Backward(Arc<Gradient>),
+    /// How that changes, for arrays: along tangents of the leaves that are floats, of the outputs,
+    /// and of the gradients of these, which are operands behind those of a derivative in reverse.
+    Second {
+        gradient: Arc<Gradient>,
+        leaves: Vec<Leaf>,
+        outputs: Vec<Leaf>,
+        tangents: Vec<Leaf>,
+        output_tangents: Vec<Leaf>,
+    },
 }
 
 static PLANS: LazyLock<RwLock<HashMap<String, Arc<Plan>>>> = LazyLock::new(RwLock::default);
@@ -93,11 +105,11 @@ pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>
     Ok(PyBytes::new(py, binder.laid.bytes()))
 }
 
-/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`) under a
-/// name. `parameters`: some of the values have gradients. `along`: the numbers of the leaves that
-/// have tangents.
+/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`, `"second"`)
+/// under a name. `parameters`: some of the values have gradients. `along`: the numbers of the leaves
+/// that have tangents. `starts`: those of the outputs that start with contents.
 #[pyfunction]
-#[pyo3(signature = (name, kernel, dim, leaves, outputs, *, mode, parameters, along))]
+#[pyo3(signature = (name, kernel, dim, leaves, outputs, *, mode, parameters, along, starts))]
 #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn xla_plan(
     name: String,
@@ -108,6 +120,7 @@ pub fn xla_plan(
     mode: &str,
     parameters: bool,
     along: Vec<usize>,
+    starts: Vec<usize>,
 ) -> PyResult<()> {
     let py = kernel.py();
     if PLANS.read().unwrap_or_else(PoisonError::into_inner).contains_key(&name) {
@@ -125,10 +138,7 @@ pub fn xla_plan(
             let of = py.detach(|| ready.tangent_signature()).map_err(refused)?;
             // The tangents come after the parameters, in their order.
             let count = ready.signature().params().len() as u32;
-            let tangent = |(path, extents, number): &Given| {
-                let path = path.iter().enumerate().map(|(n, step)| if n == 0 { step + count } else { *step }).collect();
-                (path, extents.clone(), number.clone())
-            };
+            let tangent = |given: &Given| shifted(given, count);
             let chosen: Vec<Given> = along.iter().filter_map(|&n| leaves.get(n)).map(tangent).collect();
             let (leaves, made) = (read(&leaves, of)?, read(&outputs, of)?);
             let floats = outputs.iter().zip(&made).filter(|(_, leaf)| leaf.floats());
@@ -142,11 +152,32 @@ pub fn xla_plan(
             let (leaves, outputs) = (read(&leaves, of)?, read(&outputs, of)?);
             (Mode::Backward(gradient), leaves, outputs)
         }
+        "second" => {
+            let gradient = py.detach(|| ready.gradient_of(Form::default())).map_err(refused)?;
+            let of = py.detach(|| ready.second_signature()).map_err(refused)?;
+            let first = (gradient.signature(), gradient.structs());
+            let beside = |list: &[Given]| -> PyResult<(Vec<Leaf>, Vec<Leaf>)> {
+                let own = read(list, of)?;
+                let floats = list.iter().zip(&own).filter(|(_, leaf)| leaf.floats());
+                let count = ready.first_tangent() as u32;
+                let tangents: Vec<Given> = floats.map(|(given, _)| shifted(given, count)).collect();
+                Ok((own, read(&tangents, of)?))
+            };
+            let ((own, tangents), (made, output_tangents)) = (beside(&leaves)?, beside(&outputs)?);
+            let (leaves, outputs) = (read(&leaves, first)?, read(&outputs, first)?);
+            (Mode::Second { gradient, leaves: own, outputs: made, tangents, output_tangents }, leaves, outputs)
+        }
         _ => return Err(PyValueError::new_err("no such mode")),
     };
-    let plan = Plan { kernel: ready.clone(), mode, dim: Dim::from(&dim[..]), leaves, outputs };
+    let plan = Plan { kernel: ready.clone(), mode, dim: Dim::from(&dim[..]), leaves, outputs, starts };
     PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(plan));
     Ok(())
+}
+
+/// The tangent of an argument, so many parameters further on.
+fn shifted((path, extents, number): &Given, count: u32) -> Given {
+    let path = path.iter().enumerate().map(|(n, step)| if n == 0 { step + count } else { *step }).collect();
+    (path, extents.clone(), number.clone())
 }
 
 fn leaf(py: Python<'_>, given: Given, signature: &Signature, structs: &StructTable) -> PyResult<Leaf> {
@@ -203,6 +234,13 @@ impl Scratch {
     fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
+
+    /// # Safety
+    /// There is room for so many bytes, and here are as many.
+    unsafe fn copy_to(&self, memory: Memory) {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr().cast(), memory.data, memory.bytes) };
+    }
 }
 
 /// Memory of an operand or a result.
@@ -233,12 +271,17 @@ impl Plan {
     /// The operands can be read, and the results are written by nobody else.
     unsafe fn run(&self, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
         let floats = |leaves: &[Leaf]| leaves.iter().filter(|leaf| leaf.floats()).count();
+        let started = self.starts.iter().filter(|&&k| self.outputs[k].floats()).count();
         let (more, made) = match &self.mode {
             Mode::Launch => (0, self.outputs.len()),
-            Mode::Forward { along, outputs } => (along.len(), outputs.len()),
-            Mode::Backward(_) => (self.outputs.len() + floats(&self.outputs), floats(&self.leaves)),
+            Mode::Forward { along, outputs } => (along.len() + started, outputs.len()),
+            Mode::Backward(_) => (self.outputs.len() + floats(&self.outputs), floats(&self.leaves) + started),
+            Mode::Second { tangents, output_tangents, .. } => {
+                let arrays = tangents.iter().filter(|leaf| matches!(leaf.what, What::Array { .. })).count();
+                (self.outputs.len() + 3 * output_tangents.len() + tangents.len(), arrays + started)
+            }
         };
-        let wanted = (1 + self.leaves.len() + more, made);
+        let wanted = (1 + self.leaves.len() + self.starts.len() + more, made);
         if (operands.len(), results.len()) != wanted {
             return Err(format!(
                 "{} operands and {} results for a launch of {wanted:?}",
@@ -248,6 +291,7 @@ impl Plan {
         }
         let (block, operands) = operands.split_first().ok_or("no operands")?;
         let (given, rest) = operands.split_at(self.leaves.len());
+        let (starts, rest) = rest.split_at(self.starts.len());
         for result in results {
             // SAFETY: as above.
             unsafe { std::ptr::write_bytes(result.data, 0, result.bytes) };
@@ -258,6 +302,10 @@ impl Plan {
                 let mut laid = unsafe { room(self.kernel.signature(), *block) }?;
                 for (leaf, memory) in self.leaves.iter().zip(given) {
                     leaf.put(&mut laid, *memory, None, false)?;
+                }
+                for (&k, start) in self.starts.iter().zip(starts) {
+                    // SAFETY: as above.
+                    unsafe { copy(*start, results[k]) }?;
                 }
                 for (leaf, memory) in self.outputs.iter().zip(results) {
                     leaf.put(&mut laid, *memory, None, true)?;
@@ -270,12 +318,17 @@ impl Plan {
                 let signature = self.kernel.tangent_signature().map_err(|error| error.to_string())?.0;
                 // SAFETY: as above.
                 let mut laid = unsafe { room(signature, *block) }?;
-                let mut own: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
-                for (leaf, memory) in self.leaves.iter().zip(given).chain(along.iter().zip(rest)) {
+                let mut own = self.initial(starts)?;
+                let (tangents, moved) = rest.split_at(along.len());
+                for (leaf, memory) in self.leaves.iter().zip(given).chain(along.iter().zip(tangents)) {
                     leaf.put(&mut laid, *memory, None, false)?;
                 }
                 for (leaf, own) in self.outputs.iter().zip(&mut own) {
                     leaf.put(&mut laid, Memory { data: own.start(), bytes: leaf.bytes() }, None, true)?;
+                }
+                for (result, start) in self.started_floats(results).zip(moved) {
+                    // SAFETY: as above.
+                    unsafe { copy(*start, result) }?;
                 }
                 for (leaf, memory) in outputs.iter().zip(results) {
                     leaf.put(&mut laid, *memory, None, true)?;
@@ -287,8 +340,27 @@ impl Plan {
                 ran.map(|_| Outcome::default()).map_err(|error| error.to_string())
             }
             // SAFETY: the caller's promise.
-            Mode::Backward(gradient) => unsafe { self.backward(gradient, *block, given, rest, results) },
+            Mode::Backward(gradient) => unsafe { self.backward(gradient, *block, given, starts, rest, results) },
+            // SAFETY: the caller's promise.
+            Mode::Second { .. } => unsafe { self.second(*block, given, starts, rest, results) },
         }
+    }
+
+    /// The outputs before the launch.
+    fn initial(&self, starts: &[Memory]) -> Result<Vec<Scratch>, String> {
+        let mut made: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
+        for (&k, start) in self.starts.iter().zip(starts) {
+            let to = Memory { data: made[k].start(), bytes: self.outputs[k].bytes() };
+            // SAFETY: an operand can be read.
+            unsafe { copy(*start, to) }?;
+        }
+        Ok(made)
+    }
+
+    /// Among memory of the outputs that are floats, that of those which start with contents.
+    fn started_floats<'m>(&self, memory: &'m [Memory]) -> impl Iterator<Item = Memory> + use<'m, '_> {
+        let place = |k: usize| self.outputs[..k].iter().filter(|leaf| leaf.floats()).count();
+        self.starts.iter().filter(|&&k| self.outputs[k].floats()).map(move |&k| memory[place(k)])
     }
 
     /// # Safety
@@ -298,6 +370,7 @@ impl Plan {
         gradient: &Gradient,
         block: Memory,
         given: &[Memory],
+        starts: &[Memory],
         rest: &[Memory],
         results: &[Memory],
     ) -> Result<Outcome, String> {
@@ -312,11 +385,11 @@ impl Plan {
             })
             .collect();
         let part = if gradient.records() { Part::Both } else { Part::Backward };
-        let mut zeros: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
+        let mut before = self.initial(starts)?;
         // SAFETY: the caller's promise; the arguments are laid out for this gradient, and each
         // array has memory of its own or is only read.
         let (outcome, found) = unsafe {
-            let laid = self.laid_backward(gradient, block, given, results, &mut zeros, &mut seeds)?;
+            let laid = self.laid_backward(gradient, block, given, results, &mut before, &mut seeds)?;
             if part == Part::Both {
                 self.kernel.gradient_bound(gradient, &self.dim, &laid, part)
             } else {
@@ -347,7 +420,87 @@ impl Plan {
             // SAFETY: the caller's promise; so many numbers fit.
             unsafe { put_numbers(*scalar, sums, result.data) };
         }
+        // What is left of an output's gradient is that of its contents before.
+        let started = self.starts.iter().filter_map(|&k| seeds[k].as_ref());
+        for (seed, result) in started.zip(&results[self.leaves.iter().filter(|leaf| leaf.floats()).count()..]) {
+            // SAFETY: the caller's promise, and they have the same type.
+            unsafe { seed.copy_to(*result) };
+        }
         // What the launch prints was printed by the launch.
+        Ok(Outcome::default())
+    }
+
+    /// # Safety
+    /// As for `run`.
+    unsafe fn second(
+        &self,
+        block: Memory,
+        given: &[Memory],
+        starts: &[Memory],
+        rest: &[Memory],
+        results: &[Memory],
+    ) -> Result<Outcome, String> {
+        let Mode::Second { gradient, leaves, outputs, tangents, output_tangents } = &self.mode else {
+            return Err("no second derivative".to_string());
+        };
+        let told = |error: kc::Error| error.to_string();
+        let count = output_tangents.len();
+        let (left, rest) = rest.split_at(outputs.len());
+        let (seeds, rest) = rest.split_at(count);
+        let (along, rest) = rest.split_at(tangents.len());
+        let (outputs_along, seeds_along) = rest.split_at(count);
+        // SAFETY: the caller's promise, here and below.
+        let copied = |memory: &Memory| unsafe { Scratch::of(memory.data, memory.bytes) };
+        let zeros = |leaf: &Leaf| Scratch::zeros(leaf.bytes());
+        let here = |scratch: &mut Scratch, leaf: &Leaf| Memory { data: scratch.start(), bytes: leaf.bytes() };
+        let mut gradients: Vec<Scratch> = leaves.iter().filter(|leaf| leaf.floats()).map(zeros).collect();
+        // Whether the order of threads shows is seen in the launch itself.
+        {
+            let floats = leaves.iter().filter(|leaf| leaf.floats());
+            let of_leaves: Vec<Memory> = gradients.iter_mut().zip(floats).map(|(one, leaf)| here(one, leaf)).collect();
+            let mut next = seeds.iter();
+            let mut seeds: Vec<Option<Scratch>> =
+                outputs.iter().map(|leaf| if leaf.floats() { next.next().map(copied) } else { None }).collect();
+            let mut before = self.initial(starts)?;
+            // SAFETY: as in `backward`.
+            unsafe {
+                let laid = self.laid_backward(gradient, block, given, &of_leaves, &mut before, &mut seeds)?;
+                tell(self.kernel.look(gradient, &self.dim, &laid).map_err(told)?.partly.iter());
+            }
+        }
+        let signature = self.kernel.second_signature().map_err(told)?.0;
+        // SAFETY: the caller's promise.
+        let mut laid = unsafe { room(signature, block) }?;
+        let mut own = gradients.iter_mut();
+        for (leaf, memory) in leaves.iter().zip(given) {
+            let gradient = if leaf.floats() { own.next().map(Scratch::start) } else { None };
+            leaf.put(&mut laid, *memory, gradient, false)?;
+        }
+        let mut products = results.iter();
+        for (leaf, memory) in tangents.iter().zip(along) {
+            let is_array = matches!(leaf.what, What::Array { .. });
+            let product = if is_array { products.next().map(|result| result.data) } else { None };
+            leaf.put(&mut laid, *memory, product, false)?;
+        }
+        let mut left: Vec<Scratch> = left.iter().map(copied).collect();
+        let mut seeds: Vec<Scratch> = seeds.iter().map(copied).collect();
+        let mut seeds_along: Vec<Scratch> = seeds_along.iter().map(copied).collect();
+        let mut next = seeds.iter_mut();
+        for (leaf, left) in outputs.iter().zip(&mut left) {
+            let gradient = if leaf.floats() { next.next().map(Scratch::start) } else { None };
+            leaf.put(&mut laid, here(left, leaf), gradient, true)?;
+        }
+        for ((leaf, memory), seed) in output_tangents.iter().zip(outputs_along).zip(&mut seeds_along) {
+            leaf.put(&mut laid, *memory, Some(seed.start()), false)?;
+        }
+        // SAFETY: the arguments are laid out for this entry, which writes to gradients alone.
+        unsafe { self.kernel.second_bound(&self.dim, &laid) }.map_err(told)?;
+        let place = |k: usize| outputs[..k].iter().filter(|leaf| leaf.floats()).count();
+        let started = self.starts.iter().filter(|&&k| outputs[k].floats()).map(|&k| &seeds_along[place(k)]);
+        for (seed, result) in started.zip(products) {
+            // SAFETY: as above.
+            unsafe { seed.copy_to(*result) };
+        }
         Ok(Outcome::default())
     }
 
@@ -377,6 +530,17 @@ impl Plan {
         }
         Ok(laid)
     }
+}
+
+/// # Safety
+/// The one can be read, and the other is written by nobody else.
+unsafe fn copy(from: Memory, to: Memory) -> Result<(), String> {
+    if from.bytes != to.bytes {
+        return Err(format!("an output of {} bytes starts with {}", to.bytes, from.bytes));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::ptr::copy_nonoverlapping(from.data, to.data, to.bytes) };
+    Ok(())
 }
 
 /// The struct of arguments, which begins with the values of a block.

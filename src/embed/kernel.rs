@@ -9,6 +9,7 @@ use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
 use super::derivative::{Form, Gradient, Part, Tangents};
 use super::resident::Residents;
+use super::second::Second;
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
@@ -65,6 +66,7 @@ pub(super) struct Shared {
     /// As they were asked for.
     gradients: Mutex<HashMap<Form, Arc<Gradient>>>,
     tangents: OnceLock<Tangents>,
+    second: OnceLock<Second>,
     pub resident: Residents,
     /// The same kernel for launches of other blocks.
     others: Mutex<HashMap<BlockThreads, Arc<Shared>>>,
@@ -93,9 +95,10 @@ impl Kernel {
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, module.how());
         let (gradients, resident) = (Mutex::default(), Residents::default());
-        let (tangents, others) = (OnceLock::new(), Mutex::default());
+        let (tangents, second, others) = (OnceLock::new(), OnceLock::new(), Mutex::default());
         let block_dim = module.blocks();
-        let shared = Shared { forward, signature, entry, gradients, tangents, resident, others, device, module };
+        let shared =
+            Shared { forward, signature, entry, gradients, tangents, second, resident, others, device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim })
     }
 
@@ -283,6 +286,15 @@ impl Kernel {
         }
         let made = Tangents::new(&self.shared.module, self.name(), self.shared.device)?;
         Ok(self.shared.tangents.get_or_init(|| made))
+    }
+
+    /// Forward mode of its backward entry, in the same way.
+    pub(super) fn second(&self) -> std::result::Result<&Second, Error> {
+        if let Some(found) = self.shared.second.get() {
+            return Ok(found);
+        }
+        let made = Second::new(&self.shared.module, self.name(), self.shared.device)?;
+        Ok(self.shared.second.get_or_init(|| made))
     }
 
     pub(super) fn device(&self) -> &'static dyn Device {

@@ -26,3 +26,8 @@ pub(super) fn no_kernels(path: &str) -> Diagnostic {
 pub(super) fn no_forward_mode(kernel: &str, why: &str) -> Diagnostic {
     Diagnostic::new(Code::E1103, format!("kernel `{kernel}` has no derivative in forward mode: {why}"))
 }
+
+/// A second derivative is asked of a kernel that has none.
+pub(super) fn no_second_derivative(kernel: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(Code::E1103, format!("kernel `{kernel}` has no second derivatives: {why}"))
+}

@@ -8,6 +8,7 @@
 //! | `module` | what comes of a source file? |
 //! | `kernel` | how is a kernel launched? |
 //! | `derivative` | how are its derivatives? |
+//! | `second` | and those of its gradients? |
 //! | `resident` | how does either run where a GPU's arrays are? |
 //! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
@@ -26,6 +27,7 @@ mod kernel;
 mod messages;
 mod module;
 mod resident;
+mod second;
 mod watch;
 
 #[cfg(test)]

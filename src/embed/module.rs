@@ -119,6 +119,32 @@ impl Compiler {
         self.compile_source(path, text, Arc::default(), Vec::new(), true)
     }
 
+    /// What `kc check` says of a text, one by one: as a JSON object, and as the command shows it.
+    /// `given` are the only files that it imports from; None: those on the disk.
+    ///
+    /// # Errors
+    /// A fault of the compiler.
+    #[doc(hidden)]
+    pub fn findings_of(
+        &self,
+        path: &Path,
+        text: String,
+        given: Option<Vec<Given>>,
+        types: Vec<String>,
+        strict: bool,
+    ) -> Result<Vec<(String, String)>, Error> {
+        driver::on_fatal_error(driver::abandon);
+        let (compiler, path, program) = (self.clone(), path.to_path_buf(), Arc::default());
+        let files = given.map_or_else(Arc::default, |given| Arc::new(Recorded::only(given)));
+        let source = Source { compiler, path, text, files, types, strict, block_threads: None, only: None, program };
+        let Compilation { diagnostics, sources, .. } = source.compile(&Request::default())?;
+        let shown = |found: &Diagnostic, format| {
+            render_all(std::slice::from_ref(found), &sources, format, Style::PLAIN, 0).trim_end().to_string()
+        };
+        let found = diagnostics.into_sorted();
+        Ok(found.iter().map(|found| (shown(found, Format::Json), shown(found, Format::Full))).collect())
+    }
+
     fn compile_source(
         &self,
         path: &Path,
@@ -307,6 +333,12 @@ impl Module {
         self.0.program(&Request { kernels, gradients, same_arrays, nudged, ..checked() })
     }
 
+    /// All entries of one kernel, to which more may be added.
+    pub(super) fn compiled(&self, kernel: &str) -> Result<Compilation, Error> {
+        let gradients = driver::Gradients { parameters: false, ..driver::Gradients::default() };
+        self.0.compile(&Request { kernels: vec![kernel.to_string()], gradients, ..checked() })
+    }
+
     /// The forward entry of one kernel, and its forward mode.
     pub(super) fn with_tangents(&self, kernel: &str) -> Result<(Arc<Program>, FuncId), Error> {
         // The rules for derivatives come with the backward entry.
@@ -333,7 +365,7 @@ fn checked() -> Request {
     Request { checked: true, ..Request::default() }
 }
 
-fn into_program(compilation: Compilation) -> Program {
+pub(super) fn into_program(compilation: Compilation) -> Program {
     Program {
         module: compilation.module,
         sources: compilation.sources,
