@@ -176,9 +176,11 @@ def namespace(function) -> dict:
 class Program:
     """The files that come of one function."""
 
-    def __init__(self, source: Source, function, role: str, types=()):
+    def __init__(self, source: Source, function, role: str, types=(), batch=None):
         #: Of a generic kernel, the types of its parameters for which it is compiled.
         self.types = dict(types)
+        #: What makes a launch of it one of a whole batch (``_batch``), or None.
+        self.batch = batch
         self.given = []
         #: Where values were found that may change: a dict, a cell or an object, the name there, and the value.
         self.watched = []
@@ -262,6 +264,8 @@ class Program:
         lines = [line.rstrip("\r\n") for line in source.lines[first - 1 : last]]
         unquote(node, lines, first)
         lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+        if self.batch is not None and source is self.source:
+            self.batch.edit(lines, first, lambda kind: self._type(kind, imports))
         left = _Uses()
         # From the end: what is before stays where it is.
         bare = [("bare", argument.arg, argument) for argument in parameters(node) if argument.annotation is None]

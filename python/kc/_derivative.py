@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _native
-from ._arguments import as_numpy, parameters_of, refuse
+from ._arguments import as_numpy, parameters_of, refuse, zeros_like
 from ._native import Arguments
 
 
@@ -49,6 +49,26 @@ def jvp(kernel, dim, arguments, named, tangents) -> dict:
         raise refuse("E1004", f"kernel `{kernel.__name__}` has no floats {unknown}; it has {known}")
     _native.tangents(kernel, dim, [*values, *along])
     return {slot.name: made[slot.first] for slot in slots if slot.first in made and slot.writes}
+
+
+def second(kernel, dim, values, seeds, tangents, seed_tangents) -> dict:
+    """How the gradients of arrays change, by name: in reverse mode from ``seeds``, along ``tangents`` of the arguments and of the
+    arrays as the launch left them, and along ``seed_tangents``. A launch with these values left the arrays as they are.
+    """
+    slots = [slot for slot in Arguments(kernel, values).slots if slot.floats]
+    gradients, along, products = {}, {}, {}
+    for slot in slots:
+        name = slot.name
+        gradients[name] = zeros_like(slot.array)
+        along[name] = np.ascontiguousarray(tangents.pop(name, np.zeros(slot.array.shape, slot.array.dtype)))
+        products[name] = gradients[f"d_{name}"] = np.zeros(slot.array.shape, slot.array.dtype)
+        if name in seeds:
+            gradients[name][...] = seeds[name]
+        if name in seed_tangents:
+            products[name][...] = seed_tangents[name]
+    along = [_tangent(name, kind, along, tangents) for name, kind in parameters_of(kernel)]
+    _native.second(kernel, dim, values, along, gradients)
+    return products
 
 
 def _tangent(name, about, arrays, seeds):

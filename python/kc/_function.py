@@ -145,6 +145,9 @@ def _shape(kind, shape, dim, given):
 
 
 def _extents(shape):
+    if type(shape).__name__ == "SymInt":
+        # PyTorch's, of a program that it traces for any extent.
+        return (shape,)
     try:
         return (operator.index(shape),)
     except TypeError:

@@ -282,9 +282,9 @@ def kernel(function=None, **options):
 
     strict, known = bool(options.get("strict")), {}
 
-    def load(types=()):
-        program = Program(source, function, _role(options), types)
-        key = repr(dict(types)) if types else ""
+    def load(types=(), batch=None):
+        program = Program(source, function, _role(options), types, batch)
+        key = repr((dict(types), batch and (batch.names, batch.behind))) if types or batch else ""
         texts, native = known.get(key, (None, None))
         if texts == (program.text, program.given):
             # A name has another value that says the same.
@@ -293,7 +293,8 @@ def kernel(function=None, **options):
         if function.__name__ not in native.names:
             text = f"kernel `{function.__name__}` needs a value or a type that is not known:\n{native.warnings}"
             raise CompileError(text, code="W0504", message=text.splitlines()[0])
-        lint(native)
+        if batch is None:
+            lint(native)
         known[key] = (program.text, program.given), native
         return native, function.__name__, defaults, program.watched
 
@@ -303,12 +304,14 @@ def kernel(function=None, **options):
 
         def make(types):
             instance = Kernel(lambda: load(types), function.__name__)
-            instance._kc_kernel = function
+            instance._kc_kernel, instance._kc_load = function, (source, types, load)
             return instance
 
         made = Generic(source, function, make, defaults, function.__name__, origin)
+        made._kc_load = source, {}, load
     else:
         made = Kernel(load, function.__name__, origin)
+        made._kc_load = source, {}, load
     functools.update_wrapper(made, function)
     made._kc_kernel = function
     return made

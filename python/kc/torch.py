@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from . import _native
+from . import _derivative, _native
 from ._arguments import apart, as_numpy, field_of, is_plain, parameters_of, zeros_like
-from ._derivative import by_value
+from ._derivative import by_value as values_of
 from ._errors import GradientError
-from ._function import Function
+from ._function import Caller, Function
 from ._native import Arguments
 
 __all__ = ["function"]
@@ -45,6 +45,12 @@ class _Function(Function):
         self.free = set()
 
     def __call__(self, dim, arguments, named):
+        call, leaves = self.prepared(dim, arguments, named)
+        found = _Launch.apply(call, *leaves)
+        return found if len(self.shapes) > 1 else found[0]
+
+    def prepared(self, dim, arguments, named):
+        """A call, and the tensors that autograd sees of it."""
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
         kernel, dim, values, made, starts = self.bind(dim, arguments, named, _maker)
@@ -57,13 +63,27 @@ class _Function(Function):
                 leaves.append(value)
             else:
                 call.contents[name] = made[name].clone()
-        found = _Launch.apply(call, *leaves)
-        return found if len(self.shapes) > 1 else found[0]
+        return call, leaves
 
+    def caller(self):
+        return _Caller(self)
 
     def started(self, name, kind, value):
         tensor = value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(as_numpy(value)))
         return tensor.detach().clone(memory_format=torch.contiguous_format)
+
+
+class _Caller(Caller):
+    """A function of tensors. Where PyTorch traces or transforms it, it is an operator (``_torch_form``)."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._key = _torch_form.known(function)
+
+    def __call__(self, dim, *arguments, **named):
+        if _torch_form.is_traced():
+            return _torch_form.call(self._key, dim, arguments, named)
+        return super().__call__(dim, *arguments, **named)
 
 
 def _maker(arrays):
@@ -131,6 +151,16 @@ class _Call:
         if contents is None:
             return torch.zeros(shape, dtype=dtype, device="cpu")
         return contents.detach().cpu().clone(memory_format=torch.contiguous_format)
+
+    def run(self, tensors):
+        """Launches the kernel, and gives its outputs."""
+        outputs = self.made
+        self.kernel._launch(self.dim, *self.filled(tensors, _views(outputs)))
+        # Only autograd keeps outputs: it tells when they are changed.
+        self.made = {name: (tensor.shape, tensor.dtype) for name, tensor in outputs.items()}
+        found = [outputs[name] for name in self.names]
+        self.on_gpu = any(map(_is_on_gpu, found))
+        return found
 
     def unchanged(self):
         for name, array, digest in self.versions:
@@ -217,15 +247,63 @@ def _leaves(node):
             yield from _leaves(inner)
 
 
+def reverse(call, given, outputs, gradients, wanted):
+    """The gradients of the tensors of a call of which they are wanted, from those of its outputs."""
+    tensors = [tensor if tensor.is_contiguous() else tensor.detach().contiguous() for tensor in given]
+    outputs = {name: output.contiguous() for name, output in zip(call.names, outputs)}
+    seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
+    call.unchanged()
+    records = _native.records(call.kernel, [])
+    leaves = [leaf for node in call.tree for leaf in _leaves(node)]
+    by_value = any(not leaf.is_array and wanted[leaf.index] for leaf in leaves)
+    on_gpu = call.on_gpu and not by_value and _native.is_alone(call.kernel)
+    if call.on_gpu and not on_gpu:
+        # The derivative takes memory of its own, which it has on the host.
+        tensors, outputs, seeds = _on_host(tensors), _all_on_host(outputs), _all_on_host(seeds)
+    found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
+    if records:
+        # The launch runs again, with what its derivative needs written down.
+        outputs = call.zeros(tensors)
+    form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in leaves])
+    # The launch ran without a look at whether the order of its threads shows in the gradient.
+    unseen = not records and (form is None or form not in call.free)
+    if on_gpu:
+        if unseen:
+            _OnHost(call, _on_host(tensors), call.zeros(tensors), _all_on_host({**found, **seeds})).look(form)
+        data = call.filled(tensors, _views(outputs))
+        slots = {name: _view(gradient) for name, gradient in {**found, **seeds}.items() if gradient.is_floating_point()}
+    else:
+        run = _OnHost(call, tensors, outputs, {**found, **seeds})
+        if unseen:
+            run.look(form)
+        data, slots = run.data({}), run.given
+    values = values_of(
+        _native.gradient(call.kernel, call.dim, data, slots, [], parameters=by_value, backward=not records, silent=True)
+    )
+    result = [None] * len(given)
+    for name, index in call.starts.items():
+        # How the result depends on the output as it was before the launch.
+        if wanted[index]:
+            result[index] = seeds[name].to(given[index].device)
+    for leaf in leaves:
+        tensor = given[leaf.index]
+        if not wanted[leaf.index]:
+            continue
+        if leaf.is_array:
+            result[leaf.index] = found[leaf.name].to(tensor.device)
+        elif leaf.name in values:
+            made = torch.tensor(np.asarray(values[leaf.name]).tolist(), dtype=tensor.dtype, device=tensor.device)
+            result[leaf.index] = made.reshape(tensor.shape)
+        else:
+            text = f"the argument `{leaf.name}` of kernel `{call.kernel.__name__}` has no gradient"
+            raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
+    return result
+
+
 class _Launch(torch.autograd.Function):
     @staticmethod
     def forward(ctx, call, *tensors):
-        outputs = call.made
-        call.kernel._launch(call.dim, *call.filled(tensors, _views(outputs)))
-        found = [outputs[name] for name in call.names]
-        # Only autograd keeps outputs: it tells when they are changed.
-        call.made = {name: (tensor.shape, tensor.dtype) for name, tensor in outputs.items()}
-        call.on_gpu = any(map(_is_on_gpu, found))
+        found = call.run(tensors)
         ctx.call, ctx.count = call, len(tensors)
         ctx.where = [tensor.device for tensor in found]
         ctx.save_for_backward(*tensors, *found)
@@ -236,93 +314,84 @@ class _Launch(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        with torch.no_grad():
-            found = _Launch.reverse(ctx, gradients)
-        if not torch.is_grad_enabled():
-            return (None, *found)
-        # The gradient depends on all of these, and that dependence has no derivative here.
-        given = [*gradients, *ctx.saved_tensors]
-        return (None, *(None if one is None else _Once.apply(ctx.call.kernel.__name__, one, *given) for one in found))
-
-    @staticmethod
-    def reverse(ctx, gradients):
-        """The gradients of the tensors."""
-        call, saved = ctx.call, ctx.saved_tensors
-        tensors = [tensor if tensor.is_contiguous() else tensor.detach().contiguous() for tensor in saved[: ctx.count]]
-        outputs = dict(zip(call.names, saved[ctx.count :]))
-        seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
-        call.unchanged()
-        records = _native.records(call.kernel, [])
-        leaves = [leaf for node in call.tree for leaf in _leaves(node)]
-        wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
-        on_gpu = call.on_gpu and not wanted and _native.is_alone(call.kernel)
-        if call.on_gpu and not on_gpu:
-            # The derivative takes memory of its own, which it has on the host.
-            tensors, outputs, seeds = _on_host(tensors), _all_on_host(outputs), _all_on_host(seeds)
-        found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
-        if records:
-            # The launch runs again, with what its derivative needs written down.
-            outputs = call.zeros(tensors)
-        form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in leaves])
-        # The launch ran without a look at whether the order of its threads shows in the gradient.
-        unseen = not records and (form is None or form not in call.free)
-        if on_gpu:
-            if unseen:
-                _OnHost(call, _on_host(tensors), call.zeros(tensors), _all_on_host({**found, **seeds})).look(form)
-            data = call.filled(tensors, _views(outputs))
-            given = {name: _view(gradient) for name, gradient in {**found, **seeds}.items() if gradient.is_floating_point()}
-        else:
-            run = _OnHost(call, tensors, outputs, {**found, **seeds})
-            if unseen:
-                run.look(form)
-            data, given = run.data({}), run.given
-        values = _native.gradient(
-            call.kernel, call.dim, data, given, [], parameters=wanted, backward=not records, silent=True
-        )
-        values = by_value(values)
-        result = [None] * ctx.count
-        for name, index in call.starts.items():
-            # How the result depends on the output as it was before the launch.
-            if ctx.needs_input_grad[1 + index]:
-                result[index] = seeds[name].to(saved[index].device)
-        for leaf in leaves:
-            tensor = saved[leaf.index]
-            if not ctx.needs_input_grad[1 + leaf.index]:
-                continue
-            if leaf.is_array:
-                result[leaf.index] = found[leaf.name].to(tensor.device)
-            elif leaf.name in values:
-                made = torch.tensor(np.asarray(values[leaf.name]).tolist(), dtype=tensor.dtype, device=tensor.device)
-                result[leaf.index] = made.reshape(tensor.shape)
-            else:
-                text = f"the argument `{leaf.name}` of kernel `{call.kernel.__name__}` has no gradient"
-                raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
-        return result
+        saved, wanted = ctx.saved_tensors, ctx.needs_input_grad[1:]
+        found = iter(_Gradient.apply(ctx.call, ctx.count, wanted, *saved, *gradients) if any(wanted) else ())
+        return (None, *(next(found) if want else None for want in wanted))
 
     @staticmethod
     def jvp(ctx, _, *tangents):
-        call, tensors = ctx.call, ctx.saved_tensors[: ctx.count]
-        along = {}
-        for leaf in (leaf for node in call.tree for leaf in _leaves(node)):
-            tangent = tangents[leaf.index]
-            if tangent is not None and tensors[leaf.index].is_floating_point():
-                along[leaf.name] = tangent.detach().cpu().contiguous() if leaf.is_array else tangent.tolist()
-        if call.on_gpu:
-            # Forward mode runs on the host.
-            tensors = _on_host(tensors)
-        for name, index in call.starts.items():
-            if tangents[index] is not None and tensors[index].is_floating_point():
-                along[name] = tangents[index].detach().cpu().contiguous()
-        outputs = call.zeros(tensors)
-        call.unchanged()
-        values = call.filled(tensors, _views(outputs))
-        found = call.kernel.jvp(call.dim, *values, tangents=along)
+        call = ctx.call
+        found = tangents_of(call, ctx.saved_tensors[: ctx.count], tangents)
         like = dict(zip(call.names, ctx.where))
-        return tuple(_tensor(found[name], outputs[name]).to(like[name]) if name in found else None for name in call.names)
+        return tuple(found[name].to(like[name]) if name in found else None for name in call.names)
+
+
+class _Gradient(torch.autograd.Function):
+    """The gradients of a call's tensors that are wanted, which may be differentiated once more."""
+
+    @staticmethod
+    def forward(ctx, call, count, wanted, *given):
+        ctx.call, ctx.count, ctx.wanted = call, count, wanted
+        ctx.save_for_backward(*given)
+        tensors, outputs, gradients = _parts(call, count, given)
+        return tuple(one for one, want in zip(reverse(call, tensors, outputs, gradients, wanted), wanted) if want)
+
+    @staticmethod
+    def backward(ctx, *directions):
+        call, needs = ctx.call, ctx.needs_input_grad[3:]
+        tensors, outputs, gradients = _parts(call, ctx.count, ctx.saved_tensors)
+        along = iter(directions)
+        along = [next(along) if want else None for want in ctx.wanted]
+        with torch.no_grad():
+            made = tangents_of(call, tensors, along)
+            of_gradients = [made[name].to(one.device) if name in made else None for name, one in zip(call.names, gradients)]
+            of_tensors = [None] * ctx.count
+            if any(needs[: ctx.count]):
+                # Second derivatives do not ask which argument was first.
+                found = second(call, tensors, outputs, gradients, along, made)
+                of_tensors = [one if need else None for one, need in zip(found, needs)]
+        found = [*of_tensors, *(None for _ in outputs), *of_gradients]
+        if torch.is_grad_enabled():
+            given = [*ctx.saved_tensors, *directions]
+            found = [None if one is None else _Once.apply(call.kernel.__name__, one, *given) for one in found]
+        return (None, None, None, *found)
+
+
+def _parts(call, count, given):
+    """Tensors, outputs, and the gradients of these."""
+    return given[:count], given[count : count + len(call.names)], given[count + len(call.names) :]
+
+
+def second(call, given, outputs, gradients, along, made, gradients_along=None):
+    """How the gradients of a call's tensors change along a direction: of the tensors, of its outputs, and of the gradients of these."""
+    leaves = [leaf for node in call.tree for leaf in _leaves(node)]
+    for leaf in leaves:
+        if not leaf.is_array and given[leaf.index].is_floating_point() and (given[leaf.index].requires_grad or along[leaf.index] is not None):
+            text = f"the gradient of kernel `{call.kernel.__name__}` has no gradient of its own by the value `{leaf.name}`"
+            text = f"error[E1103]: {text}\n  = help: give it in an array of one element"
+            raise GradientError(text, code="E1103", message=text.splitlines()[0])
+    call.unchanged()
+    tensors = [tensor.detach().cpu().contiguous() for tensor in given]
+    values = call.filled(tensors, {name: _view(output.cpu().contiguous()) for name, output in zip(call.names, outputs)})
+    tangents = {leaf.name: along[leaf.index] for leaf in leaves if leaf.is_array and along[leaf.index] is not None}
+    seeds = dict(zip(call.names, gradients))
+    found = _derivative.second(
+        call.kernel, call.dim, values, _arrays(seeds), _arrays({**tangents, **made}), _arrays(gradients_along or {})
+    )
+    result = [None] * len(given)
+    for name, index in [*((leaf.name, leaf.index) for leaf in leaves if leaf.is_array), *call.starts.items()]:
+        if name in found:
+            result[index] = torch.from_numpy(found[name]).to(given[index].device)
+    return result
+
+
+def _arrays(tensors):
+    """The floats among them, on the host."""
+    return {name: as_numpy(one.detach().cpu().contiguous()) for name, one in tensors.items() if one.is_floating_point()}
 
 
 class _Once(torch.autograd.Function):
-    """A gradient that cannot be differentiated again."""
+    """A derivative that cannot be differentiated again."""
 
     @staticmethod
     def forward(ctx, kernel, gradient, *given):
@@ -331,11 +400,33 @@ class _Once(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *_):
-        text = f"the gradient of kernel `{ctx.kernel}` has no gradient of its own here"
+        text = f"the second derivative of kernel `{ctx.kernel}` has no derivative of its own here"
         raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
+
+
+def tangents_of(call, tensors, tangents):
+    """The tangents of a call's outputs that are floats, by name, on the host, from those of its tensors."""
+    along = {}
+    for leaf in (leaf for node in call.tree for leaf in _leaves(node)):
+        tangent = tangents[leaf.index]
+        if tangent is not None and tensors[leaf.index].is_floating_point():
+            along[leaf.name] = tangent.detach().cpu().contiguous() if leaf.is_array else tangent.tolist()
+    if call.on_gpu:
+        # Forward mode runs on the host.
+        tensors = _on_host(tensors)
+    for name, index in call.starts.items():
+        if tangents[index] is not None and tensors[index].is_floating_point():
+            along[name] = tangents[index].detach().cpu().contiguous()
+    outputs = call.zeros(tensors)
+    call.unchanged()
+    found = call.kernel.jvp(call.dim, *call.filled(tensors, _views(outputs)), tangents=along)
+    return {name: _tensor(found[name], outputs[name]) for name in call.names if name in found}
 
 
 def _tensor(array, like):
     made = torch.empty_like(like)
     as_numpy(made)[...] = array
     return made
+
+
+from . import _torch_form  # noqa: E402: it needs what is above

@@ -6,7 +6,7 @@ import kc
 import numpy as np
 import pytest
 import torch
-from torch.autograd import gradcheck
+from torch.autograd import gradcheck, gradgradcheck
 from torch.autograd import forward_ad
 
 DEVICE = os.environ.get("KC_TEST_DEVICE", "cpu")
@@ -129,15 +129,70 @@ def test_retained_graphs_and_incoming_gradients_stay():
     assert torch.allclose(first, torch.cos(x)) and torch.equal(x.grad, 2 * first) and torch.equal(seed, torch.ones_like(seed))
 
 
-def test_double_backward_is_refused():
-    f = kc.torch.function(wave, outputs=["y"])
+@kc.kernel
+def local_steps(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64), z: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    s = x[i]
+    for _ in range(3):
+        s = s * s + kc.sin(x[i])
+    y[i] = s
+    z[i] = y[i] * kc.exp(y[i] * 0.1)
+
+
+@kc.kernel
+def cubes(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] += x[i] * x[i] * x[i]
+
+
+@kc.kernel
+def spread(x: kc.array(dtype=kc.float64), m: kc.array2d(dtype=kc.float64), total: kc.array(dtype=kc.float64)):
+    i, j = kc.tid()
+    kc.atomic_add(total, j, x[i] * m[i, j] * x[i])
+
+
+def test_double_backward():
+    f, e = kc.torch.function(wave, outputs=["y"]), kc.torch.function(energy, outputs={"out": 1})
+    index, pull = torch.tensor([0, 2, 2, 1], dtype=torch.int32), double(3)
+    add, local, sums = (kc.torch.function(k, outputs=o) for k, o in ((cubes, "y"), (local_steps, ["y", "z"]), (spread, {"total": 3})))
+    for g, arguments in [
+        (lambda x, w: f(4, 1.5, x, w), (leaf(4), leaf(4))),
+        (lambda x: f(4, 1.5, x, x), (leaf(4),)),
+        (lambda x: f(3, 1.5, x[::2], x[3:]), (leaf(6),)),
+        (lambda x: f(4, 1.5, x.expand(4), double(4)), (leaf(1),)),
+        (lambda x: e(4, x, pull, index), (leaf(3, 3),)),
+        (lambda x: local(4, x), (leaf(4),)),
+        (lambda x, y: add(4, x, y), (leaf(4), leaf(4))),
+        (lambda x, m: sums((2, 3), x, m), (leaf(2), leaf(2, 3))),
+        (lambda x: f(0, 1.5, x, x), (leaf(0),)),
+    ]:
+        assert gradgradcheck(g, arguments)
+    # A penalty on the gradient, as PyTorch has it.
+    grads = []
+    for g in (lambda x: f(4, 1.5, x, x), lambda x: torch.sin(1.5 * x) * x):
+        x = leaf(4)
+        (slope,) = torch.autograd.grad(g(x).sum(), x, create_graph=True)
+        (slope**2).sum().backward()
+        grads.append(x.grad)
+    assert torch.allclose(*grads)
+    # Not asked for, nothing is kept.
     x = leaf(5)
-    (g,) = torch.autograd.grad(f(5, 1.0, x, x).sum(), x, create_graph=True)
-    # Beside something that has a gradient, too.
-    with pytest.raises(kc.GradientError, match="no gradient of its own"):
-        (g.sum() + x.sum()).backward()
-    g = torch.autograd.grad(f(5, 1.0, x, x).sum(), x)[0]
-    assert not g.requires_grad
+    assert not torch.autograd.grad(f(5, 1.0, x, x).sum(), x)[0].requires_grad
+
+
+def test_second_derivatives_that_kc_lacks_are_refused():
+    f, x = kc.torch.function(wave, outputs=["y"]), leaf(4)
+    first = lambda g, x: torch.autograd.grad(g(x).sum(), x, create_graph=True)[0]
+    second = first(lambda x: first(lambda x: f(4, 1.0, x, x), x), x)
+    with pytest.raises(kc.GradientError, match="the second derivative of kernel `wave` has no derivative of its own"):
+        second.sum().backward()
+    a = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(kc.GradientError, match="no gradient of its own by the value `a`"):
+        first(lambda a: f(4, a, x, x), a).backward()
+    # What keeps values of the launch, and what the order of threads is part of.
+    g = kc.torch.function(steps, outputs="y")
+    with pytest.raises(kc.GradientError, match="kernel `steps` has no second derivatives: its derivative keeps values"):
+        first(lambda x: g(4, x), x).sum().backward()
 
 
 def test_threads_that_meet():
