@@ -9,18 +9,14 @@ They work under ``jax.jit``, where XLA calls the kernel's code itself, without P
 
 from __future__ import annotations
 
-import functools
 import hashlib
 
 import jax
-import jax.extend
 import jax.numpy as jnp
 import numpy as np
-from jax.interpreters import ad, batching, mlir
 
 from . import _native
 from ._arguments import field_of, parameters_of, refuse
-from ._errors import GradientError
 from ._function import Function
 
 __all__ = ["function"]
@@ -39,6 +35,9 @@ def function(kernel, outputs):
     first. ``outputs`` lists their names, or maps each to its shape: ``{"loss": 1, "y": lambda dim, x: x.shape}``, a number,
     a tuple, or a function of what the call is given. Without a shape it is that of the launch.
 
+    An output that is given as an argument, too, by name or where all parameters are given, starts with the contents of that array,
+    which stays as it is and has a gradient: ``f(n, x, y=y)`` for a kernel that adds to ``y``.
+
     ``dim`` and shapes are Python's numbers. Numbers, vectors and matrices may be arrays of JAX, and have gradients then. Other
     arrays than the outputs are not written to.
     """
@@ -47,14 +46,20 @@ def function(kernel, outputs):
 
 class _Function(Function):
     def __call__(self, dim, arguments, named):
-        kernel, dim, values, made, _ = self.bind(dim, arguments, named, lambda _: lambda shape, scalar: _Leaf((), shape, scalar, None))
+        kernel, dim, values, made, starts = self.bind(dim, arguments, named, lambda _: lambda shape, scalar: _Leaf((), shape, scalar, None))
         walk = _Walk(kernel, made)
         plain = [walk.value((n,), name, kind, value) for n, ((name, kind), value) in enumerate(zip(parameters_of(kernel), values))]
         block = np.frombuffer(_native.xla_block(kernel, plain), np.uint8)
         outputs = tuple(walk.outputs[name] for name in self.shapes)
-        call = _Call(kernel, tuple(dim), tuple(leaf.about for leaf in walk.leaves), outputs)
-        found = _compiled(call, block, *(leaf.array for leaf in walk.leaves))
-        return found if len(outputs) > 1 else found[0]
+        starting = tuple(k for k, name in enumerate(self.shapes) if name in starts)
+        call = _Call(kernel, tuple(dim), tuple(leaf.about for leaf in walk.leaves), outputs, starting)
+        contents = [made[name].array for name in self.shapes if name in starts]
+        found = _jax_run.run.bind(block, *(leaf.array for leaf in walk.leaves), *contents, call=call, mode="launch", along=())
+        return tuple(found) if len(outputs) > 1 else found[0]
+
+    def started(self, name, kind, value):
+        array = _array(self.kernel.__name__, name, value)
+        return _Leaf((), array.shape, str(array.dtype), array)
 
 
 class _Leaf:
@@ -81,7 +86,7 @@ class _Walk:
             self.outputs[name] = (path, shape, scalar)
         elif "ndim" in kind:
             if value is not None:
-                array = self.array(name, kind, value)
+                array = _array(self.kernel, name, value)
                 self.leaves.append(_Leaf(path, array.shape, str(array.dtype), array))
         elif isinstance(value, jax.Array):
             array = self.number(name, kind, value)
@@ -90,16 +95,6 @@ class _Walk:
         else:
             return value
         return None
-
-    def array(self, name, kind, value):
-        if isinstance(value, jax.Array):
-            return value
-        given = np.asarray(value)
-        array = jnp.asarray(given)
-        if array.dtype != given.dtype:
-            text = f"argument `{name}` of kernel `{self.kernel}` is of {given.dtype}, of which JAX makes {array.dtype}"
-            raise refuse("E1005", text, 'jax.config.update("jax_enable_x64", True)')
-        return array
 
     def number(self, name, kind, value):
         """A value of the kernel's type. What is whole becomes a float where that is asked for, not the other way round."""
@@ -132,11 +127,24 @@ class _Walk:
             raise refuse("E1005", f"{what}, and {value} does not fit")
 
 
+def _array(kernel, name, value):
+    if isinstance(value, jax.Array):
+        return value
+    given = np.asarray(value)
+    array = jnp.asarray(given)
+    if array.dtype != given.dtype:
+        text = f"argument `{name}` of kernel `{kernel}` is of {given.dtype}, of which JAX makes {array.dtype}"
+        raise refuse("E1005", text, 'jax.config.update("jax_enable_x64", True)')
+    return array
+
+
 class _Call:
     """What a launch is but for the contents of its arrays. Equal ones are one for JAX."""
 
-    def __init__(self, kernel, dim, leaves, outputs):
+    def __init__(self, kernel, dim, leaves, outputs, starts=()):
         self.kernel, self.dim, self.leaves, self.outputs = kernel, dim, leaves, outputs
+        #: The numbers of the outputs that start with contents, which are operands behind the leaves.
+        self.starts = starts
 
     def __eq__(self, other):
         return isinstance(other, _Call) and self.kernel is other.kernel and self._form() == other._form()
@@ -145,7 +153,7 @@ class _Call:
         return hash(self._form())
 
     def _form(self):
-        return self.dim, self.leaves, self.outputs
+        return self.dim, self.leaves, self.outputs, self.starts
 
     def planned(self, mode, along=()):
         """The name of its plan."""
@@ -161,7 +169,7 @@ class _Call:
         form = (self.kernel.__name__, *self._form(), mode, along, parameters, _native.version())
         name = hashlib.sha256(f"{self.kernel.ir}\n{form!r}".encode()).hexdigest()
         leaves, outputs = list(self.leaves), list(self.outputs)
-        _native.xla_plan(name, self.kernel, self.dim, leaves, outputs, mode=mode, parameters=parameters, along=along)
+        _native.xla_plan(name, self.kernel, self.dim, leaves, outputs, mode=mode, parameters=parameters, along=along, starts=list(self.starts))
         return name
 
     def is_value(self, leaf):
@@ -176,6 +184,16 @@ class _Call:
         """The results that are floats."""
         return tuple(output for output in self.outputs if _floats(output))
 
+    @property
+    def inputs(self):
+        """What changes: the leaves and the outputs' contents, in the order of the operands."""
+        return *self.leaves, *(self.outputs[k] for k in self.starts)
+
+    @property
+    def moved(self):
+        """The outputs' contents that are floats, which always have tangents in forward mode."""
+        return [self.outputs[k] for k in self.starts if _floats(self.outputs[k])]
+
     def run(self, mode, results, operands, along=()):
         types = tuple(jax.ShapeDtypeStruct(shape, jnp.dtype(scalar)) for _, shape, scalar in results)
         call = jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")
@@ -186,107 +204,4 @@ def _floats(leaf):
     return jnp.issubdtype(jnp.dtype(leaf[2]), jnp.floating)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _launch(call, block, *arrays):
-    return call.run("launch", call.outputs, [block, *arrays])
-
-
-def _forward(call, given, tangents):
-    block, *arrays = given
-    found = _launch(call, block, *arrays)
-    tangents = tangents[1:]
-    along = tuple(n for n, leaf in enumerate(call.leaves) if _floats(leaf) and not _is_zero(tangents[n]))
-    made = iter(_along.bind(block, *arrays, *found, *(tangents[n] for n in along), call=call, along=along) if along and call.wanted else ())
-    return found, tuple(_tangent(output, made) for output in call.outputs)
-
-
-def _is_zero(tangent):
-    return isinstance(tangent, (ad.Zero, jax.custom_derivatives.SymbolicZero))
-
-
-def _tangent(output, made):
-    _, shape, scalar = output
-    if not _floats(output):
-        return np.zeros(shape, jax.dtypes.float0)
-    found = next(made, None)
-    return jnp.zeros(shape, scalar) if found is None else found
-
-
-_launch.defjvp(_forward, symbolic_zeros=True)
-
-# How results change along tangents of some of the arguments: linear in these. What is linear can be transposed, and that is the
-# gradient. It is given the launch's arguments and results, then the tangents of the arguments whose numbers `along` lists.
-_along = jax.extend.core.Primitive("kc_along")
-_along.multiple_results = True
-
-
-def _parts(call, operands):
-    """The arguments, the results and the tangents."""
-    first, second = 1 + len(call.leaves), 1 + len(call.leaves) + len(call.outputs)
-    return operands[:first], operands[first:second], operands[second:]
-
-
-def _tangents(*operands, call, along):
-    given, _, tangents = _parts(call, operands)
-    return call.run("forward", call.wanted, [*given, *tangents], along)
-
-
-def _transposed(gradients, *operands, call, along):
-    given, found, tangents = _parts(call, operands)
-    seeds = [jnp.zeros(shape, scalar) if _is_zero(gradient) else gradient for gradient, (_, shape, scalar) in zip(gradients, call.wanted)]
-    made = _gradients(call, *given, *found, *seeds)
-    of = dict(zip((n for n, leaf in enumerate(call.leaves) if _floats(leaf)), made))
-    wanted = [of[n] if ad.is_undefined_primal(tangent) else None for n, tangent in zip(along, tangents)]
-    return [None] * (len(given) + len(found)) + wanted
-
-
-def _along_tangents(operands, tangents, *, call, along):
-    """The derivative of what is linear is itself; of the arguments' part there is none here."""
-    given, found, more = _parts(call, tangents)
-    if not all(_is_zero(tangent) or tangent.dtype == jax.dtypes.float0 for tangent in (*given, *found)):
-        raise _second(call)
-    made = _along.bind(*operands, call=call, along=along)
-    numbers = _parts(call, operands)[2]
-    filled = [jnp.zeros_like(number) if _is_zero(tangent) else tangent for number, tangent in zip(numbers, more)]
-    first = len(operands) - len(filled)
-    return made, _along.bind(*operands[:first], *filled, call=call, along=along)
-
-
-def _batched(operands, dims, **options):
-    """One after the other."""
-    mapped = [jnp.moveaxis(operand, dim, 0) for operand, dim in zip(operands, dims) if dim is not None]
-
-    def one(parts):
-        parts = iter(parts)
-        return _along.bind(*(operand if dim is None else next(parts) for operand, dim in zip(operands, dims)), **options)
-
-    found = jax.lax.map(one, mapped)
-    return found, [0] * len(found)
-
-
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _gradients(call, *operands):
-    """The gradients of the arguments that are floats."""
-    return call.run("backward", [leaf for leaf in call.leaves if _floats(leaf)], operands)
-
-
-@_gradients.defjvp
-def _no_second(call, _, __):
-    raise _second(call)
-
-
-def _second(call):
-    text = f"the derivative of kernel `{call.kernel.__name__}` has no derivative of its own here"
-    return GradientError(f"error[E1103]: {text}", code="E1103", message=text)
-
-
-#: What is called outside of compiled programs is compiled, too: once for each form.
-_compiled = jax.jit(_launch, static_argnums=0)
-_compiled_tangents = jax.jit(_tangents, static_argnames=("call", "along"))
-
-_along.def_impl(_compiled_tangents)
-_along.def_abstract_eval(lambda *_, call, along: [jax.core.ShapedArray(shape, jnp.dtype(scalar)) for _, shape, scalar in call.wanted])
-mlir.register_lowering(_along, mlir.lower_fun(_tangents, multiple_results=True))
-ad.primitive_jvps[_along] = _along_tangents
-ad.primitive_transposes[_along] = _transposed
-batching.primitive_batchers[_along] = _batched
+from . import _jax_run  # noqa: E402: it needs what is above

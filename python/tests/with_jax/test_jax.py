@@ -206,8 +206,8 @@ def test_what_does_not_fit():
         kc.jax.function(single, outputs="y")(4, jnp.float32(4), 1.0, x.astype(jnp.float32))
     with pytest.raises(kc.ArgumentError, match="3 arguments besides its outputs, and 5 are given"):
         f(4, 1.0, x, x, x, x)
-    with pytest.raises(kc.ArgumentError, match="`y` is an output of kernel `wave`, which kc.jax.function makes"):
-        f(4, 1.0, x, x, x)
+    with pytest.raises(kc.ArgumentError, match="`y` of kernel `wave` is given twice"):
+        f(4, 1.0, x, x, x, y=x)
     with pytest.raises(kc.ArgumentError, match="writes to `y`, which is no output"):
         kc.jax.function(steps, outputs=["x"])(4, x)
     with pytest.raises(jax.errors.JaxRuntimeError, match="(?s)E1101.*index 4 is out of bounds.*`x`"):
@@ -253,12 +253,127 @@ def test_gradients_that_would_be_wrong_are_refused():
                 g(jnp.ones(4, jnp.float32)).block_until_ready()
         with pytest.raises(jax.errors.JaxRuntimeError, match="E1108"):
             jax.block_until_ready(jax.jvp(lambda x: f(4, x)[1], (jnp.ones(4, jnp.float32),), (jnp.ones(4, jnp.float32),)))
-    # Second derivatives are none of kc's.
-    g = kc.jax.function(wave, outputs=["y"])
-    first = lambda x: g(1, x, double(1), double(1))[0]
-    for second in (jax.grad(jax.grad(first)), jax.hessian(first), jax.jacfwd(jax.jacfwd(first)), jax.jacrev(jax.jacfwd(first)), jax.jit(jax.grad(jax.grad(first)))):
-        with pytest.raises(kc.GradientError, match="E1103.*`wave`"):
-            second(1.0)
+
+
+@kc.kernel
+def accumulate(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = y[i] + x[i] * x[i] * x[i]
+
+
+@kc.kernel
+def overwrite(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = y[i] * y[i] + 3.0 * x[i]
+
+
+@kc.kernel
+def counts(x: kc.array(dtype=kc.float64), n: kc.array(dtype=int), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    n[i] += 1
+    y[i] += 2.0 * x[i]
+
+
+@pytest.mark.parametrize("kernel, same", [(accumulate, lambda x, y: y + x**3), (overwrite, lambda x, y: y * y + 3 * x)])
+def test_outputs_that_start_with_contents(kernel, same):
+    f = kc.jax.function(kernel, outputs=["y"])
+    x, y = double(4), double(4) + 1
+    before = np.array(y)
+    for g in (lambda x, y: f(4, x, y), lambda x, y: f(4, x, y=y), jax.jit(lambda x, y: f(4, x, y=y))):
+        assert jnp.allclose(g(x, y), same(x, y)) and np.array_equal(y, before)
+        check_grads(g, (x, y), order=1, modes=["fwd", "rev"])
+    # Without contents they start with zeros; an array of NumPy is as good.
+    assert jnp.allclose(f(4, x), same(x, 0 * y)) and jnp.allclose(f(4, x, y=before), same(x, y))
+    # Along the contents alone, and one batch of them.
+    assert jnp.allclose(jax.jvp(lambda y: f(4, x, y), (y,), (x,))[1], jax.jvp(lambda y: same(x, y), (y,), (x,))[1])
+    many = jnp.stack([y, 2 * y, x])
+    assert jnp.allclose(jax.vmap(lambda y: f(4, x, y))(many), same(x, many))
+    assert jnp.allclose(jax.vmap(lambda x: f(4, x, y))(many), same(many, y))
+    slopes = lambda f: jax.vmap(jax.grad(lambda y: f(x, y).sum()))(many)
+    assert jnp.allclose(slopes(lambda x, y: f(4, x, y)), slopes(same))
+
+
+def test_several_outputs_of_which_some_start_with_contents():
+    f = kc.jax.function(counts, outputs=["y", "n"])
+    x = double(3)
+    y, n = f(3, x, n=jnp.array([4, 5, 6], jnp.int32))
+    assert n.tolist() == [5, 6, 7] and jnp.allclose(y, 2 * x)
+    y, n = jax.jit(lambda x, y: f(3, x, y=y))(x, x)
+    assert n.tolist() == [1, 1, 1] and jnp.allclose(y, 3 * x)
+    assert jnp.allclose(jax.grad(lambda x: f(3, x, y=x, n=jnp.zeros(3, jnp.int32))[0].sum())(x), 3)
+    for wrong in (x[:2], x.astype(jnp.float32), x.reshape(3, 1)):
+        with pytest.raises((kc.ArgumentError, kc.IndexError, jax.errors.JaxRuntimeError)):
+            jax.block_until_ready(f(3, x, y=wrong))
+
+
+def test_maps_are_one_launch():
+    f = kc.jax.function(wave, outputs=["y"])
+    true = lambda a, x, w: jnp.sin(a * x) * w
+    ours = lambda a, x, w: f(5, a, x, w)
+    a, many, x, w = double(3), double(3, 5), double(5), double(5) + 1
+    for arguments, axes in [((2.0, many, w), (None, 0, None)), ((a, x, many), (0, None, 0)), ((a, many, many), 0)]:
+        assert jnp.allclose(jax.vmap(ours, axes)(*arguments), jax.vmap(true, axes)(*arguments))
+        program = str(jax.make_jaxpr(jax.vmap(ours, axes))(*arguments))
+        assert program.count("kc_run") == 1 and "scan" not in program and "while" not in program
+        slopes = lambda g: jax.vmap(jax.grad(lambda a, x, w: g(a, x, w).sum(), (0, 1, 2)), axes)
+        assert all(map(jnp.allclose, slopes(ours)(*arguments), slopes(true)(*arguments)))
+        program = str(jax.make_jaxpr(slopes(ours))(*arguments))
+        assert "scan" not in program and "while" not in program
+    assert jnp.allclose(jax.jit(jax.vmap(lambda x: ours(2.0, x, w), 1, 1))(many.T), true(2.0, many, w).T)
+    assert jnp.allclose(jax.jacfwd(lambda x: ours(2.0, x, w))(x), jax.jacfwd(lambda x: true(2.0, x, w))(x))
+    # Vectors, integers, an atomic sum; maps of maps.
+    g = kc.jax.function(energy, outputs={"out": 1})
+    x, pull, index = double(2, 3, 3), double(2, 3) + 1, jnp.array([0, 2, 1], jnp.int32)
+    norm = lambda x, pull: (jnp.linalg.norm(x[index] - pull, axis=1) ** 3).sum()
+    assert jnp.allclose(jax.vmap(lambda x, p: g(3, x, p, index)[0])(x, pull), jax.vmap(norm)(x, pull))
+    cube = double(2, 3, 5)
+    assert jnp.allclose(jax.vmap(jax.vmap(lambda x: ours(2.0, x, w)))(cube), true(2.0, cube, w))
+
+
+def test_maps_of_what_has_no_kernel_of_a_batch():
+    @kc.kernel
+    def odd(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+        y[kc.tid()] = x[kc.tid()] * x[kc.tid()]
+
+    f, many = kc.jax.function(odd, outputs=["y"]), double(3, 4)
+    assert jnp.allclose(jax.vmap(lambda x: f(4, x))(many), many**2)
+    assert jnp.allclose(jax.vmap(jax.grad(lambda x: f(4, x).sum()))(many), 2 * many)
+
+
+def test_second_derivatives():
+    f, g = kc.jax.function(wave, outputs=["y"]), kc.jax.function(accumulate, outputs=["y"])
+    x, w = double(4), double(4) + 1
+    pairs = [
+        (lambda x: (f(4, 1.5, x, x) * w).sum(), lambda x: (jnp.sin(1.5 * x) * x * w).sum()),
+        (lambda x: (g(4, x, y=x * x) ** 2).sum(), lambda x: ((x * x + x**3) ** 2).sum()),
+    ]
+    for ours, true in pairs:
+        wanted = jax.hessian(true)(x)
+        for second in (jax.hessian, lambda f: jax.jacrev(jax.jacrev(f)), lambda f: jax.jit(jax.hessian(f)), lambda f: jax.jacrev(jax.grad(f))):
+            assert jnp.allclose(second(ours)(x), wanted)
+        many = jnp.stack([x, w])
+        assert jnp.allclose(jax.vmap(jax.hessian(ours))(many), jax.vmap(jax.hessian(true))(many))
+        check_grads(jax.grad(ours), (x,), order=1, modes=["fwd", "rev"])
+        # Of forward mode, and third derivatives, there are none.
+        for more in (jax.jacfwd(jax.jacfwd(ours)), jax.jacrev(jax.jacfwd(ours)), jax.grad(lambda x: jax.hessian(ours)(x).sum())):
+            with pytest.raises(kc.GradientError, match="E1103.*has no derivative of its own here"):
+                more(x)
+    # By values, too; but not where kc makes no kernel of a batch.
+    ours, true = (lambda a, x: (f(4, a, x, w) ** 2).sum()), (lambda a, x: ((jnp.sin(a * x) * w) ** 2).sum())
+    for second in (lambda f: jax.grad(jax.grad(f)), jax.hessian, lambda f: jax.jit(jax.grad(lambda a, x: (jax.grad(f, 1)(a, x) ** 2).sum(), (0, 1)))):
+        assert all(map(jnp.allclose, *([jax.tree.leaves(second(f)(1.5, x)) for f in (ours, true)])))
+
+    @kc.kernel
+    def odd(a: kc.float64, y: kc.array(dtype=kc.float64)):
+        y[kc.tid()] = a * a * a * kc.float64(kc.tid())
+
+    g = kc.jax.function(odd, outputs=["y"])
+    with pytest.raises(kc.GradientError, match="the derivative by a value of kernel `odd`"):
+        jax.grad(jax.grad(lambda a: g(4, a).sum()))(1.5)
+    # And none of what keeps values of the launch.
+    h = kc.jax.function(steps, outputs=["y"])
+    with pytest.raises(kc.GradientError, match="kernel `steps` has no second derivatives: its derivative keeps values"):
+        jax.hessian(lambda x: h(4, x).sum())(x)
 
 
 PROGRAM = """
