@@ -21,6 +21,7 @@ from typing_extensions import TypeVar
 from . import jax as jax
 from . import torch as torch
 from . import types as types
+from ._check import Finding as Finding
 from ._errors import ArgumentError as ArgumentError
 from ._errors import AssertionError as AssertionError
 from ._errors import CompileError as CompileError
@@ -144,6 +145,9 @@ class Tape:
     @property
     def gradients(self) -> Mapping[Any, Any]: ...
 
+def check(
+    source: str | PathLike[str] | Callable[..., Any] | Kernel | Module, *, name: str = "kernels.py", strict_warp: bool = False
+) -> list[Finding]: ...
 def accelerate() -> bool: ...
 def report() -> dict[str, Any]: ...
 

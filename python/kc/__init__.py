@@ -47,6 +47,21 @@ def constant(value):
     return value
 
 
+def check(source, *, name: str = "kernels.py", strict_warp: bool = False):
+    """What the compiler says of kernels, without running them: a list of findings, empty where there is nothing to say.
+
+    ``source`` is a path, a text with line ends (which messages call ``name``), a function, a kernel or a module. A finding has
+    ``code``, ``message``, ``filename``, ``lineno``, ``column``, ``help`` and ``level`` (``"error"`` or ``"warning"``); ``str(finding)``
+    has the source lines. ``strict_warp=True`` tells as well what would not run under Warp, whose literals have their own types.
+
+        for finding in kc.check("kernels.py"):
+            print(finding)
+    """
+    from . import _check
+
+    return _check.check(source, name=name, strict_warp=strict_warp)
+
+
 def accelerate() -> bool:
     """Lets kc run the CPU kernels of Warp, which is installed, from now on; False where it does not know this Warp."""
     from . import _accelerate
@@ -147,6 +162,10 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(f"kc.{name}")
+    if name == "Finding":
+        from ._check import Finding
+
+        return Finding
     if name == "Tape":
         from ._tape import Tape
 
