@@ -10,9 +10,10 @@ from .. import _array, _types, _writes
 from .._arguments import as_numpy
 from . import _launches
 from ._devices import get_device
+from ._operators import Operators
 
 
-class array(_array.array):
+class array(Operators, _array.array):
     """``wp.array(data, dtype=wp.vec3)``; without data and shape the type of a parameter."""
 
     def __new__(

@@ -215,17 +215,17 @@ def map(function, *inputs, out=None, return_kernel=False, block_dim=256, device=
     kinds = tuple((value.dtype, value.ndim) if isinstance(value, array) else type(value) for value in inputs)
     outs = None if out is None else tuple(out) if isinstance(out, (list, tuple)) else (out,)
     called = _called(function, len(inputs))
-    key = (function, kinds, len(shape), tuple(value.shape != shape for value in arrays))
+    places = tuple(_place(value.shape, shape) if isinstance(value, array) else None for value in inputs)
+    key = (function, kinds, places)
     if key not in _MAPPED:
-        _MAPPED[key] = _mapped(called, inputs, shape)
+        _MAPPED[key] = _mapped(called, inputs, len(shape), places)
     kernel, results = _MAPPED[key]
     if outs is None:
-        outs = tuple(empty(shape, dtype) for dtype in results)
-    # Arrays that are repeated along a dimension have a step of 0 there.
-    given = [_repeated(value, shape) if isinstance(value, array) else value for value in inputs]
+        wanted = any(value.requires_grad for value in arrays)
+        outs = tuple(empty(shape, dtype, requires_grad=wanted) for dtype in results)
     if return_kernel:
         return kernel
-    launch(kernel, dim=shape, inputs=given, outputs=outs)
+    launch(kernel, dim=shape, inputs=list(inputs), outputs=outs)
     return outs[0] if len(outs) == 1 else outs
 
 
@@ -237,15 +237,10 @@ def _kind(value):
     return value.dtype if composite else _types.scalar_of(value.dtype)
 
 
-def _repeated(value, shape):
-    if value.shape == shape:
-        return value
-    from .._array import _wrap
-
-    memory = value.numpy()
-    inner = memory.shape[value.ndim :]
-    lead = memory.reshape((*(1,) * (len(shape) - value.ndim), *memory.shape))
-    return _wrap(np.broadcast_to(lead, (*shape, *inner)), value.dtype, False, array)
+def _place(own, shape) -> str:
+    """The element of an array for the coordinates of a launch: along dimensions in which it is repeated always the first one."""
+    names = "ijkl"[len(shape) - len(own) : len(shape)]
+    return ", ".join("0" if n == 1 != m else name for n, m, name in zip(own, shape[len(shape) - len(own) :], names))
 
 
 def _called(function, count):
@@ -258,7 +253,7 @@ def _called(function, count):
     return func(function)
 
 
-def _mapped(function, inputs, shape):
+def _mapped(function, inputs, dims, places):
     """The kernel of a map, and the types of what the function gives."""
     from .._host import _results, _text
     from .. import _native
@@ -275,21 +270,21 @@ def _mapped(function, inputs, shape):
         module, path = program._module(function.__name__)
         files = [*program.given, (path, program.path, program.text)]
         call = f"{module}.{function.__name__}"
-    indices = ["i", "j", "k", "l"][: len(shape)]
+    indices = ["i", "j", "k", "l"][:dims]
     kinds = [_kind(value) for value in inputs]
     names = [f"a{n}" for n in range(len(inputs))]
     head = []
     for name, value, kind in zip(names, inputs, kinds):
         text = _text(kind).replace("wp.", "_kc_warp.")
-        head.append(f"{name}: _kc_warp.array(dtype={text}, ndim={len(shape)})" if isinstance(value, array) else f"{name}: {text}")
+        head.append(f"{name}: _kc_warp.array(dtype={text}, ndim={value.ndim})" if isinstance(value, array) else f"{name}: {text}")
     at = ", ".join(indices)
-    items = ", ".join(f"{name}[{at}]" if isinstance(value, array) else name for name, value in zip(names, inputs))
+    items = ", ".join(name if place is None else f"{name}[{place}]" for name, place in zip(names, places))
     refused = None
     for result in _results(tuple(kinds)):
         text = _text(result).replace("wp.", "_kc_warp.")
         lines = [
             "import warp as _kc_warp", *([f"import {call.split('.')[0]}"] if source is not None else []), "@_kc_warp.kernel",
-            f"def mapped({', '.join(head)}, out: _kc_warp.array(dtype={text}, ndim={len(shape)})):",
+            f"def mapped({', '.join(head)}, out: _kc_warp.array(dtype={text}, ndim={dims})):",
             f"    {at} = _kc_warp.tid()", f"    out[{at}] = {call}({items})", "",
         ]
         try:
