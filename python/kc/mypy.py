@@ -52,14 +52,25 @@ def _annotations(path: str) -> dict[tuple[int, int], ast.Call]:
         return {}
     modules, names = _names(tree)
     found = {}
-    for node in _annotated(tree):
+    for annotation in _annotated(tree):
+        # A text stands for the type at its own place.
+        node = _unquoted(annotation)
         called = node.func if isinstance(node, ast.Call) else None
         by_module = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id in modules
         if isinstance(node, ast.Call) and (
             by_module and called.attr in _ARRAYS or isinstance(called, ast.Name) and called.id in names  # type: ignore[union-attr]
         ):
-            found[node.lineno, node.col_offset] = node
+            found[annotation.lineno, annotation.col_offset] = node
     return found
+
+
+def _unquoted(annotation: ast.expr) -> ast.expr:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return ast.parse(annotation.value, mode="eval").body
+        except SyntaxError:
+            pass
+    return annotation
 
 
 def _names(tree: ast.Module) -> tuple[set[str], set[str]]:

@@ -54,7 +54,7 @@ wrong: int = scale.ir  # E: assignment
 
 
 def run(*command, cwd):
-    env = {**os.environ, "MYPYPATH": str(ROOT)}
+    env = {**os.environ, "MYPYPATH": str(ROOT), "PYTHONPATH": str(ROOT)}
     return subprocess.run([sys.executable, *command], cwd=cwd, capture_output=True, text=True, timeout=600, env=env)
 
 
@@ -65,6 +65,70 @@ def test_mypy_finds_what_is_wrong_and_nothing_else(tmp_path):
     lines = PROGRAM.splitlines()
     wanted = [(n, line.split("# E: ")[1]) for n, line in enumerate(lines, 1) if "# E: " in line]
     assert found == wanted, done.stdout + done.stderr
+
+
+CALLS = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import kc
+import kc as k
+import numpy as np
+from kc import array2d as grid
+
+
+@dataclass
+class State:
+    x: kc.array(dtype=float)
+    n: int
+
+
+@kc.func
+def twice(x: kc.array(dtype=float), i: int) -> float:
+    return 2.0 * float(x[i])
+
+
+@kc.kernel
+def saxpy(
+    a: float, x: kc.array(dtype=float), v: k.array(dtype=kc.vec3, ndim=2), m: grid(kc.types.vector(length=3, dtype=float)),
+    y: "kc.array(dtype=float)", z: kc.array[float],
+) -> None:
+    i = kc.tid()
+    y[i] = a * x[i] + twice(x, i) + z[i]
+
+
+def host(x: kc.array(dtype=float), *more: kc.array2d(dtype=kc.vec3)) -> kc.array(dtype=float):
+    def inner(y: kc.array(dtype=float)) -> int:
+        return y.shape[0]
+
+    first: kc.array(dtype=float) = x
+    reveal_type(first)  # N: kc.array[float]
+    reveal_type(more)  # N: tuple[kc.array2d[Any], ...]
+    inner(3)  # E: arg-type
+    return x.shape  # E: return-value
+
+
+def other(x: np.zeros(3), y: nothing(3)) -> None:  # E: valid-type
+    pass
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--no-native-parser"]])
+def test_mypy_reads_annotations_that_are_calls(tmp_path, options):
+    """With the plugin, and without it `[valid-type]`."""
+    text = CALLS.replace(", y: nothing(3)", "")
+    (tmp_path / "program.py").write_text(text)
+    (tmp_path / "with.ini").write_text("[mypy]\nplugins = kc.mypy\n")
+    command = ["-m", "mypy", "--strict", "--no-error-summary", "--no-incremental", "--follow-imports=silent", *options]
+    done = run(*command, "--config-file", "with.ini", "program.py", cwd=tmp_path)
+    lines, told = text.splitlines(), done.stdout.splitlines()
+    wanted = {(n, line.split("# E: ")[1]) for n, line in enumerate(lines, 1) if "# E: " in line}
+    assert {(int(line.split(":")[1]), line.rsplit("[", 1)[1].rstrip("]")) for line in told if " error: " in line} == wanted, done.stdout + done.stderr
+    for n, line in enumerate(lines, 1):
+        if "# N: kc.array[float]" in line:
+            assert any(f"program.py:{n}: note:" in one and "kc.array[" in one and "float]" in one for one in told)
+    assert "[valid-type]" in run(*command, "--config-file=", "program.py", cwd=tmp_path).stdout
 
 
 def test_pyright_finds_the_same_lines(tmp_path):
