@@ -95,9 +95,9 @@ def _of(value, described):
         facts = {"data": data, "shape": tuple(shape), "strides": tuple(strides), "typestr": bits.str, "version": 3}
         array = np.asarray(_Memory(facts, (value, owner)))
     if name == "bfloat16":
-        from ._types import scalar_of
+        from ._types import NAMED
 
-        array = array.view(scalar_of("bfloat16").numpy_dtype)
+        array = array.view(NAMED["bfloat16"].numpy_dtype)
     return array
 
 

@@ -210,7 +210,10 @@ def _type_of(value):
     if isinstance(value, np.generic) and value.dtype.names is None:
         return scalar_of(value.dtype)
     found = value if _is_traced(value) else as_numpy(value)
-    return None if found is None or found.dtype.names or not found.ndim else ArrayType(scalar_of(found.dtype), found.ndim)
+    if found is None or found.dtype.names:
+        return None
+    # A tensor without dimensions is a number.
+    return ArrayType(scalar_of(found.dtype), found.ndim) if found.ndim else scalar_of(found.dtype)
 
 
 def _key(kind):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from . import _derivative, _native
-from ._arguments import apart, as_numpy, field_of, is_plain, parameters_of, zeros_like
+from ._arguments import apart, as_numpy, field_of, is_plain, parameters_of, refuse, zeros_like
 from ._derivative import by_value as values_of
 from ._errors import GradientError
 from ._function import Caller, Function
@@ -123,6 +123,11 @@ class _Call:
         if name in self.made:
             return name
         if isinstance(value, torch.Tensor):
+            if value.is_complex():
+                vector = "vec2" if value.dtype is torch.complex64 else "vec2d"
+                text = f"argument `{name}` of kernel `{self.kernel.__name__}`: found a tensor of {str(value.dtype).removeprefix('torch.')}"
+                advice = f"kernels have no complex numbers: pass `torch.view_as_real({name})`, which has gradients, and declare `kc.{vector}`"
+                raise refuse("E1005", text, advice)
             leaves.append(value)
             return _Leaf(len(leaves) - 1, name, "ndim" in kind)
         if "ndim" in kind and value is not None:
@@ -315,6 +320,8 @@ class _Launch(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):
         saved, wanted = ctx.saved_tensors, ctx.needs_input_grad[1:]
+        if not torch.is_grad_enabled():
+            return (None, *reverse(ctx.call, *_parts(ctx.call, ctx.count, (*saved, *gradients)), wanted))
         found = iter(_Gradient.apply(ctx.call, ctx.count, wanted, *saved, *gradients) if any(wanted) else ())
         return (None, *(next(found) if want else None for want in wanted))
 

@@ -271,8 +271,21 @@ fn for_its_kind(mut refused: Refused, value: &Bound<'_, PyAny>, name: &dyn Fn() 
         };
         refused.help = Some(help);
     }
+    if let Some(help) = refused.help.as_mut().filter(|help| help.starts_with(NO_COMPLEX)) {
+        let name = name();
+        *help = match package(value).as_str() {
+            "torch" => {
+                let rest = help.split_once("`, which").map_or("", |(_, rest)| rest);
+                format!("{NO_COMPLEX}: pass `torch.view_as_real({name})`, which{rest}")
+            }
+            _ => help.replace("`x.view", &format!("`{name}.view")).replace("*x.shape", &format!("*{name}.shape")),
+        };
+    }
     refused
 }
+
+/// How the advice for complex numbers begins.
+const NO_COMPLEX: &str = "kernels have no complex numbers";
 
 /// What is asked of an array on a GPU and is done on the host.
 pub fn on_gpu(what: &str) -> Refused {
@@ -441,12 +454,18 @@ fn wrong_kind(ty: ArrayType, kind: &Kind<'_>, structs: &StructTable) -> Refused 
             let shown = kind.shown();
             let help = match shown.as_str() {
                 _ if shown.starts_with("datetime64") || shown.starts_with("timedelta64") => {
-                    "kernels have no times: pass whole numbers, `x.view(numpy.int64)`, which shares the memory".to_string()
-                }
-                "object" => format!("its elements are Python objects: convert it, with `x.astype(numpy.{})`", scalar.name()),
-                _ if shown.starts_with("complex") => {
-                    "kernels have no complex numbers: pass two numbers for each, `x.view(numpy.float64)` for complex128, and declare `vec2d`"
+                    "kernels have no times: pass whole numbers, `x.view(numpy.int64)`, which shares the memory"
                         .to_string()
+                }
+                "object" => {
+                    format!("its elements are Python objects: convert it, with `x.astype(numpy.{})`", scalar.name())
+                }
+                _ if shown.starts_with("complex") => {
+                    let (part, vector) = if shown == "complex64" { ("float32", "vec2") } else { ("float64", "vec2d") };
+                    format!(
+                        "{NO_COMPLEX}: pass `x.view(numpy.{part}).reshape(*x.shape, 2)`, which shares the memory, and declare \
+                         `kc.array(dtype=kc.{vector})`; `+`, `-` and products with numbers are the same there"
+                    )
                 }
                 _ => return refused,
             };

@@ -46,6 +46,11 @@ struct Versioned {
     tensor: Tensor,
 }
 
+/// What DLPack calls complex numbers, and what to pass instead.
+const COMPLEX: u8 = 5;
+const PAIRS: &str = "kernels have no complex numbers: pass the two numbers of each, `torch.view_as_real(x)` for PyTorch, and declare \
+                     `kc.array(dtype=kc.vec2)`, for complex128 `kc.vec2d`";
+
 const READ_ONLY: u64 = 1;
 const CUDA: i32 = 2;
 /// The devices whose memory the host can use: its own, and what it shares with a GPU.
@@ -108,6 +113,11 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
         }
     };
     let Some(scalar) = scalar(tensor) else {
+        if tensor.code == COMPLEX {
+            return Err(Refused::new("E1005", format!("has complex numbers of {} bits", tensor.bits))
+                .help(PAIRS)
+                .into());
+        }
         let what = format!("has elements of DLPack type ({}, {}, {})", tensor.code, tensor.bits, tensor.lanes);
         return Err(Refused::new("E1005", what).into());
     };

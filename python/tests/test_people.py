@@ -1,6 +1,8 @@
 """What people meet who write Python: lints, launches, captured values, values around kernels, the command."""
 
 import dataclasses
+import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -186,7 +188,8 @@ def test_parameters_without_annotations():
         ({"a": 1.0, "values": np.zeros(1)}, "`values.astype(numpy.float32)`"),
         ({"a": 1.0, "values": np.ma.zeros(1, np.float32)}, "do not see the mask"),
         ({"a": 1.0, "values": np.zeros(1, "M8[s]")}, "kernels have no times"),
-        ({"a": 1.0, "values": np.zeros(1, complex)}, "no complex numbers"),
+        ({"a": 1.0, "values": np.zeros(1, complex)}, "`values.view(numpy.float64).reshape(*values.shape, 2)`"),
+        ({"a": 1.0, "values": np.zeros(1, np.complex64)}, "`values.view(numpy.float32).reshape(*values.shape, 2)`, which shares the memory, and declare `kc.array(dtype=kc.vec2)`"),
     ],
 )
 def test_arguments_in_words(named, words):
@@ -306,3 +309,13 @@ def test_built_ins_say_what_they_are():
     assert str(inspect.signature(count)).startswith("(dim: 'int | tuple[int, ...]', /, x: ")
     assert inspect.isfunction(kc.lerp) and kc.sin(0.0) == 0.0
     assert inspect.signature(kc.Kernel).parameters
+
+
+def test_complex_numbers_are_pairs_in_the_same_memory(rng):
+    page = (pathlib.Path(__file__).parents[2] / "docs/python-reference.md").read_text()
+    code = re.search(r"  Complex numbers are pairs.*?```python\n(.*?)```", page, re.DOTALL)[1].split("\n\n")
+    module = kc.compile("import kc\n" + code[0] + "\n", name="product.py")
+    a, b = ((rng.random(5) + 1j * rng.random(5)).astype(np.complex64) for _ in range(2))
+    c = np.zeros(5, np.complex64)
+    exec(code[1], {"np": np, "product": module.product, "n": 5, "a": a, "b": b, "c": c})
+    np.testing.assert_allclose(c, a * b, rtol=1e-6)

@@ -420,6 +420,36 @@ def test_blocks_of_threads():
         assert torch.equal(x.grad, 2 * x.detach() - block)
 
 
+def test_complex_tensors_are_refused_in_words_and_pass_as_pairs():
+    f = kc.torch.function(wave, outputs=["y"])
+    for kind, vector in ((torch.complex64, "vec2"), (torch.complex128, "vec2d")):
+        with pytest.raises(kc.ArgumentError, match=rf"`x`.*{str(kind)[6:]}(.|\n)*`torch.view_as_real.x.`, which has gradients, and declare `kc.{vector}`"):
+            f(3, 1.0, torch.ones(3, dtype=kind, device=DEVICE), double(3))
+
+    # Also where a kernel is called with them, and where it is generic.
+    for call in (lambda x: wave(3, 1.0, x, double(3), double(3)), lambda x: kc.torch.function(scaled, outputs="y")(3, 1.0, x)):
+        with pytest.raises(kc.ArgumentError, match="has complex numbers of 64 bits(.|\n)*`torch.view_as_real"):
+            call(torch.ones(3, dtype=torch.complex64, device=DEVICE))
+
+    @kc.kernel
+    def product(a: kc.array(dtype=kc.vec2d), b: kc.array(dtype=kc.vec2d), c: kc.array(dtype=kc.vec2d)):
+        i = kc.tid()
+        u, v = a[i], b[i]
+        c[i] = kc.vec2d(u[0] * v[0] - u[1] * v[1], u[0] * v[1] + u[1] * v[0])
+
+    g, pair = kc.torch.function(product, outputs="c"), torch.view_as_real
+    a, b = (torch.complex(double(4), double(4) + n).requires_grad_() for n in (0, 1))
+    times = lambda a, b: torch.view_as_complex(g(4, pair(a), pair(b)))
+    assert torch.allclose(times(a, b), a * b) and gradcheck(times, (a, b))
+
+
+def test_generic_kernels_take_numbers_in_tensors():
+    f = kc.torch.function(scaled, outputs=["y"])
+    a, x = torch.tensor(2.0, device=DEVICE, requires_grad=True), torch.ones(3, device=DEVICE)
+    f(3, a, x).sum().backward()
+    assert a.grad.item() == 3
+
+
 def test_what_numpy_lacks_is_refused_by_the_launch():
     f = kc.torch.function(wave, outputs=["y"])
     with pytest.raises(kc.ArgumentError, match="E1005.*`x`"):
