@@ -180,6 +180,10 @@ def _tensors(node):
 
 def launch_batch(info, dims, form, dim, tensors, whole, numbers, run=None):
     run, size = run or torch.ops.kc.launch, info.batch_size
+    if not size:
+        examples = [tensor if at is None else tensor.new_empty(tensor.movedim(at, 0).shape[1:]) for tensor, at in zip(tensors, dims[2])]
+        found = [one.new_empty((0, *one.shape)) for one in _launch_shapes(form, dim, examples, whole, numbers)]
+        return found, [0] * len(found)
     moved, has = _moved(tensors, dims[2], size)
     one = _batched_form(form, dim, moved, has, whole, numbers)
     if one is not None:
@@ -196,6 +200,9 @@ def gradient_batch(info, dims, form, dim, tensors, whole, numbers, outputs, grad
     moved, has = _moved(tensors, dims[2], size, [n for n, want in enumerate(wanted) if want])
     outputs, _ = _moved(outputs, dims[5], size, range(len(outputs)))
     gradients, _ = _moved(gradients, dims[6], size, range(len(gradients)))
+    if not size:
+        found = [tensor.new_empty(tensor.shape) for tensor, want in zip(moved, wanted) if want]
+        return found, [0] * len(found)
     one = _batched_form(form, dim, moved, has, whole, numbers)
     if one is not None:
         found = run(one[0], [size, *dim], one[1], whole, numbers, outputs, gradients, wanted)
@@ -212,6 +219,10 @@ def tangents_batch(info, dims, form, dim, tensors, whole, numbers, tangents, alo
     run, size = run or torch.ops.kc.tangents, info.batch_size
     moved, has = _moved(tensors, dims[2], size, [n for n, one in enumerate(along) if one])
     tangents, _ = _moved(tangents, dims[5], size, range(len(tangents)))
+    if not size:
+        examples = [tensor.new_empty(tensor.shape[1:]) if one else tensor for tensor, one in zip(moved, has)]
+        found = [one.new_empty((0, *one.shape)) for one in _tangents_shapes(form, dim, examples, whole, numbers, (), ())]
+        return found, [0] * len(found)
     one = _batched_form(form, dim, moved, has, whole, numbers)
     if one is not None:
         found = run(one[0], [size, *dim], one[1], whole, numbers, tangents, along)
@@ -228,6 +239,9 @@ def second_batch(info, dims, form, dim, tensors, whole, numbers, outputs, gradie
         _moved(some, where, size, range(len(some)))[0]
         for some, where in zip((outputs, gradients, tangents, moved), (dims[5], dims[6], dims[8], dims[10]))
     )
+    if not size:
+        found = [tensor.new_empty(tensor.shape) for tensor, want in zip(given, wanted) if want]
+        return found, [0] * len(found)
     one = _batched_form(form, dim, given, has, whole, numbers)
     if one is not None:
         found = run(one[0], [size, *dim], one[1], whole, numbers, outputs, gradients, wanted, tangents, along, moved)

@@ -253,7 +253,10 @@ def test_maps_are_one_launch(launches):
     for dtype in (torch.float32, torch.float64):
         y, n = vmap(lambda x: two((2, 3), x))(torch.ones(5, 2, 3, dtype=dtype))
         assert y.dtype == dtype and torch.equal(y, torch.full((5, 2, 3), 2.0, dtype=dtype)) and n.tolist() == [[6]] * 5
-    launches.clear()
+    # No example at all.
+    none = torch.zeros(0, 5, dtype=torch.float64)
+    for transform in (lambda g: vmap(lambda x: g(1.5, x, w)), lambda g: vmap(grad(lambda x: g(1.5, x, w).sum()))):
+        assert transform(lambda a, x, w: f(5, a, x, w))(none).shape == (0, 5)
 
 
 @new_only
