@@ -349,7 +349,7 @@ class Program:
             else:
                 values.append((name, text))
             return
-        if _is_function_of_warp(value) and getattr(value, "native_snippet", None) is not None:
+        if getattr(value, "native_snippet", None) is not None:
             raise _unknown(f"`{name}`, in C++,", value, function)
         target = _target(value)
         if target is not None:

@@ -59,6 +59,21 @@ def kernel(function=None, **options):
     return made
 
 
+class _Native:
+    """A function in C++ or CUDA, which kernels here have not: a kernel that calls it is refused, others are as they were."""
+
+    def __init__(self, function, snippet):
+        self.native_snippet, self.__name__, self.__doc__ = snippet, function.__name__, function.__doc__
+
+    def __call__(self, *_, **__):
+        raise NotImplementedError(f"`{self.__name__}` is a function in C++, which kc does not run")
+
+
+def func_native(snippet, adj_snippet=None, replay_snippet=None):
+    """Before a function whose body is a text in C++ or CUDA. Kernels that call it are for Warp; others of the file run."""
+    return lambda function: _Native(function, snippet)
+
+
 def constant(value):
     """The value itself: kernels see what their names mean."""
     return value

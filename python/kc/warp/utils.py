@@ -119,3 +119,73 @@ def array_cast(in_array, out_array, count=None):
         _writes.put(target, ..., source, numbers, "array_cast")
 
     done(cast)
+
+
+def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
+    """Sorts the first ``count`` keys, and the values with them; pairs of equal keys keep their order.
+
+    ``begin_bit`` and ``end_bit`` say which bits of the keys count. Both arrays have room for twice as many, as Warp asks. Elements of
+    floats have no gradients through it: a tape that needs them says so.
+    """
+    if keys.size < 2 * count or values.size < 2 * count:
+        raise RuntimeError(f"radix_sort_pairs needs room for 2 * {count} keys and values, and there is {keys.size} and {values.size}")
+    width = _types.numpy_layout(values.dtype).itemsize
+    if _kind(keys) not in _SORTED or width not in (4, 8):
+        raise RuntimeError(f"radix_sort_pairs sorts keys of {', '.join(_SORTED)}, with values of 4 or 8 bytes, not {_kind(keys)} and {width} bytes")
+    if not (keys.is_contiguous and values.is_contiguous):
+        raise RuntimeError("radix_sort_pairs sorts arrays without gaps")
+    bits = 8 * keys.numpy().dtype.itemsize
+    end = bits if end_bit is None else end_bit
+    if not 0 <= begin_bit <= end <= bits:
+        raise RuntimeError(f"radix_sort_pairs: keys of {bits} bits have no bits {begin_bit} to {end_bit}")
+
+    def run():
+        first, second = keys.numpy()[:count], values.numpy()[:count]
+        order = np.argsort(_digits(first, bits) >> np.uint64(begin_bit) & np.uint64((1 << end - begin_bit) - 1), kind="stable")
+        first[...], second[...] = first[order], second[order]
+
+    done(run)
+
+
+_SORTED = ("int32", "uint32", "float32", "int64", "uint64", "float64")
+
+
+def _kind(array) -> str:
+    return array.numpy().dtype.name
+
+
+def _digits(keys, bits):
+    """Whole numbers in the order of the keys: the sign bit is turned, and all bits of negative floats."""
+    raw = np.ascontiguousarray(keys).view(f"u{bits // 8}").astype(np.uint64)
+    sign = np.uint64(1 << bits - 1)
+    if keys.dtype.kind == "u":
+        return raw
+    if keys.dtype.kind == "i":
+        return raw ^ sign
+    return np.where(raw & sign, ~raw & np.uint64((1 << bits) - 1), raw | sign)
+
+
+def runlength_encode(values, run_values, run_lengths, run_count=None, value_count=None):
+    """Writes each run of equal numbers once, and how long it is. Gives how many runs there are: a number, or ``run_count`` with it."""
+    count = values.size if value_count is None else value_count
+    if not 0 <= count <= values.size:
+        raise RuntimeError(f"runlength_encode: {value_count} values of {values.size}")
+    if run_values.size < count or run_lengths.size < count:
+        raise RuntimeError(f"runlength_encode needs room for {count} runs, and there is {run_values.size} and {run_lengths.size}")
+    if (_kind(values), _kind(run_values), _kind(run_lengths)) != ("int32",) * 3:
+        raise RuntimeError("runlength_encode takes arrays of int32")
+    if run_count is None and is_captured():
+        raise NotImplementedError("runlength_encode gives a number, which no captured graph has: give it a `run_count`")
+    found = []
+
+    def run():
+        numbers = values.numpy()[:count]
+        starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])) if count else np.zeros(0, int)
+        run_values.numpy()[: len(starts)] = numbers[starts]
+        run_lengths.numpy()[: len(starts)] = np.diff([*starts, count])
+        found.append(len(starts))
+        if run_count is not None:
+            run_count.numpy()[0] = len(starts)
+
+    done(run)
+    return found[0] if run_count is None else run_count
