@@ -6,6 +6,7 @@ import numpy as np
 
 from .._arguments import as_numpy
 from .._tape import unrecorded
+from . import _linear as linear
 
 
 class _Optimizer:
