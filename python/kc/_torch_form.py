@@ -7,6 +7,7 @@ An operator has the tensors and the numbers of a call, and a text that says whic
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 
 import numpy as np
@@ -21,6 +22,7 @@ HAS_OPERATORS = hasattr(torch.library, "custom_op") and hasattr(torch.library, "
 
 #: The functions of this process, by name. Operators that were traced keep theirs.
 FUNCTIONS, TRACED = weakref.WeakValueDictionary(), {}
+_NAMING = threading.Lock()
 
 
 def known(function) -> str:
@@ -28,10 +30,11 @@ def known(function) -> str:
     kernel = getattr(function.kernel, "_kc_kernel", function.kernel)
     named = f"{getattr(kernel, '__module__', '')}.{getattr(kernel, '__qualname__', kernel.__name__)}"
     name, n = named, 1
-    while name in FUNCTIONS or name in TRACED:
-        n += 1
-        name = f"{named}#{n}"
-    FUNCTIONS[name] = function
+    with _NAMING:
+        while name in FUNCTIONS or name in TRACED:
+            n += 1
+            name = f"{named}#{n}"
+        FUNCTIONS[name] = function
     return name
 
 
