@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _types, _writes
-from .._tape import scatter
+from .._tape import scatter, unrecorded
 from ._arrays import empty
 from ._launches import done, is_captured
 
@@ -124,8 +124,8 @@ def array_cast(in_array, out_array, count=None):
 def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
     """Sorts the first ``count`` keys, and the values with them; pairs of equal keys keep their order.
 
-    ``begin_bit`` and ``end_bit`` say which bits of the keys count. Both arrays have room for twice as many, as Warp asks. Elements of
-    floats have no gradients through it: a tape that needs them says so.
+    ``begin_bit`` and ``end_bit`` say which bits of the keys count. Both arrays have room for twice as many, as Warp asks. No tape
+    differentiates it where keys or values are floats.
     """
     if keys.size < 2 * count or values.size < 2 * count:
         raise RuntimeError(f"radix_sort_pairs needs room for 2 * {count} keys and values, and there is {keys.size} and {values.size}")
@@ -139,12 +139,21 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
     if not 0 <= begin_bit <= end <= bits:
         raise RuntimeError(f"radix_sort_pairs: keys of {bits} bits have no bits {begin_bit} to {end_bit}")
 
+    if any(one.numpy().dtype.kind == "f" for one in (keys, values)):
+        unrecorded("radix_sort_pairs of floats")
+
     def run():
         first, second = keys.numpy()[:count], values.numpy()[:count]
         order = np.argsort(_digits(first, bits) >> np.uint64(begin_bit) & np.uint64((1 << end - begin_bit) - 1), kind="stable")
-        first[...], second[...] = first[order], second[order]
+        _put(keys[:count], first[order], "radix_sort_pairs")
+        _put(values[:count], second[order], "radix_sort_pairs")
 
     done(run)
+
+
+def _put(array, numbers, what):
+    """Whole numbers in an array, noted on the tape that records."""
+    _writes.put(array, ..., numbers, numbers, what)
 
 
 _SORTED = ("int32", "uint32", "float32", "int64", "uint64", "float64")
@@ -181,11 +190,12 @@ def runlength_encode(values, run_values, run_lengths, run_count=None, value_coun
     def run():
         numbers = values.numpy()[:count]
         starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])) if count else np.zeros(0, int)
-        run_values.numpy()[: len(starts)] = numbers[starts]
-        run_lengths.numpy()[: len(starts)] = np.diff([*starts, count])
+        lengths = np.diff([*starts, count]).astype(np.int32)
+        _put(run_values[: len(starts)], numbers[starts], "runlength_encode")
+        _put(run_lengths[: len(starts)], lengths, "runlength_encode")
         found.append(len(starts))
         if run_count is not None:
-            run_count.numpy()[0] = len(starts)
+            _put(run_count[:1], np.array([len(starts)], np.int32), "runlength_encode")
 
     done(run)
     return found[0] if run_count is None else run_count
