@@ -24,8 +24,8 @@ gzip -9n "$root"/share/man/man1/*.1
 "$kc" completions zsh >"$root/share/zsh/site-functions/_kc"
 "$kc" completions fish >"$root/share/fish/vendor_completions.d/kc.fish"
 "$kc" completions powershell >"$root/share/kc/kc.ps1"
-cp scripts/cmake/kcConfig.cmake "$root/lib/cmake/kc"
-cp -r README.md CHANGELOG.md LICENSE docs "$root/share/kc"
+cp scripts/cmake/kcConfig.cmake scripts/cmake/kcConfigVersion.cmake "$root/lib/cmake/kc"
+cp -r README.md CHANGELOG.md LICENSE SECURITY.md CODE_OF_CONDUCT.md CITATION.cff docs "$root/share/kc"
 mkdir "$root/share/kc/examples"
 cp -r examples/*.py examples/launches examples/embed_native "$root/share/kc/examples"
 if [[ -f editors/vscode/kc.vsix ]]; then

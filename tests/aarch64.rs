@@ -2,22 +2,18 @@
 //! x86-64, entry by entry and bit by bit, where this machine can run them: with `qemu-aarch64` and
 //! the distribution's C compiler for it (`scripts/setup.sh aarch64`).
 
+#[path = "common/process.rs"]
+mod process;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use process::run;
+
 use serde_json::Value;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-/// What a program prints; it must succeed.
-#[track_caller]
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
-    said.into_owned()
-}
 
 /// Object, header and description of a file of kernels, all named `k`.
 fn compiled(source: &Path, flags: &[&str]) -> tempfile::TempDir {

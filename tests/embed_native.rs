@@ -2,20 +2,16 @@
 //! compute the same, and the helpers of the header divide every launch into pieces that meet once,
 //! and refuse what does not fit.
 
+#[path = "common/process.rs"]
+mod process;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use process::run;
+
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/embed_native");
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
-
-/// What a program prints; it must succeed.
-#[track_caller]
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
-    said.into_owned()
-}
 
 /// A folder with the object, header and description of a file of kernels.
 fn compiled(source: &Path, flags: &[&str]) -> tempfile::TempDir {
@@ -26,7 +22,7 @@ fn compiled(source: &Path, flags: &[&str]) -> tempfile::TempDir {
 }
 
 fn wave() -> tempfile::TempDir {
-    compiled(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/wave2d.py")), &["--checked"])
+    compiled(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/wave2d.py")), &["--checked", "--export"])
 }
 
 /// What `kc run` computes for the same launches.
@@ -165,6 +161,7 @@ def count(x: wp.array4d(dtype=int)):
 
 const USES: &str = r#"
 #include "k.h"
+using namespace k;
 #include <cstdlib>
 
 #define expect(condition) do { if (!(condition)) { std::printf("line %d: %s\n", __LINE__, #condition); std::exit(1); } } while (0)
@@ -315,6 +312,7 @@ def most(x: wp.array(dtype=int), y: wp.array(dtype=int)):
 
 const ADDS: &str = r#"
 #include "k.h"
+using namespace k;
 #include <cmath>
 #include <cstdlib>
 
@@ -469,6 +467,7 @@ def ranges(rows: wp.array(dtype=int), x: wp.array2d(dtype=int), s: wp.array(dtyp
 
 const APART: &str = r#"
 #include "k.h"
+using namespace k;
 #include <cstdlib>
 #include <set>
 

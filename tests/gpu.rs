@@ -53,7 +53,13 @@ impl StandIn {
     fn add(&self, program: &Path) {
         let stem = program.file_stem().and_then(|s| s.to_str()).expect("a name");
         let objects = self.path("objects");
-        done(Command::new(KC).arg("compile").arg(program).args(["--checked", "--emit", "obj", "-o"]).arg(&objects));
+        done(
+            Command::new(KC)
+                .arg("compile")
+                .arg(program)
+                .args(["--checked", "--export", "--emit", "obj", "-o"])
+                .arg(&objects),
+        );
         let library = self.path(&format!("host/lib{stem}.so"));
         done(Command::new("cc").args(["-shared", "-o"]).arg(library).arg(objects.join(format!("{stem}.o"))).arg("-lm"));
     }

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use kc::codegen::header::Source;
+use kc::codegen::linkage::Linkage;
 use kc::codegen::llvm::{Atomics, HostModule, HostOptions};
 use kc::codegen::sites::Sites;
 use kc::codegen::{header, meta};
@@ -50,18 +52,26 @@ fn module() -> (Module, Vec<FuncId>) {
     (module, kernels)
 }
 
+fn header_of(module: &Module, kernels: &[FuncId], name: &str) -> String {
+    let source = Source { name, text: SOURCE };
+    header::emit(module, kernels, &source, &[], Tensor::NONE, &Linkage::default())
+}
+
 #[test]
 fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
     let (module, kernels) = module();
     let folder = tempfile::tempdir().unwrap();
     let header_path = folder.path().join("step.h");
-    std::fs::write(&header_path, header::emit(&module, &kernels, "step.py", &[], Tensor::NONE)).unwrap();
+    std::fs::write(&header_path, header_of(&module, &kernels, "step.py")).unwrap();
     for (language, standard) in [("c", "-std=c11"), ("c++", "-std=c++17")] {
         // Included twice, and with a second header of the same types.
         let main = folder.path().join(format!("main.{language}"));
         let other = folder.path().join("other.h");
-        std::fs::write(&other, header::emit(&module, &[], "other.py", &[], Tensor::NONE)).unwrap();
+        std::fs::write(&other, header_of(&module, &[], "other.py")).unwrap();
         let body = "#include \"step.h\"\n#include \"step.h\"\n#include \"other.h\"\n\
+            #ifdef __cplusplus\n\
+            using namespace step;\n\
+            #endif\n\
             const char *entry(void) { return step_cuda_entry; }\n\
             void run(const kc_launch_bounds *launch, const step_args *args, const nothing_args *none) {\n\
                 step_cpu_kernel_forward(launch, args, 0, launch->size, NULL);\n\
@@ -155,7 +165,7 @@ def ints(y: wp.array(dtype=int), s: float):
         let module = Compiler::new().load_text(Path::new("k.py"), source.to_string(), &request).module;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, Default::default())).unwrap();
-        (found, header::emit(&module, &kernels, "k.py", &[], Tensor::NONE))
+        (found, header_of(&module, &kernels, "k.py"))
     };
     let (plain, silent) = describe(false);
     assert!(

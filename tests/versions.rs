@@ -3,19 +3,15 @@
 //! programs and libraries of any kind.
 #![cfg(target_arch = "x86_64")]
 
+#[path = "common/process.rs"]
+mod process;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/versions");
+use process::run;
 
-/// What a program prints; it must succeed.
-#[track_caller]
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
-    said.into_owned()
-}
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/versions");
 
 /// Object, header and description of a file of kernels.
 fn compiled(source: &Path, flags: &[&str]) -> tempfile::TempDir {
@@ -58,7 +54,7 @@ fn best() -> u32 {
 
 #[test]
 fn all_levels_compute_the_same() {
-    let checked = kernels(&["--cpu", "auto", "--checked"]);
+    let checked = kernels(&["--cpu", "auto", "--checked", "--export"]);
     let said = run(&mut Command::new(program(checked.path(), &["-DCHECKED"])));
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 6, "{said}");
@@ -140,7 +136,7 @@ fn each_version_is_of_its_level() {
 #[test]
 fn objects_share_the_level() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let wave = compiled(&root.join("examples/wave2d.py"), &["--cpu", "auto", "--checked"]);
+    let wave = compiled(&root.join("examples/wave2d.py"), &["--cpu", "auto", "--checked", "--export"]);
     let (object, program) = (wave.path().join("wave2d.o"), wave.path().join("program"));
     let example = |name: &str| root.join("examples/embed_native").join(name);
     let link = format!("link-arg={}", object.display());

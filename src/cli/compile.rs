@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::inputs::Input;
 use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
-use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
+use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, depfile, output};
+use crate::codegen::linkage::{self, Linkage};
 use crate::diag::policy::Policy;
 use crate::diag::render::sarif_log;
 use crate::diag::{Diagnostic, counted};
@@ -69,6 +70,20 @@ pub(super) struct Args {
     /// Object files test every array index and report the first that is out of bounds.
     #[arg(long)]
     checked: bool,
+    /// A text in front of the names of kernels and structs in all results, so that programs can have
+    /// two kernels of one name: `sim_`.
+    #[arg(long, value_name = "TEXT", value_parser = prefix)]
+    prefix: Option<String>,
+    /// The C++ namespace of headers, such as `game::physics`; `''` for none [default: the file's name]
+    #[arg(long, value_name = "NAME", value_parser = namespace)]
+    namespace: Option<String>,
+    /// The entries of object files can be seen from outside of the shared library that they are
+    /// linked into, for `dlsym` and ctypes.
+    #[arg(long)]
+    export: bool,
+    /// Also write which files the results are made of, as rules for make, Ninja and CMake.
+    #[arg(long, value_name = "FILE")]
+    depfile: Option<PathBuf>,
     /// Print the result as JSON: its `text`, and for each line the `lines` of the source that it
     /// comes from.
     #[arg(long, hide = true)]
@@ -245,6 +260,7 @@ fn compile(
     let overlays = args.overlay.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
     let overlaid = Overlaid::new(overlays);
     let mut compiled = false;
+    let mut rules = String::new();
     for input in inputs {
         let path = input.path.as_path();
         let files = input.files(&overlaid);
@@ -289,6 +305,7 @@ fn compile(
         if args.timings {
             output::err(&timings(path, &compilation));
         }
+        rules.push_str(&depfile::rule(&written, path, &compilation.sources));
         let kernels = compilation.kernels.len();
         policy.apply(&mut compilation.diagnostics);
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));
@@ -307,6 +324,11 @@ fn compile(
     if !compiled && inputs.iter().all(|input| input.found) {
         let names: Vec<String> = args.files.iter().map(|name| format!("`{}`", name.display())).collect();
         exit = exit.max(output::fail(&messages::no_kernels_in(&names.join(", "))));
+    }
+    if let Some(file) = &args.depfile
+        && let Err(error) = output::write_file(file, rules.as_bytes())
+    {
+        exit = exit.max(output::fail(&error));
     }
     if args.report.is_one_document() {
         output::err(&sarif_log(&results));
@@ -333,6 +355,20 @@ fn arch(text: &str) -> Result<Arch, String> {
 
 fn cpu(text: &str) -> Result<Cpu, String> {
     Cpu::from_name(text).ok_or_else(|| format!("known processors: {}", Cpu::names().collect::<Vec<_>>().join(", ")))
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    match linkage::is_identifier(text) {
+        true => Ok(text.to_string()),
+        false => Err("letters of ASCII, digits and `_`, and no digit first".to_string()),
+    }
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.split("::").all(linkage::is_identifier) {
+        true => Ok(text.to_string()),
+        false => Err("names of C++, with `::` between them".to_string()),
+    }
 }
 
 /// What one file gives, each with the end of its name.
@@ -387,6 +423,11 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         cpu: args.cpu,
         checked: args.checked,
         archs: args.arch.clone(),
+        linkage: Linkage {
+            prefix: args.prefix.clone().unwrap_or_default(),
+            namespace: args.namespace.clone(),
+            exported: args.export,
+        },
         ptx: kinds
             .iter()
             .filter_map(|(kind, _)| if let Artefact::Ptx(arch) = kind { Some(*arch) } else { None })

@@ -8,6 +8,7 @@ mod check;
 mod compile;
 mod completions;
 mod dataset;
+mod depfile;
 mod devices;
 mod doc;
 mod explain;

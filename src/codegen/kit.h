@@ -42,6 +42,9 @@ typedef struct kc_status {
     uint64_t note_thread;
 } kc_status;
 
+/* The symbol that a function has in its object: a header and an object that are not of one compilation do not link. */
+#define KC_SYMBOL(name) __asm__(name)
+
 #ifdef __cplusplus
 #define KC_ASSERT_LAYOUT(condition) static_assert(condition, "layout of kernel arguments")
 #else

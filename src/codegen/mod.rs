@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod cuda;
 pub mod header;
+pub mod linkage;
 pub mod llvm;
 pub mod meta;
 pub mod privatization;

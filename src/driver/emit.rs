@@ -8,7 +8,7 @@ use super::remarks::remarks;
 use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::check::precision_kept;
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
-use crate::codegen::header;
+use crate::codegen::header::{self, Source};
 use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
@@ -30,7 +30,7 @@ impl Compilation {
             return Some(with_directives(&ptx, &path).into_bytes());
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
-        let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
+        let module = &*options.linkage.prefixed(for_artefact(artefact, module, readable.as_ref(), compiler, timings));
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
         let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
@@ -47,7 +47,7 @@ impl Compilation {
             return None;
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
-        let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
+        let module = &*options.linkage.prefixed(for_artefact(artefact, module, readable.as_ref(), compiler, timings));
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
@@ -148,6 +148,12 @@ impl Job<'_> {
         Sites::of(self.module, self.options.checked).places(self.sources)
     }
 
+    /// The file that the kernels are of.
+    fn source(&self) -> Source<'_> {
+        let first = self.module.kernels().next().map(|(_, kernel)| kernel.span.file);
+        Source { name: self.name, text: first.map_or("", |file| &self.sources.file(file).text) }
+    }
+
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
         let &Options { opt, fmad, tensor_cores, layout, grid, abi, cpu, checked, .. } = self.options;
         let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
@@ -175,12 +181,10 @@ impl Job<'_> {
                 llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch)), &self.cache.device).map_err(boxed)?
             }
             Artefact::Object => {
-                return llvm::emit_object(
-                    module,
-                    kernels,
-                    &HostOptions { checked, opt, cpu, atomics: Atomics::Called },
-                )
-                .map_err(boxed);
+                let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };
+                let entries = header::entries(module, kernels, &self.source());
+                return llvm::emit_object(module, kernels, &host, &entries, self.options.linkage.exported)
+                    .map_err(boxed);
             }
             Artefact::Plan => {
                 let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };
@@ -202,7 +206,10 @@ impl Job<'_> {
             }
             Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),
             Artefact::Ir => ir::print::print(module),
-            Artefact::Header => header::emit(module, kernels, self.name, &self.sites(), self.options.tensor()),
+            Artefact::Header => {
+                let source = self.source();
+                header::emit(module, kernels, &source, &self.sites(), self.options.tensor(), &self.options.linkage)
+            }
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
                 let options = MetaOptions {

@@ -1,6 +1,7 @@
 //! What can be asked of the back ends?
 
 pub use crate::codegen::cuda::Abi;
+pub use crate::codegen::linkage::Linkage;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
 pub use crate::ir::{BlockThreads, Nudged};
 use crate::passes::block_threads::Tensor;
@@ -82,6 +83,8 @@ pub struct Options {
     /// The architectures that are asked for: CUDA text is for all of them, metadata and plans speak
     /// of the first. None: [`Arch::DEFAULT`].
     pub archs: Vec<Arch>,
+    /// What results call kernels and structs.
+    pub linkage: Linkage,
 }
 
 impl Options {
@@ -112,6 +115,7 @@ impl Default for Options {
             checked: false,
             ptx: Vec::new(),
             archs: Vec::new(),
+            linkage: Linkage::default(),
         }
     }
 }

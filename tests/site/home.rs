@@ -62,7 +62,7 @@ fn ten_questions_are_answered() {
         ("How do I get PTX for sm_90?", &["compile.md"], "kc compile saxpy.py --emit ptx --arch sm_90"),
         ("Is my gradient right?", &["tutorials/gradients.md"], "$ kc gradcheck bowl.py"),
         ("What does a W06xx warning mean?", &["codes.md"], "### W0602: "),
-        ("How do I call a kernel from C++?", &["tutorials/cpp.md"], "kc::launch(roll_cpu_launch"),
+        ("How do I call a kernel from C++?", &["tutorials/cpp.md"], "kc::launch(bowl::roll_cpu_launch"),
         ("How do I run without a GPU?", &["simulator.md"], "--device sim"),
         ("How do I run without a GPU?", &["gpu.md"], "kc gpu sums.py"),
         ("How do I make 1,000 rows of training data?", &["dataset.md"], "kc dataset -n 1000"),

@@ -11,6 +11,7 @@ extern "C" unsigned kc_cpu_use(unsigned level);
 extern "C" unsigned kc_cpu_level;
 
 /* As the description names it: the header declares such entries where the helpers use them. */
+using namespace kernels;
 extern "C" void total_cpu_kernel_forward_alone(const kc_launch_bounds *, const total_args *, uint64_t, uint64_t, kc_status *);
 
 static const int64_t N = 1003;

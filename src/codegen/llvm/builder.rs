@@ -13,7 +13,7 @@ use inkwell::attributes;
 use inkwell::module::Linkage;
 use inkwell::types::{AnyType, BasicMetadataTypeEnum, BasicType, FunctionType};
 use inkwell::values::{GlobalValue, InstructionOpcode, UnnamedAddress};
-use inkwell::{AddressSpace, builder::Builder, module};
+use inkwell::{AddressSpace, GlobalVisibility, builder::Builder, module};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
@@ -294,6 +294,14 @@ impl<'ctx> Llvm<'ctx> {
     /// Other modules may call it.
     pub fn is_external(&self, function: Func<'ctx>) -> bool {
         function.get_linkage() == Linkage::External
+    }
+    /// Gives a function that is there a second symbol. `exported`: both can be seen from outside of
+    /// the library that the object becomes a part of.
+    pub fn name_twice(&self, name: &str, second: &str, exported: bool) {
+        let Some(function) = self.module.get_function(name) else { return };
+        let visibility = if exported { GlobalVisibility::Default } else { GlobalVisibility::Hidden };
+        function.as_global_value().set_visibility(visibility);
+        ffi::add_alias(&self.module, function, second).set_visibility(visibility);
     }
     /// All modules of a program that define it share one.
     pub fn set_shared(&self, function: Func<'ctx>) {

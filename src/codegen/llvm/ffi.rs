@@ -10,8 +10,8 @@ use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
 use inkwell::llvm_sys::core::{
-    LLVMBuildAtomicRMWSyncScope, LLVMBuildInBoundsGEP2, LLVMContextSetDiscardValueNames, LLVMGetSyncScopeID,
-    LLVMReplaceMDNodeOperandWith, LLVMSetAlignment, LLVMSetAtomicSyncScopeID, LLVMValueAsMetadata,
+    LLVMAddAlias2, LLVMBuildAtomicRMWSyncScope, LLVMBuildInBoundsGEP2, LLVMContextSetDiscardValueNames,
+    LLVMGetSyncScopeID, LLVMReplaceMDNodeOperandWith, LLVMSetAlignment, LLVMSetAtomicSyncScopeID, LLVMValueAsMetadata,
 };
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
@@ -25,8 +25,11 @@ use inkwell::llvm_sys::orc2::{
     LLVMOrcResourceTrackerRemove,
 };
 use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
 use inkwell::types::AsTypeRef;
-use inkwell::values::{AsValueRef, InstructionOpcode, InstructionValue, MetadataValue, PointerValue};
+use inkwell::values::{
+    AsValueRef, FunctionValue, GlobalValue, InstructionOpcode, InstructionValue, MetadataValue, PointerValue,
+};
 
 use super::builder::{Ty, Val};
 
@@ -59,6 +62,15 @@ fn checked_atomic(inst: InstructionValue<'_>) -> InstructionValue<'_> {
     use InstructionOpcode::{AtomicCmpXchg, AtomicRMW, Load};
     assert!(matches!(inst.get_opcode(), AtomicCmpXchg | AtomicRMW | Load), "an atomic instruction");
     inst
+}
+
+/// A second symbol of a function. inkwell has no aliases.
+pub fn add_alias<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>, name: &str) -> GlobalValue<'ctx> {
+    let name = CString::new(name).unwrap_or_default();
+    let (ty, value) = (function.get_type().as_type_ref(), function.as_value_ref());
+    // SAFETY: the module and its function are alive, the type is the function's, it is in the
+    // address space 0, and LLVM copies the name, which ends with a zero.
+    unsafe { GlobalValue::new(LLVMAddAlias2(module.as_mut_ptr(), ty, 0, value, name.as_ptr())) }
 }
 
 /// inkwell sets the alignment of loads and stores only.

@@ -24,6 +24,7 @@ use super::simd::{self, Plan, SimdLanes};
 use super::versions::Versions;
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
+use crate::codegen::linkage::Entry;
 use crate::codegen::shadow;
 use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
@@ -81,11 +82,29 @@ fn symbol(fingerprint: u128) -> String {
     format!("kc_library_{fingerprint:032x}")
 }
 
+/// `uwtable(async)`: unwinding works at each instruction.
+const UNWOUND_ANYWHERE: u64 = 2;
+
 /// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C
 /// library (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
-pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<Vec<u8>, CodegenError> {
+/// `entries`: the second name of each; `exported`: libraries that it is linked into show them.
+pub fn emit_object(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &HostOptions,
+    entries: &[Entry],
+    exported: bool,
+) -> Result<Vec<u8>, CodegenError> {
     let context = Context::create();
     let compiled = compile(&context, module, kernels, options, false, None)?;
+    let ll = &compiled.ll;
+    for function in ll.defined() {
+        // Debuggers, profilers and sanitizers walk through the frames of kernels.
+        ll.add_attribute(function, AttributeLoc::Function, Attribute::Number("uwtable", UNWOUND_ANYWHERE));
+    }
+    for entry in entries {
+        ll.name_twice(&entry.name, &entry.symbol, exported);
+    }
     compiled.machine.emit(&compiled.ll, false)
 }
 
