@@ -97,8 +97,8 @@ pub fn compile(
     }
 }
 
-/// What `kc check` says of a text, as if it stood in a file at `path`: each finding as a JSON object
-/// and as text. `given` are the only files that it imports from.
+/// What `kc check` says of a text, as if it were in a file at `path`: each finding as a JSON
+/// object and as text. `given` are the only files that it imports from.
 #[pyfunction]
 #[pyo3(signature = (path, text, given=None, types=None, strict=false))]
 pub fn check(

@@ -105,9 +105,9 @@ pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>
     Ok(PyBytes::new(py, binder.laid.bytes()))
 }
 
-/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`, `"second"`)
-/// under a name. `parameters`: some of the values have gradients. `along`: the numbers of the leaves
-/// that have tangents. `starts`: those of the outputs that start with contents.
+/// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`,
+/// `"second"`) under a name. `parameters`: some of the values have gradients. `along`: the numbers
+/// of the leaves that have tangents. `starts`: those of the outputs that start with contents.
 #[pyfunction]
 #[pyo3(signature = (name, kernel, dim, leaves, outputs, *, mode, parameters, along, starts))]
 #[expect(clippy::too_many_arguments, reason = "they are named in Python")]

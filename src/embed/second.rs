@@ -16,9 +16,9 @@ use crate::run::devices::{Device, Entry, Job};
 use crate::run::program::Program;
 use crate::types::StructTable;
 
-/// The backward entry with a tangent `d_x` for each parameter `x`, after them all and their adjoints:
-/// the data of the array `d_x` are a tangent of the array, its gradient is the tangent of the
-/// gradient.
+/// The backward entry with a tangent `d_x` for each parameter `x`, after them all and their
+/// adjoints: the data of the array `d_x` are a tangent of the array, its gradient is the tangent of
+/// the gradient.
 pub(super) struct Second {
     program: Arc<Program>,
     kernel: FuncId,
@@ -71,8 +71,8 @@ impl Second {
 #[doc(hidden)]
 impl Kernel {
     /// What its second derivative takes: the arguments, as many arrays of adjoints, which are null
-    /// here, and from [`Kernel::first_tangent`] on a tangent for each argument. All arrays of floats
-    /// among them have gradients.
+    /// here, and from [`Kernel::first_tangent`] on a tangent for each argument. All arrays of
+    /// floats among them have gradients.
     ///
     /// # Errors
     /// The kernel has no second derivative.
