@@ -8,6 +8,7 @@ use super::child;
 use super::documents::Snapshot;
 use crate::ide::view::View;
 use crate::library::Library;
+use crate::source::is_private_folder;
 use crate::source::lined::Lined;
 
 /// What a view is of.
@@ -71,15 +72,21 @@ fn backward(lined: &Lined, kernel: &str) -> Option<Lined> {
     })
 }
 
-/// A folder for files that editors open: it lasts as long as the user's session.
+/// A folder for files that editors open: it lasts as long as the user's session. None: others could
+/// have put links into it.
 fn folder() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CACHE_HOME")
+    let own = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))
-        .unwrap_or_else(std::env::temp_dir);
-    let folder = base.join(concat!("kc-", env!("CARGO_PKG_VERSION")));
-    std::fs::create_dir_all(&folder).ok()?;
-    Some(folder)
+        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
+    let version = concat!("kc-", env!("CARGO_PKG_VERSION"));
+    let folder = match own {
+        Some(base) => base.join(version),
+        // Everybody writes there: each user has a folder.
+        // SAFETY: it only reads a number.
+        None => std::env::temp_dir().join(format!("{version}-{}", unsafe { libc::geteuid() })),
+    };
+    // A link may lead from a folder of all to one of the user's.
+    (!folder.is_symlink() && is_private_folder(&folder)).then_some(folder)
 }
 
 /// A library file as a file that can be opened. None when it cannot be written.

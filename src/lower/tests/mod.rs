@@ -2,6 +2,7 @@
 
 use super::lower;
 use crate::abi::{ArrayDescriptor, LaunchBounds};
+use crate::check::Checked;
 use crate::check::tree::*;
 use crate::ids::Id;
 use crate::ir::interp::{Outcome, run_kernel};

@@ -10,7 +10,7 @@ use std::ffi::{CStr, OsStr, c_void};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,9 +20,13 @@ use sha2::{Digest, Sha256};
 
 use crate::codegen::llvm::{HostOptions, native_processor};
 use crate::ir::{FuncId, Module, fingerprint};
+use crate::source::is_private_folder;
 
 /// The first bytes of a file; then its key, the SHA-256 of the object, and the object.
 const MAGIC: &[u8] = b"kc object 1\n";
+
+/// How the names of files begin that are being written.
+const UNFINISHED: &str = ".kc-object-";
 
 const SUFFIX: &str = "object";
 
@@ -53,7 +57,7 @@ impl<'f> ObjectPlace<'f> {
     /// That of the code of a kernel in a folder, which is made when it is first needed. None:
     /// nothing is kept.
     pub fn of(folder: &'f Path, module: &Module, kernel: FuncId, options: &HostOptions) -> Option<ObjectPlace<'f>> {
-        let folder = is_ours(folder).then_some(folder)?;
+        let folder = is_private_folder(folder).then_some(folder)?;
         let mut hash = Sha256::new();
         let HostOptions { checked, opt, cpu, atomics } = options;
         let head =
@@ -72,6 +76,10 @@ impl<'f> ObjectPlace<'f> {
     /// The object, if it is there.
     pub fn read(&self) -> Option<Vec<u8>> {
         let mut file = fs::File::open(self.path()).ok()?;
+        // SAFETY: it only reads a number.
+        if file.metadata().ok()?.uid() != unsafe { libc::geteuid() } {
+            return None;
+        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&self.key)?;
@@ -88,7 +96,7 @@ impl<'f> ObjectPlace<'f> {
     /// Keeps the object, whole or not at all. That it cannot be kept is nobody's error.
     pub fn write(&self, object: &[u8]) {
         let written = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().suffix(".new").tempfile_in(self.folder)?;
+            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(self.folder)?;
             let digest = Sha256::digest(object);
             for part in [MAGIC, &self.key, digest.as_slice(), object] {
                 file.write_all(part)?;
@@ -99,15 +107,6 @@ impl<'f> ObjectPlace<'f> {
             sweep(self.folder, MOST_BYTES);
         }
     }
-}
-
-/// Whether the folder is there, and nobody else could have put code into it.
-fn is_ours(folder: &Path) -> bool {
-    if let Ok(about) = fs::metadata(folder) {
-        // SAFETY: it only reads a number.
-        return about.is_dir() && about.uid() == unsafe { libc::geteuid() } && about.mode() & 0o022 == 0;
-    }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).is_ok()
 }
 
 /// The file that this code was loaded from, as it is now: another build is another file.
@@ -130,16 +129,25 @@ fn this_kc() -> Option<&'static str> {
     THIS.get_or_init(find).as_deref()
 }
 
-/// Removes what was used longest ago, if there is too much, and what was never finished.
+/// The digits of a key, as they are in the name of a file.
+fn is_key(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// Removes what was used longest ago, if there is too much, and what was never finished; files of
+/// other names are not ours.
 fn sweep(folder: &Path, most: u64) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut kept = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
         let Ok(about) = fs::metadata(&path) else { continue };
         let Ok(time) = about.modified() else { continue };
-        match path.extension().and_then(OsStr::to_str) {
-            Some(SUFFIX) => kept.push((time, about.len(), path)),
-            Some("new") if time.elapsed().is_ok_and(|age| age > LEFT_BEHIND) => _ = fs::remove_file(path),
+        let Some(name) = path.file_name().and_then(OsStr::to_str) else { continue };
+        match name.split_once('.') {
+            Some((key, SUFFIX)) if is_key(key) => kept.push((time, about.len(), path)),
+            _ if name.starts_with(UNFINISHED) && time.elapsed().is_ok_and(|age| age > LEFT_BEHIND) => {
+                _ = fs::remove_file(path);
+            }
             _ => {}
         }
     }
@@ -214,15 +222,17 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_others_are_not_used() {
-        use std::os::unix::fs::PermissionsExt;
+    fn files_of_other_names_stay() {
         let folder = folder();
-        assert!(is_ours(folder) && is_ours(&folder.join("a/b")));
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).expect("it is ours");
-        assert!(!is_ours(folder));
-        let file = folder.join("file");
-        fs::write(&file, "").expect("a file");
-        assert!(!is_ours(&file) && !is_ours(&file.join("below")));
+        let old = SystemTime::UNIX_EPOCH;
+        let foreign = ["dpkg.new", "tree.object", "A.object", &format!("{}.object", "g".repeat(64))];
+        for name in foreign.iter().copied().chain([".kc-object-1"]) {
+            fs::write(folder.join(name), [0; 4000]).expect("a file");
+            fs::File::options().append(true).open(folder.join(name)).and_then(|f| f.set_modified(old)).expect("ours");
+        }
+        sweep(folder, 1000);
+        assert!(foreign.iter().all(|name| folder.join(name).exists()));
+        assert!(!folder.join(".kc-object-1").exists());
         fs::remove_dir_all(folder).expect("it is ours");
     }
 

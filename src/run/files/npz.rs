@@ -28,8 +28,18 @@ fn invalid(path: &Path, why: impl std::fmt::Display) -> Fail {
     fail(Code::E1007, format!("{} {why}", path.display()))
 }
 
+/// Opens a file for reading. A pipe that nobody writes to does not make it wait: the caller sees
+/// that it is no regular file.
+pub(super) fn open_at_once(path: &Path) -> std::io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(path)
+}
+
 fn open_file(path: &Path) -> Result<(File, u64)> {
-    let file = File::open(path).map_err(|e| invalid(path, format!("cannot be opened: {e}")))?;
+    let file = open_at_once(path).map_err(|e| invalid(path, format!("cannot be opened: {e}")))?;
     let metadata = file.metadata().map_err(|e| invalid(path, format!("cannot be read: {e}")))?;
     // A pipe or a device may never end.
     if !metadata.is_file() {
@@ -129,7 +139,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> std::io::Result
 /// Reads a whole text file of at most `limit` bytes.
 pub fn read_text(path: &Path, limit: u64, code: Code) -> Result<String> {
     let failed = |why: String| fail(code, format!("cannot read {}: {why}", path.display()));
-    let file = File::open(path).map_err(|e| failed(e.to_string()))?;
+    let file = open_at_once(path).map_err(|e| failed(e.to_string()))?;
     let metadata = file.metadata().map_err(|e| failed(e.to_string()))?;
     if !metadata.is_file() {
         return Err(failed("not a regular file".into()));

@@ -1,6 +1,5 @@
 //! How are arrays read from and written to pictures (PNG)?
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
@@ -26,7 +25,7 @@ pub fn is_picture(path: &Path) -> bool {
 pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) -> Result<Array> {
     let bad = |why: String| fail(Code::E1007, format!("{} {why}", path.display()));
     let broken = |error: png::DecodingError| bad(format!("is not a readable PNG picture: {error}"));
-    let file = File::open(path).map_err(|error| bad(format!("cannot be opened: {error}")))?;
+    let file = npz::open_at_once(path).map_err(|error| bad(format!("cannot be opened: {error}")))?;
     if !file.metadata().is_ok_and(|data| data.is_file()) {
         return Err(bad("is not a regular file".to_string()));
     }

@@ -2,7 +2,7 @@
 //! which then becomes the file's.
 //!
 //! What a link leads to is written, not the link, and a file that is there keeps its rights and its
-//! owner. What is no regular file, such as a pipe or a device, has no other name: it is written
+//! owner; one that is read-only stays as it is. What is no regular file, such as a pipe or a device, has no other name: it is written
 //! straight into.
 
 use std::fs::{File, Metadata, OpenOptions, metadata, read_link};
@@ -20,7 +20,11 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> 
         Err(error) => return Err(error),
     };
     let place = match &there {
-        Some(there) if there.is_file() => path.canonicalize()?,
+        Some(there) if there.is_file() => {
+            // A file that may not be written is not exchanged for another one either.
+            OpenOptions::new().write(true).open(path)?;
+            path.canonicalize()?
+        }
         Some(_) => return write_into(path, write),
         None => end_of_links(path)?,
     };
@@ -171,6 +175,28 @@ mod tests {
         assert!(write_whole(&at("far"), |_| Err(Error::other("no"))).is_err());
         assert_eq!(fs::read_to_string(at("deep/file")).expect("a file"), "new");
         assert_eq!(fs::read_dir(at("deep")).expect("a folder").count(), before);
+    }
+
+    /// Root may write anything, so the test looks at files as somebody else does.
+    #[test]
+    fn files_that_may_not_be_written_stay() {
+        const NOBODY: u32 = 65534;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "old").expect("a file");
+        fs::set_permissions(&file, Permissions::from_mode(0o444)).expect("rights");
+        if std::os::unix::fs::chown(folder.path(), Some(NOBODY), None).is_ok() {
+            std::os::unix::fs::chown(&file, Some(NOBODY), None).expect("root may do that");
+        }
+        let put_as_nobody = || {
+            // SAFETY: it changes how the kernel looks at files that this thread opens, and nothing else.
+            unsafe { libc::setfsuid(NOBODY) };
+            put(&file, "new")
+        };
+        let result = std::thread::scope(|scope| scope.spawn(put_as_nobody).join().expect("no panic"));
+        assert_eq!(result.expect_err("it is read-only").kind(), ErrorKind::PermissionDenied);
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "old");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 
     #[test]

@@ -335,6 +335,9 @@ impl Reader<'_> {
                 let grad_key = (e.grad.or_else(|| e.grad_alias_of.clone())).or_else(|| {
                     e.grad_fill.as_ref().map(|_| format!("{}.grad", data_key.as_deref().unwrap_or(&e.name)))
                 });
+                for key in [&data_key, &grad_key].into_iter().flatten() {
+                    check_id(key).map_err(|why| self.fail(Code::E1001, format!("{at}: the entry {key:?} {why}")))?;
+                }
                 let data = Stored {
                     key: data_key.ok_or_else(|| missing("data"))?,
                     source: match &e.file {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::read::Reader;
-use super::{ArrayArgument, Fill, Literal, Number, Source, Stored};
+use super::{ArrayArgument, Fill, Literal, Number, Source, Stored, check_id};
 use crate::diag::Code;
 use crate::run::{Result, fail, shorten};
 
@@ -136,6 +136,7 @@ pub(super) fn parse(reader: &Reader, bytes: &[u8]) -> Result<LaunchProgram> {
 
 fn array(reader: &Reader, name: &str, value: Value) -> Result<ArrayArgument> {
     let at = format!("arrays.{name}");
+    check_id(name).map_err(|why| reader.fail(Code::E1001, format!("the name {name:?} of an array {why}")))?;
     let json: ArrayJson =
         serde_json::from_value(value).map_err(|error| reader.fail(Code::E1001, format!("{at}: {error}")))?;
     let source = match (&json.fill, &json.file, &json.data) {
