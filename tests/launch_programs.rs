@@ -421,6 +421,7 @@ fn what_is_no_program_is_refused() {
         ("/arrays/u", json!({"shape": [6, 6]}), "E1005", "1 dimension"),
         ("/arrays/u", json!({"shap": [6]}), "E1001", "shap"),
         ("/arrays/u", json!({"file": "absent.npy"}), "E1007", "absent.npy"),
+        ("/arrays/..~1up", json!({"shape": [6]}), "E1001", "a slash"),
         ("/arrays/extra", json!({"shape": [6]}), "E1004", "no launch takes `extra`"),
         ("/values/u", json!(1), "E1001", "an array and a value"),
         ("/values/k", json!("much"), "E1011", "values.k"),

@@ -1,6 +1,6 @@
 //! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit
 //! for bit, and all runs with what numpy computes (`tests/reference/launches.py` says how a program
-//! states its launches). One launch in three, unless one is named or `KC_TESTS=all`.
+//! states its launches). One launch in six, unless one is named or `KC_TESTS=all`.
 
 #[path = "common/sample.rs"]
 mod sample;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let tests = root.join("tests/run");
     let prepared = launches(&["prepare", tests.to_str().expect("UTF-8"), folder]);
     let all: Vec<&str> = prepared.lines().collect();
-    let wanted = sample::sampled(all.iter().copied(), if arguments.filter.is_some() { 1 } else { 3 });
+    let wanted = sample::sampled(all.iter().copied(), if arguments.filter.is_some() { 1 } else { 6 });
     // What is compared are the cases that are there.
     for left_out in all.iter().filter(|id| !wanted.contains(id)) {
         std::fs::remove_dir_all(out.path().join(left_out)).expect("the case of a launch");

@@ -7,6 +7,9 @@
 #[path = "expressions/mod.rs"]
 mod expressions;
 
+#[path = "common/sample.rs"]
+mod sample;
+
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -110,7 +113,9 @@ fn programs() -> Vec<Program> {
     for (n, text) in CURIOUS.iter().enumerate() {
         texts.push((format!("curious {n}"), text.to_string()));
     }
-    for n in 0..200 {
+    // One file in three unless `KC_TESTS=all`, and of what is drawn as few.
+    let mut texts = sample::sampled(texts, 3);
+    for n in 0..if sample::whole() { 200 } else { 60 } {
         texts.push((format!("sample {n}"), expressions::sample(7, n, expressions::Category::ALL).plan.text));
     }
     let forward = autodiff::Options { backward: false, ..autodiff::Options::default() };

@@ -19,7 +19,7 @@ use generate::Kernel;
 use rayon::prelude::*;
 
 /// Kernels of one run.
-const COUNT: u64 = 80;
+const COUNT: u64 = 50;
 
 /// The same of tiles.
 const TILES: u64 = 20;
@@ -28,7 +28,7 @@ const TILES: u64 = 20;
 const HOST: u64 = 5;
 
 /// The same of launches whose threads meet.
-const THREADS: u64 = 60;
+const THREADS: u64 = 40;
 
 /// The simulator runs one launch of threads that meet in so many.
 const SIM: u64 = 5;

@@ -48,20 +48,20 @@ use shrink::shrink;
 use tree::{Program, file};
 
 /// Programs of one run.
-const COUNT: u64 = 50;
+const COUNT: u64 = 30;
 
 /// The same of tiles.
-const TILES: u64 = 20;
+const TILES: u64 = 12;
 
 /// The same of threads that have values of their own.
-const LANES: u64 = 20;
+const LANES: u64 = 12;
 
 /// The first program of a run that names none: the same in every run, and other ones in the runs of
 /// `tests/ledger.md`.
 const FIRST: u64 = 10_100;
 
 /// Programs that are one file: what is done once for a file is the greater part of the work.
-const FILE: u64 = 20;
+const FILE: u64 = 10;
 
 /// Smaller programs tried for one that fails.
 const TRIES: usize = 600;
