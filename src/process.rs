@@ -1,7 +1,11 @@
-//! Per-process singletons that survive a fork. A program that embeds kc may fork, as Python does
-//! for its workers.
+//! What belongs to this process and its user alone: singletons that survive a fork, since a program
+//! that embeds kc may fork, as Python does for its workers; and private folders.
+
+mod private;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+pub use private::is_private_folder;
 
 /// Something that this process has one of, made when it is first asked for. A process that was
 /// forked makes its own: it has none of its parent's threads, and locks that they held stay locked.

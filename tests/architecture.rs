@@ -60,7 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ide", &["ids", "limits", "source", "diag", "types", "syntax", "library", "check", "driver"]),
-    ("lsp", &["ids", "limits", "source", "diag", "library", "driver", "ide", "profile"]),
+    ("lsp", &["ids", "limits", "process", "source", "diag", "library", "driver", "ide", "profile"]),
     (
         "cli",
         &[

@@ -169,8 +169,8 @@ fn errors_are_no_agreement() {
     assert_eq!(text.matches("E1101").count(), 2, "{text}");
 }
 
-/// Every launch of the examples, most with their gradients, and of the run tests one in eight unless
-/// `KC_TESTS=all`.
+/// Every launch of the examples, most with their gradients, and of the run tests one in eight
+/// unless `KC_TESTS=all`.
 #[test]
 fn the_examples_and_the_run_tests_agree() {
     let (root, folder) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().expect("a folder"));

@@ -70,11 +70,12 @@ pub(super) struct Args {
     /// Object files test every array index and report the first that is out of bounds.
     #[arg(long)]
     checked: bool,
-    /// A text in front of the names of kernels and structs in all results, so that programs can have
-    /// two kernels of one name: `sim_`.
+    /// A text in front of the names of kernels and structs in all results, so that programs can
+    /// have two kernels of one name: `sim_`.
     #[arg(long, value_name = "TEXT", value_parser = prefix)]
     prefix: Option<String>,
-    /// The C++ namespace of headers, such as `game::physics`; `''` for none [default: the file's name]
+    /// The C++ namespace of headers, such as `game::physics`; `''` for none [default: the name of
+    /// the file]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<String>,
     /// The entries of object files can be seen from outside of the shared library that they are

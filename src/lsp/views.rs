@@ -8,7 +8,7 @@ use super::child;
 use super::documents::Snapshot;
 use crate::ide::view::View;
 use crate::library::Library;
-use crate::source::is_private_folder;
+use crate::process::is_private_folder;
 use crate::source::lined::Lined;
 
 /// What a view is of.

@@ -3,14 +3,12 @@
 mod files;
 pub mod lined;
 pub mod modules;
-mod private;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::ids::IdVec;
 pub use files::FileSystem;
-pub use private::is_private_folder;
 
 crate::define_id!(
     /// One source text: the user's file, or a file of the built-in library.

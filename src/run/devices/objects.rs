@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use crate::codegen::llvm::{HostOptions, native_processor};
 use crate::ir::{FuncId, Module, fingerprint};
-use crate::source::is_private_folder;
+use crate::process::is_private_folder;
 
 /// The first bytes of a file; then its key, the SHA-256 of the object, and the object.
 const MAGIC: &[u8] = b"kc object 1\n";
