@@ -78,7 +78,8 @@ fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
                 nothing_cpu_kernel_forward(launch, none, 0, launch->size, NULL);\n\
             }\n\
             void back(const kc_launch_bounds *launch, step_backward_args *args) {\n\
-                args->turns = args->adj_x_;\n\
+                args->adj_x = args->adj_x_;\n\
+                args->turns.ndim = 0;\n\
                 step_cpu_kernel_backward(launch, args, 0, launch->size, NULL);\n\
             }\n";
         std::fs::write(&main, body).unwrap();
@@ -200,7 +201,7 @@ def ints(y: wp.array(dtype=int), s: float):
         ),
         "{header}"
     );
-    assert!(header.contains("kc_array parameter_gradients;"), "{header}");
+    assert!(header.contains("KC_ARRAY(double, 1) parameter_gradients;"), "{header}");
 }
 
 const REPORTING: &str = r#"import warp as wp

@@ -11,7 +11,7 @@ use super::linkage::{Entry, Linkage, mark, marked};
 use super::privatization::{Apart, ArrayArgument, Role, privatized};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
-use crate::analysis::{grain, order};
+use crate::analysis::{grain, order, written};
 use crate::ir::{FuncId, Function, FunctionKind, Module, TapeRole};
 use crate::passes::block_threads::Tensor;
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
@@ -33,6 +33,7 @@ const INCLUDES: &str = "\
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #endif
 ";
@@ -144,7 +145,9 @@ fn user_struct(id: StructId, structs: &StructTable) -> String {
     let fields: Vec<(String, Type)> = def.fields.iter().map(|f| (identifier(&f.name), f.ty)).collect();
     let offsets: Vec<u32> =
         (0..fields.len() as u32).map(|n| Layout::step_offset(Type::Struct(id), n, structs)).collect();
-    struct_text(&struct_name(&def.name), &fields, &offsets, Layout::of(Type::Struct(id), structs), structs)
+    // A kernel may store to any of its arrays.
+    let fields: Vec<Field> = fields.into_iter().map(|(name, ty)| Field { name, ty, stored: true }).collect();
+    struct_text(&struct_name(&def.name), None, &fields, &offsets, Layout::of(Type::Struct(id), structs), structs)
 }
 
 /// The names and types of a kernel's arguments.
@@ -167,7 +170,13 @@ fn argument_struct(module: &Module, id: FuncId) -> String {
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, &module.structs);
     let name = format!("{}_args", identifier(&kernel.name));
-    struct_text(&name, &argument_fields(kernel), &offsets, layout, &module.structs)
+    let FunctionKind::Kernel { rank } = kernel.kind else { unreachable!("a kernel has entries") };
+    let written = written::written(module, id);
+    let fields: Vec<Field> = (0..)
+        .zip(argument_fields(kernel))
+        .map(|(n, (name, ty))| Field { name, ty, stored: written.may_be(n, &[]) })
+        .collect();
+    struct_text(&name, Some(rank), &fields, &offsets, layout, &module.structs)
 }
 
 /// The structs that a value of this type holds or points to; a struct's number is above those of
@@ -356,38 +365,70 @@ fn comment(kernel: &Function, fields: &[(String, Type)], types: &[Type], structs
     out.replace("*/", "* /") + " */\n"
 }
 
+/// A member of a struct; `stored`: if it is an array, kernels may store to it.
+struct Field {
+    name: String,
+    ty: Type,
+    stored: bool,
+}
+
+/// `rank`: the number of extents of launches, if it is the struct of a kernel's arguments.
 fn struct_text(
     name: &str,
-    fields: &[(String, Type)],
+    rank: Option<u8>,
+    fields: &[Field],
     offsets: &[u32],
     layout: Layout,
     structs: &StructTable,
 ) -> String {
     let mut out = format!("typedef struct {name} {{\n");
-    for (field, ty) in fields {
-        let _ = writeln!(out, "    {}", field_text(field, *ty, structs));
+    if let Some(rank) = rank {
+        let _ = writeln!(out, "    KC_RANK({rank})");
+    }
+    for field in fields {
+        let _ = writeln!(out, "    {}", field_text(field, structs));
     }
     if fields.is_empty() {
         out.push_str("    uint8_t empty;\n");
     }
     let _ = writeln!(out, "}} {name};");
     let _ = writeln!(out, "KC_ASSERT_LAYOUT(sizeof({name}) == {});", layout.size);
-    for ((field, _), offset) in fields.iter().zip(offsets) {
+    for (Field { name: field, .. }, offset) in fields.iter().zip(offsets) {
         let _ = writeln!(out, "KC_ASSERT_LAYOUT(offsetof({name}, {field}) == {offset});");
     }
     out
 }
 
-fn field_text(name: &str, ty: Type, structs: &StructTable) -> String {
-    match ty {
+fn field_text(field: &Field, structs: &StructTable) -> String {
+    let name = &field.name;
+    match field.ty {
         Type::Scalar(s) => format!("{} {name};{}", scalar(s), note(s)),
         Type::Mat(r, c, s) => format!("{} {name}[{r}][{c}];{}", scalar(s), note(s)),
         Type::Quat(s) => format!("{} {name}[4]; /* x, y, z, w */", scalar(s)),
         Type::Transform(s) => format!("{} {name}[7]; /* position, then rotation x, y, z, w */", scalar(s)),
         Type::Vec(n, s) => format!("{} {name}[{n}];{}", scalar(s), note(s)),
         Type::Struct(id) => format!("{} {name};", struct_name(&structs[id].name)),
-        Type::Array(_) => format!("kc_array {name}; /* {} */", ty.display(structs).replace("*/", "* /")),
+        Type::Array(array) => format!(
+            "KC_ARRAY({}{}, {}) {name}; /* {} */",
+            if field.stored { "" } else { "const " },
+            element_text(array.element.into(), structs),
+            array.ndim,
+            field.ty.display(structs).replace("*/", "* /")
+        ),
         Type::Local(_) => format!("uint8_t {name}[{ARRAY_DESCRIPTOR_SIZE}];"),
+    }
+}
+
+/// The type of an array's elements.
+fn element_text(ty: Type, structs: &StructTable) -> String {
+    match ty {
+        Type::Scalar(s) => scalar(s).to_string(),
+        Type::Mat(r, c, s) => format!("{}[{r}][{c}]", scalar(s)),
+        Type::Quat(s) => format!("{}[4]", scalar(s)),
+        Type::Transform(s) => format!("{}[7]", scalar(s)),
+        Type::Vec(n, s) => format!("{}[{n}]", scalar(s)),
+        Type::Struct(id) => struct_name(&structs[id].name),
+        Type::Array(_) | Type::Local(_) => "void *".to_string(),
     }
 }
 

@@ -411,22 +411,127 @@ static inline int kc_status_text(char *out, size_t size, const kc_status *status
 extern "C++" {
 namespace kc {
 
-/* As kc_array_of; throws std::invalid_argument. */
-template <class T> kc_array array(T *data, std::initializer_list<int64_t> shape, T *grad = nullptr)
-{
-    kc_array made;
-    if (!kc_array_of(&made, data, sizeof(T), (int)shape.size(), shape.begin()))
-        throw std::invalid_argument("kc: an array has 1 to 4 dimensions, with extents and strides of at most 31 bits");
-    made.grad = const_cast<typename std::remove_const<T>::type *>(grad);
-    return made;
-}
+/* An extent of an array or of a launch, made of any integer. What does not fit in 63 bits is too large for both. */
+struct extent {
+    int64_t value;
+    template <class I, class = typename std::enable_if<std::is_integral<I>::value && !std::is_same<I, bool>::value>::type>
+    constexpr extent(I n)
+        : value(std::is_signed<I>::value || static_cast<uint64_t>(n) <= static_cast<uint64_t>(INT64_MAX) ? static_cast<int64_t>(n) : INT64_MAX)
+    {
+    }
+};
+
+/* Whether memory of `From` can be elements `To` of a kernel's array: it is the same type, or a class of the size of a vector, a matrix or a
+ * half. What a kernel stores to is not const. */
+template <class To, class From> struct fits {
+    using to = typename std::remove_cv<To>::type;
+    using from = typename std::remove_cv<From>::type;
+    static constexpr bool same_size = sizeof(to) == sizeof(from) && std::is_trivially_copyable<from>::value;
+    static constexpr bool same_parts =
+        std::is_array<from>::value && std::is_same<typename std::remove_all_extents<from>::type, typename std::remove_all_extents<to>::type>::value;
+    static constexpr bool composite = std::is_array<to>::value && (std::is_class<from>::value || same_parts);
+    static constexpr bool half = std::is_same<to, uint16_t>::value && !std::is_integral<from>::value;
+    static constexpr bool constness = std::is_const<typename std::remove_all_extents<To>::type>::value
+        || !std::is_const<typename std::remove_all_extents<From>::type>::value;
+    static constexpr bool value = constness && (std::is_same<to, from>::value || (same_size && (composite || half)));
+};
+
+#define KC_OTHER_ELEMENTS "kc: the kernel's array has elements of another type, or these are const and it stores to them"
+
+/* What a container or a view holds. */
+template <class C> using element_of = typename std::remove_pointer<decltype(std::declval<C &>().data())>::type;
+
+/* An array of elements `T` with `N` dimensions, as the arguments of a kernel name it: `kc::array<float[3], 1>` for `wp.array(dtype=wp.vec3)`,
+ * `const` where the kernel stores nothing there. Another element or number of dimensions does not compile. */
+template <class T, int N> struct array : kc_array {
+    /* None, as for `kc_array`: a null array where it is initialised by `{}`. */
+    array() = default;
+
+    /* What C made. */
+    template <class A, class = typename std::enable_if<std::is_same<A, kc_array>::value>::type> array(const A &made) : kc_array(made) {}
+
+    /* Dense row-major memory, and its gradient; as kc_array_of. Throws std::invalid_argument. */
+    template <class U, size_t M> array(U *first, const extent (&lengths)[M], typename std::remove_cv<U>::type *gradient = nullptr)
+    {
+        static_assert(fits<T, U>::value, KC_OTHER_ELEMENTS);
+        static_assert(N == static_cast<int>(M), "kc: the kernel's array has another number of dimensions");
+        make(first, sizeof(U), lengths);
+        this->grad = gradient;
+    }
+
+    /* All of a vector, a span or the like. */
+    template <class C, class U = element_of<C>, class = decltype(std::declval<C &>().size())> array(C &elements)
+    {
+        static_assert(fits<T, U>::value, KC_OTHER_ELEMENTS);
+        static_assert(N == 1, "kc: an array of several dimensions takes extents: {elements, {rows, columns}}");
+        make(elements.data(), sizeof(U), {elements.size()});
+    }
+
+    /* Elements of a vector, a span or the like, in rows. */
+    template <class C, size_t M, class U = element_of<C>, class = decltype(std::declval<C &>().size())>
+    array(C &elements, const extent (&lengths)[M])
+    {
+        static_assert(fits<T, U>::value, KC_OTHER_ELEMENTS);
+        static_assert(N == static_cast<int>(M), "kc: the kernel's array has another number of dimensions");
+        make(elements.data(), sizeof(U), lengths);
+        uint64_t all = 1;
+        for (size_t d = 0; d < M; ++d) all *= static_cast<uint64_t>(this->shape[d]);
+        if (all > elements.size()) throw std::invalid_argument("kc: the extents are those of more elements than there are");
+    }
+
+    /* A view with strides, such as std::mdspan. */
+    template <class M, class U = typename std::remove_pointer<decltype(std::declval<const M &>().data_handle())>::type,
+              class = typename std::enable_if<fits<T, U>::value>::type>
+    array(const M &view) : kc_array()
+    {
+        static_assert(N == static_cast<int>(M::rank()), "kc: the array has another number of dimensions");
+        static_assert(M::rank() >= 1 && M::rank() <= 4, "kc: an array has 1 to 4 dimensions");
+        for (int d = 0; d < static_cast<int>(M::rank()); ++d) {
+            const extent length(view.extent(static_cast<size_t>(d))), step(view.stride(static_cast<size_t>(d)));
+            if (length.value < 0 || length.value > INT32_MAX || step.value > INT32_MAX / static_cast<int64_t>(sizeof(U))
+                || step.value < INT32_MIN / static_cast<int64_t>(sizeof(U)))
+                throw std::invalid_argument(wrong());
+            this->shape[d] = static_cast<int32_t>(length.value);
+            this->strides[d] = static_cast<int32_t>(step.value * static_cast<int64_t>(sizeof(U)));
+        }
+        this->ndim = static_cast<int32_t>(M::rank());
+        const void *first = view.data_handle();
+        memcpy(&this->data, &first, sizeof first);
+    }
+
+    /* An array of another type of the same elements. */
+    template <class U, int M> array(const array<U, M> &other) : kc_array(other)
+    {
+        static_assert(fits<T, U>::value, KC_OTHER_ELEMENTS);
+        static_assert(M == N, "kc: the kernel's array has another number of dimensions");
+    }
+
+private:
+    static const char *wrong() { return "kc: an array has 1 to 4 dimensions, with extents and strides of at most 31 bits"; }
+
+    template <size_t M> void make(const void *first, size_t element, const extent (&lengths)[M])
+    {
+        static_assert(M >= 1 && M <= 4, "kc: an array has 1 to 4 dimensions");
+        int64_t values[M];
+        for (size_t d = 0; d < M; ++d) values[d] = lengths[d].value;
+        if (!kc_array_of(this, first, element, static_cast<int>(M), values)) throw std::invalid_argument(wrong());
+    }
+};
+
+template <class U, size_t M> array(U *, const extent (&)[M]) -> array<U, static_cast<int>(M)>;
+template <class U, size_t M> array(U *, const extent (&)[M], typename std::remove_cv<U>::type *) -> array<U, static_cast<int>(M)>;
+template <class C, class U = element_of<C>> array(C &) -> array<U, 1>;
+template <class C, size_t M, class U = element_of<C>> array(C &, const extent (&)[M]) -> array<U, static_cast<int>(M)>;
 
 /* As kc_launch_of; throws std::invalid_argument. */
-inline kc_launch_bounds bounds(std::initializer_list<int64_t> shape)
+template <size_t M> kc_launch_bounds bounds(const extent (&lengths)[M])
 {
+    static_assert(M >= 1 && M <= 4, "kc: a launch has 1 to 4 dimensions");
+    int64_t values[M];
     kc_launch_bounds made;
-    if (!kc_launch_of(&made, (int)shape.size(), shape.begin()))
-        throw std::invalid_argument("kc: a launch has 1 to 4 dimensions, with extents of at most 31 bits");
+    for (size_t d = 0; d < M; ++d) values[d] = lengths[d].value;
+    if (!kc_launch_of(&made, static_cast<int>(M), values))
+        throw std::invalid_argument("kc: extents of a launch have at most 31 bits, and all together at most 63");
     return made;
 }
 
@@ -459,11 +564,12 @@ inline unsigned cores()
 }
 
 /* Runs a launch on `workers` threads (0: as many as the machine has): `kc::launch(NAME_cpu_launch, {rows, columns}, args)`. */
-template <class Args>
+template <class Args, size_t M>
 void launch(void (*entry)(const kc_launch_bounds *, const Args *, kc_status *, unsigned, kc_executor, void *),
-            std::initializer_list<int64_t> shape, const Args &args, kc_status *status = nullptr, unsigned workers = 0)
+            const extent (&lengths)[M], const Args &args, kc_status *status = nullptr, unsigned workers = 0)
 {
-    const kc_launch_bounds made = bounds(shape);
+    static_assert(M == static_cast<size_t>(Args::kc_rank), "kc: the kernel takes another number of extents");
+    const kc_launch_bounds made = bounds(lengths);
     if (workers == 0) workers = cores();
     entry(&made, &args, status, workers, threads, &workers);
 }
@@ -480,6 +586,12 @@ template <size_t Count> void check(const kc_status &status, const kc_site (&site
 
 } /* namespace kc */
 } /* extern "C++" */
+/* The type of an array among arguments, and the number of extents of their launches. */
+#define KC_ARRAY(element, dimensions) ::kc::array<element, dimensions>
+#define KC_RANK(extents) static constexpr int kc_rank = extents;
+#else
+#define KC_ARRAY(element, dimensions) kc_array
+#define KC_RANK(extents)
 #endif
 
 #endif /* KC_TYPES */
