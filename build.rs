@@ -30,11 +30,17 @@ fn list_families(out_dir: &str) {
     let mut list = String::from("static FILES: &[(&str, &str)] = &[\n");
     for path in &paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let absolute = path.canonicalize().expect("an existing file");
-        writeln!(list, "    ({name:?}, include_str!({absolute:?})),").expect("a string grows");
+        writeln!(list, "    ({name:?}, {}),", text_of(path)).expect("a string grows");
     }
     list += "];\n";
     std::fs::write(Path::new(out_dir).join("families.rs"), list).expect("OUT_DIR is writable");
+}
+
+/// The expression of a file's text. It has no folder of this machine in it: checkouts that share a
+/// target folder share what is generated.
+fn text_of(path: &Path) -> String {
+    let path = format!("/{}", path.display());
+    format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))")
 }
 
 /// Writes `stdlib_index.rs`: the library's texts, and for each name where its entries stand, so
@@ -51,8 +57,7 @@ fn index_library(out_dir: &str) {
     let mut chunks = Vec::new();
     for (number, path) in paths.iter().enumerate() {
         let text = std::fs::read_to_string(path).expect("stdlib/ holds UTF-8 text");
-        let absolute = path.canonicalize().expect("an existing file");
-        writeln!(files, "    ({:?}, include_str!({:?})),", path.to_string_lossy(), absolute).expect("a string grows");
+        writeln!(files, "    ({:?}, {}),", path.to_string_lossy(), text_of(path)).expect("a string grows");
         for (start, end) in split_chunks(&text) {
             chunks.push((chunk_name(&text[start..end]), number, start, end));
         }
