@@ -2,8 +2,8 @@
 //! which then becomes the file's.
 //!
 //! What a link leads to is written, not the link, and a file that is there keeps its rights and its
-//! owner; one that is read-only stays as it is. What is no regular file, such as a pipe or a device,
-//! has no other name: it is written straight into.
+//! owner; one that is read-only stays as it is. What is no regular file, such as a pipe or a
+//! device, has no other name: it is written straight into.
 
 use std::fs::{File, Metadata, OpenOptions, metadata, read_link};
 use std::io::{Error, ErrorKind, Result, Seek, copy};
