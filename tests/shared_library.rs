@@ -149,8 +149,10 @@ fn a_program_does_not_depend_on_those_before_it() {
     let programs = programs();
     let programs: Vec<&Program> = programs.iter().collect();
     let alone: Vec<Outcome> = programs.iter().flat_map(|program| by_one(&Compiler::new(), &[program])).collect();
-    assert!(alone.iter().filter(|outcome| outcome.ir.contains("kernel")).count() > 200, "too few programs are good");
-    assert!(alone.iter().filter(|outcome| outcome.ptx.is_some()).count() > 20, "too few programs have PTX");
+    let good = alone.iter().filter(|outcome| outcome.ir.contains("kernel")).count();
+    let with_ptx = alone.iter().filter(|outcome| outcome.ptx.is_some()).count();
+    assert!(good * 2 > programs.len() && programs.len() > 60, "{good} of {} programs are good", programs.len());
+    assert!(with_ptx * 20 > programs.len(), "{with_ptx} programs have PTX");
     // Twice each, so that what the first compilation kept meets the program again.
     let compiler = Compiler::new();
     assert_same(&programs, &by_one(&compiler, &[&programs[..], &programs[..]].concat()), &alone, "forwards");
