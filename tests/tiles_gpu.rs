@@ -195,7 +195,10 @@ fn blocks_ask_for_the_shared_memory_that_they_need() {
     assert_eq!((&block["shared_bytes"], &block["dynamic_shared_bytes"]), (&json!(0), &json!(2 * 36_000)), "{block}");
     let (text, header) = (read("large.cu"), read("large.h"));
     assert!(text.contains("extern __shared__ __align__(16) unsigned char block_memory[];"), "{text}");
-    assert!(text.contains("<<<grid, block, 72000>>>") && header.contains("large_cuda_shared_bytes 72000\n"), "{text}");
+    assert!(
+        text.contains("<<<grid, block, 72000>>>") && header.contains("large_cuda_shared_bytes = 72000 }"),
+        "{text}"
+    );
     // What an architecture does not have; CUDA text is for all of them.
     for (emit, arch) in [("ptx", "sm_75"), ("cuda", "sm_75"), ("cuda", "sm_90,sm_75")] {
         let output = compile(&["--emit", emit, "--arch", arch]);
@@ -236,8 +239,8 @@ fn text_and_ptx_each_say_what_they_take() {
         let asked = |memory: &Value| memory["dynamic_shared_bytes"].as_u64().unwrap_or(0);
         let (by_ptx, by_text) = (asked(block), asked(&block["cuda_text"]));
         assert!(by_ptx > 0 && by_ptx != by_text, "{block}");
-        assert!(header.contains(&format!("{name}_cuda_shared_bytes {by_ptx}\n")), "{by_ptx}: {header}");
-        assert!(header.contains(&format!("{name}_cuda_text_shared_bytes {by_text}\n")), "{by_text}: {header}");
+        assert!(header.contains(&format!("{name}_cuda_shared_bytes = {by_ptx} }}")), "{by_ptx}: {header}");
+        assert!(header.contains(&format!("{name}_cuda_text_shared_bytes = {by_text} }}")), "{by_text}: {header}");
         let set = format!("cudaFuncSetAttribute(product_cuda_kernel_{entry}, ");
         assert_eq!(text.contains(&set), by_text > 0, "{text}");
         let most = format!("{set}cudaFuncAttributeMaxDynamicSharedMemorySize, {by_text}).");
