@@ -84,7 +84,7 @@ impl Dict {
     }
 
     /// How many entries were written.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 }
