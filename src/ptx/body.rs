@@ -352,7 +352,7 @@ impl<'t> Parser<'t> {
     /// `%tid.x` with its part.
     fn special(&mut self, name: &'t str, at: Place) -> Result<Operand<'t>> {
         let Token::Dot(part) = self.lexer.token else {
-            return match names::VECTORS.iter().any(|[x, ..]| x.strip_suffix(".x") == Some(name)) {
+            return match names::is_vector(name) {
                 true => Err(Error::unknown(at, format!("`%{name}` as a vector"))),
                 false => Ok(Operand::Special(name)),
             };

@@ -72,11 +72,7 @@ pub fn find(scopes: &[Scope], name: &str) -> Option<Name> {
 pub fn is_special(name: &str) -> bool {
     matches!(
         name,
-        "tid"
-            | "ntid"
-            | "ctaid"
-            | "nctaid"
-            | "laneid"
+        "laneid"
             | "warpid"
             | "nwarpid"
             | "smid"
@@ -95,13 +91,14 @@ pub fn is_special(name: &str) -> bool {
             | "lanemask_gt"
             | "dynamic_smem_size"
             | "total_smem_size"
-            | "clusterid"
-            | "nclusterid"
-            | "cluster_ctaid"
-            | "cluster_nctaid"
             | "cluster_ctarank"
             | "cluster_nctarank"
-    )
+    ) || is_vector(name)
+}
+
+/// Whether a special register has elements.
+pub fn is_vector(name: &str) -> bool {
+    VECTORS.iter().any(|[x, ..]| x.strip_suffix(".x") == Some(name))
 }
 
 /// Special registers that are vectors, by their elements (PTX ISA, section 10).
