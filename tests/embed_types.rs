@@ -85,7 +85,7 @@ const USES: &str = "int main()
 const ELEMENTS: &str = "elements of another type, or these are const and it stores to them";
 const DIMENSIONS: &str = "another number of dimensions";
 const EXTENTS: &str = "takes another number of extents";
-const MISUSES: [(&str, &str); 17] = [
+const MISUSES: [(&str, &str); 19] = [
     ("args.x = doubles;", ELEMENTS),
     ("args.x = {doubles.data(), {3}};", ELEMENTS),
     ("args.x = w;", ELEMENTS),
@@ -103,6 +103,8 @@ const MISUSES: [(&str, &str); 17] = [
     ("args.out = w;", "an array of several dimensions takes extents"),
     ("kc::launch(k::mix_cpu_launch, {3}, args);", EXTENTS),
     ("kc::launch(k::mix_cpu_launch, {3, 3, 3}, args);", EXTENTS),
+    ("kc::bounds({1, 1, 1, 1, 1});", "a launch has 1 to 4 dimensions"),
+    ("kc::bounds({});", "no matching function"),
 ];
 
 fn header() -> tempfile::TempDir {
