@@ -100,7 +100,7 @@ run.def_abstract_eval(lambda *_, call, mode, along: _shaped(call.outputs if mode
 _along.def_abstract_eval(lambda *_, call, along: _shaped(call.wanted))
 _second.def_abstract_eval(lambda *_, call, along: _shaped([call.inputs[n] for n in along]))
 
-#: What is called outside of compiled programs is compiled, too: once for each form.
+#: JAX compiles calls outside of `jax.jit`, too. Each form is compiled once.
 run.def_impl(jax.jit(_ran, static_argnames=("call", "mode", "along")))
 _along.def_impl(jax.jit(_tangents, static_argnames=("call", "along")))
 _second.def_impl(jax.jit(_seconds, static_argnames=("call", "along")))

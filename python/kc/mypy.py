@@ -53,7 +53,7 @@ def _annotations(path: str) -> dict[tuple[int, int], ast.Call]:
     modules, names = _names(tree)
     found = {}
     for annotation in _annotated(tree):
-        # A text stands for the type at its own place.
+        # The type is where its quoted text begins.
         node = _unquoted(annotation)
         called = node.func if isinstance(node, ast.Call) else None
         by_module = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id in modules

@@ -420,7 +420,7 @@ impl Plan {
             // SAFETY: the caller's promise; so many numbers fit.
             unsafe { put_numbers(*scalar, sums, result.data) };
         }
-        // What is left of an output's gradient is that of its contents before.
+        // The rest of an output's gradient is the gradient of its old contents.
         let started = self.starts.iter().filter_map(|&k| seeds[k].as_ref());
         for (seed, result) in started.zip(&results[self.leaves.iter().filter(|leaf| leaf.floats()).count()..]) {
             // SAFETY: the caller's promise, and they have the same type.
@@ -533,7 +533,7 @@ impl Plan {
 }
 
 /// # Safety
-/// The one can be read, and the other is written by nobody else.
+/// `from` can be read; nobody else writes `to`.
 unsafe fn copy(from: Memory, to: Memory) -> Result<(), String> {
     if from.bytes != to.bytes {
         return Err(format!("an output of {} bytes starts with {}", to.bytes, from.bytes));

@@ -24,7 +24,7 @@ pub(crate) struct Definition {
     pub native: bool,
     /// Where it is.
     pub scope: ScopeId,
-    /// Its parameters, once they were looked at; None: they have errors.
+    /// Its parameters, resolved at the first use; None: they have errors.
     pub(crate) signature: OnceLock<Option<Arc<Signature>>>,
 }
 

@@ -78,7 +78,7 @@ pub(crate) enum Global {
     Functions(Vec<Arc<Definition>>),
     Kernel(Arc<Definition>),
     Struct(StructId),
-    /// A `@wp.struct` of another file, not looked at until it is used.
+    /// A `@wp.struct` of another file; its first use resolves it.
     ForeignStruct(Rc<ast::Class>),
     /// A `@wp.struct` or a name of a type with errors.
     Broken,
