@@ -16,6 +16,10 @@ pub enum Root {
     Local(ValueId),
     /// The array of adjoints of another.
     Gradient(Box<Root>),
+    /// Memory at an address ([`Op::ArrayAt`]). Two of these may share memory.
+    Memory,
+    /// The same where nothing writes it during the launch.
+    Constant,
     /// Chosen at run time, or read from memory.
     Unknown,
 }
@@ -40,6 +44,13 @@ pub fn root(function: &Function, array: ValueId) -> Root {
             Op::View(inner, _) => root(function, *inner),
             Op::Gradient(inner) => Root::Gradient(Box::new(root(function, *inner))),
             Op::LocalArray | Op::SharedArray => Root::Local(array),
+            Op::ArrayAt { constant, .. } => {
+                if *constant {
+                    Root::Constant
+                } else {
+                    Root::Memory
+                }
+            }
             Op::Extract(whole, path) => match root(function, *whole) {
                 Root::Param(n, mut fields) => {
                     for step in path {
@@ -131,6 +142,7 @@ fn dimensions(function: &Function, array: ValueId) -> Vec<Dimension> {
             | Op::Extent(..)
             | Op::IsSet(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::LocalArray
             | Op::SharedArray
             | accesses!()
@@ -163,7 +175,7 @@ pub fn in_caller(function: &Function, args: &[ValueId], inner: &Root) -> Root {
             Root::Unknown => Root::Unknown,
             outer => Root::Gradient(Box::new(outer)),
         },
-        Root::Local(_) => inner.clone(),
+        Root::Local(_) | Root::Memory | Root::Constant => inner.clone(),
         Root::Unknown => Root::Unknown,
     }
 }

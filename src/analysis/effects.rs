@@ -39,6 +39,11 @@ impl Effects {
         self.writes().next().is_some()
     }
 
+    /// It reads memory that no argument names: at an address, as far as is known.
+    pub fn reads_addresses(&self) -> bool {
+        self.loads.iter().any(|root| matches!(root, Root::Memory | Root::Unknown))
+    }
+
     /// A call whose results nothing uses may be removed. A `while` counts as an effect, since it
     /// may not end.
     pub fn is_removable(&self) -> bool {

@@ -638,6 +638,7 @@ impl Analysis<'_> {
             | Op::IsSet(_)
             | Op::Gradient(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::View(..)
             | Op::LocalArray
             | Op::SharedArray

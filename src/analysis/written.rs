@@ -85,8 +85,8 @@ fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Touc
             origins(function, *then, fields, found);
             origins(function, *otherwise, fields, found);
         }
-        // Local arrays, the null array, gradients.
-        Op::LocalArray | Op::SharedArray | Op::Zero | Op::Gradient(_) => {}
+        // Local arrays, the null array, gradients, what no parameter is.
+        Op::LocalArray | Op::SharedArray | Op::Zero | Op::Gradient(_) | Op::ArrayAt { .. } => {}
         Op::Extract(whole, path) => {
             let steps = path.iter().map(|step| if let Step::At(k) = step { Some(*k) } else { None });
             match steps.chain(fields.iter().map(|&k| Some(k))).collect::<Option<Vec<u32>>>() {

@@ -123,8 +123,9 @@ fn has_floats(module: &Module, effects: &EffectTable, id: FuncId) -> bool {
 }
 
 /// Functions with effects, those given an array that this function writes, for an adjoint function
-/// could not tell whether what they read is still there, and those that give an array, or are given
-/// a struct with arrays that was put together: these have to be known.
+/// could not tell whether what they read is still there, those that give an array or read one at an
+/// address, and those that are given a struct with arrays that was put together: these have to be
+/// known.
 fn calls_to_inline(
     module: &Module,
     function: &Function,
@@ -146,7 +147,9 @@ fn calls_to_inline(
                     || matches!(function.ty(arg), Type::Struct(_)) && root(function, arg) == Root::Unknown)
         });
         let gives_array = module.functions[*callee].results.iter().any(|result| result.ty.bears_array(&module.structs));
-        if !effects[*callee].is_removable() || shared || gives_array {
+        // What it reads at an address has gradients, as the arrays that it is given have.
+        let memory = effects[*callee].reads_addresses();
+        if !effects[*callee].is_removable() || shared || gives_array || memory {
             found.push(*callee);
         }
     });

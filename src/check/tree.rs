@@ -294,6 +294,11 @@ pub enum ExprKind {
     /// The array of adjoints behind an array's own gradient pointer; null if there is none.
     Gradient(Box<Expr>),
     Address(Box<Expr>),
+    /// See [`crate::ir::Op::ArrayAt`].
+    ArrayAt {
+        constant: bool,
+        args: Vec<Expr>,
+    },
     View {
         array: Box<Expr>,
         index: Vec<ViewIndex>,

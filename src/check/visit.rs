@@ -35,7 +35,12 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             f(b);
             f(c);
         }
-        ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Construct(parts) => parts.iter().for_each(f),
+        ExprKind::And(parts)
+        | ExprKind::Or(parts)
+        | ExprKind::Construct(parts)
+        | ExprKind::ArrayAt { args: parts, .. } => {
+            parts.iter().for_each(f);
+        }
         ExprKind::Part { base, path } => {
             f(base);
             step_children(path, f);

@@ -76,6 +76,7 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
         | Op::Extent(..)
         | Op::Gradient(_)
         | Op::Address(_)
+        | Op::ArrayAt { .. }
         | Op::View(..)
         | Op::LocalArray
         | Op::SharedArray

@@ -53,6 +53,7 @@ macro_rules! arrays {
             | $crate::ir::Op::IsSet(_)
             | $crate::ir::Op::Gradient(_)
             | $crate::ir::Op::Address(_)
+            | $crate::ir::Op::ArrayAt { .. }
             | $crate::ir::Op::View(..)
             | $crate::ir::Op::LocalArray
             | $crate::ir::Op::SharedArray

@@ -90,6 +90,12 @@
 //!     `down` name one outside the warp, a thread gets its own value. In the interpreter a warp is
 //!     one thread.
 //!
+//! 25. `array_at` is the array whose elements lie one after another in memory from the first
+//!     address on, row major, and their adjoints likewise from the second one on (0: there are
+//!     none). Address 0 gives the null array; a negative extent counts as 0. That the memory is
+//!     there for the whole launch is for who gives the address; and for `constant_array_at`, that
+//!     nothing writes to it.
+//!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules
 //! above; [`eval`] computes single operations and [`interp`] whole kernels.
 

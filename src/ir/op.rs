@@ -157,6 +157,13 @@ pub enum Op {
     Gradient(ValueId),
     /// uint64: the address of the array's first element.
     Address(ValueId),
+    /// The array at an address (rule 25). `args`: the address of its elements and that of their
+    /// adjoints (uint64), then its extents (int32).
+    ArrayAt {
+        /// Nothing writes its elements during the launch.
+        constant: bool,
+        args: Values,
+    },
     /// The sub-array that fixes or cuts the leading dimensions; those not named stay whole.
     View(ValueId, SmallVec<[ViewIndex; 4]>),
     /// A zeroed per-thread array; the result is a [`crate::types::Type::Local`], used like an array
@@ -305,6 +312,7 @@ macro_rules! each_operand {
             | Op::Continue(args)
             | Op::Return(args) => list!(args),
             Op::Print { args, .. } | Op::Check(_, args) | Op::Product(_, args) | Op::Copy(_, args) => list!(args),
+            Op::ArrayAt { args, .. } => list!(args),
             Op::Exchange(_, args) => list!(args),
             Op::Extract(a, steps) => {
                 f(a);
@@ -482,6 +490,7 @@ impl Clone for Op {
             Op::IsSet(array) => Op::IsSet(*array),
             Op::Gradient(array) => Op::Gradient(*array),
             Op::Address(array) => Op::Address(*array),
+            Op::ArrayAt { constant, args } => Op::ArrayAt { constant: *constant, args: list(args) },
             Op::View(array, dims) => Op::View(*array, list(dims)),
             Op::LocalArray => Op::LocalArray,
             Op::SharedArray => Op::SharedArray,

@@ -502,6 +502,9 @@ impl<'a> Printer<'a> {
             Op::IsSet(a) => self.words("is_set", &[*a]),
             Op::Gradient(a) => self.words("gradient", &[*a]),
             Op::Address(a) => self.words("address", &[*a]),
+            Op::ArrayAt { constant, args } => {
+                self.words(if *constant { "constant_array_at" } else { "array_at" }, args);
+            }
             Op::View(a, dims) => {
                 self.words("view", &[*a]);
                 for (n, dim) in dims.iter().enumerate() {

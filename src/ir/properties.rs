@@ -135,7 +135,7 @@ impl Op {
             Op::BlockDim => Properties { depends_on: DependsOn::Launch, ..FREE },
 
             Op::Extent(..) => FREE,
-            Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) => VALUE,
+            Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::ArrayAt { .. } => VALUE,
             Op::View(..) => Properties { may_trap: true, ..VALUE },
             Op::LocalArray => Properties { allocates: true, cost: Cost::Memory, ..VALUE },
             Op::SharedArray => Properties { allocates: true, ..FREE },
@@ -182,6 +182,7 @@ impl Op {
             Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock => {}
             // Arrays are followed by what is done to their elements.
             Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) => {}
+            Op::ArrayAt { .. } => {}
             Op::LocalArray | Op::SharedArray => {}
             Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } => {}
             // What comes out of blocks, they pass on.

@@ -103,6 +103,10 @@ impl<'a> Lowering<'a> {
                 let array = self.expr(array);
                 self.b.one(Op::Address(array), expr.ty)
             }
+            ExprKind::ArrayAt { constant, args } => {
+                let args = args.iter().map(|arg| self.expr(arg)).collect();
+                self.b.one(Op::ArrayAt { constant: *constant, args }, expr.ty)
+            }
             ExprKind::View { array, index } => self.view(array, index, expr.ty),
             ExprKind::LocalArray => self.b.one(Op::LocalArray, expr.ty),
             ExprKind::Atomic { op, place, value } => self.atomic(*op, place, value),

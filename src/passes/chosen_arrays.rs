@@ -141,6 +141,7 @@ fn behind(function: &Function, (value, fields): &Place) -> Option<(Place, Option
         | Op::IsSet(_)
         | Op::Gradient(_)
         | Op::Address(_)
+        | Op::ArrayAt { .. }
         | Op::LocalArray
         | Op::SharedArray
         | accesses!()
@@ -416,6 +417,7 @@ impl Choice<'_> {
             | Op::Extent(..)
             | Op::IsSet(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::LocalArray
             | Op::SharedArray
             | accesses!()

@@ -25,6 +25,7 @@ pub fn fold(function: &Function, op: &Op, ty: Scalar) -> Option<Const> {
         | Op::IsSet(_)
         | Op::Gradient(_)
         | Op::Address(_)
+        | Op::ArrayAt { .. }
         | Op::View(..)
         | Op::LocalArray
         | Op::SharedArray

@@ -275,7 +275,10 @@ impl Forward<'_> {
 }
 
 fn different(a: &Root, b: &Root) -> bool {
-    a != b && *a != Root::Unknown && *b != Root::Unknown
+    // Memory at an address may be that of a parameter.
+    let known = |root: &Root| !matches!(root, Root::Unknown | Root::Memory);
+    let own = |root: &Root| root.is_local() || *root == Root::Constant;
+    a != b && (known(a) && known(b) || own(a) || own(b))
 }
 
 #[cfg(test)]

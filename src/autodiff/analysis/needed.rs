@@ -41,6 +41,7 @@ pub fn closure(
                 | Op::IsSet(_)
                 | Op::Gradient(_)
                 | Op::Address(_)
+                | Op::ArrayAt { .. }
                 | Op::View(..)
                 | Op::SharedArray
                 | accesses!()

@@ -10,18 +10,22 @@ use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
 use crate::ir::{
-    Access, Derivative, Function, Inst, InstId, Module, Op, ValueId, arrays, effects, jumps, nested, values,
+    Access, Derivative, FuncId, Function, Inst, InstId, Module, Op, ValueId, arrays, effects, jumps, nested, values,
 };
 use crate::types::{StructTable, Type};
 
-/// The arrays that the function writes.
-pub struct Written(BTreeSet<Root>);
+/// The arrays that the function writes, and the functions whose reads of memory at an address that
+/// may concern.
+pub struct Written(BTreeSet<Root>, IdSet<FuncId>);
 
 impl Written {
     pub fn of(structs: &StructTable, effects: &EffectTable, function: &Function) -> Written {
-        let mut roots = BTreeSet::new();
+        let (mut roots, mut readers) = (BTreeSet::new(), IdSet::default());
         function.walk(function.entry, &mut |_, inst| {
             if let Op::Call(callee, args) = &inst.op {
+                if effects[*callee].reads_addresses() {
+                    readers.insert(*callee);
+                }
                 // Which of its arrays a function writes is not looked into.
                 let written = args.iter().filter(|_| effects[*callee].writes_memory());
                 for &arg in written.filter(|&&arg| function.ty(arg).bears_array(structs)) {
@@ -32,7 +36,15 @@ impl Written {
                 roots.insert(accessed(function, &inst.op));
             }
         });
-        Written(roots)
+        if !roots.iter().any(|root| matches!(root, Root::Memory | Root::Unknown)) {
+            readers.clear();
+        }
+        Written(roots, readers)
+    }
+
+    /// Whether a function reads memory at an address that the launch may overwrite.
+    fn overwrites_for(&self, callee: FuncId) -> bool {
+        self.1.contains(&callee)
     }
 
     /// Whether a load from this array may give another value after the launch than in it.
@@ -40,6 +52,7 @@ impl Written {
         match root(function, array) {
             local @ Root::Local(_) => self.0.contains(&local),
             Root::Unknown => !self.0.is_empty(),
+            Root::Constant => false,
             known => self.0.contains(&known) || self.0.contains(&Root::Unknown),
         }
     }
@@ -65,7 +78,7 @@ pub fn is_stale(module: &Module, function: &Function, written: &Written, fills: 
                 |&arg: &ValueId| function.ty(arg).bears_array(&module.structs) && written.overwrites_any(function, arg);
             // A replay function says itself where it finds the results.
             !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
-                && args.iter().any(reads)
+                && (args.iter().any(reads) || written.overwrites_for(*callee))
         }
         // A local array too, unless what fills it is done again.
         Op::Load(Access { array, .. }) => !fills.refills(function, *array) && written.overwrites(function, *array),

@@ -37,10 +37,11 @@ impl Reverse<'_> {
         }
         let old = self.old;
         let ValueDef::Result(inst, _) = old.values[array].def else { return None };
-        if found != Root::Unknown || !matches!(old.insts[inst].op, Op::Load(_) | Op::Extract(..)) {
+        let inside = found == Root::Unknown && matches!(old.insts[inst].op, Op::Load(_) | Op::Extract(..));
+        if !inside && !matches!(found, Root::Memory | Root::Constant) {
             return None;
         }
-        // An array inside an element of another: its own gradient.
+        // An array inside an element of another, or at an address: its own gradient.
         let copy = self.primal(array);
         let shadow = self.b.one(Op::Gradient(copy), old.ty(array));
         let set = self.b.one(Op::IsSet(shadow), BOOL);

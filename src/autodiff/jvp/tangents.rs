@@ -50,6 +50,11 @@ impl Copy<'_, '_, '_> {
                 let tangents = self.tangent(*a)?;
                 Some(self.new.one(Op::Gradient(tangents), ty?))
             }
+            // The memory of its adjoints holds its tangents.
+            Op::ArrayAt { .. } => {
+                let array = self.value(result?);
+                has_tangent(ty?, &self.structs).then(|| self.new.one(Op::Gradient(array), ty.unwrap_or(BOOL)))
+            }
             Op::LocalArray => has_tangent(ty?, &self.structs).then(|| self.new.one(Op::LocalArray, ty.unwrap_or(BOOL))),
             Op::View(a, dims) => {
                 let (tangents, ty) = (self.tangent(*a)?, ty?);

@@ -573,7 +573,12 @@ impl Body<'_, '_> {
 }
 
 /// The expression of a library entry that is an IR operation.
-fn primitive(op: &str, args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
+fn primitive(op: &str, mut args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
+    if let "array_at" | "constant_array_at" = op {
+        // The last argument says what the elements are.
+        args.pop();
+        return Some(Expr::new(ExprKind::ArrayAt { constant: op != "array_at", args }, ty, span));
+    }
     let mut args = args.into_iter().map(Box::new);
     let kind = match (args.next(), args.next(), args.next()) {
         (Some(a), None, None) => match op {

@@ -184,6 +184,13 @@ impl Translator<'_> {
                 };
                 Expr::cast(scalar_name(Scalar::U64), data)
             }
+            Op::ArrayAt { args, .. } => {
+                if let Type::Array(array) = ty {
+                    self.prelude.array_member(array.element, array.ndim, ArrayMember::AtAddress, structs);
+                }
+                let args = args.iter().map(|&arg| self.typed_value(arg)).collect::<Result<Vec<_>, _>>()?;
+                Expr::call(format!("{}::at_address", self.type_name(ty)), args)
+            }
             Op::View(array, dims) => self.view(inst, *array, dims)?,
             Op::Load(access) => {
                 let (element, ty) = self.element(inst, access)?;

@@ -397,6 +397,7 @@ impl<'a> Translator<'a> {
             | Op::IsSet(_)
             | Op::Gradient(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::View(..)
             | Op::Load(_)
             | Op::Atomic { .. }

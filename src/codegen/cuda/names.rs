@@ -174,6 +174,7 @@ fn derived_name(
         | Op::IsSet(_)
         | Op::Gradient(_)
         | Op::Address(_)
+        | Op::ArrayAt { .. }
         | Op::Store { .. }
         | together!()
         | reports!()

@@ -322,6 +322,7 @@ impl Planner<'_> {
             | Op::IsSet(_)
             | Op::Gradient(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::View(..)
             | accesses!()
             | effects!() => true,

@@ -31,6 +31,8 @@ pub enum ArrayMember {
     IsSet,
     /// `x.gradient()`: the array of adjoints behind `grad`.
     Gradient,
+    /// `array1<T>::at_address(data, grad, n)`: the array at an address.
+    AtAddress,
 }
 
 #[derive(Clone, Default)]
@@ -447,10 +449,33 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
                  g.grad = nullptr;\n        \
                  return g;\n    }\n"
                 .to_string(),
+            ArrayMember::AtAddress => at_address_text(rank, index),
         };
         out.push_str(&text);
     }
     out.push_str("};\n");
+    out
+}
+
+fn at_address_text(rank: u8, index: &[&str]) -> String {
+    let params: Vec<String> = index.iter().map(|i| format!(", int {i}")).collect();
+    let mut out = String::from("    // The elements that lie one after another from `data` on, and their adjoints.\n");
+    let _ = writeln!(
+        out,
+        "    static __device__ array{rank} at_address(unsigned long long data, unsigned long long grad{}) {{",
+        params.concat()
+    );
+    let _ = writeln!(out, "        if (data == 0)\n            return {{}};");
+    let extents: Vec<String> = index.iter().map(|i| format!("{i} > 0 ? {i} : 0")).collect();
+    let _ = writeln!(out, "        array{rank} a = {{(T *)data, (T *)grad, {{{}}}}};", extents.join(", "));
+    let _ = writeln!(out, "        int stride = sizeof(T);");
+    let _ = writeln!(out, "        for (int d = {}; d >= 0; --d) {{", rank.saturating_sub(1));
+    let _ = writeln!(out, "            a.strides[d] = stride;");
+    let _ = writeln!(out, "            stride *= a.shape[d];");
+    let _ = writeln!(out, "        }}");
+    let _ = writeln!(out, "        a.ndim = {rank};");
+    let _ = writeln!(out, "        return a;");
+    out.push_str("    }\n");
     out
 }
 

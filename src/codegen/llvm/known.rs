@@ -96,6 +96,7 @@ impl KnownTable {
             | Op::IsSet(_)
             | Op::Gradient(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::LocalArray
             | Op::SharedArray
             | effects!()

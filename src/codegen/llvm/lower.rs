@@ -548,6 +548,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             Op::IsSet(array) => smallvec![self.is_set(frame, *array)],
             Op::Gradient(array) => self.gradient(frame, *array),
             Op::Address(array) => smallvec![self.ll.ptr_to_int(frame.scalar(*array), self.ll.i64())],
+            Op::ArrayAt { args, .. } => {
+                inst.results.first().map(|&r| self.array_at(frame, args, r)).unwrap_or_default()
+            }
             Op::View(array, dims) => self.view(frame, *array, dims, inst.span),
             Op::LocalArray => inst.results.first().map(|&r| self.local_array(frame, r)).unwrap_or_default(),
             Op::SharedArray => inst.results.first().map(|&r| self.shared_array(frame, r)).unwrap_or_default(),

@@ -154,6 +154,32 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         made
     }
 
+    /// The array at an address: without one, nothing is inside its extents.
+    pub fn array_at(&self, frame: &Frame<'a, 'ctx>, args: &[ValueId], result: ValueId) -> Scalars<'ctx> {
+        let ll = self.ll;
+        let (Type::Array(ty), [data, grad, extents @ ..]) = (frame.ty(result), args) else { return Scalars::new() };
+        let (data, grad, none) = (frame.scalar(*data), frame.scalar(*grad), ll.const_i32(0));
+        let exists = ll.icmp(IntPredicate::NE, data, ll.const_i64(0));
+        let extents: SmallVec<[Val; 4]> = extents
+            .iter()
+            .map(|&extent| {
+                let extent = frame.scalar(extent);
+                let some = ll.and(exists, ll.icmp(IntPredicate::SGT, extent, none));
+                ll.select(some, extent, none)
+            })
+            .collect();
+        let mut stride = ll.const_i32(Layout::of_element(ty.element, &self.ir.structs).size as i32);
+        let mut strides: SmallVec<[Val; 4]> = smallvec![];
+        for &extent in extents.iter().rev() {
+            strides.insert(0, stride);
+            stride = ll.mul(stride, extent);
+        }
+        let mut made = smallvec![ll.int_to_ptr(data, ll.ptr(self.target.array_space())), grad];
+        made.extend(extents);
+        made.extend(strides);
+        made
+    }
+
     /// Gives the absent arrays of adjoints among a kernel's arguments what represents them.
     pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars<'ctx>]) {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);

@@ -222,6 +222,12 @@ pub(super) enum Code {
         to: u32,
         array: u32,
     },
+    /// The slots of two addresses, then of the extents, for elements of `size` bytes.
+    ArrayAt {
+        to: u32,
+        args: Box<[u32]>,
+        size: u32,
+    },
     View {
         to: u32,
         array: u32,

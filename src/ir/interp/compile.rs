@@ -365,6 +365,13 @@ impl<'m, 't> Compiler<'m, 't> {
             },
             Op::IsSet(array) => Code::IsSet { to, array: self.slot(*array) },
             Op::Gradient(array) => Code::Gradient { to, array: self.slot(*array) },
+            Op::ArrayAt { args, .. } => {
+                let size = match result.map(|r| function.ty(r)) {
+                    Some(Type::Array(array)) => Layout::of_element(array.element, &self.module.structs).size,
+                    _ => 0,
+                };
+                Code::ArrayAt { to, args: args.iter().map(|&arg| self.slot(arg)).collect(), size }
+            }
             // The descriptor's first word is the address.
             Op::Address(array) => {
                 let list = Box::new([Move { from: self.slot(*array), to, count: 1 }]);

@@ -149,6 +149,26 @@ fn gradient(frame: &mut [u64], to: usize, array: usize) {
     }
 }
 
+/// The descriptor of the array at an address: `args` are the slots of the addresses and extents.
+fn array_at(frame: &mut [u64], to: usize, args: &[u32], size: u32) {
+    let [data, grad, extents @ ..] = args else { return };
+    let (data, grad) = (frame[*data as usize], frame[*grad as usize]);
+    let mut words = [0u32; 2 * (DESCRIPTOR_SLOTS - 2)];
+    if data != 0 {
+        let mut stride = size;
+        for (dim, &slot) in extents.iter().enumerate().rev() {
+            let extent = (frame[slot as usize] as u32 as i32).max(0) as u32;
+            (words[EXTENT as usize + dim], words[STRIDE as usize + dim]) = (extent, stride);
+            stride = stride.wrapping_mul(extent);
+        }
+        words[STRIDE as usize + 4] = extents.len() as u32;
+    }
+    (frame[to], frame[to + 1]) = (data, if data == 0 { 0 } else { grad });
+    for (slot, pair) in frame[to + 2..to + DESCRIPTOR_SLOTS].iter_mut().zip(words.chunks_exact(2)) {
+        *slot = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+    }
+}
+
 /// What an instruction counts as in [`Outcome::operations`].
 fn float_operations(code: &Code) -> u64 {
     match code {
@@ -391,6 +411,7 @@ impl<'p> Machine<'p, '_, '_> {
             }
             Code::IsSet { to, array } => frame[*to as usize] = u64::from(frame[*array as usize] != 0),
             Code::Gradient { to, array } => gradient(frame, *to as usize, *array as usize),
+            Code::ArrayAt { to, args, size } => array_at(frame, *to as usize, args, *size),
             Code::View { to, array, ndim, dims, span } => self.view(frame, *to, *array, *ndim, dims, *span),
             Code::Copy { size: [rows, columns], first, indices, to, from } => {
                 let first = first.map(|slot| frame[slot as usize] as u32 as i32);

@@ -128,6 +128,8 @@ impl<'t> Parser<'t> {
             "is_set" => Op::IsSet(self.value()?),
             "gradient" => Op::Gradient(self.value()?),
             "address" => Op::Address(self.value()?),
+            "array_at" => Op::ArrayAt { constant: false, args: self.values()? },
+            "constant_array_at" => Op::ArrayAt { constant: true, args: self.values()? },
             "view" => {
                 let array = self.value()?;
                 let dims = self.list('[', ']', |p| {

@@ -188,6 +188,12 @@ impl Typing<'_> {
                 check(matches!(self.ty(*a), Type::Array(_)), "the operand is not an array")?;
                 one(self.ty(*a))
             }
+            Op::ArrayAt { args, .. } => {
+                let Type::Array(array) = given()? else { return Err("the result is not an array".into()) };
+                let wanted = [U64, U64].into_iter().chain(std::iter::repeat_n(I32, usize::from(array.ndim)));
+                same(args.iter().map(|&a| self.ty(a)), wanted, "an address, one of adjoints, and the extents")?;
+                one(given()?)
+            }
             Op::View(a, dims) => self.view(*a, dims),
             Op::LocalArray => {
                 check(matches!(given()?, Type::Local(_)), "the result is not a local array")?;

@@ -257,6 +257,7 @@ impl Survey<'_> {
             | Op::IsSet(_)
             | Op::Gradient(_)
             | Op::Address(_)
+            | Op::ArrayAt { .. }
             | Op::SharedArray
             | accesses!()
             | together!()
