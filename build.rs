@@ -97,7 +97,7 @@ fn split_chunks(text: &str) -> Vec<(usize, usize)> {
 }
 
 /// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`, what is no function but a statement
-/// `load.syntax`.
+/// `load.syntax`, a type `MeshQueryPoint.struct`.
 fn chunk_name(chunk: &str) -> String {
     let word =
         |text: &str| -> String { text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
@@ -108,6 +108,9 @@ fn chunk_name(chunk: &str) -> String {
         }
         if let Some(rest) = line.strip_prefix("def ") {
             return word(rest) + statement;
+        }
+        if let Some(rest) = line.strip_prefix("class ") {
+            return word(rest) + ".struct";
         }
         if !line.starts_with('@') {
             return word(line);

@@ -367,8 +367,11 @@ impl Checker<'_> {
         if let Some(known) = definition.signature.get() {
             return known.clone().ok_or(Reported);
         }
+        let structs = self.instances.structs_named;
         let result = self.within(definition.scope, |c| c.resolve_signature(definition));
-        if result.is_ok() || !self.evaluation.is_quiet() {
+        // Programs share what the library defines, and each numbers the library's structs itself.
+        let shared = !definition.library() || structs == self.instances.structs_named;
+        if shared && (result.is_ok() || !self.evaluation.is_quiet()) {
             definition.signature.get_or_init(|| result.as_ref().ok().cloned());
         }
         result

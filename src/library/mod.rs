@@ -2,7 +2,8 @@
 //!
 //! An entry is a `def` with decorators: `@op("sqrt")` names the IR operation it is, `@func` a
 //! composite whose body is compiled like a user's function, `@intrinsic` something that the
-//! compiler itself does, with `@syntax("a[i] += b")` a name of Warp's for a statement. Every public
+//! compiler itself does, with `@syntax("a[i] += b")` a name of Warp's for a statement. A type is a
+//! `@struct` class. Every public
 //! entry has a docstring and a gradient decision: a `@func_grad` rule beside it,
 //! `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its
 //! own body. Names that begin with `_` are helpers of the library that users do not see.
@@ -185,6 +186,20 @@ impl Library {
         let meaning = constant.or(Library::has(name).then_some(Meaning::Function));
         lock(&self.parsed).meanings.insert(name.to_string(), meaning.clone());
         meaning
+    }
+
+    /// Whether there is a struct of this name.
+    pub fn has_struct(name: &str) -> bool {
+        Library::has(&format!("{name}.struct"))
+    }
+
+    /// The struct of this name.
+    pub fn structure(&self, name: &str, sources: &mut SourceMap) -> Option<ast::Class> {
+        self.open(sources);
+        self.parse(&format!("{name}.struct")).into_iter().find_map(|item| match item {
+            Item::Class(class) => Some(class),
+            _ => None,
+        })
     }
 
     /// Lets a compilation see the library's texts: spans point there.

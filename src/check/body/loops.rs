@@ -44,6 +44,12 @@ impl Body<'_, '_> {
             self.broken_loop(body, out);
             return Err(refused);
         };
+        if let Some(done) = self.query_loop((name, target.span), iter, body, span, out) {
+            if done.is_err() {
+                self.scope.entry(name.clone()).or_insert(Binding::Broken);
+            }
+            return done;
+        }
         if let Some(refused) = self.loop_over_values(target, iter, body) {
             self.scope.entry(name.clone()).or_insert(Binding::Broken);
             self.broken_loop(body, out);

@@ -18,6 +18,7 @@ mod promise;
 mod python_call;
 pub(in crate::check) mod python_math;
 pub mod python_value;
+mod query_loops;
 mod results;
 mod slice;
 mod stmt;
@@ -503,6 +504,9 @@ impl<'c, 'a> Body<'c, 'a> {
             return Some(Ok(Operand::Type(TypeWord::Class(class))));
         }
         if let Some(ty) = crate::check::types::value::type_of_name(name) {
+            return Some(Ok(Operand::Type(TypeWord::Type(ty))));
+        }
+        if let Some(ty) = self.c.library_struct(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
         Some(match self.c.known.library.meaning(name, self.c.sources)? {

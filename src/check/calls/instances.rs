@@ -145,7 +145,7 @@ impl Checker<'_> {
             callees: Vec::new(),
             failed: false,
             diagnostics: self.diagnostics.len(),
-            structs: self.output.structs.len(),
+            structs: (self.output.structs.len(), self.instances.structs_named),
             functions: self.output.functions.len(),
         });
     }
@@ -170,7 +170,7 @@ impl Checker<'_> {
             && self.output.facts.is_none()
             && definition.library()
             && requests.diagnostics == self.diagnostics.len()
-            && requests.structs == self.output.structs.len()
+            && requests.structs == (self.output.structs.len(), self.instances.structs_named)
             && of.args.iter().all(is_plain);
         let shared = |id: FnId| Some(self.output.functions[id].imported.as_ref()?.function.clone());
         // What was made on the way, and what was there.

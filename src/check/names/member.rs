@@ -53,6 +53,11 @@ impl Checker<'_> {
         if let Some(number) = math_constant(name) {
             return Ok(Operand::Const(Constant::untyped(Number::Float(number))));
         }
+        if is_warp(module)
+            && let Some(ty) = self.library_struct(name)
+        {
+            return Ok(Operand::Type(TypeWord::Type(ty)));
+        }
         if self.knows_builtin(name) {
             return Ok(Operand::Function(FunctionName::Builtin(name.to_string())));
         }

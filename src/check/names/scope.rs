@@ -10,6 +10,7 @@ use crate::check::Checker;
 use crate::check::messages;
 use crate::check::state::definition::Definition;
 use crate::check::state::globals::{Global, MODULE, Scope, Unknown, Why};
+use crate::check::types::pattern::Bindings;
 use crate::check::types::value::{EnumClass, FunctionName, Operand, Reported, Res, ScopeId, TypeWord, type_of_name};
 use crate::diag::{Diagnostic, Spelling};
 use crate::library::Library;
@@ -333,6 +334,29 @@ impl Checker<'_> {
         let after = if again { Global::ForeignStruct(Rc::new(class.clone())) } else { made };
         self.scopes[scope].names.insert(name.clone(), after);
         result
+    }
+
+    /// A struct of the library; None: it has none of this name.
+    pub fn library_struct(&mut self, name: &str) -> Option<Type> {
+        let known = self.output.library_structs.get(name).copied();
+        let id = match known {
+            Some(id) => id,
+            None => {
+                let class = Library::has_struct(name).then(|| self.known.library.structure(name, self.sources))??;
+                let fields = class.members.iter().filter_map(|member| {
+                    let pattern = self.annotation(member.annotation.as_ref()?, true).ok()?;
+                    Some(Field { name: member.name.text.clone(), ty: pattern.resolve(&Bindings::default())? })
+                });
+                let fields: Vec<Field> = fields.collect();
+                debug_assert_eq!(fields.len(), class.members.len(), "`{name}`: a field without a type");
+                let unique = self.output.names.unique(name);
+                let id = self.output.structs.push(StructDef { name: unique, fields });
+                self.output.library_structs.insert(name.to_string(), id);
+                id
+            }
+        };
+        self.instances.structs_named += 1;
+        Some(Type::Struct(id))
     }
 
     /// Refuses the name of what generated code names too, if it is none in C and PTX.

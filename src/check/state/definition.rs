@@ -100,7 +100,8 @@ pub(crate) struct Requests {
     /// Something failed, be it without a report.
     pub(crate) failed: bool,
     pub(crate) diagnostics: usize,
-    pub(crate) structs: usize,
+    /// How many structs there are, and how often one of the library was named.
+    pub(crate) structs: (usize, usize),
     pub(crate) functions: usize,
 }
 

@@ -194,6 +194,8 @@ pub(crate) struct InstanceTable {
     failures: HashMap<InstanceKey, Vec<Unknown>>,
     /// What the functions under check asked for, innermost last.
     pub requests: Vec<Requests>,
+    /// How often a struct of the library was named: its number is another one in each program.
+    pub structs_named: usize,
 }
 
 impl InstanceTable {
@@ -257,6 +259,8 @@ pub(crate) struct Output {
     pub constants: ConstantNames,
     /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
     pub indexed: Vec<(StructId, ArrayType)>,
+    /// The structs of the library by their names.
+    pub library_structs: HashMap<String, StructId>,
     pub functions: IdVec<FnId, Function>,
     pub names: FreeNames,
     /// The kernels that need unknown names.
