@@ -1,0 +1,969 @@
+# Triangle meshes: closest points, rays, boxes. A walk through the tree finds a face; what a query
+# says of it is then computed from the face alone, and that is what is differentiated. Faces that are
+# equally near count by their number: the lowest is taken, whatever the tree.
+
+_LARGEST = 3.4028234663852886e38
+
+
+@struct
+class MeshQueryPoint:
+    """What a query for a point of a mesh finds: `face` and barycentric `u`, `v` of the point
+    `u * p0 + v * p1 + (1 - u - v) * p2`, if `result`; `sign` is below 0 inside of the mesh."""
+
+    result: bool
+    sign: float32
+    face: int32
+    u: float32
+    v: float32
+
+
+@struct
+class MeshQueryRay:
+    """Where a ray meets a mesh first: at `t` lengths of its direction, if `result`; `sign` is above 0 where
+    it comes from the front of the face, whose unit normal is `normal`."""
+
+    result: bool
+    sign: float32
+    face: int32
+    t: float32
+    u: float32
+    v: float32
+    normal: Vec[3, float32]
+
+
+@struct
+class MeshQueryAABB:
+    """What is left of a query for faces of a mesh: made by `mesh_query_aabb` and `mesh_query_sphere`."""
+
+    boxes: BvhQuery
+    mesh: uint64
+
+
+@struct
+class Mesh:
+    """The arrays of a mesh, by `mesh_get`."""
+
+    points: Array[Vec[3, float32], 1]
+    velocities: Array[Vec[3, float32], 1]
+    indices: Array[int32, 1]
+
+
+# Parts of a mesh. Its descriptor has 328 bytes, and that of its tree begins at byte 200.
+
+
+@func
+def _mesh_points(id: uint64) -> Array[Vec[3, float32], 1]:
+    """The corners."""
+    words = _words(id, 328)
+    return _array_at(words[0], words[1], _integers(id, 328)[4], vec3f())
+
+
+@func
+def _mesh_velocities(id: uint64) -> Array[Vec[3, float32], 1]:
+    """The velocities of the corners; null if it has none."""
+    words = _words(id, 328)
+    return _array_at(words[7], words[8], _integers(id, 328)[18], vec3f())
+
+
+@func
+def _mesh_indices(id: uint64) -> Array[int32, 1]:
+    """Three numbers of corners for each face."""
+    return _array_at(_words(id, 328)[14], uint64(0), _integers(id, 328)[32], int32(0))
+
+
+@func
+@no_grad("an address")
+def mesh_get_bvh(id: uint64) -> uint64:
+    """The id of the tree of a mesh, whose boxes are those of the faces."""
+    return where(id == uint64(0), uint64(0), id + uint64(200))
+
+
+@func
+@no_grad("an index")
+def mesh_get_group_root(id: uint64, group: int32) -> int32:
+    """The node that holds the faces of a group, for `root` of a query; -1: there is no such group."""
+    return bvh_get_group_root(mesh_get_bvh(id), group)
+
+
+@func
+def mesh_get(id: uint64) -> Mesh:
+    """The arrays of a mesh: `points`, `velocities`, `indices`."""
+    return Mesh(_mesh_points(id), _mesh_velocities(id), _mesh_indices(id))
+
+
+@func
+@no_grad("an index")
+def mesh_get_index(id: uint64, index: int32) -> int32:
+    """The corner that is number `index` of all faces: `3 * face + corner`."""
+    return _mesh_indices(id)[index]
+
+
+@func
+def mesh_get_point(id: uint64, index: int32) -> Vec[3, float32]:
+    """The position of the corner that is number `index` of all faces: `3 * face + corner`."""
+    return _mesh_points(id)[_mesh_indices(id)[index]]
+
+
+@func
+def mesh_get_velocity(id: uint64, index: int32) -> Vec[3, float32]:
+    """The velocity of the corner that is number `index` of all faces: `3 * face + corner`."""
+    return _mesh_velocities(id)[_mesh_indices(id)[index]]
+
+
+@func
+def mesh_eval_position(id: uint64, face: int32, bary_u: float32, bary_v: float32) -> Vec[3, float32]:
+    """The point of a face with barycentric coordinates `bary_u`, `bary_v`."""
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    p = points[indices[3 * face]]
+    q = points[indices[3 * face + 1]]
+    r = points[indices[3 * face + 2]]
+    return p * bary_u + q * bary_v + r * (1.0 - bary_u - bary_v)
+
+
+@func
+def mesh_eval_velocity(id: uint64, face: int32, bary_u: float32, bary_v: float32) -> Vec[3, float32]:
+    """The velocity of that point; 0 in a mesh without velocities."""
+    velocities = _mesh_velocities(id)
+    indices = _mesh_indices(id)
+    if velocities:
+        p = velocities[indices[3 * face]]
+        q = velocities[indices[3 * face + 1]]
+        r = velocities[indices[3 * face + 2]]
+        return p * bary_u + q * bary_v + r * (1.0 - bary_u - bary_v)
+    return vec3f()
+
+
+@func
+def mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]:
+    """The unit normal of a face, by the right hand rule."""
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    p = points[indices[3 * face]]
+    q = points[indices[3 * face + 1]]
+    r = points[indices[3 * face + 2]]
+    return normalize(cross(q - p, r - p))
+
+
+# Closest points.
+
+
+@func
+def _closest_on_triangle(
+    p: Vec[3, float32], q: Vec[3, float32], r: Vec[3, float32], x: Vec[3, float32]
+) -> Vec[2, float32]:
+    """Barycentric coordinates of the point of a triangle that is closest to `x` (Ericson, Real-Time
+    Collision Detection, 2005, section 5.1.5)."""
+    pq = q - p
+    pr = r - p
+    px = x - p
+    d1 = dot(pq, px)
+    d2 = dot(pr, px)
+    if d1 <= 0.0 and d2 <= 0.0:
+        return vec2f(1.0, 0.0)
+    qx = x - q
+    d3 = dot(pq, qx)
+    d4 = dot(pr, qx)
+    if d3 >= 0.0 and d4 <= d3:
+        return vec2f(0.0, 1.0)
+    c = d1 * d4 - d3 * d2
+    if c <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        v = d1 / (d1 - d3)
+        return vec2f(1.0 - v, v)
+    rx = x - r
+    d5 = dot(pq, rx)
+    d6 = dot(pr, rx)
+    if d6 >= 0.0 and d5 <= d6:
+        return vec2f(0.0, 0.0)
+    b = d5 * d2 - d1 * d6
+    if b <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        w = d2 / (d2 - d6)
+        return vec2f(1.0 - w, 0.0)
+    a = d3 * d6 - d5 * d4
+    if a <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+        w = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return vec2f(0.0, 1.0 - w)
+    n = 1.0 / (a + b + c)
+    return vec2f(a * n, b * n)
+
+
+@func
+@no_grad("used to compare")
+def _is_sliver(p: Vec[3, float32], q: Vec[3, float32], r: Vec[3, float32]) -> bool:
+    """Whether a triangle is too thin for a closest point."""
+    pq = q - p
+    pr = r - p
+    qr = r - q
+    return length(cross(pq, pr)) / (length_sq(pq) + length_sq(pr) + length_sq(qr)) < 1.0e-6
+
+
+@func
+@no_grad("used to compare")
+def _distance_to_face(
+    p: Vec[3, float32], q: Vec[3, float32], r: Vec[3, float32], x: Vec[3, float32]
+) -> float32:
+    """The square of the distance of `x` to a triangle."""
+    uv = _closest_on_triangle(p, q, r, x)
+    return length_sq(p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1]) - x)
+
+
+@func
+@zero_grad("which face is closest changes in steps")
+def _closest_face(id: uint64, x: Vec[3, float32], max_dist: float32) -> int32:
+    """The face that is closest to `x`, nearer than `max_dist`; -1: there is none."""
+    tree = mesh_get_bvh(id)
+    node = _bvh_root(tree, -1)
+    if node < 0:
+        return -1
+    words = _words(tree, 112)
+    counts = _integers(tree, 112)
+    lowers = _constant_array_at(words[0], uint64(0), counts[12], vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), counts[12], vec4f())
+    prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    stack = zeros(shape=32, dtype=int32)
+    stack[0] = node
+    count = int32(1)
+    best = max_dist * max_dist
+    found = int32(-1)
+    while count > 0:
+        count -= 1
+        node = stack[count]
+        low = lowers[node]
+        high = uppers[node]
+        # A little further, so that rounding parts no faces that are equally near.
+        if _distance_to_box(x, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2])) <= best * 1.000001:
+            left = _payload(low[3])
+            right = _payload(high[3])
+            if _is_leaf(low[3]):
+                for k in range(left, right):
+                    face = prims[k]
+                    p = points[indices[3 * face]]
+                    q = points[indices[3 * face + 1]]
+                    r = points[indices[3 * face + 2]]
+                    if not _is_sliver(p, q, r):
+                        d = _distance_to_face(p, q, r, x)
+                        if d < best or d == best and face < found:
+                            best = d
+                            found = face
+            else:
+                left_low = lowers[left]
+                left_high = uppers[left]
+                right_low = lowers[right]
+                right_high = uppers[right]
+                to_left = _distance_to_box(
+                    x, vec3f(left_low[0], left_low[1], left_low[2]), vec3f(left_high[0], left_high[1], left_high[2])
+                )
+                to_right = _distance_to_box(
+                    x,
+                    vec3f(right_low[0], right_low[1], right_low[2]),
+                    vec3f(right_high[0], right_high[1], right_high[2]),
+                )
+                # The nearer one comes first.
+                limit = best * 1.000001
+                left_first = to_left < to_right
+                if where(left_first, to_right, to_left) <= limit:
+                    stack[count] = where(left_first, right, left)
+                    count += 1
+                if where(left_first, to_left, to_right) <= limit:
+                    stack[count] = where(left_first, left, right)
+                    count += 1
+    return found
+
+
+@func
+def _point_on_face(id: uint64, face: int32, sign: float32, x: Vec[3, float32]) -> MeshQueryPoint:
+    """What is found: the point of `face` that is closest to `x`; nothing if `face` is below 0."""
+    found = MeshQueryPoint()
+    if face >= 0:
+        points = _mesh_points(id)
+        indices = _mesh_indices(id)
+        p = points[indices[3 * face]]
+        q = points[indices[3 * face + 1]]
+        r = points[indices[3 * face + 2]]
+        uv = _closest_on_triangle(p, q, r, x)
+        found = MeshQueryPoint(True, sign, face, uv[0], uv[1])
+    return found
+
+
+@func
+def mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float32) -> MeshQueryPoint:
+    """The point of the mesh `id` that is closest to `point`, nearer than `max_dist`; without a sign."""
+    return _point_on_face(id, _closest_face(id, point, max_dist), 0.0, point)
+
+
+@func
+def mesh_query_point(id: uint64, point: Vec[3, float32], max_dist: float32) -> MeshQueryPoint:
+    """The point of the mesh `id` that is closest to `point`, nearer than `max_dist`.
+
+    `sign` is -1 inside: two of the rays along the axes meet a face from behind first.
+
+    ```python
+    found = wp.mesh_query_point(id, x, 1.0e6)
+    if found.result:
+        nearest = wp.mesh_eval_position(id, found.face, found.u, found.v)
+    ```
+    """
+    face = _closest_face(id, point, max_dist)
+    sign = float32(0.0)
+    if face >= 0:
+        sign = _sign_by_rays(id, point)
+    return _point_on_face(id, face, sign, point)
+
+
+@func
+def mesh_query_point_sign_parity(
+    id: uint64, point: Vec[3, float32], max_dist: float32, n_sample: int32 = 1, perturbation_scale: float32 = 0.1
+) -> MeshQueryPoint:
+    """The same; `sign` is -1 where at least half of `n_sample` rays meet an odd number of faces."""
+    face = _closest_face(id, point, max_dist)
+    sign = float32(0.0)
+    if face >= 0:
+        sign = _sign_by_parity(id, point, n_sample, perturbation_scale)
+    return _point_on_face(id, face, sign, point)
+
+
+@func
+def mesh_query_point_sign_normal(
+    id: uint64, point: Vec[3, float32], max_dist: float32, epsilon: float32 = 1.0e-3
+) -> MeshQueryPoint:
+    """The same; `sign` is that of the angle to the normal there, the sum of the normals of the faces around,
+    weighted by their angles (Baerentzen and Aanaes, Signed Distance Computation Using the Angle Weighted
+    Pseudonormal, 2005). `epsilon` times the average length of an edge is what counts as equally near."""
+    face = int32(-1)
+    if max_dist > 0.0:
+        face = _closest_face(id, point, max_dist)
+    sign = float32(0.0)
+    if face >= 0:
+        sign = _sign_by_normal(id, face, point, epsilon)
+    return _point_on_face(id, face, sign, point)
+
+
+@func
+def mesh_query_point_sign_winding_number(
+    id: uint64, point: Vec[3, float32], max_dist: float32, accuracy: float32 = 2.0, threshold: float32 = 0.5
+) -> MeshQueryPoint:
+    """The same; `sign` is -1 where the winding number is above `threshold` (Barill and others, Fast Winding
+    Numbers for Soups and Clouds, ACM Transactions on Graphics 37(4), 2018).
+
+    The mesh is made with `support_winding_number=True`; without, the rule is that of `mesh_query_point`.
+    """
+    face = _closest_face(id, point, max_dist)
+    sign = float32(0.0)
+    if face >= 0:
+        if _words(id, 328)[23] == uint64(0):
+            sign = _sign_by_rays(id, point)
+        else:
+            sign = where(_winding_number(id, point, accuracy) > threshold, -1.0, 1.0)
+    return _point_on_face(id, face, sign, point)
+
+
+@func
+@zero_grad("which face is furthest changes in steps")
+def _furthest_corner(id: uint64, x: Vec[3, float32], min_dist: float32) -> int32:
+    """The number `3 * face + corner` of the corner furthest from `x`, further than `min_dist`; -1: none."""
+    tree = mesh_get_bvh(id)
+    node = _bvh_root(tree, -1)
+    if node < 0:
+        return -1
+    words = _words(tree, 112)
+    counts = _integers(tree, 112)
+    lowers = _constant_array_at(words[0], uint64(0), counts[12], vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), counts[12], vec4f())
+    prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    stack = zeros(shape=32, dtype=int32)
+    stack[0] = node
+    count = int32(1)
+    best = min_dist * min_dist
+    if min_dist < 0.0:
+        best = -1.0
+    found = int32(-1)
+    while count > 0:
+        count -= 1
+        node = stack[count]
+        low = lowers[node]
+        high = uppers[node]
+        corner = _furthest_in_box(x, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2]))
+        if corner * 1.000001 >= best:
+            left = _payload(low[3])
+            right = _payload(high[3])
+            if _is_leaf(low[3]):
+                for k in range(left, right):
+                    face = prims[k]
+                    for n in range(3):
+                        d = length_sq(points[indices[3 * face + n]] - x)
+                        if d > best or d == best and 3 * face + n < found:
+                            best = d
+                            found = 3 * face + n
+            else:
+                stack[count] = left
+                stack[count + 1] = right
+                count += 2
+    return found
+
+
+@func
+@zero_grad("the furthest point is a corner")
+def mesh_query_furthest_point_no_sign(id: uint64, point: Vec[3, float32], min_dist: float32) -> MeshQueryPoint:
+    """The point of the mesh `id` that is furthest from `point`, further than `min_dist`: a corner."""
+    corner = _furthest_corner(id, point, min_dist)
+    if corner < 0:
+        return MeshQueryPoint()
+    n = corner % 3
+    return MeshQueryPoint(True, 0.0, corner / 3, where(n == 0, 1.0, 0.0), where(n == 1, 1.0, 0.0))
+
+
+# Rays. The test of a triangle is watertight (Woop, Benthin and Wald, Watertight Ray/Triangle
+# Intersection, Journal of Computer Graphics Techniques 2(1), 2013): rays through edges and corners
+# meet at least one of the faces there.
+
+
+@func
+@no_grad("integers")
+def _ray_axes(d: Vec[3, float32]) -> Vec[3, int32]:
+    """The axes of the ray's own system: the last is the one along which it is longest."""
+    z = int32(0)
+    if abs(d[1]) > abs(d[0]):
+        z = 1
+    if abs(d[2]) > max(abs(d[0]), abs(d[1])):
+        z = 2
+    x = where(z == 2, 0, z + 1)
+    y = where(x == 2, 0, x + 1)
+    if d[z] < 0.0:
+        return vec3i(y, x, z)
+    return vec3i(x, y, z)
+
+
+@func
+@no_grad("used to compare")
+def _difference(a: float32, b: float32, c: float32, d: float32) -> float32:
+    """`a * b - c * d`, in double precision, which is exact but for one rounding."""
+    return float32(float64(a) * float64(b) - float64(c) * float64(d))
+
+
+@func
+@no_grad("used to compare")
+def _ray_hits(
+    axes: Vec[3, int32],
+    start: Vec[3, float32],
+    d: Vec[3, float32],
+    p: Vec[3, float32],
+    q: Vec[3, float32],
+    r: Vec[3, float32],
+) -> Vec[2, float32]:
+    """How far a ray meets a triangle, and on which side: the sign of its determinant. Infinity: nowhere."""
+    x = axes[0]
+    y = axes[1]
+    z = axes[2]
+    s = d[x] / d[z]
+    t = d[y] / d[z]
+    a = p - start
+    b = q - start
+    c = r - start
+    ax = a[x] - s * a[z]
+    ay = a[y] - t * a[z]
+    bx = b[x] - s * b[z]
+    by = b[y] - t * b[z]
+    cx = c[x] - s * c[z]
+    cy = c[y] - t * c[z]
+    u = cx * by - cy * bx
+    v = ax * cy - ay * cx
+    w = bx * ay - by * ax
+    # Near an edge float32 does not tell the side.
+    near = 1.0e-6 * (abs(cx * by) + abs(ax * cy) + abs(bx * ay))
+    if abs(u) <= near or abs(v) <= near or abs(w) <= near:
+        u = _difference(cx, by, cy, bx)
+        v = _difference(ax, cy, ay, cx)
+        w = _difference(bx, ay, by, ax)
+    if (u < 0.0 or v < 0.0 or w < 0.0) and (u > 0.0 or v > 0.0 or w > 0.0):
+        return vec2f(_INFINITY, 0.0)
+    det = u + v + w
+    if det == 0.0:
+        return vec2f(_INFINITY, 0.0)
+    far = (u * (a[z] / d[z]) + v * (b[z] / d[z]) + w * (c[z] / d[z])) / det
+    return vec2f(far, det)
+
+
+@func
+@zero_grad("which face is met changes in steps")
+def _face_on_ray(
+    id: uint64, start: Vec[3, float32], d: Vec[3, float32], max_t: float32, root: int32, any: bool
+) -> int32:
+    """The face that a ray meets first, before `max_t`; `any`: the first that is found. -1: none."""
+    tree = mesh_get_bvh(id)
+    node = _bvh_root(tree, root)
+    if node < 0:
+        return -1
+    words = _words(tree, 112)
+    counts = _integers(tree, 112)
+    lowers = _constant_array_at(words[0], uint64(0), counts[12], vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), counts[12], vec4f())
+    prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    inverse = vec3f(1.0 / d[0], 1.0 / d[1], 1.0 / d[2])
+    axes = _ray_axes(d)
+    stack = zeros(shape=32, dtype=int32)
+    count = int32(0)
+    best = max_t
+    found = int32(-1)
+    while node >= 0:
+        low = lowers[node]
+        high = uppers[node]
+        left = _payload(low[3])
+        right = _payload(high[3])
+        node = int32(-1)
+        if _is_leaf(low[3]):
+            for k in range(left, right):
+                face = prims[k]
+                p = points[indices[3 * face]]
+                q = points[indices[3 * face + 1]]
+                r = points[indices[3 * face + 2]]
+                t = _ray_hits(axes, start, d, p, q, r)[0]
+                if t >= 0.0 and (t < best or t == best and face < found):
+                    best = t
+                    found = face
+            if any and found >= 0:
+                return found
+        else:
+            left_low = lowers[left]
+            left_high = uppers[left]
+            right_low = lowers[right]
+            right_high = uppers[right]
+            to_left = _ray_in_box(
+                start,
+                d,
+                inverse,
+                vec3f(left_low[0], left_low[1], left_low[2]),
+                vec3f(left_high[0], left_high[1], left_high[2]),
+                True,
+            )
+            to_right = _ray_in_box(
+                start,
+                d,
+                inverse,
+                vec3f(right_low[0], right_low[1], right_low[2]),
+                vec3f(right_high[0], right_high[1], right_high[2]),
+                True,
+            )
+            # A little further, so that rounding parts no faces that are equally near.
+            limit = best + 1.0e-6 * abs(best)
+            enters_left = to_left <= limit and to_left < _INFINITY
+            enters_right = to_right <= limit and to_right < _INFINITY
+            if enters_left and enters_right:
+                left_first = to_left < to_right
+                stack[count] = where(left_first, right, left)
+                count += 1
+                node = where(left_first, left, right)
+            elif enters_left:
+                node = left
+            elif enters_right:
+                node = right
+        if node < 0 and count > 0:
+            count -= 1
+            node = stack[count]
+    return found
+
+
+@func
+def _ray_on_face(id: uint64, face: int32, start: Vec[3, float32], d: Vec[3, float32]) -> MeshQueryRay:
+    """What is found: where a ray meets the plane of `face`; nothing if `face` is below 0."""
+    found = MeshQueryRay()
+    if face >= 0:
+        points = _mesh_points(id)
+        indices = _mesh_indices(id)
+        p = points[indices[3 * face]]
+        q = points[indices[3 * face + 1]]
+        r = points[indices[3 * face + 2]]
+        # As in `_ray_hits`, by the volumes between the ray and the edges.
+        axes = _ray_axes(d)
+        x = axes[0]
+        y = axes[1]
+        z = axes[2]
+        s = d[x] / d[z]
+        k = d[y] / d[z]
+        a = p - start
+        b = q - start
+        c = r - start
+        ax = a[x] - s * a[z]
+        ay = a[y] - k * a[z]
+        bx = b[x] - s * b[z]
+        by = b[y] - k * b[z]
+        cx = c[x] - s * c[z]
+        cy = c[y] - k * c[z]
+        u = _volume(cx, by, cy, bx)
+        v = _volume(ax, cy, ay, cx)
+        w = _volume(bx, ay, by, ax)
+        det = u + v + w
+        t = (u * (a[z] / d[z]) + v * (b[z] / d[z]) + w * (c[z] / d[z])) / det
+        sign = where(det < 0.0, -1.0, 1.0)
+        found = MeshQueryRay(True, sign, face, t, u / det, v / det, normalize(cross(q - p, r - p)))
+    return found
+
+
+@func
+def _volume(a: float32, b: float32, c: float32, d: float32) -> float32:
+    """`a * b - c * d`, rounded once."""
+    return float32(float64(a) * float64(b) - float64(c) * float64(d))
+
+
+@func
+def mesh_query_ray(
+    id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32, root: int32 = -1
+) -> MeshQueryRay:
+    """Where the ray from `start` in direction `dir` meets the mesh `id` first, before `max_t` lengths of `dir`.
+
+    `root` is the node of a group (`mesh_get_group_root`); -1: all.
+
+    ```python
+    hit = wp.mesh_query_ray(id, start, dir, 1.0e6)
+    if hit.result:
+        point = start + hit.t * dir
+    ```
+    """
+    return _ray_on_face(id, _face_on_ray(id, start, dir, max_t, root, False), start, dir)
+
+
+@func
+@no_grad("a condition")
+def mesh_query_ray_anyhit(
+    id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32, root: int32 = -1
+) -> bool:
+    """Whether the ray from `start` in direction `dir` meets the mesh `id` before `max_t` lengths of `dir`."""
+    return _face_on_ray(id, start, dir, max_t, root, True) >= 0
+
+
+@func
+@no_grad("an integer")
+def mesh_query_ray_count_intersections(
+    id: uint64, start: Vec[3, float32], dir: Vec[3, float32], root: int32 = -1
+) -> int32:
+    """How many faces of the mesh `id` the ray from `start` in direction `dir` meets. One that goes through an
+    edge meets both faces there."""
+    tree = mesh_get_bvh(id)
+    node = _bvh_root(tree, root)
+    if node < 0:
+        return 0
+    words = _words(tree, 112)
+    counts = _integers(tree, 112)
+    lowers = _constant_array_at(words[0], uint64(0), counts[12], vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), counts[12], vec4f())
+    prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    inverse = vec3f(1.0 / dir[0], 1.0 / dir[1], 1.0 / dir[2])
+    axes = _ray_axes(dir)
+    stack = zeros(shape=32, dtype=int32)
+    stack[0] = node
+    count = int32(1)
+    hits = int32(0)
+    while count > 0:
+        count -= 1
+        node = stack[count]
+        low = lowers[node]
+        high = uppers[node]
+        enters = _ray_in_box(
+            start, dir, inverse, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2]), True
+        )
+        if enters < _INFINITY:
+            left = _payload(low[3])
+            right = _payload(high[3])
+            if _is_leaf(low[3]):
+                for k in range(left, right):
+                    face = prims[k]
+                    p = points[indices[3 * face]]
+                    q = points[indices[3 * face + 1]]
+                    r = points[indices[3 * face + 2]]
+                    t = _ray_hits(axes, start, dir, p, q, r)[0]
+                    if t >= 0.0 and t < _INFINITY:
+                        hits += 1
+            else:
+                stack[count] = left
+                stack[count + 1] = right
+                count += 2
+    return hits
+
+
+# Signs.
+
+
+@func
+@no_grad("used to compare")
+def _meets_back(id: uint64, x: Vec[3, float32], d: Vec[3, float32]) -> bool:
+    """Whether a ray from `x` meets a face from behind first."""
+    return _ray_on_face(id, _face_on_ray(id, x, d, _LARGEST, -1, False), x, d).sign < 0.0
+
+
+@func
+@zero_grad("the sign changes in steps")
+def _sign_by_rays(id: uint64, x: Vec[3, float32]) -> float32:
+    """-1 where two of the rays along the axes meet a face from behind first."""
+    votes = int32(0)
+    if _meets_back(id, x, vec3f(1.0, 0.0, 0.0)):
+        votes += 1
+    if _meets_back(id, x, vec3f(0.0, 1.0, 0.0)):
+        votes += 1
+    if _meets_back(id, x, vec3f(0.0, 0.0, 1.0)):
+        votes += 1
+    return where(votes >= 2, -1.0, 1.0)
+
+
+@func
+@zero_grad("the sign changes in steps")
+def _sign_by_parity(id: uint64, x: Vec[3, float32], rays: int32, scale: float32) -> float32:
+    """-1 where at least half of the rays around (1, 1, 1) meet an odd number of faces."""
+    votes = int32(0)
+    state = rand_init(42)
+    for _n in range(rays):
+        d = vec3f()
+        while length_sq(d) < 1.0e-8:
+            a = randf(state, -scale, scale)
+            b = randf(state, -scale, scale)
+            c = randf(state, -scale, scale)
+            d = vec3f(1.0 + a, 1.0 + b, 1.0 + c)
+        if mesh_query_ray_count_intersections(id, x, d) % 2 == 1:
+            votes += 1
+    return where(votes * 2 >= rays, -1.0, 1.0)
+
+
+@func
+@no_grad("used to compare")
+def _weight_at(
+    p: Vec[3, float32], q: Vec[3, float32], r: Vec[3, float32], c: Vec[3, float32], tiny: float32
+) -> float32:
+    """The angle that a triangle has around its point `c`: of its corner there, pi on an edge, 2 pi inside.
+    What is nearer than the root of `tiny` counts as there."""
+    pq = q - p
+    pr = r - p
+    qr = r - q
+    if length_sq(c - p) < tiny:
+        return acos(dot(normalize(pq), normalize(pr)))
+    if length_sq(c - q) < tiny:
+        return acos(dot(normalize(qr), normalize(-pq)))
+    if length_sq(c - r) < tiny:
+        return acos(dot(normalize(-pr), normalize(-qr)))
+    to_pq = length_sq(c - p) * length_sq(pq) - dot(pq, c - p) * dot(pq, c - p)
+    to_qr = length_sq(c - q) * length_sq(qr) - dot(qr, c - q) * dot(qr, c - q)
+    to_pr = length_sq(c - p) * length_sq(pr) - dot(pr, c - p) * dot(pr, c - p)
+    if to_pq < tiny * length_sq(pq) or to_qr < tiny * length_sq(qr) or to_pr < tiny * length_sq(pr):
+        return 3.14159265359
+    return 6.28318530718
+
+
+@func
+@zero_grad("the sign changes in steps")
+def _sign_by_normal(id: uint64, closest: int32, x: Vec[3, float32], epsilon: float32) -> float32:
+    """The sign of the angle between the way to `x` from its closest point, which is on the face `closest`, and
+    the normal there."""
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    p = points[indices[3 * closest]]
+    q = points[indices[3 * closest + 1]]
+    r = points[indices[3 * closest + 2]]
+    uv = _closest_on_triangle(p, q, r, x)
+    nearest = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
+    distance = length(nearest - x)
+    margin = _constant_array_at(id, uint64(0), 82, float32(0.0))[80] * epsilon
+    # All faces that are nearly as near.
+    normal = vec3f()
+    faces = mesh_query_sphere(id, x, distance + margin)
+    face = int32(0)
+    while mesh_query_next(faces, face):
+        p = points[indices[3 * face]]
+        q = points[indices[3 * face + 1]]
+        r = points[indices[3 * face + 2]]
+        if not _is_sliver(p, q, r):
+            uv = _closest_on_triangle(p, q, r, x)
+            c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
+            normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
+    return where(dot(normal, x - nearest) > 0.0, 1.0, -1.0)
+
+
+# Queries for faces.
+
+
+@func
+@zero_grad("which faces are found changes in steps")
+def mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> MeshQueryAABB:
+    """A query for the faces of the mesh `id` whose boxes touch the box from `low` to `high`.
+
+    Go through them by `mesh_query_aabb_next`, or by `for face in query:`.
+    """
+    return MeshQueryAABB(bvh_query_aabb(mesh_get_bvh(id), low, high), id)
+
+
+@func
+@zero_grad("which faces are found changes in steps")
+def mesh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32) -> MeshQueryAABB:
+    """A query for the faces of the mesh `id` that are not further than `radius` from `center`."""
+    return MeshQueryAABB(bvh_query_sphere(mesh_get_bvh(id), center, radius), id)
+
+
+@func
+@no_grad("used to compare")
+def _distance_to_segment(p: Vec[3, float32], q: Vec[3, float32], x: Vec[3, float32]) -> float32:
+    """The square of the distance of `x` to the straight line from `p` to `q`."""
+    pq = q - p
+    t = float32(0.0)
+    if length_sq(pq) > 0.0:
+        t = clamp(dot(x - p, pq) / length_sq(pq), 0.0, 1.0)
+    return length_sq(p + t * pq - x)
+
+
+@func
+@no_grad("a condition")
+def _face_in_sphere(id: uint64, face: int32, center: Vec[3, float32], radius: float32) -> bool:
+    """Whether a face is not further than `radius` from `center`; one without an area counts as its edges."""
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    p = points[indices[3 * face]]
+    q = points[indices[3 * face + 1]]
+    r = points[indices[3 * face + 2]]
+    d = float32(0.0)
+    if length_sq(cross(q - p, r - p)) == 0.0:
+        d = min(_distance_to_segment(p, q, center), _distance_to_segment(p, r, center))
+        d = min(d, _distance_to_segment(q, r, center))
+    else:
+        d = _distance_to_face(p, q, r, center)
+    return d <= radius * radius
+
+
+@func
+@zero_grad("which faces are found changes in steps")
+def mesh_query_next(query: ref[MeshQueryAABB], index: ref[int32]) -> bool:
+    """Sets `index` to the next face that a query finds; False: there is none.
+
+    ```python
+    query = wp.mesh_query_aabb(id, low, high)
+    face = int(0)
+    while wp.mesh_query_next(query, face):
+        count += 1
+    ```
+    """
+    while bvh_query_next(query.boxes, index):
+        if query.boxes.kind == _AABB:
+            return True
+        if _face_in_sphere(query.mesh, index, query.boxes.low, query.boxes.radius):
+            return True
+    return False
+
+
+@func
+@zero_grad("which faces are found changes in steps")
+def mesh_query_aabb_next(query: ref[MeshQueryAABB], index: ref[int32]) -> bool:
+    """Another name of `mesh_query_next`."""
+    return mesh_query_next(query, index)
+
+
+# The winding number: the sum of the angles that the faces are seen under, by 4 pi. Far nodes count by
+# the first terms of their series, of which a node keeps 36 numbers.
+
+
+@func
+@no_grad("used to compare")
+def _solid_angle(p: Vec[3, float32], q: Vec[3, float32], r: Vec[3, float32], x: Vec[3, float32]) -> float32:
+    """The angle that a triangle is seen under from `x` (Van Oosterom and Strackee, The Solid Angle of a Plane
+    Triangle, 1983)."""
+    a = p - x
+    b = q - x
+    c = r - x
+    if length_sq(a) == 0.0 or length_sq(b) == 0.0 or length_sq(c) == 0.0:
+        return 0.0
+    a = normalize(a)
+    b = normalize(b)
+    c = normalize(c)
+    above = dot(a, cross(b - a, c - a))
+    if above == 0.0:
+        return 0.0
+    return 2.0 * atan2(above, 1.0 + dot(a, b) + dot(a, c) + dot(b, c))
+
+
+@func
+@no_grad("used to compare")
+def _three(numbers: Array[float32, 1], at: int32) -> Vec[3, float32]:
+    """Three numbers of a list."""
+    return vec3f(numbers[at], numbers[at + 1], numbers[at + 2])
+
+
+@func
+@no_grad("used to compare")
+def _far_angle(terms: Array[float32, 1], node: int32, x: Vec[3, float32], accuracy: float32) -> float32:
+    """The angle that the faces below a node are seen under from `x`; infinity where `x` is too near for it."""
+    at = 36 * node
+    way = x - _three(terms, at)
+    distance = length(way)
+    if distance * distance <= terms[at + 35] * accuracy * accuracy:
+        return _INFINITY
+    q = way / distance
+    # Moments of the normals: of order 0, 1 and 2.
+    zero = _three(terms, at + 3)
+    one = _three(terms, at + 6)
+    two = _three(terms, at + 9)
+    xy = terms[at + 19] + terms[at + 20]
+    yz = terms[at + 21] + terms[at + 22]
+    zx = terms[at + 23] + terms[at + 24]
+    xxy = terms[at + 13]
+    xxz = terms[at + 14]
+    yyz = terms[at + 15]
+    yyx = terms[at + 16]
+    zzx = terms[at + 17]
+    zzy = terms[at + 18]
+    square = cw_mul(q, q)
+    trace = one[0] + one[1] + one[2]
+    mixed = q[0] * q[1] * xy + q[1] * q[2] * yz + q[2] * q[0] * zx
+    cubic = vec3f(q[1] * xxy + q[2] * xxz, q[2] * yyz + q[0] * yyx, q[0] * zzx + q[1] * zzy)
+    linear = 3.0 * two + vec3f(yyx + zzx, zzy + xxy, xxz + yyz)
+    order_0 = -dot(q, zero)
+    order_1 = trace - 3.0 * (dot(square, one) + mixed)
+    order_2 = 1.5 * dot(q, linear) - 7.5 * (
+        dot(cw_mul(square, q), two) + q[0] * q[1] * q[2] * terms[at + 12] + dot(square, cubic)
+    )
+    by = 1.0 / distance
+    angle = by * by * (order_0 + by * (order_1 + by * order_2))
+    return where(isfinite(angle), angle, _INFINITY)
+
+
+@func
+@zero_grad("the sign changes in steps")
+def _winding_number(id: uint64, x: Vec[3, float32], accuracy: float32) -> float32:
+    """How often the mesh winds around `x`."""
+    tree = mesh_get_bvh(id)
+    node = _bvh_root(tree, -1)
+    if node < 0:
+        return 0.0
+    words = _words(tree, 112)
+    counts = _integers(tree, 112)
+    lowers = _constant_array_at(words[0], uint64(0), counts[12], vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), counts[12], vec4f())
+    prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
+    terms = _constant_array_at(_words(id, 328)[23], uint64(0), 36 * counts[12], float32(0.0))
+    points = _mesh_points(id)
+    indices = _mesh_indices(id)
+    stack = zeros(shape=32, dtype=int32)
+    stack[0] = node
+    count = int32(1)
+    angle = float32(0.0)
+    while count > 0:
+        count -= 1
+        node = stack[count]
+        left = _payload(lowers[node][3])
+        right = _payload(uppers[node][3])
+        if _is_leaf(lowers[node][3]):
+            for k in range(left, right):
+                face = prims[k]
+                p = points[indices[3 * face]]
+                q = points[indices[3 * face + 1]]
+                r = points[indices[3 * face + 2]]
+                angle += _solid_angle(p, q, r, x)
+        else:
+            far = _far_angle(terms, node, x, accuracy)
+            if isfinite(far):
+                angle += far
+            else:
+                stack[count] = left
+                stack[count + 1] = right
+                count += 2
+    return angle * 0.07957747154594767
