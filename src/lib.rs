@@ -165,6 +165,7 @@ pub mod diag;
 pub mod driver;
 #[doc(hidden)]
 pub mod embed;
+pub mod engines;
 mod html;
 #[doc(hidden)]
 pub mod ide;

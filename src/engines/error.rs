@@ -1,0 +1,142 @@
+//! What can be wrong with the data that an engine is made of? One sentence for each mistake, with
+//! the number of the element that has it.
+
+use std::fmt;
+
+/// Why an engine can't be built, refitted or read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum EngineError {
+    /// The mesh's list of corners doesn't end with a whole triangle.
+    IndexCount {
+        count: usize,
+    },
+    /// A corner of a face names no point.
+    IndexOutOfRange {
+        face: usize,
+        corner: usize,
+        index: i32,
+        points: usize,
+    },
+    /// A coordinate of a point that a face uses is NaN or infinite.
+    PointNotFinite {
+        point: usize,
+        face: usize,
+    },
+    /// A coordinate of a box is NaN or infinite.
+    BoxNotFinite {
+        item: usize,
+        bound: &'static str,
+    },
+    /// Two arrays that belong together have different lengths.
+    Lengths {
+        left: &'static str,
+        left_count: usize,
+        right: &'static str,
+        right_count: usize,
+    },
+    /// More elements than the format can number.
+    TooMany {
+        what: &'static str,
+        count: usize,
+        limit: usize,
+    },
+    /// An array has other than one dimension, or gaps.
+    NotContiguous {
+        what: &'static str,
+    },
+    /// An array of some length has no memory.
+    Null {
+        what: &'static str,
+        count: usize,
+    },
+    /// An array does not start where its elements may.
+    Unaligned {
+        what: &'static str,
+        address: u64,
+        align: usize,
+    },
+    /// Extents of an array are negative.
+    NegativeShape {
+        what: &'static str,
+        extent: i32,
+    },
+    LeafSize {
+        value: i32,
+    },
+    Constructor {
+        name: String,
+    },
+    /// The constructor "cubql" takes no groups.
+    CubqlGroups,
+    Dimensions {
+        dims: [i32; 3],
+    },
+    Cells {
+        dims: [i32; 3],
+    },
+    CellWidth {
+        width: f64,
+        dtype: &'static str,
+    },
+    /// The points of a hash grid have another type than the grid.
+    PointType {
+        grid: &'static str,
+        points: &'static str,
+    },
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            EngineError::IndexCount { count } => {
+                write!(f, "the mesh has {count} indices, which is no multiple of 3")
+            }
+            EngineError::IndexOutOfRange { face, corner, index, points } => {
+                write!(
+                    f,
+                    "face {face} of the mesh names point {index} as its corner {corner}, and there are {points} points"
+                )
+            }
+            EngineError::PointNotFinite { point, face } => {
+                write!(f, "point {point} of the mesh, which face {face} uses, is not finite")
+            }
+            EngineError::BoxNotFinite { item, bound } => write!(f, "the {bound} bound of box {item} is not finite"),
+            EngineError::Lengths { left, left_count, right, right_count } => {
+                write!(f, "there are {left_count} {left} and {right_count} {right}, which must be as many")
+            }
+            EngineError::TooMany { what, count, limit } => {
+                write!(f, "there are {count} {what}, and at most {limit} are supported")
+            }
+            EngineError::NotContiguous { what } => {
+                write!(f, "the {what} must be a one-dimensional array without gaps")
+            }
+            EngineError::Null { what, count } => write!(f, "the {count} {what} are at address 0"),
+            EngineError::Unaligned { what, address, align } => {
+                write!(f, "the {what} are at address {address:#x}, which is no multiple of {align}")
+            }
+            EngineError::NegativeShape { what, extent } => write!(f, "the array of {what} has {extent} elements"),
+            EngineError::LeafSize { value } => write!(f, "the leaf size is {value}, and must be at least 1"),
+            EngineError::Constructor { name } => {
+                write!(f, "there is no constructor {name:?}; there are \"sah\", \"median\", \"lbvh\" and \"cubql\"")
+            }
+            EngineError::CubqlGroups => f.write_str("the constructor \"cubql\" takes no groups"),
+            EngineError::Dimensions { dims: [x, y, z] } => {
+                write!(f, "the hash grid has {x} x {y} x {z} cells, and each number must be at least 1")
+            }
+            EngineError::Cells { dims: [x, y, z] } => {
+                write!(f, "the hash grid has {x} x {y} x {z} cells, and at most {} are supported", i32::MAX)
+            }
+            EngineError::CellWidth { width, dtype } => {
+                write!(
+                    f,
+                    "the cell width is {width}, which as {dtype} must be finite and above 0, and so must 1 over it"
+                )
+            }
+            EngineError::PointType { grid, points } => {
+                write!(f, "the hash grid is of type {grid}, and its points are of type {points}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}

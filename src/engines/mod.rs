@@ -1,0 +1,31 @@
+//! What do ids of meshes, trees, hash grids and volumes point to, and who builds it?
+//!
+//! - [`layout`]: what do the bytes look like that an id points to?
+//! - [`memory`]: whose memory is it, and how does it become a slice?
+//! - [`error`]: what can be wrong with the data?
+//! - [`tree`]: how is a bounding volume hierarchy built and refitted?
+//! - [`bvh`]: a tree over boxes.
+//! - [`mesh`]: a triangle mesh with its tree.
+//! - [`solid_angle`]: the moments by which winding numbers are found.
+//! - [`hash_grid`]: points sorted by cells.
+//! - [`device`]: what has to be copied for a launch on other memory?
+//! - [`registry`]: which engine does an id or an address belong to?
+
+pub mod bvh;
+pub mod device;
+pub mod error;
+pub mod hash_grid;
+pub mod layout;
+pub mod memory;
+pub mod mesh;
+pub mod registry;
+pub mod solid_angle;
+pub mod tree;
+
+pub use bvh::Bvh;
+pub use device::{Engine, Kind, Piece};
+pub use error::EngineError;
+pub use hash_grid::HashGrid;
+pub use layout::Constructor;
+pub use memory::Source;
+pub use mesh::Mesh;

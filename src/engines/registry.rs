@@ -1,0 +1,255 @@
+//! Which engine does an id or an address belong to? A table for the whole process, from which runs
+//! with checks tell an id of another kind, of an engine that is gone, or of none.
+//!
+//! Addresses are used again. An id of a freed engine is known as such until a new engine gets the
+//! address, or [`FREED_KEPT`] engines were freed after it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{LazyLock, PoisonError, RwLock};
+
+use super::device::{Engine, Kind};
+use super::layout::MESH_BVH;
+
+/// How many freed engines are remembered.
+pub const FREED_KEPT: usize = 65_536;
+
+/// What is known of an id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Never seen, or forgotten.
+    Unknown,
+    /// Of all engines, `generation` names one.
+    Live {
+        kind: Kind,
+        generation: u64,
+    },
+    Freed {
+        kind: Kind,
+        generation: u64,
+    },
+}
+
+/// Where an address lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub kind: Kind,
+    pub id: u64,
+    /// The slot of the piece; None for the header.
+    pub piece: Option<u32>,
+    /// Bytes from the start of the piece.
+    pub offset: u64,
+}
+
+#[derive(Default)]
+struct Table {
+    engines: BTreeMap<u64, Entry>,
+    /// Length by start, id and piece.
+    ranges: BTreeMap<(u64, u64, Option<u32>), u64>,
+    /// No range was ever longer.
+    longest: u64,
+    freed: VecDeque<(u64, u64)>,
+    generations: u64,
+}
+
+struct Entry {
+    kind: Kind,
+    generation: u64,
+    live: bool,
+    /// Keys of `ranges`.
+    ranges: Vec<(u64, Option<u32>)>,
+}
+
+static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
+
+/// A panic of another thread leaves the table usable: each change is one call below.
+fn change<R>(change: impl FnOnce(&mut Table) -> R) -> R {
+    change(&mut TABLE.write().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn read<R>(read: impl FnOnce(&Table) -> R) -> R {
+    read(&TABLE.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The entry of a live engine: dropped, it says that the engine is freed. Engines hold one.
+#[derive(Debug, Default)]
+pub struct Registration {
+    id: Option<u64>,
+}
+
+impl Registration {
+    /// Enters an engine, or says again where its pieces are.
+    pub fn publish(&mut self, id: u64, kind: Kind, ranges: Vec<Range>) {
+        change(|table| {
+            if self.id.is_none() {
+                table.enter(id, kind);
+                if kind == Kind::Mesh {
+                    table.enter(id + MESH_BVH, Kind::Bvh);
+                }
+            }
+            table.set_ranges(id, ranges);
+        });
+        self.id = Some(id);
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            change(|table| {
+                table.free(id);
+                if table.engines.get(&id).is_some_and(|entry| entry.kind == Kind::Mesh) {
+                    table.free(id + MESH_BVH);
+                }
+            });
+        }
+    }
+}
+
+/// Memory of an engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    pub piece: Option<u32>,
+    pub start: u64,
+    pub bytes: u64,
+}
+
+/// The header and the pieces of an engine.
+pub fn ranges_of(engine: &dyn Engine) -> Vec<Range> {
+    let header = Range { piece: None, start: engine.id(), bytes: engine.header().len() as u64 };
+    let pieces = engine.pieces().into_iter().map(|piece| Range {
+        piece: Some(piece.slot),
+        start: super::memory::address_of(piece.bytes),
+        bytes: piece.bytes.len() as u64,
+    });
+    std::iter::once(header).chain(pieces).collect()
+}
+
+impl Table {
+    fn enter(&mut self, id: u64, kind: Kind) {
+        self.generations += 1;
+        self.engines.insert(id, Entry { kind, generation: self.generations, live: true, ranges: Vec::new() });
+    }
+
+    fn set_ranges(&mut self, id: u64, ranges: Vec<Range>) {
+        let Some(entry) = self.engines.get_mut(&id) else { return };
+        for (start, piece) in entry.ranges.drain(..) {
+            self.ranges.remove(&(start, id, piece));
+        }
+        for range in ranges {
+            entry.ranges.push((range.start, range.piece));
+            self.ranges.insert((range.start, id, range.piece), range.bytes);
+            self.longest = self.longest.max(range.bytes);
+        }
+    }
+
+    fn free(&mut self, id: u64) {
+        self.set_ranges(id, Vec::new());
+        let Some(entry) = self.engines.get_mut(&id) else { return };
+        entry.live = false;
+        self.freed.push_back((id, entry.generation));
+        if self.freed.len() > FREED_KEPT {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some((id, generation)) = self.freed.pop_front() else { return };
+        if self.engines.get(&id).is_some_and(|entry| entry.generation == generation) {
+            self.engines.remove(&id);
+        }
+    }
+
+    fn locate(&self, address: u64) -> Option<Place> {
+        let before = self.ranges.range(..=(address, u64::MAX, Some(u32::MAX))).rev();
+        let mut near = before.take_while(|((start, ..), _)| address - start < self.longest);
+        let (&(start, id, piece), _) = near.find(|((start, ..), bytes)| address - start < **bytes)?;
+        Some(Place { kind: self.engines.get(&id)?.kind, id, piece, offset: address - start })
+    }
+}
+
+/// What is known of an id. [`MESH_BVH`] bytes behind a mesh is the id of a BVH.
+pub fn state_of(id: u64) -> State {
+    read(|table| match table.engines.get(&id) {
+        None => State::Unknown,
+        Some(&Entry { kind, generation, live: true, .. }) => State::Live { kind, generation },
+        Some(&Entry { kind, generation, live: false, .. }) => State::Freed { kind, generation },
+    })
+}
+
+/// The kind of a live engine.
+pub fn kind_of(id: u64) -> Option<Kind> {
+    match state_of(id) {
+        State::Live { kind, .. } => Some(kind),
+        State::Unknown | State::Freed { .. } => None,
+    }
+}
+
+/// Which live engine's memory an address lies in. Of arrays that overlap, any.
+pub fn locate(address: u64) -> Option<Place> {
+    read(|table| table.locate(address))
+}
+
+/// Ids of all live engines with their kinds, ascending. Trees inside meshes have entries, too.
+pub fn live() -> Vec<(u64, Kind)> {
+    read(|table| table.engines.iter().filter(|(_, entry)| entry.live).map(|(&id, entry)| (id, entry.kind)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publish(id: u64, kind: Kind) -> Registration {
+        let mut registration = Registration::default();
+        let header = Range { piece: None, start: id, bytes: 328 };
+        registration.publish(id, kind, vec![header, Range { piece: Some(8), start: id + 4096, bytes: 64 }]);
+        registration
+    }
+
+    #[test]
+    fn ids_are_live_then_freed_then_new() {
+        let id = 1 << 60;
+        assert_eq!(state_of(id), State::Unknown);
+        let registration = publish(id, Kind::Mesh);
+        let State::Live { kind: Kind::Mesh, generation } = state_of(id) else { panic!("{:?}", state_of(id)) };
+        assert_eq!(kind_of(id + MESH_BVH), Some(Kind::Bvh));
+        drop(registration);
+        assert_eq!(state_of(id), State::Freed { kind: Kind::Mesh, generation });
+        assert_eq!(kind_of(id + MESH_BVH), None);
+        let again = publish(id, Kind::HashGrid);
+        assert!(matches!(state_of(id), State::Live { kind: Kind::HashGrid, generation: later } if later > generation));
+        drop(again);
+    }
+
+    #[test]
+    fn addresses_are_located() {
+        let id = 1 << 61;
+        let registration = publish(id, Kind::Bvh);
+        let place = |piece, offset| Some(Place { kind: Kind::Bvh, id, piece, offset });
+        assert_eq!(locate(id), place(None, 0));
+        assert_eq!(locate(id + 327), place(None, 327));
+        assert_eq!(locate(id + 328), None);
+        assert_eq!(locate(id + 4096 + 63), place(Some(8), 63));
+        assert_eq!(locate(id + 4096 + 64), None);
+        drop(registration);
+        assert_eq!(locate(id), None);
+    }
+
+    #[test]
+    fn pieces_can_move() {
+        let id = 1 << 62;
+        let mut registration = publish(id, Kind::Bvh);
+        registration.publish(id, Kind::Bvh, vec![Range { piece: Some(8), start: id + 9000, bytes: 8 }]);
+        assert_eq!(locate(id + 4096), None);
+        assert_eq!(locate(id + 9001).map(|place| place.offset), Some(1));
+    }
+
+    #[test]
+    fn the_oldest_freed_engines_are_forgotten() {
+        let mut table = Table::default();
+        for id in 0..FREED_KEPT as u64 + 1 {
+            table.enter(id, Kind::Bvh);
+            table.free(id);
+        }
+        assert!(!table.engines.contains_key(&0) && table.engines.contains_key(&1));
+    }
+}
