@@ -132,6 +132,7 @@
 //! | `run` | how is a kernel executed? |
 //! | `process` | what does each process have one of? |
 //! | `driver` | in what order do the stages run? |
+//! | `engines` | how are meshes, trees of boxes and hash grids built, and what do their ids point to? |
 //! | `embed` | how does a Rust program call kernels? |
 //! | `dataset` | how are verified kernels made in bulk? |
 //! | `ide` | what does an editor want to know about a place in a file? |

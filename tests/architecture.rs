@@ -43,7 +43,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sim", &["ptx", "types", "ir"]),
     ("profile", &["html", "ptx", "sim"]),
     // What a launch takes for granted is proved, or looked at.
-    ("run", &["ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi", "ptx", "sim"]),
+    ("engines", &["abi"]),
+    (
+        "run",
+        &[
+            "ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi", "ptx", "sim",
+            "engines",
+        ],
+    ),
     (
         "driver",
         &[

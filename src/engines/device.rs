@@ -14,6 +14,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// As launch files call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Mesh => "mesh",
+            Kind::Bvh => "bvh",
+            Kind::HashGrid => "hash_grid",
+            Kind::Volume => "volume",
+        }
+    }
+
     /// As in Python, with its article.
     pub fn name(self) -> &'static str {
         match self {

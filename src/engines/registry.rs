@@ -189,6 +189,20 @@ pub fn locate(address: u64) -> Option<Place> {
     read(|table| table.locate(address))
 }
 
+/// The memory of a live engine: its header first, then its pieces. For the id of the tree inside a
+/// mesh, the memory of the mesh, whose header begins [`MESH_BVH`] bytes before.
+pub fn memory_of(id: u64) -> Option<Vec<Range>> {
+    read(|table| {
+        let entry = table.engines.get(&id).filter(|entry| entry.live)?;
+        let of_mesh = entry.ranges.is_empty() && entry.kind == Kind::Bvh;
+        let (id, entry) = if of_mesh { (id - MESH_BVH, table.engines.get(&(id - MESH_BVH))?) } else { (id, entry) };
+        let range = |&(start, piece): &(u64, Option<u32>)| {
+            Some(Range { piece, start, bytes: *table.ranges.get(&(start, id, piece))? })
+        };
+        entry.ranges.iter().map(range).collect()
+    })
+}
+
 /// Ids of all live engines with their kinds, ascending. Trees inside meshes have entries, too.
 pub fn live() -> Vec<(u64, Kind)> {
     read(|table| table.engines.iter().filter(|(_, entry)| entry.live).map(|(&id, entry)| (id, entry.kind)).collect())

@@ -242,7 +242,7 @@ fn scalar(argument: &Argument) -> Option<Value> {
         ArgumentKind::Struct { fields, .. } => {
             fields.iter().filter_map(|field| Some((field.name.clone(), scalar(field)?))).collect::<Map<_, _>>().into()
         }
-        ArgumentKind::Array(_) => return None,
+        ArgumentKind::Array(_) | ArgumentKind::Engine { .. } => return None,
     })
 }
 

@@ -42,6 +42,8 @@ impl Arguments {
             buffers: Vec::new(),
             arrays: Vec::new(),
             parameters: float_parameters(kernel, structs),
+            engines: Vec::new(),
+            end: block.len() as u32,
         };
         out.block.bytes_mut().copy_from_slice(block);
         for Lent { key, ty, offset, descriptor, bytes, below } in arrays {

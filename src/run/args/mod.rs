@@ -4,6 +4,7 @@
 mod arrays;
 mod convert;
 pub mod elements;
+mod engines;
 pub mod fill;
 mod lent;
 pub mod literal;
@@ -17,6 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
 
 pub use lent::Lent;
+
+use engines::BoundEngine;
 
 use super::launch::{Argument, ArgumentKind, DType, Launch, Literal};
 use super::{Fail, Result, fail};
@@ -38,6 +41,10 @@ pub struct Arguments {
     pub arrays: Vec<BoundArray>,
     /// The floats that are given by value, in the order of the parameters.
     pub parameters: Vec<FloatParameter>,
+    /// What ids among the arguments are of.
+    engines: Vec<BoundEngine>,
+    /// Where the parameters end in the block. Descriptors of arrays that engines have follow.
+    end: u32,
 }
 
 /// An array argument and its place in memory.
@@ -108,6 +115,8 @@ impl Arguments {
             .collect();
         let types: Vec<Type> = params.iter().map(|p| p.1).collect();
         let (offsets, layout) = argument_layout(&types, structs);
+        let end = u64::from(layout.size).next_multiple_of(8);
+        let more = u64::from(ARRAY_DESCRIPTOR_SIZE) * engines::arrays(&launch.args);
         let mut binder = Binder {
             launch,
             origin,
@@ -116,17 +125,24 @@ impl Arguments {
             others: HashMap::new(),
             placed: BTreeMap::new(),
             budget: memory::available(),
+            next: end as u32,
             out: Arguments {
-                block: Buffer::zeroed(layout.size.into(), "the argument struct")?,
+                block: Buffer::zeroed(end + more, "the argument struct")?,
                 buffers: Vec::new(),
                 arrays: Vec::new(),
                 parameters: float_parameters(kernel, structs),
+                engines: Vec::new(),
+                end: layout.size,
             },
         };
         let owner = format!("kernel `{}`", kernel.source_name);
         let args = binder.matching("", &owner, "parameter", &params, &launch.args)?;
-        for ((argument, (_, ty)), offset) in args.into_iter().zip(&params).zip(offsets) {
-            binder.pack(&argument.name, argument, *ty, offset)?;
+        // Engines come last: they may share arrays of other arguments.
+        let all = args.into_iter().zip(types).zip(offsets);
+        let is_engine = |argument: &Argument| matches!(argument.kind, ArgumentKind::Engine { .. });
+        let (engines, others): (Vec<_>, Vec<_>) = all.partition(|((argument, _), _)| is_engine(argument));
+        for ((argument, ty), offset) in others.into_iter().chain(engines) {
+            binder.pack(&argument.name, argument, ty, offset)?;
         }
         Ok(binder.out)
     }
@@ -161,6 +177,7 @@ impl Arguments {
                 buffer.bytes_mut().copy_from_slice(bytes);
             }
         }
+        self.refit();
     }
 
     /// Puts back the gradient of one array.
@@ -215,7 +232,7 @@ impl Arguments {
         let second = entry.params().len();
         let end = (offsets.get(second).map_or(layout.size, |&at| at) as usize).min(own.bytes().len());
         bytes[..end].copy_from_slice(&own.bytes()[..end]);
-        for array in &tangents.arrays {
+        for array in tangents.arrays.iter().filter(|array| array.offset < tangents.end) {
             let Some(param) = (0..second).rev().find(|&k| offsets[k] <= array.offset) else { continue };
             let at = (offsets[second + param] + array.offset - offsets[param]) as usize;
             let from = array.offset as usize;
@@ -246,9 +263,9 @@ impl Arguments {
         let bytes = block.bytes_mut();
         // C layout: the parameters stand where they stood, whatever follows.
         let end = offsets.get(own).map_or(layout.size, |&at| at) as usize;
-        let end = end.min(self.block.bytes().len());
+        let end = end.min(self.end as usize);
         bytes[..end].copy_from_slice(&self.block.bytes()[..end]);
-        for array in &self.arrays {
+        for array in self.arrays.iter().filter(|array| array.offset < self.end) {
             let Some(grad) = array.grad.as_ref().filter(|g| second(g)) else {
                 continue;
             };
@@ -287,6 +304,9 @@ impl Arguments {
             let bits = Const::float(scalar, value).bits.to_le_bytes();
             let size = scalar.size() as usize;
             self.buffers[buffer].bytes_mut()[at..at + size].copy_from_slice(&bits[..size]);
+        }
+        if !gradient {
+            self.refit();
         }
     }
 
@@ -423,6 +443,8 @@ struct Binder<'a> {
     placed: BTreeMap<String, (BufferOffset, ArrayType, Vec<u32>, Vec<i64>)>,
     /// Bytes that may still be allocated.
     budget: u64,
+    /// Where in the block the descriptor of the next array of an engine is.
+    next: u32,
     out: Arguments,
 }
 
@@ -493,6 +515,9 @@ impl<'a> Binder<'a> {
                     self.pack(&format!("{path}.{name}"), field, *field_ty, at)?;
                 }
                 Ok(())
+            }
+            (Type::Scalar(Scalar::U64), ArgumentKind::Engine { kind, fields }) => {
+                self.engine(path, *kind, fields, offset)
             }
             (Type::Scalar(_) | Type::Vec(..) | Type::Mat(..) | Type::Quat(_) | Type::Transform(_), kind) => {
                 let ArgumentKind::Value { dtype, literal } = kind else {
@@ -583,5 +608,6 @@ fn kind_name(kind: &ArgumentKind) -> &'static str {
         ArgumentKind::Value { .. } => "a value",
         ArgumentKind::Array(_) => "an array",
         ArgumentKind::Struct { .. } => "a struct",
+        ArgumentKind::Engine { kind, .. } => kind.name(),
     }
 }

@@ -42,11 +42,14 @@ impl Shared {
             others: HashMap::new(),
             placed: BTreeMap::new(),
             budget: memory::available(),
+            next: bytes,
             out: Arguments {
                 block: Buffer::zeroed(bytes.into(), "the arrays of a launch program")?,
                 buffers: Vec::new(),
                 arrays: Vec::new(),
                 parameters: Vec::new(),
+                engines: Vec::new(),
+                end: bytes,
             },
         };
         for (n, (ty, array)) in arrays.iter().enumerate() {

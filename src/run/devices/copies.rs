@@ -5,13 +5,15 @@ use std::ffi::c_void;
 
 use crate::abi::{LaunchBounds, argument_layout, descriptor};
 use crate::diag::Code;
+use crate::run::devices::engines::Ids;
 use crate::run::{Result, fail};
-use crate::types::{Layout, StructTable, Type};
+use crate::types::{Layout, Scalar, StructTable, Type};
 
 /// A piece of the host's memory: its address, its bytes, and the address of its copy.
 pub type Piece = (u64, u64, u64);
 
-/// The argument struct at `args`, with the arrays in `pieces`. Words keep it aligned.
+/// The argument struct at `args`, with the arrays in `pieces` and the engines' ids of the device.
+/// Words keep it aligned.
 ///
 /// # Safety
 /// `args` points to the argument struct of a kernel with these parameters.
@@ -20,6 +22,7 @@ pub unsafe fn arguments(
     params: &[Type],
     structs: &StructTable,
     pieces: &[Piece],
+    ids: &Ids,
 ) -> Result<Vec<u64>> {
     let (offsets, layout) = argument_layout(params, structs);
     // SAFETY: the caller vouches for the argument struct.
@@ -28,13 +31,20 @@ pub unsafe fn arguments(
     let block: &mut [u8] = bytes(&mut words);
     block[..source.len()].copy_from_slice(source);
     for (&ty, &offset) in params.iter().zip(&offsets) {
-        translate(ty, offset, block, structs, pieces)?;
+        translate(ty, offset, block, structs, pieces, ids)?;
     }
     Ok(words)
 }
 
 /// Makes the array descriptors in a parameter point to the device's copies.
-fn translate(ty: Type, offset: u32, block: &mut [u8], structs: &StructTable, pieces: &[Piece]) -> Result<()> {
+fn translate(
+    ty: Type,
+    offset: u32,
+    block: &mut [u8],
+    structs: &StructTable,
+    pieces: &[Piece],
+    ids: &Ids,
+) -> Result<()> {
     match ty {
         Type::Array(_) => {
             for at in [offset + descriptor::DATA, offset + descriptor::GRAD] {
@@ -53,7 +63,15 @@ fn translate(ty: Type, offset: u32, block: &mut [u8], structs: &StructTable, pie
         Type::Struct(id) => {
             for (n, field) in structs[id].fields.iter().enumerate() {
                 let at = offset + Layout::step_offset(ty, n as u32, structs);
-                translate(field.ty, at, block, structs, pieces)?;
+                translate(field.ty, at, block, structs, pieces, ids)?;
+            }
+        }
+        Type::Scalar(Scalar::U64) => {
+            let place = &mut block[offset as usize..offset as usize + 8];
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(place);
+            if let Some(id) = ids.on_device(u64::from_ne_bytes(bytes)) {
+                place.copy_from_slice(&id.to_ne_bytes());
             }
         }
         _ => {}
@@ -79,7 +97,7 @@ pub fn bytes(words: &mut [u64]) -> &mut [u8] {
 }
 
 /// Where a place of the host's memory lies on the device.
-fn device_address(pieces: &[Piece], place: u64) -> Option<u64> {
+pub fn device_address(pieces: &[Piece], place: u64) -> Option<u64> {
     let inside = |&&(host, len, _): &&Piece| place.checked_sub(host).is_some_and(|at| at < len);
     // The end of a piece counts, for an empty array may lie there; but if another one begins there,
     // that has the place.

@@ -7,6 +7,7 @@
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
 //! | [`sim`] | how would one run it, and what does it do wrong? |
 //! | [`copies`] | how do arguments get to a device with memory of its own? |
+//! | [`engines`] | how do meshes, trees and hash grids get there? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`stop`] | may a launch go on? |
 //! | `leave` | how does compiled code end before it returns? |
@@ -15,6 +16,7 @@
 
 pub mod copies;
 pub mod cuda;
+pub mod engines;
 mod entry;
 pub mod host;
 pub mod interp;

@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::copies::{self, within_rank};
+use super::engines::Ids;
 use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx_located};
@@ -173,13 +174,22 @@ impl Kernel {
         }
         let mut memory = sim::memory(&self.code);
         let mut pieces = Vec::new();
-        for &(address, len) in job.memory.iter().chain(job.constant) {
+        // SAFETY: the caller vouches for the arguments.
+        let mut ids = unsafe { Ids::of(job.args, &self.params, &self.structs) };
+        let all = || job.memory.iter().chain(job.constant).copied();
+        for (address, len) in all().filter(|&range| !ids.lie_in(range)) {
             // SAFETY: the caller gives this memory to the launch.
             let bytes = unsafe { host_bytes(address, len) };
             pieces.push((address, len, memory.give(bytes, self.shift)));
         }
+        ids.copy(&mut pieces, |_, bytes| Ok(memory.give(bytes, 0)))?;
+        for (address, len) in all().filter(|&range| ids.lie_in(range)) {
+            // SAFETY: the same.
+            let bytes = ids.to_device(address, unsafe { host_bytes(address, len) });
+            pieces.push((address, len, memory.give(&bytes, self.shift)));
+        }
         // SAFETY: the same contract.
-        let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces) }?;
+        let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces, &ids) }?;
         let block = copies::bytes(&mut words);
         let params = self.parameters(&bounds, block)?;
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
@@ -202,9 +212,11 @@ impl Kernel {
         let Some(memory) = tried(&shown, &form, &params, memory, &runs, &mut report) else {
             return Ok(report);
         };
-        for &(address, len, device) in &pieces[..job.memory.len()] {
+        for &(address, len, device) in pieces.iter().filter(|&&(address, len, _)| job.memory.contains(&(address, len)))
+        {
+            let bytes = ids.to_host(address, memory.contents(device, len));
             // SAFETY: the caller gives this memory to the launch.
-            unsafe { host_bytes_mut(address, len) }.copy_from_slice(memory.contents(device, len));
+            unsafe { host_bytes_mut(address, len) }.copy_from_slice(&bytes);
         }
         Ok(report)
     }

@@ -29,6 +29,16 @@ pub fn rounds(module: &Module, kernel: FuncId) -> bool {
     })
 }
 
+/// Whether a kernel reads meshes, trees of boxes or hash grids: their numbers keep their types.
+pub fn reads_engines(module: &Module, kernel: FuncId) -> bool {
+    module.reached_through(kernel, |_| true).into_iter().any(|id| {
+        let function = &module.functions[id];
+        let mut found = false;
+        function.walk(function.entry, &mut |_, inst| found |= matches!(inst.op, Op::ArrayAt { .. }));
+        found
+    })
+}
+
 /// Binds the numbers that `given` holds for `launch` to the kernel in double precision. Arrays keep
 /// shapes, aliases and the order of their elements in memory; the gradients are zero. The error
 /// tells why there is no such launch.
@@ -83,6 +93,10 @@ fn plain(argument: &Argument, given: &Arguments) -> Result<Argument> {
             let fields = fields.iter().map(|f| plain(f, given)).collect::<Result<_>>()?;
             ArgumentKind::Struct { name: None, fields }
         }
+        ArgumentKind::Engine { kind, fields } => {
+            let fields = fields.iter().map(|f| plain(f, given)).collect::<Result<_>>()?;
+            ArgumentKind::Engine { kind: *kind, fields }
+        }
         ArgumentKind::Array(array) => ArgumentKind::Array(match &array.data {
             None => ArrayArgument::default(),
             Some(data) => {
@@ -113,7 +127,9 @@ fn empty(stored: &Stored) -> Stored {
 fn restride(argument: &mut Argument, strides: &HashMap<String, Vec<i64>>) {
     match &mut argument.kind {
         ArgumentKind::Value { .. } => {}
-        ArgumentKind::Struct { fields, .. } => fields.iter_mut().for_each(|field| restride(field, strides)),
+        ArgumentKind::Struct { fields, .. } | ArgumentKind::Engine { fields, .. } => {
+            fields.iter_mut().for_each(|field| restride(field, strides));
+        }
         ArgumentKind::Array(array) => {
             array.strides = array.data.as_ref().and_then(|data| strides.get(&data.key).cloned());
         }

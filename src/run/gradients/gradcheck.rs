@@ -69,7 +69,9 @@ pub fn as_gradient(mut launch: Launch) -> Launch {
     fn visit(argument: &mut Argument) {
         match &mut argument.kind {
             ArgumentKind::Value { .. } => {}
-            ArgumentKind::Struct { fields, .. } => fields.iter_mut().for_each(visit),
+            ArgumentKind::Struct { fields, .. } | ArgumentKind::Engine { fields, .. } => {
+                fields.iter_mut().for_each(visit);
+            }
             ArgumentKind::Array(array) => {
                 (array.grad_external, array.retain_grad) = (false, false);
             }

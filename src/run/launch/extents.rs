@@ -85,7 +85,9 @@ fn elements(launch: &Launch) -> u64 {
                 let extents = array.shape.iter().flatten();
                 extents.fold(1, |all: u64, &n| all.saturating_mul(n.into()))
             }
-            ArgumentKind::Struct { fields, .. } => fields.iter().map(of).fold(0, u64::saturating_add),
+            ArgumentKind::Struct { fields, .. } | ArgumentKind::Engine { fields, .. } => {
+                fields.iter().map(of).fold(0, u64::saturating_add)
+            }
         }
     }
     launch.args.iter().map(of).fold(0, u64::saturating_add)
@@ -103,6 +105,6 @@ fn array_of<'l>(args: &'l mut [Argument], key: &str) -> Option<&'l mut ArrayArgu
     args.iter_mut().find_map(|argument| match &mut argument.kind {
         ArgumentKind::Value { .. } => None,
         ArgumentKind::Array(array) => array.data.as_ref().is_some_and(|data| data.key == key).then_some(array),
-        ArgumentKind::Struct { fields, .. } => array_of(fields, key),
+        ArgumentKind::Struct { fields, .. } | ArgumentKind::Engine { fields, .. } => array_of(fields, key),
     })
 }

@@ -24,6 +24,7 @@ pub use write::to_json;
 
 use super::{Result, fail};
 use crate::diag::Code;
+use crate::engines::Kind;
 use crate::ir::{BlockThreads, Function, FunctionKind, LastBlock};
 use crate::types::Element;
 
@@ -58,7 +59,9 @@ impl Launch {
             match &mut argument.kind {
                 ArgumentKind::Value { .. } => {}
                 ArgumentKind::Array(array) => array.convert = true,
-                ArgumentKind::Struct { fields, .. } => fields.iter_mut().for_each(visit),
+                ArgumentKind::Struct { fields, .. } | ArgumentKind::Engine { fields, .. } => {
+                    fields.iter_mut().for_each(visit);
+                }
             }
         }
         self.args.iter_mut().for_each(visit);
@@ -162,9 +165,20 @@ pub struct Argument {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentKind {
-    Value { dtype: Option<DType>, literal: Literal },
+    Value {
+        dtype: Option<DType>,
+        literal: Literal,
+    },
     Array(ArrayArgument),
-    Struct { name: Option<String>, fields: Vec<Argument> },
+    Struct {
+        name: Option<String>,
+        fields: Vec<Argument>,
+    },
+    /// The id of a mesh, a tree of boxes or a hash grid that is made for the launch.
+    Engine {
+        kind: Kind,
+        fields: Vec<Argument>,
+    },
 }
 
 /// An array argument; what is None follows from the kernel's parameter or from the stored array.

@@ -13,6 +13,7 @@ use super::{
     StructLayout, check_id, default_id,
 };
 use crate::diag::Code;
+use crate::engines::Kind;
 use crate::run::{Fail, Result, fail, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar};
 
@@ -154,6 +155,11 @@ fn parse_any(path: &Path, bytes: &[u8]) -> Result<AnyLaunch> {
     reader.launch(json).map(AnyLaunch::One)
 }
 
+/// The kind of engine that a launch file calls so.
+fn engine(kind: &str) -> Option<Kind> {
+    [Kind::Mesh, Kind::Bvh, Kind::HashGrid].into_iter().find(|engine| engine.word() == kind)
+}
+
 /// Reads a file of format 1; what is not so is an error with its place.
 pub(super) struct Reader<'a> {
     pub path: &'a Path,
@@ -271,8 +277,13 @@ impl Reader<'_> {
             "array" => of_struct.into_iter().chain(of_value).collect(),
             "value" => of_array.into_iter().chain(of_struct).collect(),
             "struct" => of_array.into_iter().chain(of_value).chain([("dtype", e.dtype.is_some())]).collect(),
+            kind if engine(kind).is_some() => {
+                let more = [("dtype", e.dtype.is_some()), ("struct", e.struct_name.is_some())];
+                of_array.into_iter().chain(of_value).chain(more).collect()
+            }
             other => {
-                let message = format!("{at}: kind is {other:?}, expected \"value\", \"array\" or \"struct\"");
+                let kinds = "\"value\", \"array\", \"struct\", \"mesh\", \"bvh\" or \"hash_grid\"";
+                let message = format!("{at}: kind is {other:?}, expected {kinds}");
                 return Err(self.fail(Code::E1001, message));
             }
         };
@@ -287,6 +298,10 @@ impl Reader<'_> {
             },
             "struct" => ArgumentKind::Struct {
                 name: e.struct_name,
+                fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
+            },
+            kind if let Some(kind) = engine(kind) => ArgumentKind::Engine {
+                kind,
                 fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
             },
             _ => {

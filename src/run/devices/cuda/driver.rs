@@ -16,6 +16,7 @@ use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, aske
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
+use crate::run::devices::engines::Ids;
 use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
@@ -289,12 +290,29 @@ impl Kernel {
         self.context.enter()?;
         let (offsets, _) = argument_layout(&self.params, &self.structs);
         let mut copies = Vec::new();
-        for &(address, len) in job.memory.iter().chain(job.constant) {
-            copies.push(Copy::upload(address, len)?);
+        // SAFETY: the caller vouches for the arguments.
+        let mut ids = unsafe { Ids::of(job.args, &self.params, &self.structs) };
+        let all = || job.memory.iter().chain(job.constant).copied();
+        for (address, len) in all().filter(|&range| !ids.lie_in(range)) {
+            // SAFETY: the caller gives this memory to the launch.
+            copies.push(Copy::upload(address, unsafe { host_bytes(address, len) })?);
         }
-        let pieces: Vec<_> = copies.iter().map(|copy| (copy.host, copy.len, copy.device)).collect();
+        let piece = |copy: &Copy| (copy.host, copy.len, copy.device);
+        let mut pieces: Vec<_> = copies.iter().map(piece).collect();
+        ids.copy(&mut pieces, |address, bytes| {
+            let copy = Copy::upload(address, bytes)?;
+            let device = copy.device;
+            copies.push(copy);
+            Ok(device)
+        })?;
+        for (address, len) in all().filter(|&range| ids.lie_in(range)) {
+            // SAFETY: the same.
+            let copy = Copy::upload(address, &ids.to_device(address, unsafe { host_bytes(address, len) }))?;
+            pieces.push(piece(&copy));
+            copies.push(copy);
+        }
         // SAFETY: the caller vouches for the argument struct.
-        let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces) }?;
+        let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces, &ids) }?;
         let block = copies::bytes(&mut words);
         let (mut bounds, repeats) = within_rank(&job.bounds, self.rank);
         let mut args: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
@@ -302,9 +320,9 @@ impl Kernel {
         args.extend(offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
 
         let seconds = if bounds.size == 0 { 0.0 } else { self.launch(&mut args, bounds.size, repeats, job.block_dim)? };
-        for copy in &copies[..job.memory.len()] {
+        for copy in copies.iter().filter(|copy| job.memory.contains(&(copy.host, copy.len))) {
             // SAFETY: the caller gives the memory to this launch.
-            unsafe { copy.download() }?;
+            unsafe { copy.download(&ids) }?;
         }
         Ok(Report { seconds: Some(seconds), ..Report::default() })
     }
@@ -485,20 +503,16 @@ struct Copy {
 }
 
 impl Copy {
-    fn upload(host: u64, len: u64) -> Result<Copy> {
-        let size = usize::try_from(len).map_err(|_| out_of_memory(len))?;
+    fn upload(host: u64, bytes: &[u8]) -> Result<Copy> {
+        let len = bytes.len() as u64;
         // SAFETY: plain allocation; `drop` frees it. A size of 0 is an error of the driver.
-        let device = unsafe { result::malloc_sync(size.max(1)) }.map_err(|e| match e.0 {
+        let device = unsafe { result::malloc_sync(bytes.len().max(1)) }.map_err(|e| match e.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => out_of_memory(len),
             _ => refused("memory", e),
         })?;
         let copy = Copy { host, len, device };
-        let at = std::ptr::with_exposed_provenance::<u8>(host as usize);
-        // SAFETY: the caller of `Kernel::run` gives this memory to the launch; the device's piece
-        // is as long.
-        let bytes = unsafe { std::slice::from_raw_parts(at, size) };
         if !bytes.is_empty() {
-            // SAFETY: as above.
+            // SAFETY: the device's piece is as long.
             unsafe { result::memcpy_htod_sync(device, bytes) }.map_err(|e| refused("a copy to the device", e))?;
         }
         Ok(copy)
@@ -506,7 +520,7 @@ impl Copy {
 
     /// # Safety
     /// Nothing else uses the host's memory.
-    unsafe fn download(&self) -> Result<()> {
+    unsafe fn download(&self, ids: &Ids) -> Result<()> {
         let at = std::ptr::with_exposed_provenance_mut::<u8>(self.host as usize);
         // SAFETY: the caller's promise.
         let bytes = unsafe { std::slice::from_raw_parts_mut(at, self.len as usize) };
@@ -514,7 +528,12 @@ impl Copy {
             return Ok(());
         }
         // SAFETY: as long as the device's piece.
-        unsafe { result::memcpy_dtoh_sync(bytes, self.device) }.map_err(|e| refused("a copy from the device", e))
+        unsafe { result::memcpy_dtoh_sync(bytes, self.device) }.map_err(|e| refused("a copy from the device", e))?;
+        if ids.lie_in((self.host, self.len)) {
+            let own = ids.to_host(self.host, bytes);
+            bytes.copy_from_slice(&own);
+        }
+        Ok(())
     }
 }
 
@@ -523,6 +542,16 @@ impl Drop for Copy {
         // SAFETY: allocated in `upload`, freed once.
         let _ = unsafe { result::free_sync(self.device) };
     }
+}
+
+/// # Safety
+/// The memory is the launch's, and nobody writes to it meanwhile.
+unsafe fn host_bytes<'a>(address: u64, len: u64) -> &'a [u8] {
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address as usize), len as usize) }
 }
 
 fn out_of_memory(len: u64) -> Fail {

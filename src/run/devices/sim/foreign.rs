@@ -2,7 +2,7 @@
 
 use super::arrays::Arrays;
 use super::words::{Shown, Source, line_span};
-use super::{Runs, copies, host_bytes, host_bytes_mut, tried};
+use super::{Ids, Runs, copies, host_bytes, host_bytes_mut, tried};
 use crate::abi::argument_layout;
 use crate::diag::Code;
 use crate::ptx;
@@ -33,7 +33,7 @@ pub fn run(launch: &Ptx) -> Result<Report> {
         pieces.push((address, len, memory.give(bytes, 0)));
     }
     // SAFETY: the arguments were bound for these parameters.
-    let mut words = unsafe { copies::arguments(launch.args, &types, &structs, &pieces) }?;
+    let mut words = unsafe { copies::arguments(launch.args, &types, &structs, &pieces, &Ids::default()) }?;
     let block = copies::bytes(&mut words);
     let arrays = Arrays::of(&types, &names, &structs, block);
     let mut params = vec![0; code.param_bytes as usize];

@@ -1,0 +1,275 @@
+//! How does a launch get a mesh, a tree of boxes or a hash grid? It is built of arrays that are
+//! bound like those of arguments; the kernel receives its id.
+
+use half::f16;
+
+use super::{ARRAY_DESCRIPTOR_SIZE, Arguments, Binder};
+use crate::abi::ArrayDescriptor;
+use crate::diag::Code;
+use crate::engines::bvh::BvhInput;
+use crate::engines::hash_grid::{Points, Real};
+use crate::engines::mesh::MeshInput;
+use crate::engines::{Bvh, Constructor, Engine, EngineError, HashGrid, Kind, Mesh, Source, memory::Plain};
+use crate::run::launch::{Argument, ArgumentKind, Literal, Number};
+use crate::run::{Result, list};
+use crate::types::{ArrayType, Element, Scalar};
+
+/// An engine, and what it is built of once more when its arrays have changed.
+pub enum BoundEngine {
+    Mesh(Box<Mesh>),
+    Bvh(Box<Bvh>),
+    Grid { grid: HashGrid, points: GridPoints, width: f64, groups: Option<Source<i32>> },
+}
+
+/// Points of a hash grid.
+pub enum GridPoints {
+    F16(Source<[f16; 3]>),
+    F32(Source<[f32; 3]>),
+    F64(Source<[f64; 3]>),
+}
+
+impl GridPoints {
+    fn slice(&self) -> Points<'_> {
+        match self {
+            GridPoints::F16(points) => Points::F16(points.as_slice()),
+            GridPoints::F32(points) => Points::F32(points.as_slice()),
+            GridPoints::F64(points) => Points::F64(points.as_slice()),
+        }
+    }
+}
+
+impl BoundEngine {
+    fn id(&self) -> u64 {
+        match self {
+            BoundEngine::Mesh(mesh) => mesh.id(),
+            BoundEngine::Bvh(bvh) => bvh.id(),
+            BoundEngine::Grid { grid, .. } => grid.id(),
+        }
+    }
+
+    /// Follows its arrays. Where they are no engine any more, it stays as it was.
+    fn refit(&mut self) {
+        let _ = match self {
+            BoundEngine::Mesh(mesh) => mesh.refit(),
+            BoundEngine::Bvh(bvh) => bvh.refit(),
+            BoundEngine::Grid { grid, points, width, groups } => {
+                grid.build(points.slice(), *width, groups.as_ref().map(Source::as_slice))
+            }
+        };
+    }
+}
+
+impl Arguments {
+    /// Lets the engines follow arrays that were written.
+    pub(super) fn refit(&mut self) {
+        self.engines.iter_mut().for_each(BoundEngine::refit);
+    }
+}
+
+/// How many arrays the engines among these arguments have.
+pub(super) fn arrays(args: &[Argument]) -> u64 {
+    let of = |argument: &Argument| match &argument.kind {
+        ArgumentKind::Engine { fields, .. } => fields.len() as u64,
+        ArgumentKind::Struct { fields, .. } => arrays(fields),
+        ArgumentKind::Value { .. } | ArgumentKind::Array(_) => 0,
+    };
+    args.iter().map(of).sum()
+}
+
+/// The fields that an engine has, and those of them that it must have.
+fn fields_of(kind: Kind) -> (&'static [&'static str], usize) {
+    match kind {
+        Kind::Mesh => {
+            (&["points", "indices", "velocities", "groups", "support_winding_number", "leaf_size", "constructor"], 2)
+        }
+        Kind::Bvh => (&["lowers", "uppers", "groups", "leaf_size", "constructor"], 2),
+        Kind::HashGrid => (&["points", "dim", "width", "groups"], 3),
+        Kind::Volume => (&[], 0),
+    }
+}
+
+const fn vec3(scalar: Scalar) -> Element {
+    Element::Vec(3, scalar)
+}
+
+impl<'a> Binder<'a> {
+    /// Builds the engine that `fields` describe, and writes its id at `offset` of the argument
+    /// struct.
+    pub(super) fn engine(&mut self, path: &str, kind: Kind, fields: &'a [Argument], offset: u32) -> Result<()> {
+        let (known, needed) = fields_of(kind);
+        let what = format!("argument `{path}`, {},", kind.name());
+        for field in fields {
+            if !known.contains(&field.name.as_str()) {
+                let names: Vec<String> = known.iter().map(|name| name.to_string()).collect();
+                let message = format!("{what} has no field `{}`; its fields are {}", field.name, list(&names));
+                return Err(self.fail(Code::E1004, message));
+            }
+        }
+        for name in &known[..needed] {
+            if !fields.iter().any(|field| field.name == *name) {
+                return Err(self.fail(Code::E1004, format!("{what} lacks the field `{name}`")));
+            }
+        }
+        let made = match kind {
+            Kind::Mesh => self.mesh(path, fields)?,
+            Kind::Bvh => self.bvh(path, fields)?,
+            _ => self.grid(path, fields)?,
+        };
+        let made = made.map_err(|error| self.fail(Code::E1011, format!("{what} cannot be built: {error}")))?;
+        super::put(self.out.block.bytes_mut(), offset, &made.id().to_le_bytes());
+        self.out.engines.push(made);
+        Ok(())
+    }
+
+    fn mesh(&mut self, path: &str, fields: &'a [Argument]) -> Result<std::result::Result<BoundEngine, EngineError>> {
+        let points = self.source::<[f32; 3]>(path, fields, "points", vec3(Scalar::F32))?;
+        let indices = self.source::<i32>(path, fields, "indices", Element::Scalar(Scalar::I32))?;
+        let velocities = self.source::<[f32; 3]>(path, fields, "velocities", vec3(Scalar::F32))?;
+        let groups = self.source::<i32>(path, fields, "groups", Element::Scalar(Scalar::I32))?;
+        let winding = self.number(path, fields, "support_winding_number")?.unwrap_or(0.0) != 0.0;
+        let (leaf_size, constructor) = self.tree(path, fields, 4)?;
+        let build = || {
+            let (Some(points), Some(indices)) = (points.transpose()?, indices.transpose()?) else {
+                return Err(EngineError::Null { what: "points", count: 0 });
+            };
+            let input = MeshInput {
+                velocities: velocities.transpose()?,
+                groups: groups.transpose()?,
+                support_winding_number: winding,
+                leaf_size,
+                constructor: constructor?,
+                ..MeshInput::new(points, indices)
+            };
+            Ok(BoundEngine::Mesh(Box::new(Mesh::new(input)?)))
+        };
+        Ok(build())
+    }
+
+    fn bvh(&mut self, path: &str, fields: &'a [Argument]) -> Result<std::result::Result<BoundEngine, EngineError>> {
+        let lowers = self.source::<[f32; 3]>(path, fields, "lowers", vec3(Scalar::F32))?;
+        let uppers = self.source::<[f32; 3]>(path, fields, "uppers", vec3(Scalar::F32))?;
+        let groups = self.source::<i32>(path, fields, "groups", Element::Scalar(Scalar::I32))?;
+        let (leaf_size, constructor) = self.tree(path, fields, 1)?;
+        let build = || {
+            let (Some(lowers), Some(uppers)) = (lowers.transpose()?, uppers.transpose()?) else {
+                return Err(EngineError::Null { what: "bounds", count: 0 });
+            };
+            let input = BvhInput {
+                groups: groups.transpose()?,
+                leaf_size,
+                constructor: constructor?,
+                ..BvhInput::new(lowers, uppers)
+            };
+            Ok(BoundEngine::Bvh(Box::new(Bvh::new(input)?)))
+        };
+        Ok(build())
+    }
+
+    fn grid(&mut self, path: &str, fields: &'a [Argument]) -> Result<std::result::Result<BoundEngine, EngineError>> {
+        let given = fields.iter().find(|field| field.name == "points");
+        let scalar = match given.map(|field| &field.kind) {
+            Some(ArgumentKind::Array(array)) => match &array.dtype {
+                Some(crate::run::launch::DType::Plain(Element::Vec(3, scalar))) => *scalar,
+                _ => Scalar::F32,
+            },
+            _ => Scalar::F32,
+        };
+        let (real, points) = match scalar {
+            Scalar::F16 => {
+                (Real::F16, self.source(path, fields, "points", vec3(scalar))?.map(|made| made.map(GridPoints::F16)))
+            }
+            Scalar::F64 => {
+                (Real::F64, self.source(path, fields, "points", vec3(scalar))?.map(|made| made.map(GridPoints::F64)))
+            }
+            _ => (
+                Real::F32,
+                self.source(path, fields, "points", vec3(Scalar::F32))?.map(|made| made.map(GridPoints::F32)),
+            ),
+        };
+        let groups = self.source::<i32>(path, fields, "groups", Element::Scalar(Scalar::I32))?;
+        let dim = self.numbers(path, fields, "dim")?;
+        let width = self.number(path, fields, "width")?.unwrap_or(0.0);
+        let build = || {
+            let Some(points) = points.transpose()? else {
+                return Err(EngineError::Null { what: "points", count: 0 });
+            };
+            let dims = std::array::from_fn(|k| dim.get(k).map_or(0, |&n| n as i32));
+            let mut grid = HashGrid::new(dims, real)?;
+            let groups = groups.transpose()?;
+            grid.build(points.slice(), width, groups.as_ref().map(Source::as_slice))?;
+            Ok(BoundEngine::Grid { grid, points, width, groups })
+        };
+        Ok(build())
+    }
+
+    /// The most items in a leaf, and how a tree is built: 0 by "sah", 1 by "median".
+    fn tree(
+        &mut self,
+        path: &str,
+        fields: &'a [Argument],
+        leaf_size: i32,
+    ) -> Result<(i32, std::result::Result<Constructor, EngineError>)> {
+        let leaf_size = self.number(path, fields, "leaf_size")?.map_or(leaf_size, |n| n as i32);
+        let constructor = match self.number(path, fields, "constructor")?.map(|n| n as i32) {
+            None | Some(0) => Ok(Constructor::Sah),
+            Some(1) => Ok(Constructor::Median),
+            Some(other) => Err(EngineError::Constructor { name: other.to_string() }),
+        };
+        Ok((leaf_size, constructor))
+    }
+
+    /// Binds the array that a field is, if it is there.
+    fn source<T: Plain>(
+        &mut self,
+        path: &str,
+        fields: &'a [Argument],
+        name: &'static str,
+        element: Element,
+    ) -> Result<Option<std::result::Result<Source<T>, EngineError>>> {
+        let Some(field) = fields.iter().find(|field| field.name == name) else { return Ok(None) };
+        let path = format!("{path}.{name}");
+        let ArgumentKind::Array(given) = &field.kind else {
+            return Err(self.fail(Code::E1005, format!("argument `{path}`: expected an array")));
+        };
+        let at = self.next;
+        self.next += ARRAY_DESCRIPTOR_SIZE;
+        self.array(&path, given, ArrayType { element, ndim: 1 }, at)?;
+        let described = descriptor_at(self.out.block.bytes(), at);
+        // SAFETY: the buffer belongs to the arguments, as the engine does, and is written between
+        // launches only, by `set_floats` and `restore`, which then refit.
+        Ok(Some(unsafe { Source::external(&described, name) }))
+    }
+
+    fn numbers(&self, path: &str, fields: &[Argument], name: &str) -> Result<Vec<f64>> {
+        let Some(field) = fields.iter().find(|field| field.name == name) else { return Ok(Vec::new()) };
+        let of = |number: &Number| match *number {
+            Number::Bool(value) => f64::from(u8::from(value)),
+            Number::Int(value) => value as f64,
+            Number::Float(value) => value,
+        };
+        match &field.kind {
+            ArgumentKind::Value { literal: Literal::One(one), .. } => Ok(vec![of(one)]),
+            ArgumentKind::Value { literal: Literal::Many(many), .. } => Ok(many.iter().map(of).collect()),
+            _ => Err(self.fail(Code::E1005, format!("argument `{path}.{name}`: expected a value"))),
+        }
+    }
+
+    fn number(&self, path: &str, fields: &[Argument], name: &str) -> Result<Option<f64>> {
+        Ok(self.numbers(path, fields, name)?.first().copied())
+    }
+}
+
+/// The descriptor at an offset of a block.
+fn descriptor_at(block: &[u8], at: u32) -> ArrayDescriptor {
+    let bytes = &block[at as usize..(at + ARRAY_DESCRIPTOR_SIZE) as usize];
+    let long = |k: usize| u64::from_le_bytes(std::array::from_fn(|n| bytes[k + n]));
+    let short = |k: usize| i32::from_le_bytes(std::array::from_fn(|n| bytes[k + n]));
+    ArrayDescriptor {
+        data: long(0),
+        grad: long(8),
+        shape: std::array::from_fn(|n| short(16 + 4 * n)),
+        strides: std::array::from_fn(|n| short(32 + 4 * n)),
+        ndim: short(48),
+        flags: 0,
+    }
+}
