@@ -97,7 +97,7 @@ pub fn bytes(words: &mut [u64]) -> &mut [u8] {
 }
 
 /// Where a place of the host's memory lies on the device.
-pub fn device_address(pieces: &[Piece], place: u64) -> Option<u64> {
+fn device_address(pieces: &[Piece], place: u64) -> Option<u64> {
     let inside = |&&(host, len, _): &&Piece| place.checked_sub(host).is_some_and(|at| at < len);
     // The end of a piece counts, for an empty array may lie there; but if another one begins there,
     // that has the place.

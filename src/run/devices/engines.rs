@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use super::copies::{Piece, device_address};
+use super::copies::Piece;
 use crate::abi::{argument_layout, descriptor};
 use crate::engines::registry;
 use crate::run::Result;
@@ -98,7 +98,7 @@ impl Ids {
         pieces: &mut Vec<Piece>,
         give: &mut impl FnMut(u64, &[u8]) -> Result<u64>,
     ) -> Result<Option<u64>> {
-        if let Some(known) = device_address(pieces, id) {
+        if let Some(known) = copy_of(pieces, id, 8) {
             return Ok(Some(known));
         }
         let Some(memory) = registry::memory_of(id) else { return Ok(None) };
@@ -106,7 +106,7 @@ impl Ids {
         // SAFETY: memory of an engine that lives while it is registered.
         let mut text = unsafe { host(header.start, header.bytes) }.to_vec();
         for part in parts {
-            let device = match device_address(pieces, part.start) {
+            let device = match copy_of(pieces, part.start, part.bytes) {
                 Some(known) => known,
                 None => {
                     // SAFETY: the same.
@@ -122,7 +122,7 @@ impl Ids {
         }
         let device = give(header.start, &text)?;
         pieces.push((header.start, header.bytes, device));
-        Ok(device_address(pieces, id))
+        Ok(copy_of(pieces, id, 8))
     }
 
     /// The id on the device.
@@ -153,6 +153,13 @@ impl Ids {
         }
         out
     }
+}
+
+/// Where memory is on the device that lies inside of a piece. The start of one may be the end of
+/// another.
+fn copy_of(pieces: &[Piece], start: u64, bytes: u64) -> Option<u64> {
+    let holds = |&&(host, len, _): &&Piece| host <= start && start + bytes <= host + len && bytes > 0;
+    pieces.iter().find(holds).map(|(host, _, device)| device + (start - host))
 }
 
 fn word(bytes: &[u8], at: u32) -> u64 {
