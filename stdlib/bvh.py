@@ -61,6 +61,13 @@ def bvh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32], root
 
     Go through them by `bvh_query_next`, or by `for i in query:`. `root` is the node of a group
     (`bvh_get_group_root`); -1: all.
+
+    ```python
+    n = int(0)
+    for box in wp.bvh_query_aabb(tree, wp.vec3(2.0, 0.0, 0.0), wp.vec3(3.0, 1.0, 1.0)):
+        n += 1
+    wp.expect_eq(n, 2)
+    ```
     """
     return _bvh_query(id, _AABB, low, high, 0.0, root)
 
@@ -68,7 +75,15 @@ def bvh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32], root
 @func
 @zero_grad("which boxes are found changes in steps")
 def bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], root: int32 = -1) -> BvhQuery:
-    """A query for the boxes of the BVH `id` that a ray goes through, in no particular order."""
+    """A query for the boxes of the BVH `id` that a ray goes through, in no particular order.
+
+    ```python
+    n = int(0)
+    for box in wp.bvh_query_ray(tree, wp.vec3(2.25, 0.5, 0.5), wp.vec3(1.0, 0.0, 0.0)):
+        n += 1
+    wp.expect_eq(n, 6)
+    ```
+    """
     return _bvh_query(id, _RAY, start, dir, 0.0, root)
 
 
@@ -77,14 +92,30 @@ def bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], root
 def bvh_query_capsule(
     id: uint64, start: Vec[3, float32], dir: Vec[3, float32], radius: float32, root: int32 = -1
 ) -> BvhQuery:
-    """A query for the boxes of the BVH `id` that, grown by `radius` on all sides, a ray goes through."""
+    """A query for the boxes of the BVH `id` that, grown by `radius` on all sides, a ray goes through.
+
+    ```python
+    n = int(0)
+    for box in wp.bvh_query_capsule(tree, wp.vec3(-1.0, 1.25, 0.5), wp.vec3(1.0, 0.0, 0.0), 0.5):
+        n += 1
+    wp.expect_eq(n, 8)
+    ```
+    """
     return _bvh_query(id, _CAPSULE, start, dir, max(radius, 0.0), root)
 
 
 @func
 @zero_grad("which boxes are found changes in steps")
 def bvh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32, root: int32 = -1) -> BvhQuery:
-    """A query for the boxes of the BVH `id` that are not further than `radius` from `center`."""
+    """A query for the boxes of the BVH `id` that are not further than `radius` from `center`.
+
+    ```python
+    n = int(0)
+    for box in wp.bvh_query_sphere(tree, wp.vec3(-1.0, 0.5, 0.5), 1.0):
+        n += 1
+    wp.expect_eq(n, 1)
+    ```
+    """
     return _bvh_query(id, _SPHERE, center, center, max(radius, 0.0), root)
 
 
@@ -133,10 +164,12 @@ def bvh_query_next(query: ref[BvhQuery], index: ref[int32], max_dist: float32 = 
     the direction. Boxes are found in an order of the tree's.
 
     ```python
-    query = wp.bvh_query_aabb(id, low, high)
-    i = int(0)
-    while wp.bvh_query_next(query, i):
-        count += 1
+    query = wp.bvh_query_ray(tree, wp.vec3(-1.0, 0.5, 0.5), wp.vec3(1.0, 0.0, 0.0))
+    box = int(0)
+    n = int(0)
+    while wp.bvh_query_next(query, box, 3.0):
+        n += 1
+    wp.expect_eq(n, 2)
     ```
     """
     words = _words(query.id, 112)
@@ -191,6 +224,10 @@ def bvh_get_group_root(id: uint64, group: int32) -> int32:
     """The node that holds the boxes of a group, for `root` of a query; -1: there is no such group.
 
     Trees with groups have their leaves first, in the order of the groups.
+
+    ```python
+    wp.expect_eq(wp.bvh_get_group_root(tree, 7), -1)
+    ```
     """
     if id == uint64(0):
         return -1

@@ -139,6 +139,13 @@ def hash_grid_query(id: uint64, point: Vec[3, Float], max_dist: Float) -> HashGr
 
     They are candidates: some are further than `max_dist`. Go through them by `hash_grid_query_next`,
     or by `for i in query:`.
+
+    ```python
+    n = int(0)
+    for i in wp.hash_grid_query(grid, wp.vec3(2.5, 0.5, 0.5), 1.0):
+        n += 1
+    wp.expect_eq(n, 3)
+    ```
     """
     return _hash_grid_query(id, point, max_dist, _inverse_width(id, max_dist), 0, False)
 
@@ -156,10 +163,11 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> bool:
     """Sets `index` to the next point that a query finds; False: there is none.
 
     ```python
-    query = wp.hash_grid_query(id, x, radius)
-    j = int(0)
-    while wp.hash_grid_query_next(query, j):
-        count += 1
+    query = wp.hash_grid_query(grid, wp.vec3(2.5, 0.5, 0.5), 0.25)
+    i = int(0)
+    wp.expect_eq(wp.hash_grid_query_next(query, i), True)
+    wp.expect_eq(i, 2)
+    wp.expect_eq(wp.hash_grid_query_next(query, i), False)
     ```
     """
     ids = _constant_array_at(_words(query.id, 88)[1], uint64(0), _integers(query.id, 88)[13], int32(0))
@@ -183,7 +191,12 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> bool:
 @func
 @no_grad("an index")
 def hash_grid_point_id(id: uint64, index: int32) -> int32:
-    """The point that is at place `index` in the order of the cells; -1 in a grid that is not built."""
+    """The point that is at place `index` in the order of the cells; -1 in a grid that is not built.
+
+    ```python
+    wp.expect_eq(wp.hash_grid_point_id(grid, 3), 3)
+    ```
+    """
     words = _words(id, 88)
     if words[1] == uint64(0):
         return -1

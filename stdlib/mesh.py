@@ -60,45 +60,86 @@ def _mesh_indices(id: uint64) -> Array[int32, 1]:
 @func
 @no_grad("an address")
 def mesh_get_bvh(id: uint64) -> uint64:
-    """The id of the tree of a mesh, whose boxes are those of the faces."""
+    """The id of the tree of a mesh, whose boxes are those of the faces.
+
+    ```python
+    tree = wp.mesh_get_bvh(mesh)
+    n = int(0)
+    for face in wp.bvh_query_aabb(tree, wp.vec3(0.0), wp.vec3(1.0)):
+        n += 1
+    wp.expect_eq(n, 12)
+    ```
+    """
     return where(id == uint64(0), uint64(0), id + uint64(200))
 
 
 @func
 @no_grad("an index")
 def mesh_get_group_root(id: uint64, group: int32) -> int32:
-    """The node that holds the faces of a group, for `root` of a query; -1: there is no such group."""
+    """The node that holds the faces of a group, for `root` of a query; -1: there is no such group.
+
+    ```python
+    wp.expect_eq(wp.mesh_get_group_root(mesh, 7), -1)
+    ```
+    """
     return bvh_get_group_root(mesh_get_bvh(id), group)
 
 
 @func
 def mesh_get(id: uint64) -> Mesh:
-    """The arrays of a mesh: `points`, `velocities`, `indices`."""
+    """The arrays of a mesh: `points`, `velocities`, `indices`.
+
+    ```python
+    m = wp.mesh_get(mesh)
+    wp.expect_eq(m.indices.shape[0], 36)
+    wp.expect_eq(m.points[m.indices[1]], wp.vec3(0.0, 1.0, 0.0))
+    ```
+    """
     return Mesh(_mesh_points(id), _mesh_velocities(id), _mesh_indices(id))
 
 
 @func
 @no_grad("an index")
 def mesh_get_index(id: uint64, index: int32) -> int32:
-    """The corner that is number `index` of all faces: `3 * face + corner`."""
+    """The corner that is number `index` of all faces: `3 * face + corner`.
+
+    ```python
+    wp.expect_eq(wp.mesh_get_index(mesh, 1), 2)
+    ```
+    """
     return _mesh_indices(id)[index]
 
 
 @func
 def mesh_get_point(id: uint64, index: int32) -> Vec[3, float32]:
-    """The position of the corner that is number `index` of all faces: `3 * face + corner`."""
+    """The position of the corner that is number `index` of all faces: `3 * face + corner`.
+
+    ```python
+    wp.expect_eq(wp.mesh_get_point(mesh, 1), wp.vec3(0.0, 1.0, 0.0))
+    ```
+    """
     return _mesh_points(id)[_mesh_indices(id)[index]]
 
 
 @func
 def mesh_get_velocity(id: uint64, index: int32) -> Vec[3, float32]:
-    """The velocity of the corner that is number `index` of all faces: `3 * face + corner`."""
+    """The velocity of the corner that is number `index` of all faces: `3 * face + corner`.
+
+    ```python
+    wp.expect_eq(wp.mesh_get_velocity(mesh, 1), wp.vec3(0.0, 0.0, 2.0))
+    ```
+    """
     return _mesh_velocities(id)[_mesh_indices(id)[index]]
 
 
 @func
 def mesh_eval_position(id: uint64, face: int32, bary_u: float32, bary_v: float32) -> Vec[3, float32]:
-    """The point of a face with barycentric coordinates `bary_u`, `bary_v`."""
+    """The point of a face with barycentric coordinates `bary_u`, `bary_v`.
+
+    ```python
+    wp.expect_eq(wp.mesh_eval_position(mesh, 0, 0.0, 0.5), wp.vec3(0.5, 0.5, 0.0))
+    ```
+    """
     points = _mesh_points(id)
     indices = _mesh_indices(id)
     p = points[indices[3 * face]]
@@ -109,7 +150,12 @@ def mesh_eval_position(id: uint64, face: int32, bary_u: float32, bary_v: float32
 
 @func
 def mesh_eval_velocity(id: uint64, face: int32, bary_u: float32, bary_v: float32) -> Vec[3, float32]:
-    """The velocity of that point; 0 in a mesh without velocities."""
+    """The velocity of that point; 0 in a mesh without velocities.
+
+    ```python
+    wp.expect_eq(wp.mesh_eval_velocity(mesh, 0, 0.0, 0.5), wp.vec3(0.0, 0.0, 2.0))
+    ```
+    """
     velocities = _mesh_velocities(id)
     indices = _mesh_indices(id)
     if velocities:
@@ -122,7 +168,12 @@ def mesh_eval_velocity(id: uint64, face: int32, bary_u: float32, bary_v: float32
 
 @func
 def mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]:
-    """The unit normal of a face, by the right hand rule."""
+    """The unit normal of a face, by the right hand rule.
+
+    ```python
+    wp.expect_eq(wp.mesh_eval_face_normal(mesh, 0), wp.vec3(0.0, 0.0, -1.0))
+    ```
+    """
     points = _mesh_points(id)
     indices = _mesh_indices(id)
     p = points[indices[3 * face]]
@@ -275,7 +326,14 @@ def _point_on_face(id: uint64, face: int32, sign: float32, x: Vec[3, float32]) -
 
 @func
 def mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float32) -> MeshQueryPoint:
-    """The point of the mesh `id` that is closest to `point`, nearer than `max_dist`; without a sign."""
+    """The point of the mesh `id` that is closest to `point`, nearer than `max_dist`; without a sign.
+
+    ```python
+    found = wp.mesh_query_point_no_sign(mesh, wp.vec3(0.25, 0.5, 3.0), 10.0)
+    wp.expect_eq(found.result, True)
+    wp.expect_eq(wp.mesh_eval_position(mesh, found.face, found.u, found.v), wp.vec3(0.25, 0.5, 1.0))
+    ```
+    """
     return _point_on_face(id, _closest_face(id, point, max_dist), 0.0, point)
 
 
@@ -286,9 +344,11 @@ def mesh_query_point(id: uint64, point: Vec[3, float32], max_dist: float32) -> M
     `sign` is -1 inside: two of the rays along the axes meet a face from behind first.
 
     ```python
-    found = wp.mesh_query_point(id, x, 1.0e6)
+    found = wp.mesh_query_point(mesh, wp.vec3(0.25, 0.5, 0.125), 10.0)
     if found.result:
-        nearest = wp.mesh_eval_position(id, found.face, found.u, found.v)
+        nearest = wp.mesh_eval_position(mesh, found.face, found.u, found.v)
+        wp.expect_eq(nearest, wp.vec3(0.25, 0.5, 0.0))
+    wp.expect_eq(found.sign, -1.0)
     ```
     """
     face = _closest_face(id, point, max_dist)
@@ -302,7 +362,13 @@ def mesh_query_point(id: uint64, point: Vec[3, float32], max_dist: float32) -> M
 def mesh_query_point_sign_parity(
     id: uint64, point: Vec[3, float32], max_dist: float32, n_sample: int32 = 1, perturbation_scale: float32 = 0.1
 ) -> MeshQueryPoint:
-    """The same; `sign` is -1 where at least half of `n_sample` rays meet an odd number of faces."""
+    """The same; `sign` is -1 where at least half of `n_sample` rays meet an odd number of faces.
+
+    ```python
+    found = wp.mesh_query_point_sign_parity(mesh, wp.vec3(0.25, 0.5, 3.0), 10.0, n_sample=3)
+    wp.expect_eq(found.sign, 1.0)
+    ```
+    """
     face = _closest_face(id, point, max_dist)
     sign = float32(0.0)
     if face >= 0:
@@ -316,7 +382,13 @@ def mesh_query_point_sign_normal(
 ) -> MeshQueryPoint:
     """The same; `sign` is that of the angle to the normal there, the sum of the normals of the faces around,
     weighted by their angles (Baerentzen and Aanaes, Signed Distance Computation Using the Angle Weighted
-    Pseudonormal, 2005). `epsilon` times the average length of an edge is what counts as equally near."""
+    Pseudonormal, 2005). `epsilon` times the average length of an edge is what counts as equally near.
+
+    ```python
+    found = wp.mesh_query_point_sign_normal(mesh, wp.vec3(2.0, 2.0, 2.0), 10.0)
+    wp.expect_eq(found.sign, 1.0)
+    ```
+    """
     face = int32(-1)
     if max_dist > 0.0:
         face = _closest_face(id, point, max_dist)
@@ -334,6 +406,11 @@ def mesh_query_point_sign_winding_number(
     Numbers for Soups and Clouds, ACM Transactions on Graphics 37(4), 2018).
 
     The mesh is made with `support_winding_number=True`; without, the rule is that of `mesh_query_point`.
+
+    ```python
+    found = wp.mesh_query_point_sign_winding_number(mesh, wp.vec3(0.25, 0.5, 0.5), 10.0)
+    wp.expect_eq(found.sign, -1.0)
+    ```
     """
     face = _closest_face(id, point, max_dist)
     sign = float32(0.0)
@@ -394,7 +471,13 @@ def _furthest_corner(id: uint64, x: Vec[3, float32], min_dist: float32) -> int32
 @func
 @zero_grad("the furthest point is a corner")
 def mesh_query_furthest_point_no_sign(id: uint64, point: Vec[3, float32], min_dist: float32) -> MeshQueryPoint:
-    """The point of the mesh `id` that is furthest from `point`, further than `min_dist`: a corner."""
+    """The point of the mesh `id` that is furthest from `point`, further than `min_dist`: a corner.
+
+    ```python
+    found = wp.mesh_query_furthest_point_no_sign(mesh, wp.vec3(-1.0, -1.0, -1.0), 0.0)
+    wp.expect_eq(wp.mesh_eval_position(mesh, found.face, found.u, found.v), wp.vec3(1.0, 1.0, 1.0))
+    ```
+    """
     corner = _furthest_corner(id, point, min_dist)
     if corner < 0:
         return MeshQueryPoint()
@@ -411,6 +494,13 @@ def mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> 
     """A query for the faces of the mesh `id` whose boxes touch the box from `low` to `high`.
 
     Go through them by `mesh_query_aabb_next`, or by `for face in query:`.
+
+    ```python
+    n = int(0)
+    for face in wp.mesh_query_aabb(mesh, wp.vec3(0.25), wp.vec3(0.75)):
+        n += 1
+    wp.expect_eq(n, 0)
+    ```
     """
     return MeshQueryAABB(bvh_query_aabb(mesh_get_bvh(id), low, high), id)
 
@@ -418,7 +508,15 @@ def mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> 
 @func
 @zero_grad("which faces are found changes in steps")
 def mesh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32) -> MeshQueryAABB:
-    """A query for the faces of the mesh `id` that are not further than `radius` from `center`."""
+    """A query for the faces of the mesh `id` that are not further than `radius` from `center`.
+
+    ```python
+    n = int(0)
+    for face in wp.mesh_query_sphere(mesh, wp.vec3(0.5), 0.75):
+        n += 1
+    wp.expect_eq(n, 12)
+    ```
+    """
     return MeshQueryAABB(bvh_query_sphere(mesh_get_bvh(id), center, radius), id)
 
 
@@ -457,10 +555,12 @@ def mesh_query_next(query: ref[MeshQueryAABB], index: ref[int32]) -> bool:
     """Sets `index` to the next face that a query finds; False: there is none.
 
     ```python
-    query = wp.mesh_query_aabb(id, low, high)
+    query = wp.mesh_query_aabb(mesh, wp.vec3(-0.5), wp.vec3(0.0))
     face = int(0)
+    n = int(0)
     while wp.mesh_query_next(query, face):
-        count += 1
+        n += 1
+    wp.expect_eq(n, 6)
     ```
     """
     while bvh_query_next(query.boxes, index):
@@ -474,5 +574,12 @@ def mesh_query_next(query: ref[MeshQueryAABB], index: ref[int32]) -> bool:
 @func
 @zero_grad("which faces are found changes in steps")
 def mesh_query_aabb_next(query: ref[MeshQueryAABB], index: ref[int32]) -> bool:
-    """Another name of `mesh_query_next`."""
+    """Another name of `mesh_query_next`.
+
+    ```python
+    query = wp.mesh_query_aabb(mesh, wp.vec3(0.25), wp.vec3(0.75))
+    face = int(0)
+    wp.expect_eq(wp.mesh_query_aabb_next(query, face), False)
+    ```
+    """
     return mesh_query_next(query, index)

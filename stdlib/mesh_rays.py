@@ -217,9 +217,10 @@ def mesh_query_ray(
     `root` is the node of a group (`mesh_get_group_root`); -1: all.
 
     ```python
-    hit = wp.mesh_query_ray(id, start, dir, 1.0e6)
+    hit = wp.mesh_query_ray(mesh, wp.vec3(0.25, 0.5, 3.0), wp.vec3(0.0, 0.0, -1.0), 10.0)
     if hit.result:
-        point = start + hit.t * dir
+        wp.expect_eq(hit.t, 2.0)
+        wp.expect_eq(hit.normal, wp.vec3(0.0, 0.0, 1.0))
     ```
     """
     return _ray_on_face(id, _face_on_ray(id, start, dir, max_t, root, False), start, dir)
@@ -230,7 +231,12 @@ def mesh_query_ray(
 def mesh_query_ray_anyhit(
     id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32, root: int32 = -1
 ) -> bool:
-    """Whether the ray from `start` in direction `dir` meets the mesh `id` before `max_t` lengths of `dir`."""
+    """Whether the ray from `start` in direction `dir` meets the mesh `id` before `max_t` lengths of `dir`.
+
+    ```python
+    wp.expect_eq(wp.mesh_query_ray_anyhit(mesh, wp.vec3(0.25, 0.5, 3.0), wp.vec3(0.0, 0.0, -1.0), 1.5), False)
+    ```
+    """
     return _face_on_ray(id, start, dir, max_t, root, True) >= 0
 
 
@@ -240,7 +246,13 @@ def mesh_query_ray_count_intersections(
     id: uint64, start: Vec[3, float32], dir: Vec[3, float32], root: int32 = -1
 ) -> int32:
     """How many faces of the mesh `id` the ray from `start` in direction `dir` meets. One that goes through an
-    edge meets both faces there."""
+    edge meets both faces there.
+
+    ```python
+    n = wp.mesh_query_ray_count_intersections(mesh, wp.vec3(0.25, 0.5, 3.0), wp.vec3(0.0, 0.0, -1.0))
+    wp.expect_eq(n, 2)
+    ```
+    """
     tree = mesh_get_bvh(id)
     node = _bvh_root(tree, root)
     if node < 0:

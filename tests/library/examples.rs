@@ -1,9 +1,13 @@
 //! Do the examples in the docs compile, and do their checks hold?
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Compiler, Gradients, Request};
+use kc::engines::hash_grid::{Points, Real};
+use kc::engines::mesh::MeshInput;
+use kc::engines::{Bvh, Engine, HashGrid, Mesh, Source};
 use kc::ir::FuncId;
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -12,6 +16,35 @@ use libtest_mimic::Failed;
 
 use crate::memory::{self, Memory};
 
+/// What examples call `mesh`, `tree` and `grid`: a cube from 0 to 1, whose normals point outwards
+/// and which moves by 2 along z; eight boxes in a row along x, each half as long as wide; and eight
+/// points along x, one in a cell.
+fn engines() -> &'static str {
+    static IDS: LazyLock<String> = LazyLock::new(|| {
+        let corners = (0..8).map(|k| [k & 1, k >> 1 & 1, k >> 2].map(|bit| bit as f32)).collect();
+        let faces = [
+            [0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4],
+            [2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5],
+        ];
+        let points = Source::owned(corners, "points").expect("eight points");
+        let indices = Source::owned(faces.concat(), "indices").expect("twelve faces");
+        let velocities = Some(Source::owned(vec![[0.0, 0.0, 2.0]; 8], "velocities").expect("eight velocities"));
+        let input = MeshInput { velocities, support_winding_number: true, ..MeshInput::new(points, indices) };
+        let mesh = Mesh::new(input).expect("a cube");
+        let lowers: Vec<[f32; 3]> = (0..8).map(|k| [k as f32, 0.0, 0.0]).collect();
+        let uppers = lowers.iter().map(|&[x, _, _]| [x + 0.5, 1.0, 1.0]).collect();
+        let tree = Bvh::owned(lowers, uppers).expect("eight boxes");
+        let points: Vec<[f32; 3]> = (0..8).map(|k| [k as f32 + 0.5, 0.5, 0.5]).collect();
+        let mut grid = HashGrid::new([8, 1, 1], Real::F32).expect("a grid");
+        grid.build(Points::F32(&points), 1.0, None).expect("eight points");
+        let ids = [("mesh", mesh.id()), ("tree", tree.id()), ("grid", grid.id())];
+        // They live as long as the tests.
+        std::mem::forget((mesh, tree, grid));
+        ids.map(|(name, id)| format!("{name} = wp.uint64({id})\n")).concat()
+    });
+    &IDS
+}
+
 /// An example is the body of a kernel, which has the array `data` of eight float32.
 pub fn check(name: &str) -> Result<(), Failed> {
     let (library, mut sources) = (Library::default(), SourceMap::default());
@@ -19,7 +52,7 @@ pub fn check(name: &str) -> Result<(), Failed> {
     let mut missing = false;
     for entry in library.entries(name, &mut sources).iter() {
         let examples = kc::library::reference::examples(entry.function.doc.as_deref().unwrap_or_default());
-        missing |= entry.intrinsic && examples.is_empty();
+        missing |= (entry.intrinsic || crate::reads_engines(entry)) && examples.is_empty();
         for example in examples {
             count += 1;
             run(&example)?;
@@ -30,7 +63,10 @@ pub fn check(name: &str) -> Result<(), Failed> {
 }
 
 fn run(example: &str) -> Result<(), Failed> {
-    let mut text = "import warp as wp\n\n\n@wp.kernel\ndef example(data: wp.array(dtype=float)):\n".to_string();
+    let mut text = format!(
+        "import warp as wp\n\n{}\n\n@wp.kernel\ndef example(data: wp.array(dtype=float)):\n",
+        engines()
+    );
     for line in example.lines() {
         text += &format!("    {line}\n");
     }
