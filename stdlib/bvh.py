@@ -21,6 +21,8 @@ class BvhQuery:
     # The node at which it ends, the next one; -1: there is none.
     root: int32
     node: int32
+    # The nodes are in the order of the walk.
+    preorder: bool
     # What is left of a leaf.
     item: int32
     end: int32
@@ -51,6 +53,8 @@ def _bvh_query(id: uint64, kind: int32, low: Vec[3, float32], high: Vec[3, float
     query.radius = radius
     query.root = _bvh_root(id, root)
     query.node = query.root
+    if query.root >= 0:
+        query.preorder = _is_preorder(id, root)
     return query
 
 
@@ -121,18 +125,35 @@ def bvh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32, root:
 
 @func
 @no_grad("a condition")
-def _bvh_finds(query: BvhQuery, low: Vec[3, float32], high: Vec[3, float32], max_dist: float32) -> bool:
+def _strictly_inside(query: BvhQuery, low: Vec[4, float32], high: Vec[4, float32]) -> bool:
+    """Whether a ray that goes along an axis lies between the sides of a box, and in none of them."""
+    for k in range(3):
+        if query.high[k] == 0.0 and (query.low[k] <= low[k] or query.low[k] >= high[k]):
+            return False
+    return True
+
+
+@func
+@no_grad("a condition")
+def _bvh_finds(query: BvhQuery, low: Vec[4, float32], high: Vec[4, float32], max_dist: float32) -> bool:
     """Whether a query finds a box."""
     if query.kind == _AABB:
         return _boxes_touch(query.low, query.high, low, high)
     if query.kind == _SPHERE:
         return _distance_to_box(query.low, low, high) <= query.radius * query.radius
-    inverse = vec3f(1.0 / query.high[0], 1.0 / query.high[1], 1.0 / query.high[2])
+    inverse = _inverse_direction(query.high)
     if query.kind == _RAY:
-        return _ray_in_box(query.low, query.high, inverse, low, high, False) < max_dist
-    grown = vec3f(query.radius)
-    t = _ray_in_box(query.low, query.high, inverse, low - grown, high + grown, True)
+        return _ray_in_box(query.low, inverse, low, high) < max_dist and _strictly_inside(query, low, high)
+    grown = vec4f(query.radius, query.radius, query.radius, 0.0)
+    t = _ray_in_box(query.low, inverse, low - grown, high + grown)
     return t <= max_dist and t < _INFINITY
+
+
+@func
+@no_grad("used to compare")
+def _four(v: Vec[3, float32]) -> Vec[4, float32]:
+    """A corner as that of a node."""
+    return vec4f(v[0], v[1], v[2], 0.0)
 
 
 @func
@@ -145,14 +166,22 @@ def _after(id: uint64, root: int32, node: int32) -> int32:
     uppers = _constant_array_at(words[1], uint64(0), nodes, vec4f())
     parents = _constant_array_at(words[2], uint64(0), nodes, int32(0))
     at = node
-    while at != root and at >= 0:
-        parent = parents[at]
+    while at != root:
+        parent = parents[uint32(at)]
         if parent < 0:
             return -1
-        if _payload(lowers[parent][3]) == at:
-            return _payload(uppers[parent][3])
+        if _payload(lowers[uint32(parent)][3]) == at:
+            return _payload(uppers[uint32(parent)][3])
         at = parent
     return -1
+
+
+@func
+@no_grad("a condition")
+def _is_preorder(id: uint64, root: int32) -> bool:
+    """Whether the nodes of a tree are in the order of a walk through all: those built from the top, without
+    groups, on the host."""
+    return root == -1 and _integers(id, 112)[24] <= 1 and _words(id, 112)[10] == uint64(0)
 
 
 @func
@@ -179,30 +208,37 @@ def bvh_query_next(query: ref[BvhQuery], index: ref[int32], max_dist: float32 = 
     prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
     item_lowers = _array_at(words[8], uint64(0), counts[22], vec3f())
     item_uppers = _array_at(words[9], uint64(0), counts[22], vec3f())
-    while query.node >= 0 or query.item < query.end:
-        if query.item < query.end:
-            found = prims[query.item]
+    while True:
+        while query.item < query.end:
+            found = prims[uint32(query.item)]
             query.item += 1
-            if _bvh_finds(query, item_lowers[found], item_uppers[found], max_dist):
+            if _bvh_finds(query, _four(item_lowers[uint32(found)]), _four(item_uppers[uint32(found)]), max_dist):
                 index = found
                 return True
+        if query.node < 0:
+            return False
+        node = query.node
+        low = lowers[uint32(node)]
+        high = uppers[uint32(node)]
+        hit = _bvh_finds(query, low, high, max_dist)
+        leaf = _is_leaf(low[3])
+        first = _payload(low[3])
+        end = _payload(high[3])
+        if hit and not leaf:
+            query.node = first
         else:
-            low = lowers[query.node]
-            high = uppers[query.node]
-            hit = _bvh_finds(query, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2]), max_dist)
-            if hit and not _is_leaf(low[3]):
-                query.node = _payload(low[3])
+            if query.preorder and leaf:
+                # The next one in memory, if it is not the last.
+                query.node = where(node + 1 < counts[12], node + 1, -1)
             else:
-                query.node = _after(query.id, query.root, query.node)
-                first = _payload(low[3])
-                end = _payload(high[3])
-                if hit and end - first == 1:
-                    # Its box is that of the node.
-                    index = prims[first]
-                    return True
-                if hit:
-                    query.item = first
-                    query.end = end
+                query.node = _after(query.id, query.root, node)
+            if hit and end - first == 1:
+                # Its box is that of the node.
+                index = prims[uint32(first)]
+                return True
+            if hit:
+                query.item = first
+                query.end = end
     return False
 
 
@@ -211,10 +247,10 @@ def bvh_query_next(query: ref[BvhQuery], index: ref[int32], max_dist: float32 = 
 def _depth(parents: Array[int32, 1], node: int32) -> int32:
     """How far a node is from the root."""
     depth = int32(0)
-    at = parents[node]
+    at = parents[uint32(node)]
     while at >= 0:
         depth += 1
-        at = parents[at]
+        at = parents[uint32(at)]
     return depth
 
 
@@ -268,9 +304,9 @@ def bvh_get_group_root(id: uint64, group: int32) -> int32:
     other_depth = _depth(parents, other)
     while one != other:
         if one_depth >= other_depth:
-            one = parents[one]
+            one = parents[uint32(one)]
             one_depth -= 1
         else:
-            other = parents[other]
+            other = parents[uint32(other)]
             other_depth -= 1
     return one

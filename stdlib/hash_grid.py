@@ -7,11 +7,13 @@ class HashGridQuery:
     """What is left of a query of a hash grid: made by `hash_grid_query`."""
 
     id: uint64
-    # The first and the last cell in each direction, and the current one.
+    # The first cell in each direction and the current one, as cells of the grid.
     first: Vec[3, int32]
-    last: Vec[3, int32]
     cell: Vec[3, int32]
-    # What is left of the cell.
+    # How many cells there are in each direction, and how many are left after the current ones.
+    cells: Vec[3, int32]
+    left: Vec[3, int32]
+    # What is left of the current cells.
     at: int32
     end: int32
     group: int32
@@ -41,9 +43,9 @@ def _wrapped(x: int32, n: int32) -> int32:
 
 @func
 @no_grad("an integer")
-def _last_cell(first: int32, last: int32, n: int32) -> int32:
-    """The last cell of a direction with `n` cells, so that none comes twice; the first at least."""
-    return where(int64(last) - int64(first) >= int64(n), first + (n - 1), max(first, last))
+def _cells_between(first: int32, last: int32, n: int32) -> int32:
+    """How many cells a query visits in a direction with `n` cells: each once, one at least."""
+    return int32(clamp(int64(last) - int64(first) + int64(1), int64(1), int64(n)))
 
 
 @func
@@ -54,7 +56,7 @@ def _first_key(keys: Array[uint64, 1], low: int32, high: int32, key: uint64) -> 
     end = high
     while first < end:
         middle = first + (end - first) / 2
-        if keys[middle] < key:
+        if keys[uint32(middle)] < key:
             first = middle + 1
         else:
             end = middle
@@ -63,23 +65,37 @@ def _first_key(keys: Array[uint64, 1], low: int32, high: int32, key: uint64) -> 
 
 @func
 @no_grad("integers")
-def _enter_cell(query: ref[HashGridQuery]):
-    """Sets what is left of the current cell to all of it."""
+def _enter_cells(query: ref[HashGridQuery]):
+    """Sets what is left of the current cells to all of them: those from the current one to the last in its row
+    that follow in memory, which hold points that follow. By group, one cell at a time."""
     words = _words(query.id, 88)
     counts = _integers(query.id, 88)
-    n = vec3i(counts[10], counts[11], counts[12])
-    cells = n[0] * n[1] * n[2]
-    starts = _constant_array_at(words[3], uint64(0), cells, int32(0))
-    ends = _constant_array_at(words[4], uint64(0), cells, int32(0))
-    cell = (_wrapped(query.cell[2], n[2]) * n[1] + _wrapped(query.cell[1], n[1])) * n[0] + _wrapped(query.cell[0], n[0])
-    query.at = starts[cell]
-    query.end = ends[cell]
+    n = counts[10]
+    all = n * counts[11] * counts[12]
+    starts = _constant_array_at(words[3], uint64(0), all, int32(0))
+    ends = _constant_array_at(words[4], uint64(0), all, int32(0))
+    cell = (query.cell[2] * counts[11] + query.cell[1]) * n + query.cell[0]
     if query.by_group and (counts[16] & 255) != 0:
         keys = _constant_array_at(words[2], uint64(0), counts[13], uint64(0))
         key = (uint64(cell) << uint64(32)) | uint64(uint32(query.group))
-        first = _first_key(keys, query.at, query.end, key)
-        query.end = _first_key(keys, first, query.end, key + uint64(1))
+        first = _first_key(keys, starts[uint32(cell)], ends[uint32(cell)], key)
+        query.end = _first_key(keys, first, ends[uint32(cell)], key + uint64(1))
         query.at = first
+    else:
+        # Empty cells say 0 and 0.
+        more = min(query.left[0], n - 1 - query.cell[0])
+        at = int32(0)
+        end = int32(0)
+        for k in range(more + 1):
+            last = ends[uint32(cell + k)]
+            if last > 0:
+                if end == 0:
+                    at = starts[uint32(cell + k)]
+                end = last
+        query.at = at
+        query.end = end
+        query.left[0] -= more
+        query.cell[0] += more
 
 
 @func
@@ -96,18 +112,17 @@ def _hash_grid_query(
     x = _cell_of((point[0] - max_dist) * inverse)
     y = _cell_of((point[1] - max_dist) * inverse)
     z = _cell_of((point[2] - max_dist) * inverse)
-    query.first = vec3i(x, y, z)
-    query.last = vec3i(
-        _last_cell(x, _cell_of((point[0] + max_dist) * inverse), counts[10]),
-        _last_cell(y, _cell_of((point[1] + max_dist) * inverse), counts[11]),
-        _last_cell(z, _cell_of((point[2] + max_dist) * inverse), counts[12]),
+    query.first = vec3i(_wrapped(x, counts[10]), _wrapped(y, counts[11]), _wrapped(z, counts[12]))
+    query.cells = vec3i(
+        _cells_between(x, _cell_of((point[0] + max_dist) * inverse), counts[10]),
+        _cells_between(y, _cell_of((point[1] + max_dist) * inverse), counts[11]),
+        _cells_between(z, _cell_of((point[2] + max_dist) * inverse), counts[12]),
     )
     query.cell = query.first
-    if _words(id, 88)[0] == uint64(0):
-        # Not built yet: no cell.
-        query.last = vec3i(x, y, z - 1)
-    else:
-        _enter_cell(query)
+    # A grid that is not built yet has no cell.
+    if _words(id, 88)[0] != uint64(0):
+        query.left = vec3i(query.cells[0] - 1, query.cells[1] - 1, query.cells[2] - 1)
+        _enter_cells(query)
     return query
 
 
@@ -171,21 +186,36 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> bool:
     ```
     """
     ids = _constant_array_at(_words(query.id, 88)[1], uint64(0), _integers(query.id, 88)[13], int32(0))
-    while query.cell[2] <= query.last[2]:
-        if query.at < query.end:
-            index = ids[query.at]
-            query.at += 1
-            return True
-        query.cell[0] += 1
-        if query.cell[0] > query.last[0]:
+    while query.at >= query.end:
+        if query.left[0] > 0:
+            query.left[0] -= 1
+            query.cell[0] = _next_cell(query.cell[0], _integers(query.id, 88)[10])
+        else:
+            query.left[0] = query.cells[0] - 1
             query.cell[0] = query.first[0]
-            query.cell[1] += 1
-        if query.cell[1] > query.last[1]:
-            query.cell[1] = query.first[1]
-            query.cell[2] += 1
-        if query.cell[2] <= query.last[2]:
-            _enter_cell(query)
-    return False
+            if query.left[1] > 0:
+                query.left[1] -= 1
+                query.cell[1] = _next_cell(query.cell[1], _integers(query.id, 88)[11])
+            else:
+                query.left[1] = query.cells[1] - 1
+                query.cell[1] = query.first[1]
+                if query.left[2] <= 0:
+                    query.left = vec3i(0, 0, 0)
+                    return False
+                query.left[2] -= 1
+                query.cell[2] = _next_cell(query.cell[2], _integers(query.id, 88)[12])
+        _enter_cells(query)
+    # No index is negative, which this shows.
+    index = ids[uint32(query.at)] & 0x7FFFFFFF
+    query.at += 1
+    return True
+
+
+@func
+@no_grad("an integer")
+def _next_cell(cell: int32, n: int32) -> int32:
+    """The cell after `cell` of `n` that repeat."""
+    return where(cell + 1 == n, 0, cell + 1)
 
 
 @func
@@ -200,4 +230,4 @@ def hash_grid_point_id(id: uint64, index: int32) -> int32:
     words = _words(id, 88)
     if words[1] == uint64(0):
         return -1
-    return _constant_array_at(words[1], uint64(0), _integers(id, 88)[13], int32(0))[index]
+    return _constant_array_at(words[1], uint64(0), _integers(id, 88)[13], int32(0))[uint32(index)]

@@ -142,9 +142,9 @@ def mesh_eval_position(id: uint64, face: int32, bary_u: float32, bary_v: float32
     """
     points = _mesh_points(id)
     indices = _mesh_indices(id)
-    p = points[indices[3 * face]]
-    q = points[indices[3 * face + 1]]
-    r = points[indices[3 * face + 2]]
+    p = _corner(points, indices, 3 * face)
+    q = _corner(points, indices, 3 * face + 1)
+    r = _corner(points, indices, 3 * face + 2)
     return p * bary_u + q * bary_v + r * (1.0 - bary_u - bary_v)
 
 
@@ -159,9 +159,9 @@ def mesh_eval_velocity(id: uint64, face: int32, bary_u: float32, bary_v: float32
     velocities = _mesh_velocities(id)
     indices = _mesh_indices(id)
     if velocities:
-        p = velocities[indices[3 * face]]
-        q = velocities[indices[3 * face + 1]]
-        r = velocities[indices[3 * face + 2]]
+        p = _corner(velocities, indices, 3 * face)
+        q = _corner(velocities, indices, 3 * face + 1)
+        r = _corner(velocities, indices, 3 * face + 2)
         return p * bary_u + q * bary_v + r * (1.0 - bary_u - bary_v)
     return vec3f()
 
@@ -176,10 +176,16 @@ def mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]:
     """
     points = _mesh_points(id)
     indices = _mesh_indices(id)
-    p = points[indices[3 * face]]
-    q = points[indices[3 * face + 1]]
-    r = points[indices[3 * face + 2]]
+    p = _corner(points, indices, 3 * face)
+    q = _corner(points, indices, 3 * face + 1)
+    r = _corner(points, indices, 3 * face + 2)
     return normalize(cross(q - p, r - p))
+
+
+@func
+def _corner(values: Array[Vec[3, float32], 1], indices: Array[int32, 1], n: int32) -> Vec[3, float32]:
+    """What corner number `n` of all faces has."""
+    return values[uint32(indices[uint32(n)])]
 
 
 # Closest points.
@@ -267,36 +273,30 @@ def _closest_face(id: uint64, x: Vec[3, float32], max_dist: float32) -> int32:
     while count > 0:
         count -= 1
         node = stack[count]
-        low = lowers[node]
-        high = uppers[node]
+        low = lowers[uint32(node)]
+        high = uppers[uint32(node)]
         # A little further, so that rounding parts no faces that are equally near.
-        if _distance_to_box(x, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2])) <= best * 1.000001:
+        if _distance_to_box(x, low, high) <= best * 1.000001:
             left = _payload(low[3])
             right = _payload(high[3])
             if _is_leaf(low[3]):
                 for k in range(left, right):
-                    face = prims[k]
-                    p = points[indices[3 * face]]
-                    q = points[indices[3 * face + 1]]
-                    r = points[indices[3 * face + 2]]
+                    face = prims[uint32(k)]
+                    p = _corner(points, indices, 3 * face)
+                    q = _corner(points, indices, 3 * face + 1)
+                    r = _corner(points, indices, 3 * face + 2)
                     if not _is_sliver(p, q, r):
                         d = _distance_to_face(p, q, r, x)
                         if d < best or d == best and face < found:
                             best = d
                             found = face
             else:
-                left_low = lowers[left]
-                left_high = uppers[left]
-                right_low = lowers[right]
-                right_high = uppers[right]
-                to_left = _distance_to_box(
-                    x, vec3f(left_low[0], left_low[1], left_low[2]), vec3f(left_high[0], left_high[1], left_high[2])
-                )
-                to_right = _distance_to_box(
-                    x,
-                    vec3f(right_low[0], right_low[1], right_low[2]),
-                    vec3f(right_high[0], right_high[1], right_high[2]),
-                )
+                left_low = lowers[uint32(left)]
+                left_high = uppers[uint32(left)]
+                right_low = lowers[uint32(right)]
+                right_high = uppers[uint32(right)]
+                to_left = _distance_to_box(x, left_low, left_high)
+                to_right = _distance_to_box(x, right_low, right_high)
                 # The nearer one comes first.
                 limit = best * 1.000001
                 left_first = to_left < to_right
@@ -316,9 +316,9 @@ def _point_on_face(id: uint64, face: int32, sign: float32, x: Vec[3, float32]) -
     if face >= 0:
         points = _mesh_points(id)
         indices = _mesh_indices(id)
-        p = points[indices[3 * face]]
-        q = points[indices[3 * face + 1]]
-        r = points[indices[3 * face + 2]]
+        p = _corner(points, indices, 3 * face)
+        q = _corner(points, indices, 3 * face + 1)
+        r = _corner(points, indices, 3 * face + 2)
         uv = _closest_on_triangle(p, q, r, x)
         found = MeshQueryPoint(True, sign, face, uv[0], uv[1])
     return found
@@ -447,17 +447,17 @@ def _furthest_corner(id: uint64, x: Vec[3, float32], min_dist: float32) -> int32
     while count > 0:
         count -= 1
         node = stack[count]
-        low = lowers[node]
-        high = uppers[node]
-        corner = _furthest_in_box(x, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2]))
+        low = lowers[uint32(node)]
+        high = uppers[uint32(node)]
+        corner = _furthest_in_box(x, low, high)
         if corner * 1.000001 >= best:
             left = _payload(low[3])
             right = _payload(high[3])
             if _is_leaf(low[3]):
                 for k in range(left, right):
-                    face = prims[k]
+                    face = prims[uint32(k)]
                     for n in range(3):
-                        d = length_sq(points[indices[3 * face + n]] - x)
+                        d = length_sq(_corner(points, indices, 3 * face + n) - x)
                         if d > best or d == best and 3 * face + n < found:
                             best = d
                             found = 3 * face + n
@@ -537,9 +537,9 @@ def _face_in_sphere(id: uint64, face: int32, center: Vec[3, float32], radius: fl
     """Whether a face is not further than `radius` from `center`; one without an area counts as its edges."""
     points = _mesh_points(id)
     indices = _mesh_indices(id)
-    p = points[indices[3 * face]]
-    q = points[indices[3 * face + 1]]
-    r = points[indices[3 * face + 2]]
+    p = _corner(points, indices, 3 * face)
+    q = _corner(points, indices, 3 * face + 1)
+    r = _corner(points, indices, 3 * face + 2)
     d = float32(0.0)
     if length_sq(cross(q - p, r - p)) == 0.0:
         d = min(_distance_to_segment(p, q, center), _distance_to_segment(p, r, center))

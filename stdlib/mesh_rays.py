@@ -102,24 +102,24 @@ def _face_on_ray(
     prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
     points = _mesh_points(id)
     indices = _mesh_indices(id)
-    inverse = vec3f(1.0 / d[0], 1.0 / d[1], 1.0 / d[2])
+    inverse = _inverse_direction(d)
     axes = _ray_axes(d)
     stack = zeros(shape=32, dtype=int32)
     count = int32(0)
     best = max_t
     found = int32(-1)
     while node >= 0:
-        low = lowers[node]
-        high = uppers[node]
+        low = lowers[uint32(node)]
+        high = uppers[uint32(node)]
         left = _payload(low[3])
         right = _payload(high[3])
         node = int32(-1)
         if _is_leaf(low[3]):
             for k in range(left, right):
-                face = prims[k]
-                p = points[indices[3 * face]]
-                q = points[indices[3 * face + 1]]
-                r = points[indices[3 * face + 2]]
+                face = prims[uint32(k)]
+                p = _corner(points, indices, 3 * face)
+                q = _corner(points, indices, 3 * face + 1)
+                r = _corner(points, indices, 3 * face + 2)
                 t = _ray_hits(axes, start, d, p, q, r)[0]
                 if t >= 0.0 and (t < best or t == best and face < found):
                     best = t
@@ -127,26 +127,12 @@ def _face_on_ray(
             if any and found >= 0:
                 return found
         else:
-            left_low = lowers[left]
-            left_high = uppers[left]
-            right_low = lowers[right]
-            right_high = uppers[right]
-            to_left = _ray_in_box(
-                start,
-                d,
-                inverse,
-                vec3f(left_low[0], left_low[1], left_low[2]),
-                vec3f(left_high[0], left_high[1], left_high[2]),
-                True,
-            )
-            to_right = _ray_in_box(
-                start,
-                d,
-                inverse,
-                vec3f(right_low[0], right_low[1], right_low[2]),
-                vec3f(right_high[0], right_high[1], right_high[2]),
-                True,
-            )
+            left_low = lowers[uint32(left)]
+            left_high = uppers[uint32(left)]
+            right_low = lowers[uint32(right)]
+            right_high = uppers[uint32(right)]
+            to_left = _ray_in_box(start, inverse, left_low, left_high)
+            to_right = _ray_in_box(start, inverse, right_low, right_high)
             # A little further, so that rounding parts no faces that are equally near.
             limit = best + 1.0e-6 * abs(best)
             enters_left = to_left <= limit and to_left < _INFINITY
@@ -173,9 +159,9 @@ def _ray_on_face(id: uint64, face: int32, start: Vec[3, float32], d: Vec[3, floa
     if face >= 0:
         points = _mesh_points(id)
         indices = _mesh_indices(id)
-        p = points[indices[3 * face]]
-        q = points[indices[3 * face + 1]]
-        r = points[indices[3 * face + 2]]
+        p = _corner(points, indices, 3 * face)
+        q = _corner(points, indices, 3 * face + 1)
+        r = _corner(points, indices, 3 * face + 2)
         # As in `_ray_hits`, by the volumes between the ray and the edges.
         axes = _ray_axes(d)
         x = axes[0]
@@ -264,7 +250,7 @@ def mesh_query_ray_count_intersections(
     prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
     points = _mesh_points(id)
     indices = _mesh_indices(id)
-    inverse = vec3f(1.0 / dir[0], 1.0 / dir[1], 1.0 / dir[2])
+    inverse = _inverse_direction(dir)
     axes = _ray_axes(dir)
     stack = zeros(shape=32, dtype=int32)
     stack[0] = node
@@ -273,20 +259,18 @@ def mesh_query_ray_count_intersections(
     while count > 0:
         count -= 1
         node = stack[count]
-        low = lowers[node]
-        high = uppers[node]
-        enters = _ray_in_box(
-            start, dir, inverse, vec3f(low[0], low[1], low[2]), vec3f(high[0], high[1], high[2]), True
-        )
+        low = lowers[uint32(node)]
+        high = uppers[uint32(node)]
+        enters = _ray_in_box(start, inverse, low, high)
         if enters < _INFINITY:
             left = _payload(low[3])
             right = _payload(high[3])
             if _is_leaf(low[3]):
                 for k in range(left, right):
-                    face = prims[k]
-                    p = points[indices[3 * face]]
-                    q = points[indices[3 * face + 1]]
-                    r = points[indices[3 * face + 2]]
+                    face = prims[uint32(k)]
+                    p = _corner(points, indices, 3 * face)
+                    q = _corner(points, indices, 3 * face + 1)
+                    r = _corner(points, indices, 3 * face + 2)
                     t = _ray_hits(axes, start, dir, p, q, r)[0]
                     if t >= 0.0 and t < _INFINITY:
                         hits += 1

@@ -71,30 +71,49 @@ def _sign_by_normal(id: uint64, closest: int32, x: Vec[3, float32], epsilon: flo
     the normal there."""
     points = _mesh_points(id)
     indices = _mesh_indices(id)
-    p = points[indices[3 * closest]]
-    q = points[indices[3 * closest + 1]]
-    r = points[indices[3 * closest + 2]]
+    p = _corner(points, indices, 3 * closest)
+    q = _corner(points, indices, 3 * closest + 1)
+    r = _corner(points, indices, 3 * closest + 2)
     uv = _closest_on_triangle(p, q, r, x)
     nearest = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
     distance = length(nearest - x)
     margin = _constant_array_at(id, uint64(0), 82, float32(0.0))[80] * epsilon
     # All faces that are nearly as near.
     normal = vec3f()
-    faces = mesh_query_sphere(id, x, distance + margin)
-    face = int32(0)
-    while mesh_query_next(faces, face):
-        p = points[indices[3 * face]]
-        q = points[indices[3 * face + 1]]
-        r = points[indices[3 * face + 2]]
-        if not _is_sliver(p, q, r):
-            uv = _closest_on_triangle(p, q, r, x)
-            c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
-            normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
+    tree = mesh_get_bvh(id)
+    words = _words(tree, 112)
+    counts = _integers(tree, 112)
+    lowers = _constant_array_at(words[0], uint64(0), counts[12], vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), counts[12], vec4f())
+    prims = _constant_array_at(words[4], uint64(0), counts[22], int32(0))
+    stack = zeros(shape=32, dtype=int32)
+    stack[0] = _bvh_root(tree, -1)
+    count = int32(1)
+    limit = (distance + margin) * (distance + margin)
+    while count > 0:
+        count -= 1
+        node = stack[count]
+        low = lowers[uint32(node)]
+        high = uppers[uint32(node)]
+        if _distance_to_box(x, low, high) <= limit * 1.000001:
+            left = _payload(low[3])
+            right = _payload(high[3])
+            if _is_leaf(low[3]):
+                for k in range(left, right):
+                    face = prims[uint32(k)]
+                    p = _corner(points, indices, 3 * face)
+                    q = _corner(points, indices, 3 * face + 1)
+                    r = _corner(points, indices, 3 * face + 2)
+                    if not _is_sliver(p, q, r):
+                        uv = _closest_on_triangle(p, q, r, x)
+                        c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
+                        if length_sq(c - x) <= limit:
+                            normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
+            else:
+                stack[count] = left
+                stack[count + 1] = right
+                count += 2
     return where(dot(normal, x - nearest) > 0.0, 1.0, -1.0)
-
-
-# The winding number: the sum of the angles that the faces are seen under, by 4 pi. Far nodes count by
-# the first terms of their series, of which a node keeps 36 numbers.
 
 
 @func
@@ -184,14 +203,14 @@ def _winding_number(id: uint64, x: Vec[3, float32], accuracy: float32) -> float3
     while count > 0:
         count -= 1
         node = stack[count]
-        left = _payload(lowers[node][3])
-        right = _payload(uppers[node][3])
-        if _is_leaf(lowers[node][3]):
+        left = _payload(lowers[uint32(node)][3])
+        right = _payload(uppers[uint32(node)][3])
+        if _is_leaf(lowers[uint32(node)][3]):
             for k in range(left, right):
-                face = prims[k]
-                p = points[indices[3 * face]]
-                q = points[indices[3 * face + 1]]
-                r = points[indices[3 * face + 2]]
+                face = prims[uint32(k)]
+                p = _corner(points, indices, 3 * face)
+                q = _corner(points, indices, 3 * face + 1)
+                r = _corner(points, indices, 3 * face + 2)
                 angle += _solid_angle(p, q, r, x)
         else:
             far = _far_angle(terms, node, x, accuracy)
