@@ -177,6 +177,23 @@ def _after(id: uint64, root: int32, node: int32) -> int32:
 
 
 @func
+@no_grad("an index")
+def _after_in_preorder(id: uint64, node: int32) -> int32:
+    """The same in a tree whose nodes are in the order of a walk: a left child follows its parent."""
+    words = _words(id, 112)
+    nodes = _integers(id, 112)[12]
+    lowers = _constant_array_at(words[0], uint64(0), nodes, vec4f())
+    uppers = _constant_array_at(words[1], uint64(0), nodes, vec4f())
+    parents = _constant_array_at(words[2], uint64(0), nodes, int32(0))
+    at = node
+    while at > 0:
+        if not _is_leaf(lowers[uint32(at - 1)][3]):
+            return _payload(uppers[uint32(at - 1)][3])
+        at = parents[uint32(at)]
+    return -1
+
+
+@func
 @no_grad("a condition")
 def _is_preorder(id: uint64, root: int32) -> bool:
     """Whether the nodes of a tree are in the order of a walk through all: those built from the top, without
@@ -230,6 +247,8 @@ def bvh_query_next(query: ref[BvhQuery], index: ref[int32], max_dist: float32 = 
             if query.preorder and leaf:
                 # The next one in memory, if it is not the last.
                 query.node = where(node + 1 < counts[12], node + 1, -1)
+            elif query.preorder:
+                query.node = _after_in_preorder(query.id, node)
             else:
                 query.node = _after(query.id, query.root, node)
             if hit and end - first == 1:

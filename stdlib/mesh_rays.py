@@ -70,9 +70,8 @@ def _ray_hits(
     u = cx * by - cy * bx
     v = ax * cy - ay * cx
     w = bx * ay - by * ax
-    # Near an edge float32 does not tell the side.
-    near = 1.0e-6 * (abs(cx * by) + abs(ax * cy) + abs(bx * ay))
-    if abs(u) <= near or abs(v) <= near or abs(w) <= near:
+    # Faces that share an edge see the same number there, with the other sign: one of them is met.
+    if u == 0.0 or v == 0.0 or w == 0.0:
         u = _difference(cx, by, cy, bx)
         v = _difference(ax, cy, ay, cx)
         w = _difference(bx, ay, by, ax)
@@ -124,8 +123,8 @@ def _face_on_ray(
                 if t >= 0.0 and (t < best or t == best and face < found):
                     best = t
                     found = face
-            if any and found >= 0:
-                return found
+                    if any:
+                        return found
         else:
             left_low = lowers[uint32(left)]
             left_high = uppers[uint32(left)]

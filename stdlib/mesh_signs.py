@@ -93,26 +93,26 @@ def _sign_by_normal(id: uint64, closest: int32, x: Vec[3, float32], epsilon: flo
     while count > 0:
         count -= 1
         node = stack[count]
-        low = lowers[uint32(node)]
-        high = uppers[uint32(node)]
-        if _distance_to_box(x, low, high) <= limit * 1.000001:
-            left = _payload(low[3])
-            right = _payload(high[3])
-            if _is_leaf(low[3]):
-                for k in range(left, right):
-                    face = prims[uint32(k)]
-                    p = _corner(points, indices, 3 * face)
-                    q = _corner(points, indices, 3 * face + 1)
-                    r = _corner(points, indices, 3 * face + 2)
-                    if not _is_sliver(p, q, r):
-                        uv = _closest_on_triangle(p, q, r, x)
-                        c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
-                        if length_sq(c - x) <= limit:
-                            normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
-            else:
+        left = _payload(lowers[uint32(node)][3])
+        right = _payload(uppers[uint32(node)][3])
+        if _is_leaf(lowers[uint32(node)][3]):
+            for k in range(left, right):
+                face = prims[uint32(k)]
+                p = _corner(points, indices, 3 * face)
+                q = _corner(points, indices, 3 * face + 1)
+                r = _corner(points, indices, 3 * face + 2)
+                if not _is_sliver(p, q, r):
+                    uv = _closest_on_triangle(p, q, r, x)
+                    c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
+                    if length_sq(c - x) <= limit:
+                        normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
+        else:
+            if _distance_to_box(x, lowers[uint32(right)], uppers[uint32(right)]) <= limit * 1.000001:
+                stack[count] = right
+                count += 1
+            if _distance_to_box(x, lowers[uint32(left)], uppers[uint32(left)]) <= limit * 1.000001:
                 stack[count] = left
-                stack[count + 1] = right
-                count += 2
+                count += 1
     return where(dot(normal, x - nearest) > 0.0, 1.0, -1.0)
 
 

@@ -63,10 +63,8 @@ pub fn check(name: &str) -> Result<(), Failed> {
 }
 
 fn run(example: &str) -> Result<(), Failed> {
-    let mut text = format!(
-        "import warp as wp\n\n{}\n\n@wp.kernel\ndef example(data: wp.array(dtype=float)):\n",
-        engines()
-    );
+    let mut text =
+        format!("import warp as wp\n\n{}\n\n@wp.kernel\ndef example(data: wp.array(dtype=float)):\n", engines());
     for line in example.lines() {
         text += &format!("    {line}\n");
     }
