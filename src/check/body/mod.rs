@@ -238,6 +238,7 @@ impl<'c, 'a> Body<'c, 'a> {
                     Binding::Local(id)
                 }
                 InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
+                InstanceArg::Word(ty) => Binding::Alias(Operand::Type(TypeWord::Type(*ty))),
                 InstanceArg::Unknown => {
                     // No instance comes out, only what its body says about other things.
                     body.failed = true;

@@ -12,7 +12,8 @@ use crate::check::state::definition::{Definition, InstanceArg, Signature};
 use crate::check::state::globals::{Unknown, Why};
 use crate::check::tree::{Call, DegeneracyTest, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::types::pattern::{Bindings, Pattern};
-use crate::check::types::value::{FunctionName, Operand, Reported, Res};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
+use crate::diag::Code;
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::library::Library;
@@ -304,7 +305,12 @@ impl Body<'_, '_> {
             }
             match (&given[k].operand, &param.pattern) {
                 (Operand::Function(_), Pattern::Function) => {}
-                (_, Pattern::Function) => return None,
+                (Operand::Type(TypeWord::Type(ty)), Pattern::Type(inner)) => {
+                    if !inner.matches(*ty, &mut bindings) {
+                        return None;
+                    }
+                }
+                (_, Pattern::Function | Pattern::Type(_)) => return None,
                 (Operand::Value(expr), pattern) => {
                     if !pattern.matches(expr.ty, &mut bindings) {
                         return None;
@@ -353,9 +359,13 @@ impl Body<'_, '_> {
             return self.operation(&bound, values, span).map(Operand::Value);
         }
         let Bound { definition, signature, bindings, values, key, by_ref, lost } = bound;
-        let callee = match self.c.instance(&definition, key, bindings, span) {
+        let known = self.c.diagnostics.len();
+        let callee = match self.c.instance(&definition, key.clone(), bindings, span) {
             Ok(callee) => callee,
             Err(Reported) if definition.native => return self.native_result(&definition, span),
+            Err(Reported) if definition.library() && !self.is_library() => {
+                return Err(self.types_without_form(&definition, &key, known, span));
+            }
             Err(Reported) => {
                 self.failed = true;
                 return Err(Reported);
@@ -386,6 +396,25 @@ impl Body<'_, '_> {
             }
             _ => Operand::Results(call, returned),
         })
+    }
+
+    /// Reports a call of a library function with types that the pattern of a parameter takes, but not
+    /// what the function calls itself; `known` findings were there before.
+    fn types_without_form(&mut self, of: &Definition, args: &[InstanceArg], known: usize, span: Span) -> Reported {
+        self.failed = true;
+        let found = self.c.diagnostics.take_after(known);
+        if found.iter().any(|finding| finding.code != Code::E0401) {
+            found.into_iter().for_each(|finding| self.c.diagnostics.push(finding));
+            return Reported;
+        }
+        let types = args.iter().map(|arg| match arg {
+            InstanceArg::Type(ty) => self.show(*ty),
+            InstanceArg::Word(ty) => format!("type {}", self.show(*ty)),
+            InstanceArg::Function(name) => format!("function {}", name.text()),
+            InstanceArg::Unknown => "?".into(),
+        });
+        let types: Vec<String> = types.collect();
+        self.report(messages::calls::no_overload(&of.ast.name.text, &types.join(", "), span))
     }
 
     /// The library's test of a function for points at which its gradient is near-degenerate, for
@@ -528,6 +557,10 @@ impl Body<'_, '_> {
             };
             if let (Operand::Function(name), Pattern::Function) = (&operand, &param.pattern) {
                 key.push(InstanceArg::Function(name.clone()));
+                continue;
+            }
+            if let (Operand::Type(TypeWord::Type(ty)), Pattern::Type(_)) = (&operand, &param.pattern) {
+                key.push(InstanceArg::Word(*ty));
                 continue;
             }
             let mut expr = match (operand, wanted.and_then(Type::as_scalar)) {

@@ -17,7 +17,7 @@ use crate::check::state::definition::{CustomWritten, Definition, InstanceArg, In
 use crate::check::state::globals::Global;
 use crate::check::tree::{Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::types::pattern::{Bindings, Pattern};
-use crate::check::types::value::{FunctionName, Operand, Reported, Res};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::diag::quoted;
 use crate::ids::IdVec;
 use crate::library::Decision;
@@ -151,6 +151,7 @@ impl Checker<'_> {
         let mut bindings = Bindings::default();
         let fits = signature.params.iter().zip(&of.args).all(|(param, arg)| match (&param.pattern, arg) {
             (Pattern::Function, arg) => matches!(arg, InstanceArg::Function(_)),
+            (Pattern::Type(inner), InstanceArg::Word(ty)) => inner.matches(*ty, &mut bindings),
             (pattern, InstanceArg::Type(ty)) => pattern.matches(*ty, &mut bindings),
             _ => false,
         });
@@ -304,6 +305,7 @@ impl<'a> Body<'_, 'a> {
                     Binding::Local(id)
                 }
                 InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
+                InstanceArg::Word(ty) => Binding::Alias(Operand::Type(TypeWord::Type(*ty))),
                 InstanceArg::Unknown => Binding::Broken,
             };
             body.scope.insert(param.name.clone(), binding);

@@ -249,6 +249,7 @@ fn is_plain(arg: &InstanceArg) -> bool {
         InstanceArg::Type(Type::Array(array)) => array.element,
         InstanceArg::Type(Type::Local(array)) => array.element,
         InstanceArg::Type(Type::Struct(_)) | InstanceArg::Function(_) | InstanceArg::Unknown => return false,
+        InstanceArg::Word(ty) => return ty.is_composite() || ty.as_scalar().is_some(),
         InstanceArg::Type(_) => return true,
     };
     !matches!(element, Element::Struct(_))

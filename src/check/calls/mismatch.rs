@@ -10,7 +10,7 @@ use crate::check::messages;
 use crate::check::state::definition::{Definition, Signature};
 use crate::check::tree::Expr;
 use crate::check::types::advice::left_moves;
-use crate::check::types::pattern::Bindings;
+use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::diag::{Applicability, counted, listed};
 use crate::source::Span;
@@ -27,8 +27,9 @@ impl Body<'_, '_> {
             return Err(Reported);
         }
         // An argument that is no value at all has an explanation of its own.
+        let takes_types = self.takes_types(&candidates);
         for arg in given {
-            if !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {
+            if !(takes_types && matches!(arg.operand, Operand::Type(_))) && !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {
                 self.materialize(arg.operand.clone(), arg.span)?;
             }
         }
@@ -89,6 +90,12 @@ impl Body<'_, '_> {
             diagnostic = messages::details::more_candidates(diagnostic, candidates.len() - 8);
         }
         Err(self.report(diagnostic))
+    }
+
+    /// Whether a function of a name takes types as arguments.
+    fn takes_types(&mut self, candidates: &[Arc<Definition>]) -> bool {
+        let mut signatures = candidates.iter().filter_map(|candidate| self.c.signature(candidate).ok());
+        signatures.any(|signature| signature.params.iter().any(|param| matches!(param.pattern, Pattern::Type(_))))
     }
 
     /// How many arguments the functions of a name take, and that in words. None: it is not known.
@@ -158,6 +165,10 @@ impl Body<'_, '_> {
             let ty = match &arg.operand {
                 Operand::Value(expr) => expr.ty,
                 Operand::Const(c) => c.scalar().into(),
+                Operand::Type(TypeWord::Type(ty)) if let Pattern::Type(inner) = &param.pattern => {
+                    inner.matches(*ty, &mut bindings);
+                    continue;
+                }
                 _ => continue,
             };
             if param.pattern.matches(ty, &mut bindings) {

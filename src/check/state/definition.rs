@@ -70,6 +70,8 @@ pub(crate) struct InstanceKey {
 pub(crate) enum InstanceArg {
     Type(Type),
     Function(FunctionName),
+    /// A type itself.
+    Word(Type),
     /// Of a type that is not known: the body is checked without it, and nothing comes out.
     Unknown,
 }

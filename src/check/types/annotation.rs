@@ -120,6 +120,7 @@ impl Checker<'_> {
                     return Ok(Pattern::Array(Box::new(self.annotation(element, library)?), Some(ndim)));
                 }
                 ("ref", [inner]) => return Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
+                ("type", [inner]) => return Ok(Pattern::Type(Box::new(self.annotation(inner, library)?))),
                 _ => {}
             }
         }

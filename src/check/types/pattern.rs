@@ -56,6 +56,8 @@ pub enum Pattern {
     Ref(Box<Pattern>),
     /// A function, bound at compile time.
     Function,
+    /// A type itself, bound at compile time: one that fits the pattern.
+    Type(Box<Pattern>),
     /// Not known: its annotation needs a value that only Python knows. Nothing fits.
     Unknown,
 }
@@ -159,7 +161,7 @@ impl Pattern {
         };
         Some(match self {
             Pattern::Exact(ty) => *ty,
-            Pattern::Any | Pattern::Function | Pattern::Unknown | Pattern::Tile(_) => return None,
+            Pattern::Any | Pattern::Function | Pattern::Type(_) | Pattern::Unknown | Pattern::Tile(_) => return None,
             Pattern::Class(class) => bindings.ty(class.name())?,
             Pattern::Var(name) => bindings.ty(name)?,
             Pattern::Vec(n, p) => Type::Vec(length(n)?, part(p)?),
@@ -216,6 +218,7 @@ impl Pattern {
             Pattern::Tile(element) => format!("tile(dtype={})", Type::from(*element).display(structs)),
             Pattern::Ref(inner) => format!("ref[{}]", inner.display(structs)),
             Pattern::Function => "Function".into(),
+            Pattern::Type(inner) => format!("type[{}]", inner.display(structs)),
             Pattern::Unknown => "?".into(),
         }
     }
