@@ -35,12 +35,19 @@ impl Checker<'_> {
             }
             return Err(self.report(messages::names::python_value(module, name, span)));
         }
+        if let Some(class) = module.strip_suffix(".Volume") {
+            return match volume_constant(name).filter(|_| is_warp(class)) {
+                Some(number) => Ok(Operand::Const(Constant::untyped(Number::Int(number)))),
+                None => Err(self.report(messages::names::member_of_enumeration("Volume", name, span))),
+            };
+        }
         // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
         if ours {
             if module == "kc" && name == "warp" {
                 return Ok(Operand::Module("kc.warp".to_string()));
             }
-            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils") {
+            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils" | "Volume")
+            {
                 return Ok(Operand::Module(format!("{module}.{name}")));
             }
             if module == "numpy" && matches!(name, "linalg" | "random") {
@@ -136,6 +143,15 @@ pub fn is_warp(module: &str) -> bool {
 /// Modules whose functions are built-ins here: `math.sin(x)`, `np.float32`.
 pub fn is_builtin_alias(module: &str) -> bool {
     matches!(module, "math" | "numpy" | "builtins" | "typing")
+}
+
+/// What a sample of a volume can be: the numbers that `wp.Volume` names.
+fn volume_constant(name: &str) -> Option<i128> {
+    match name {
+        "CLOSEST" => Some(0),
+        "LINEAR" => Some(1),
+        _ => None,
+    }
 }
 
 /// The numbers that `math`, `numpy` and `warp` name.

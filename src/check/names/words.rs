@@ -2,12 +2,11 @@
 
 /// Why a built-in of Warp is not here; None for names that Warp does not have either.
 pub fn unsupported(name: &str) -> Option<&'static str> {
-    const ENGINE: &[&str] = &["volume_", "texture_"];
     if name == "tile" || name == "untile" || name.starts_with("tile_") {
         return Some("this operation on tiles is not compiled yet");
     }
-    if ENGINE.iter().any(|prefix| name.starts_with(prefix)) {
-        return Some("volumes and textures are not compiled yet");
+    if name.starts_with("texture_") {
+        return Some("textures are not compiled yet");
     }
     if name.ends_with("_tiled") {
         return Some("queries by the threads of a block together are not compiled yet");
@@ -16,7 +15,7 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
         "dense_gemm_batched" | "dense_chol_batched" | "dense_solve_batched" => {
             Some("Warp declares it, but has no code for it either")
         }
-        "address_of" | "fabricarray" | "fabricarrayarray" | "indexedfabricarray" | "Volume" | "Bvh" | "HashGrid"
+        "address_of" | "fabricarray" | "fabricarrayarray" | "indexedfabricarray" | "Bvh" | "HashGrid"
         | "Texture2D" | "Texture3D" => Some("not compiled yet"),
         _ => None,
     }
