@@ -1,0 +1,931 @@
+# Volumes: sparse voxels in a NanoVDB buffer, whose address is the id (warp/native/nanovdb/PNanoVDB.h has
+# the format). A root lists upper nodes of 32^3 lower nodes of 16^3 leaves of 8^3 voxels. Where a child
+# is missing, the place for it holds the value of all voxels that would be below.
+
+_CLOSEST = 0
+_LINEAR = 1
+
+# Kinds of grids, as the format numbers them.
+_GRID_FLOAT = 1
+_GRID_DOUBLE = 2
+_GRID_INT32 = 4
+_GRID_INT64 = 5
+_GRID_VEC3F = 6
+_GRID_VEC3D = 7
+_GRID_UINT32 = 10
+_GRID_VEC4F = 17
+_GRID_VEC4D = 18
+_GRID_INDEX = 19
+_GRID_ONINDEX = 20
+_GRID_INDEXMASK = 21
+_GRID_ONINDEXMASK = 22
+
+# Where things are: the map behind the address, the tree, and what the tree says at its beginning.
+_MAP_FLOAT32 = 296
+_MAP_FLOAT64 = 384
+_TREE = 672
+
+
+@func
+@no_grad("an integer")
+def _word_at(address: uint64) -> uint64:
+    """The 8 bytes at an address."""
+    return _constant_array_at(address, uint64(0), 1, uint64(0))[0]
+
+
+@func
+@no_grad("an integer")
+def _half_at(address: uint64) -> uint32:
+    """The 4 bytes at an address."""
+    return _constant_array_at(address, uint64(0), 1, uint32(0))[0]
+
+
+@func
+@no_grad("an integer")
+def _bytes(count: int32) -> uint64:
+    """An offset."""
+    return uint64(uint32(count))
+
+
+@func
+@no_grad("an integer")
+def _ones(word: uint64) -> int32:
+    """How many bits are set."""
+    pairs = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
+    fours = (pairs & uint64(0x3333333333333333)) + ((pairs >> uint64(2)) & uint64(0x3333333333333333))
+    eights = (fours + (fours >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    return int32((eights * uint64(0x0101010101010101)) >> uint64(56))
+
+
+# What the kinds of grids differ in.
+
+
+@func
+@no_grad("an integer")
+def _grid_kind(id: uint64) -> int32:
+    """The kind of a volume's grid; 0: there is no volume."""
+    if id == uint64(0):
+        return 0
+    return int32(_half_at(id + uint64(636)))
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[float32]) -> int32:
+    """The kind of the grids whose values are of a type."""
+    return _GRID_FLOAT
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[float64]) -> int32:
+    """The same."""
+    return _GRID_DOUBLE
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[int32]) -> int32:
+    """The same."""
+    return _GRID_INT32
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[int64]) -> int32:
+    """The same."""
+    return _GRID_INT64
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[uint32]) -> int32:
+    """The same."""
+    return _GRID_UINT32
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[Vec[3, float32]]) -> int32:
+    """The same."""
+    return _GRID_VEC3F
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[Vec[3, float64]]) -> int32:
+    """The same."""
+    return _GRID_VEC3D
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[Vec[4, float32]]) -> int32:
+    """The same."""
+    return _GRID_VEC4F
+
+
+@func
+@no_grad("an integer")
+def _kind_of(dtype: type[Vec[4, float64]]) -> int32:
+    """The same."""
+    return _GRID_VEC4D
+
+
+@func
+@no_grad("a condition")
+def _is_wide(kind: int32) -> bool:
+    """Whether numbers have 8 bytes, those of grids that hold indices among them."""
+    return (
+        kind == _GRID_DOUBLE
+        or kind == _GRID_INT64
+        or kind == _GRID_VEC3D
+        or kind == _GRID_VEC4D
+        or kind >= _GRID_INDEX
+        and kind <= 23
+    )
+
+
+@func
+@no_grad("an integer")
+def _value_size(kind: int32) -> int32:
+    """The bytes of a value."""
+    if kind == _GRID_VEC3F:
+        return 12
+    if kind == _GRID_VEC3D:
+        return 24
+    if kind == _GRID_VEC4F:
+        return 16
+    if kind == _GRID_VEC4D:
+        return 32
+    return where(_is_wide(kind), 8, 4)
+
+
+@func
+@no_grad("an integer")
+def _root_size(kind: int32) -> int32:
+    """The bytes of the root, which its tiles follow."""
+    if kind == _GRID_VEC3D:
+        return 128
+    if kind == _GRID_VEC4D:
+        return 160
+    return where(_is_wide(kind) or kind == _GRID_VEC3F or kind == _GRID_VEC4F, 96, 64)
+
+
+@func
+@no_grad("an integer")
+def _tile_size(kind: int32) -> int32:
+    """The bytes of a tile of the root."""
+    return where(kind == _GRID_VEC3D or kind == _GRID_VEC4F or kind == _GRID_VEC4D, 64, 32)
+
+
+@func
+@no_grad("an integer")
+def _slot_size(kind: int32) -> int32:
+    """The bytes of a place for a child or a value in a node."""
+    return where(_value_size(kind) <= 8, 8, where(kind == _GRID_VEC3F, 16, _value_size(kind)))
+
+
+@func
+@no_grad("an integer")
+def _slots_behind(kind: int32) -> int32:
+    """How many bytes further than in most kinds the places of a node begin."""
+    return where(kind == _GRID_VEC4D, 64, where(kind == _GRID_VEC3D or kind == _GRID_VEC4F, 32, 0))
+
+
+@func
+@no_grad("an integer")
+def _values_in_leaf(kind: int32) -> int32:
+    """Where the values begin in a leaf."""
+    if kind == _GRID_VEC3D or kind == _GRID_VEC4D:
+        return 160
+    return where(_value_size(kind) > 4, 128, 96)
+
+
+@func
+@no_grad("an integer")
+def _leaf_size(kind: int32) -> int32:
+    """The bytes of a leaf of any kind of grid that does not hold indices."""
+    if kind == 3 or kind == 9 or kind == 15:
+        # Of 2 bytes.
+        return 1120
+    if kind == 8 or kind == 16:
+        return 96
+    if kind == 11:
+        return 160
+    if kind == 13:
+        return 352
+    if kind == 14 or kind == 26:
+        return 608
+    if kind == 23:
+        return 1120
+    if kind == 24:
+        return 1632
+    if kind == 25:
+        return 3200
+    return _values_in_leaf(kind) + 512 * _value_size(kind)
+
+
+# From a voxel to what is stored for it.
+
+
+@func
+@no_grad("an integer")
+def _voxel_of(x: float32) -> int32:
+    """The voxel at a whole number; NaN has one that no volume has."""
+    return where(x == x, int32(x), -2147483647 - 1)
+
+
+@func
+@no_grad("an integer")
+def _place(i: int32, j: int32, k: int32, shift: int32, width: int32) -> int32:
+    """The number of a child of 2^`shift` voxels in each direction in a node of 2^`width` children in each."""
+    mask = (1 << width) - 1
+    return ((((i >> shift) & mask) << width | ((j >> shift) & mask)) << width) | ((k >> shift) & mask)
+
+
+@func
+@no_grad("a condition")
+def _has_child(mask: uint64, place: int32) -> bool:
+    """Whether a bit is set in a mask at an address."""
+    return ((_half_at(mask + _bytes((place >> 5) * 4)) >> uint32(place & 31)) & uint32(1)) != uint32(0)
+
+
+@func
+@no_grad("an address")
+def _block(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
+    """The address of the leaf with a voxel. If there is none, the address of the value of all voxels that it
+    would have, plus 1."""
+    root = id + uint64(_TREE) + _word_at(id + uint64(_TREE + 24))
+    tile = root + _bytes(_root_size(kind))
+    size = _bytes(_tile_size(kind))
+    end = tile + uint64(_half_at(root + uint64(24))) * size
+    key = (
+        uint64(uint32(i) >> uint32(12)) << uint64(42)
+        | uint64(uint32(j) >> uint32(12)) << uint64(21)
+        | uint64(uint32(k) >> uint32(12))
+    )
+    while tile < end:
+        if _word_at(tile) == key:
+            break
+        tile += size
+    if tile >= end:
+        return root + _bytes(where(_is_wide(kind), 33, 29))
+    child = _word_at(tile + uint64(8))
+    if child == uint64(0):
+        return tile + _bytes(where(_is_wide(kind), 25, 21))
+    slot = _bytes(_slot_size(kind))
+    upper = root + child
+    place = _place(i, j, k, 7, 5)
+    at = upper + _bytes(8256 + _slots_behind(kind)) + slot * _bytes(place)
+    if not _has_child(upper + uint64(4128), place):
+        return at + uint64(1)
+    lower = upper + _word_at(at)
+    place = _place(i, j, k, 3, 4)
+    at = lower + _bytes(1088 + _slots_behind(kind)) + slot * _bytes(place)
+    if not _has_child(lower + uint64(544), place):
+        return at + uint64(1)
+    return lower + _word_at(at)
+
+
+@func
+@no_grad("a condition")
+def _is_leaf_block(block: uint64) -> bool:
+    """Whether a block is a leaf, and not one value."""
+    return (block & uint64(1)) == uint64(0)
+
+
+@func
+@no_grad("addresses")
+def _corner_blocks(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> Vec[8, uint64]:
+    """The blocks of the voxels from `(i, j, k)` to `(i + 1, j + 1, k + 1)`, ordered by coordinates."""
+    first = _block(id, kind, i, j, k)
+    # Bits of the directions in which the next voxel is in another block.
+    crossing = where((i & 7) == 7, 4, 0) | where((j & 7) == 7, 2, 0) | where((k & 7) == 7, 1, 0)
+    if crossing == 0:
+        return Vec[8, uint64](first)
+    found = zeros(shape=8, dtype=uint64)
+    found[0] = first
+    for c in range(1, 8):
+        if (c & crossing) == c:
+            found[c] = _block(id, kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+        else:
+            found[c] = found[c & crossing]
+    return Vec[8, uint64](
+        found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
+    )
+
+
+@func
+@no_grad("an address")
+def _address_in(block: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
+    """Where the value of a voxel of a block is."""
+    if _is_leaf_block(block):
+        return block + _bytes(_values_in_leaf(kind) + _value_size(kind) * _place(i, j, k, 0, 3))
+    return block - uint64(1)
+
+
+@func
+@no_grad("an index")
+def _index_in(id: uint64, block: uint64, kind: int32, i: int32, j: int32, k: int32) -> int32:
+    """The index of a voxel of a block; -1: it has none."""
+    if not _is_leaf_block(block):
+        return -1
+    place = _place(i, j, k, 0, 3)
+    if kind == _GRID_INDEX or kind == _GRID_INDEXMASK:
+        return int32(_word_at(block + uint64(80))) + place - 1
+    if kind == _GRID_ONINDEX or kind == _GRID_ONINDEXMASK:
+        word = place >> 6
+        mask = _word_at(block + _bytes(16 + 8 * word))
+        bit = uint64(1) << uint64(place & 63)
+        if (mask & bit) == uint64(0):
+            return -1
+        before = _ones(mask & (bit - uint64(1)))
+        if word > 0:
+            before += int32((_word_at(block + uint64(88)) >> uint64(9 * (word - 1))) & uint64(511))
+        return int32(_word_at(block + uint64(80))) + before - 1
+    leaf = (block - (id + uint64(_TREE) + _word_at(id + uint64(_TREE)))) / _bytes(_leaf_size(kind))
+    return int32(leaf) * 512 + place
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def _value_at(address: uint64, dtype: type[Scalar]) -> Scalar:
+    """The value at an address."""
+    return _array_at(address, uint64(0), 1, Scalar(0))[0]
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def _value_at(address: uint64, dtype: type[Vec[N, Float]]) -> Vec[N, Float]:
+    """The same; vectors at the root are not aligned."""
+    parts = _array_at(address, uint64(0), N, Float(0.0))
+    value = Vec[N, Float]()
+    for n in range(N):
+        value[n] = parts[n]
+    return value
+
+
+# Values.
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_lookup(id: uint64, i: int32, j: int32, k: int32, dtype: type[T]) -> T:
+    """The value of the voxel `(i, j, k)` of the volume `id`; outside of the volume its background.
+
+    `dtype` is the type of the values: `int32`, `int64`, `uint32`, `float32`, `float64`, `vec3f`,
+    `vec3d`, `vec4f` or `vec4d`. Of a volume with values of another type the result is 0.
+
+    ```python
+    density = wp.volume_lookup(id, 1, 2, 3, dtype=float)
+    ```
+    """
+    kind = _kind_of(dtype)
+    value = T()
+    if _grid_kind(id) == kind:
+        value = _value_at(_address_in(_block(id, kind, i, j, k), kind, i, j, k), dtype)
+    return value
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_lookup_f(id: uint64, i: int32, j: int32, k: int32) -> float32:
+    """The value of the voxel `(i, j, k)` of a volume of `float32`."""
+    return volume_lookup(id, i, j, k, float32)
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_lookup_v(id: uint64, i: int32, j: int32, k: int32) -> Vec[3, float32]:
+    """The value of the voxel `(i, j, k)` of a volume of `vec3f`."""
+    return volume_lookup(id, i, j, k, vec3f)
+
+
+@func
+@no_grad("an integer")
+def volume_lookup_i(id: uint64, i: int32, j: int32, k: int32) -> int32:
+    """The value of the voxel `(i, j, k)` of a volume of `int32`."""
+    return volume_lookup(id, i, j, k, int32)
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_store(id: uint64, i: int32, j: int32, k: int32, value: Scalar):
+    """Sets the voxel `(i, j, k)` of the volume `id`, if `value` is of the type of its values.
+
+    Voxels that are not in a leaf stay as they are: `wp.Volume.allocate_by_tiles` makes leaves.
+
+    ```python
+    wp.volume_store(id, 1, 2, 3, 4.0)
+    ```
+    """
+    kind = _kind_of(Scalar)
+    if _grid_kind(id) == kind:
+        block = _block(id, kind, i, j, k)
+        if _is_leaf_block(block):
+            place = _array_at(_address_in(block, kind, i, j, k), uint64(0), 1, Scalar(0))
+            place[0] = value
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_store(id: uint64, i: int32, j: int32, k: int32, value: Vec[N, Float]):
+    """The same for vectors."""
+    kind = _kind_of(Vec[N, Float])
+    if _grid_kind(id) == kind:
+        block = _block(id, kind, i, j, k)
+        if _is_leaf_block(block):
+            place = _array_at(_address_in(block, kind, i, j, k), uint64(0), N, Float(0.0))
+            for n in range(N):
+                place[n] = value[n]
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_store_f(id: uint64, i: int32, j: int32, k: int32, value: float32):
+    """Sets the voxel `(i, j, k)` of a volume of `float32`."""
+    volume_store(id, i, j, k, value)
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def volume_store_v(id: uint64, i: int32, j: int32, k: int32, value: Vec[3, float32]):
+    """Sets the voxel `(i, j, k)` of a volume of `vec3f`."""
+    volume_store(id, i, j, k, value)
+
+
+@func
+@no_grad("integers")
+def volume_store_i(id: uint64, i: int32, j: int32, k: int32, value: int32):
+    """Sets the voxel `(i, j, k)` of a volume of `int32`."""
+    volume_store(id, i, j, k, value)
+
+
+# Samples. The values of the corners of a cell are found without gradients; mixing them is
+# differentiated.
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def _closest(id: uint64, uvw: Vec[3, float32], dtype: type[T]) -> T:
+    """The value of the voxel nearest to a point."""
+    i = _voxel_of(round(uvw[0]))
+    j = _voxel_of(round(uvw[1]))
+    k = _voxel_of(round(uvw[2]))
+    return volume_lookup(id, i, j, k, dtype)
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def _corners(id: uint64, uvw: Vec[3, float32], dtype: type[Scalar]) -> Vec[8, Scalar]:
+    """The values at the corners of the cell of a point, in the order of their coordinates."""
+    kind = _kind_of(dtype)
+    i = _voxel_of(floor(uvw[0]))
+    j = _voxel_of(floor(uvw[1]))
+    k = _voxel_of(floor(uvw[2]))
+    blocks = _corner_blocks(id, kind, i, j, k)
+    values = Vec[8, Scalar]()
+    for c in range(8):
+        at = _address_in(blocks[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+        values[c] = _value_at(at, dtype)
+    return values
+
+
+@func
+@zero_grad("values stored in a volume have no gradients")
+def _corners(id: uint64, uvw: Vec[3, float32], dtype: type[Vec[N, Float]]) -> Mat[8, N, Float]:
+    """The same; each row is a value."""
+    kind = _kind_of(dtype)
+    i = _voxel_of(floor(uvw[0]))
+    j = _voxel_of(floor(uvw[1]))
+    k = _voxel_of(floor(uvw[2]))
+    blocks = _corner_blocks(id, kind, i, j, k)
+    values = Mat[8, N, Float]()
+    for c in range(8):
+        at = _address_in(blocks[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+        values[c] = _value_at(at, dtype)
+    return values
+
+
+@func
+@no_grad("indices")
+def _corner_indices(id: uint64, uvw: Vec[3, float32]) -> Vec[8, int32]:
+    """The indices of the corners of the cell of a point; -1 where there is none."""
+    kind = _grid_kind(id)
+    indices = Vec[8, int32](-1)
+    if kind != 0:
+        i = _voxel_of(floor(uvw[0]))
+        j = _voxel_of(floor(uvw[1]))
+        k = _voxel_of(floor(uvw[2]))
+        blocks = _corner_blocks(id, kind, i, j, k)
+        for c in range(8):
+            indices[c] = _index_in(id, blocks[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+    return indices
+
+
+@func
+def _in_cell(uvw: Vec[3, float32]) -> Vec[3, float32]:
+    """Where a point is in its cell."""
+    return Vec[3, float32](uvw[0] - floor(uvw[0]), uvw[1] - floor(uvw[1]), uvw[2] - floor(uvw[2]))
+
+
+@func
+def _weights(f: Vec[3, float32]) -> Vec[8, float32]:
+    """How much each corner of a cell counts at a point in it."""
+    x = 1.0 - f[0]
+    y = 1.0 - f[1]
+    z = 1.0 - f[2]
+    return Vec[8, float32](
+        x * y * z,
+        x * y * f[2],
+        x * f[1] * z,
+        x * f[1] * f[2],
+        f[0] * y * z,
+        f[0] * y * f[2],
+        f[0] * f[1] * z,
+        f[0] * f[1] * f[2],
+    )
+
+
+@func
+def _weight_slopes(f: Vec[3, float32]) -> Mat[8, 3, float32]:
+    """The derivatives of the weights by the point."""
+    x = 1.0 - f[0]
+    y = 1.0 - f[1]
+    z = 1.0 - f[2]
+    return Mat[8, 3, float32](
+        -y * z, -x * z, -x * y,
+        -y * f[2], -x * f[2], x * y,
+        -f[1] * z, x * z, -x * f[1],
+        -f[1] * f[2], x * f[2], x * f[1],
+        y * z, -f[0] * z, -f[0] * y,
+        y * f[2], -f[0] * f[2], f[0] * y,
+        f[1] * z, f[0] * z, -f[0] * f[1],
+        f[1] * f[2], f[0] * f[2], f[0] * f[1],
+    )
+
+
+@func
+def _as_numbers(v: Vec[3, float32], dtype: type[Scalar]) -> Vec[3, Scalar]:
+    """A vector of numbers of another type."""
+    return Vec[3, Scalar](Scalar(v[0]), Scalar(v[1]), Scalar(v[2]))
+
+
+@func
+def volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype: type[Scalar]) -> Scalar:
+    """The value of the volume `id` at the point `uvw`, in voxels.
+
+    `wp.Volume.CLOSEST` is the value of the nearest voxel: halves are rounded away from zero.
+    `wp.Volume.LINEAR` mixes those of the eight voxels around. `dtype` is as for `volume_lookup`.
+
+    ```python
+    density = wp.volume_sample(id, wp.volume_world_to_index(id, x), wp.Volume.LINEAR, dtype=float)
+    ```
+    """
+    value = Scalar(0)
+    if _grid_kind(id) == _kind_of(dtype):
+        if sampling_mode == _CLOSEST:
+            value = _closest(id, uvw, dtype)
+        elif sampling_mode == _LINEAR:
+            corners = _corners(id, uvw, dtype)
+            weights = _weights(_in_cell(uvw))
+            for c in range(8):
+                value += Scalar(weights[c]) * corners[c]
+    return value
+
+
+@func
+def volume_sample(
+    id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype: type[Vec[N, Float]]
+) -> Vec[N, Float]:
+    """The same for vectors."""
+    value = Vec[N, Float]()
+    if _grid_kind(id) == _kind_of(dtype):
+        if sampling_mode == _CLOSEST:
+            value = _closest(id, uvw, dtype)
+        elif sampling_mode == _LINEAR:
+            corners = _corners(id, uvw, dtype)
+            weights = _weights(_in_cell(uvw))
+            for c in range(8):
+                value += Float(weights[c]) * corners[c]
+    return value
+
+
+@func
+def volume_sample_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> float32:
+    """The value of a volume of `float32` at the point `uvw`, in voxels."""
+    return volume_sample(id, uvw, sampling_mode, float32)
+
+
+@func
+def volume_sample_v(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> Vec[3, float32]:
+    """The value of a volume of `vec3f` at the point `uvw`, in voxels."""
+    return volume_sample(id, uvw, sampling_mode, vec3f)
+
+
+@func
+@zero_grad("the nearest voxel changes in steps")
+def volume_sample_i(id: uint64, uvw: Vec[3, float32]) -> int32:
+    """The value of the voxel nearest to `uvw` of a volume of `int32`."""
+    return volume_sample(id, uvw, _CLOSEST, int32)
+
+
+@func
+def volume_sample_grad(
+    id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, Scalar]], dtype: type[Scalar]
+) -> Scalar:
+    """The value of the volume `id` at the point `uvw`; `grad` becomes its derivative by `uvw`.
+
+    It is 0 for `wp.Volume.CLOSEST`. The derivative of a vector is a matrix with a row for
+    each component.
+
+    ```python
+    slope = wp.vec3()
+    density = wp.volume_sample_grad(id, uvw, wp.Volume.LINEAR, slope, dtype=float)
+    ```
+    """
+    value = Scalar(0)
+    slope = Vec[3, Scalar]()
+    if _grid_kind(id) == _kind_of(dtype):
+        if sampling_mode == _CLOSEST:
+            value = _closest(id, uvw, dtype)
+        elif sampling_mode == _LINEAR:
+            corners = _corners(id, uvw, dtype)
+            f = _in_cell(uvw)
+            weights = _weights(f)
+            slopes = _weight_slopes(f)
+            for c in range(8):
+                value += Scalar(weights[c]) * corners[c]
+                slope += corners[c] * _as_numbers(slopes[c], dtype)
+    grad = slope
+    return value
+
+
+@func
+def volume_sample_grad(
+    id: uint64,
+    uvw: Vec[3, float32],
+    sampling_mode: int32,
+    grad: ref[Mat[N, 3, Float]],
+    dtype: type[Vec[N, Float]],
+) -> Vec[N, Float]:
+    """The same for vectors."""
+    value = Vec[N, Float]()
+    slope = Mat[N, 3, Float]()
+    if _grid_kind(id) == _kind_of(dtype):
+        if sampling_mode == _CLOSEST:
+            value = _closest(id, uvw, dtype)
+        elif sampling_mode == _LINEAR:
+            corners = _corners(id, uvw, dtype)
+            f = _in_cell(uvw)
+            weights = _weights(f)
+            slopes = _weight_slopes(f)
+            for c in range(8):
+                value += Float(weights[c]) * corners[c]
+                slope += outer(corners[c], Vec[3, Float](slopes[c]))
+    grad = slope
+    return value
+
+
+@func
+def volume_sample_grad_f(
+    id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, float32]]
+) -> float32:
+    """The value of a volume of `float32` at the point `uvw`; `grad` becomes its derivative by `uvw`."""
+    return volume_sample_grad(id, uvw, sampling_mode, grad, float32)
+
+
+# Values in an array, by the indices of voxels.
+
+
+@func
+@no_grad("an integer")
+def volume_voxel_count(id: uint64) -> int32:
+    """How many voxels of the volume `id` have an index, at most 2^31 - 1."""
+    kind = _grid_kind(id)
+    if kind == 0:
+        return 0
+    count = uint64(_half_at(id + uint64(_TREE + 32))) * uint64(512)
+    if kind == _GRID_ONINDEX or kind == _GRID_ONINDEXMASK:
+        count = _word_at(id + uint64(_TREE + 56))
+    return int32(min(count, uint64(2147483647)))
+
+
+@func
+@no_grad("an index")
+def volume_lookup_index(id: uint64, i: int32, j: int32, k: int32) -> int32:
+    """The index of the voxel `(i, j, k)` of the volume `id`, below `volume_voxel_count`; -1: it has none.
+
+    ```python
+    n = wp.volume_lookup_index(id, 1, 2, 3)
+    if n >= 0:
+        voxels[n] = 4.0
+    ```
+    """
+    kind = _grid_kind(id)
+    if kind == 0:
+        return -1
+    return _index_in(id, _block(id, kind, i, j, k), kind, i, j, k)
+
+
+@func
+@no_grad("an index")
+def _closest_index(id: uint64, uvw: Vec[3, float32]) -> int32:
+    """The index of the voxel nearest to a point; -1: it has none."""
+    i = _voxel_of(round(uvw[0]))
+    j = _voxel_of(round(uvw[1]))
+    k = _voxel_of(round(uvw[2]))
+    return volume_lookup_index(id, i, j, k)
+
+
+@func
+def _voxel_value(voxel_data: Array[T, 1], index: int32, background: T) -> T:
+    """The value of the voxel with an index."""
+    value = background
+    if index >= 0:
+        value = voxel_data[index]
+    return value
+
+
+@func
+def volume_sample_index(
+    id: uint64, uvw: Vec[3, float32], sampling_mode: int32, voxel_data: Array[Scalar, 1], background: Scalar
+) -> Scalar:
+    """The value at the point `uvw` of the volume `id`, of values in an array.
+
+    The array has the value of the voxel with index `n` at `n` (`volume_lookup_index`); voxels without
+    an index have the value `background`. `sampling_mode` is as for `volume_sample`.
+
+    ```python
+    heat = wp.volume_sample_index(id, uvw, wp.Volume.LINEAR, temperatures, 20.0)
+    ```
+    """
+    value = Scalar(0)
+    if sampling_mode == _CLOSEST:
+        value = _voxel_value(voxel_data, _closest_index(id, uvw), background)
+    elif sampling_mode == _LINEAR:
+        indices = _corner_indices(id, uvw)
+        weights = _weights(_in_cell(uvw))
+        for c in range(8):
+            value += Scalar(weights[c]) * _voxel_value(voxel_data, indices[c], background)
+    return value
+
+
+@func
+def volume_sample_index(
+    id: uint64,
+    uvw: Vec[3, float32],
+    sampling_mode: int32,
+    voxel_data: Array[Vec[N, Float], 1],
+    background: Vec[N, Float],
+) -> Vec[N, Float]:
+    """The same for vectors."""
+    value = Vec[N, Float]()
+    if sampling_mode == _CLOSEST:
+        value = _voxel_value(voxel_data, _closest_index(id, uvw), background)
+    elif sampling_mode == _LINEAR:
+        indices = _corner_indices(id, uvw)
+        weights = _weights(_in_cell(uvw))
+        for c in range(8):
+            value += Float(weights[c]) * _voxel_value(voxel_data, indices[c], background)
+    return value
+
+
+@func
+def volume_sample_grad_index(
+    id: uint64,
+    uvw: Vec[3, float32],
+    sampling_mode: int32,
+    voxel_data: Array[Scalar, 1],
+    background: Scalar,
+    grad: ref[Vec[3, Scalar]],
+) -> Scalar:
+    """The value at the point `uvw`, as `volume_sample_index`; `grad` becomes its derivative by `uvw`."""
+    value = Scalar(0)
+    slope = Vec[3, Scalar]()
+    if sampling_mode == _CLOSEST:
+        value = _voxel_value(voxel_data, _closest_index(id, uvw), background)
+    elif sampling_mode == _LINEAR:
+        indices = _corner_indices(id, uvw)
+        f = _in_cell(uvw)
+        weights = _weights(f)
+        slopes = _weight_slopes(f)
+        for c in range(8):
+            corner = _voxel_value(voxel_data, indices[c], background)
+            value += Scalar(weights[c]) * corner
+            slope += corner * _as_numbers(slopes[c], Scalar)
+    grad = slope
+    return value
+
+
+@func
+def volume_sample_grad_index(
+    id: uint64,
+    uvw: Vec[3, float32],
+    sampling_mode: int32,
+    voxel_data: Array[Vec[N, Float], 1],
+    background: Vec[N, Float],
+    grad: ref[Mat[N, 3, Float]],
+) -> Vec[N, Float]:
+    """The same for vectors."""
+    value = Vec[N, Float]()
+    slope = Mat[N, 3, Float]()
+    if sampling_mode == _CLOSEST:
+        value = _voxel_value(voxel_data, _closest_index(id, uvw), background)
+    elif sampling_mode == _LINEAR:
+        indices = _corner_indices(id, uvw)
+        f = _in_cell(uvw)
+        weights = _weights(f)
+        slopes = _weight_slopes(f)
+        for c in range(8):
+            corner = _voxel_value(voxel_data, indices[c], background)
+            value += Float(weights[c]) * corner
+            slope += outer(corner, Vec[3, Float](slopes[c]))
+    grad = slope
+    return value
+
+
+# Between voxels and the world. The map has a matrix, its inverse and a translation.
+
+
+@func
+@compiler_grad("a constant")
+def _map(id: uint64, dtype: type[float32]) -> Array[float32, 1]:
+    """The numbers of a map."""
+    return _constant_array_at(id + uint64(_MAP_FLOAT32), uint64(0), 21, float32(0.0))
+
+
+@func
+@compiler_grad("a constant")
+def _map(id: uint64, dtype: type[float64]) -> Array[float64, 1]:
+    """The same."""
+    return _constant_array_at(id + uint64(_MAP_FLOAT64), uint64(0), 21, float64(0.0))
+
+
+@func
+def _turned(map: Array[Float, 1], first: int32, x: Vec[3, Float]) -> Vec[3, Float]:
+    """The product of the matrix from `first` on with a vector."""
+    return Vec[3, Float](
+        x[0] * map[first] + x[1] * map[first + 1] + x[2] * map[first + 2],
+        x[0] * map[first + 3] + x[1] * map[first + 4] + x[2] * map[first + 5],
+        x[0] * map[first + 6] + x[1] * map[first + 7] + x[2] * map[first + 8],
+    )
+
+
+@func
+def _shift(map: Array[Float, 1]) -> Vec[3, Float]:
+    """The translation."""
+    return Vec[3, Float](map[18], map[19], map[20])
+
+
+@func
+def volume_index_to_world(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]:
+    """Where the point `uvw`, in voxels of the volume `id`, is in the world."""
+    map = _map(id, float32)
+    return _turned(map, 0, uvw) + _shift(map)
+
+
+@func
+def volume_index_to_world(id: uint64, uvw: Vec[3, float64]) -> Vec[3, float64]:
+    """The same in `float64`."""
+    map = _map(id, float64)
+    return _turned(map, 0, uvw) + _shift(map)
+
+
+@func
+def volume_world_to_index(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]:
+    """Where the point `xyz` of the world is in voxels of the volume `id`."""
+    map = _map(id, float32)
+    return _turned(map, 9, xyz - _shift(map))
+
+
+@func
+def volume_world_to_index(id: uint64, xyz: Vec[3, float64]) -> Vec[3, float64]:
+    """The same in `float64`."""
+    map = _map(id, float64)
+    return _turned(map, 9, xyz - _shift(map))
+
+
+@func
+def volume_index_to_world_dir(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]:
+    """The direction in the world of a direction in voxels of the volume `id`: without the translation."""
+    return _turned(_map(id, float32), 0, uvw)
+
+
+@func
+def volume_index_to_world_dir(id: uint64, uvw: Vec[3, float64]) -> Vec[3, float64]:
+    """The same in `float64`."""
+    return _turned(_map(id, float64), 0, uvw)
+
+
+@func
+def volume_world_to_index_dir(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]:
+    """The direction in voxels of the volume `id` of a direction in the world: without the translation."""
+    return _turned(_map(id, float32), 9, xyz)
+
+
+@func
+def volume_world_to_index_dir(id: uint64, xyz: Vec[3, float64]) -> Vec[3, float64]:
+    """The same in `float64`."""
+    return _turned(_map(id, float64), 9, xyz)
