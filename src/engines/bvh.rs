@@ -1,4 +1,4 @@
-//! A bounding volume hierarchy over boxes: what `wp.Bvh` is.
+//! What does the id of a BVH point to, and who owns it? A tree over boxes: what `wp.Bvh` is.
 
 use std::mem::offset_of;
 

@@ -83,6 +83,77 @@ pub enum EngineError {
         grid: &'static str,
         points: &'static str,
     },
+    Volume(VolumeError),
+}
+
+/// Why bytes are no volume, or a volume can't be made.
+#[derive(Clone, PartialEq, Debug)]
+pub enum VolumeError {
+    /// Bytes end before what they say they hold.
+    Cut {
+        what: &'static str,
+        needed: u64,
+        present: u64,
+    },
+    Magic {
+        found: u64,
+    },
+    Version {
+        major: u32,
+    },
+    GridType {
+        number: u32,
+    },
+    /// A number that says how long or where something is contradicts the rest.
+    Inconsistent {
+        what: &'static str,
+        value: u64,
+    },
+    Codec {
+        name: &'static str,
+    },
+    CodecNumber {
+        number: u16,
+    },
+    Zlib {
+        grid: usize,
+    },
+    /// A file has between 1 and 65,535 grids.
+    Grids {
+        count: usize,
+    },
+    /// There is no room for what a volume is to hold.
+    Capacity {
+        what: &'static str,
+        needed: usize,
+        room: usize,
+    },
+    /// There is no memory for so many bytes.
+    TooLarge {
+        bytes: usize,
+    },
+    /// The volume was made without room to be built anew.
+    Fixed,
+    Empty {
+        what: &'static str,
+    },
+    Extents {
+        shape: [usize; 3],
+        values: usize,
+    },
+    /// A point of the world that lies in no voxel whose index i32 can hold.
+    Point {
+        point: usize,
+        world: [f32; 3],
+    },
+    NotFinite {
+        what: &'static str,
+    },
+    /// The matrix of index to world coordinates can't be turned around.
+    Singular,
+    VoxelSize {
+        value: [f64; 3],
+    },
 }
 
 impl fmt::Display for EngineError {
@@ -135,8 +206,58 @@ impl fmt::Display for EngineError {
             EngineError::PointType { grid, points } => {
                 write!(f, "the hash grid is of type {grid}, and its points are of type {points}")
             }
+            EngineError::Volume(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for VolumeError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            VolumeError::Cut { what, needed, present } => {
+                write!(f, "the {what} is cut: it needs {needed} bytes, and {present} are there")
+            }
+            VolumeError::Magic { found } => write!(f, "the bytes are no NanoVDB grid: they start with {found:#018x}"),
+            VolumeError::Version { major } => {
+                write!(f, "the volume is of NanoVDB version {major}, and 32 is supported")
+            }
+            VolumeError::GridType { number } => write!(f, "volumes of NanoVDB grid type {number} are not supported"),
+            VolumeError::Inconsistent { what, value } => {
+                write!(f, "the volume says that its {what} is {value}, which can't be")
+            }
+            VolumeError::Codec { name } => {
+                write!(f, "the file is compressed by {name}, which is not supported; \"none\" and \"zip\" are")
+            }
+            VolumeError::CodecNumber { number } => {
+                write!(f, "the file is compressed by codec {number}, which is not known")
+            }
+            VolumeError::Zlib { grid } => write!(f, "the compressed data of grid {grid} are damaged"),
+            VolumeError::Grids { count } => write!(f, "a file holds 1 to 65535 volumes, and {count} are to be written"),
+            VolumeError::Capacity { what, needed, room } => {
+                write!(f, "the volume needs {needed} {what}, and it was made for {room}")
+            }
+            VolumeError::TooLarge { bytes } => write!(f, "there is no memory for a volume of {bytes} bytes"),
+            VolumeError::Fixed => f.write_str("the volume was made without room to be built anew"),
+            VolumeError::Empty { what } => write!(f, "a volume can't be made of 0 {what}"),
+            VolumeError::Extents { shape: [x, y, z], values } => {
+                write!(f, "a volume of {x} x {y} x {z} voxels can't be made of {values} values")
+            }
+            VolumeError::Point { point, world: [x, y, z] } => {
+                write!(f, "point {point} is at ({x}, {y}, {z}), where no voxel can be")
+            }
+            VolumeError::NotFinite { what } => write!(f, "the {what} is not finite"),
+            VolumeError::Singular => f.write_str("the transform from index to world coordinates has no inverse"),
+            VolumeError::VoxelSize { value: [x, y, z] } => {
+                write!(f, "the voxel size is ({x}, {y}, {z}), and must be finite and not 0")
+            }
         }
     }
 }
 
 impl std::error::Error for EngineError {}
+
+impl From<VolumeError> for EngineError {
+    fn from(error: VolumeError) -> EngineError {
+        EngineError::Volume(error)
+    }
+}

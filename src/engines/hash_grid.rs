@@ -1,5 +1,6 @@
-//! Points sorted by the cell they lie in: what `wp.HashGrid` is. Cells repeat in all directions;
-//! points of a cell are in ascending order of their numbers, or of groups first.
+//! What does the id of a hash grid point to, and who owns it? Points sorted by the cell they lie
+//! in: what `wp.HashGrid` is. Cells repeat in all directions; points of a cell are in ascending
+//! order of their numbers, or of groups first.
 
 use std::mem::offset_of;
 
@@ -91,17 +92,15 @@ impl HashGrid {
         if let Some(groups) = groups {
             same_length("points", points.len(), "groups", groups.len())?;
         }
-        let limit = i32::MAX as usize;
-        if points.len() > limit {
-            return Err(EngineError::TooMany { what: "points", count: points.len(), limit });
-        }
+        check_count(points.len())?;
         self.sort(points, width, groups)?;
         self.publish(groups.is_some());
         Ok(())
     }
 
     /// Makes room: arrays of builds of up to so many points stay where the first one has them.
-    pub fn reserve(&mut self, points: usize, with_groups: bool) {
+    pub fn reserve(&mut self, points: usize, with_groups: bool) -> Result<(), EngineError> {
+        check_count(points)?;
         let Sorted { cells, ids, keys, .. } = &mut self.sorted;
         cells.reserve(points.saturating_sub(cells.len()));
         ids.reserve(points.saturating_sub(ids.len()));
@@ -109,6 +108,7 @@ impl HashGrid {
             keys.reserve(points.saturating_sub(keys.len()));
         }
         self.publish(self.header.has_groups != 0);
+        Ok(())
     }
 
     pub fn dtype(&self) -> Real {
@@ -147,8 +147,8 @@ impl HashGrid {
         self.header.widths = [0; 16];
         self.header.widths[..size].copy_from_slice(bytes_of(&width));
         self.header.widths[size..2 * size].copy_from_slice(bytes_of(&inverse));
-        let dims = self.dims;
-        let cell = |point: usize| cell_number(dims, points[point].map(|x| x.cell(inverse)));
+        let axes = self.dims.map(Axis::new);
+        let cell = |point: usize| cell_number(axes, points[point].map(|x| x.cell(inverse)));
         self.sorted.sort(points.len(), cell, groups);
         Some(())
     }
@@ -199,6 +199,11 @@ impl Engine for HashGrid {
     }
 }
 
+fn check_count(count: usize) -> Result<(), EngineError> {
+    let limit = i32::MAX as usize;
+    if count > limit { Err(EngineError::TooMany { what: "points", count, limit }) } else { Ok(()) }
+}
+
 /// The number of cells, which i32 can hold.
 fn cell_count(dims: [i32; 3]) -> Result<usize, EngineError> {
     if dims.iter().any(|&dim| dim < 1) {
@@ -208,14 +213,38 @@ fn cell_count(dims: [i32; 3]) -> Result<usize, EngineError> {
     count.map(|count| count as usize).ok_or(EngineError::Cells { dims })
 }
 
-/// The number of the cell at these coordinates, of which x counts fastest.
-fn cell_number(dims: [i32; 3], cell: [i32; 3]) -> i32 {
-    let [x, y, z] = std::array::from_fn(|k| wrap(cell[k], dims[k]));
-    (z * dims[1] + y) * dims[0] + x
+/// Cells along an axis, which repeat: remainders without division, by Lemire, Kaser and Kurz,
+/// Faster remainder by direct computation, 2019.
+#[derive(Clone, Copy)]
+struct Axis {
+    dim: u32,
+    /// 2^64 over `dim`, rounded up.
+    factor: u64,
+    /// The remainder of -2^31, which coordinates are counted from.
+    first: u32,
 }
 
-fn wrap(cell: i32, dim: i32) -> i32 {
-    if (cell as u32) < dim as u32 { cell } else { cell.rem_euclid(dim) }
+impl Axis {
+    /// `dim` is at least 1.
+    fn new(dim: i32) -> Axis {
+        let factor = (u64::MAX / dim as u64).wrapping_add(1);
+        Axis { dim: dim as u32, factor, first: i32::MIN.rem_euclid(dim) as u32 }
+    }
+
+    /// The remainder, which is not negative.
+    fn wrap(self, cell: i32) -> i32 {
+        if self.dim.is_power_of_two() {
+            return cell & (self.dim - 1) as i32;
+        }
+        let part = self.factor.wrapping_mul(u64::from(cell as u32 ^ 1 << 31));
+        let remainder = ((u128::from(part) * u128::from(self.dim)) >> 64) as u32 + self.first;
+        (if remainder >= self.dim { remainder - self.dim } else { remainder }) as i32
+    }
+}
+
+/// The number of the cell at these coordinates, of which x counts fastest.
+fn cell_number([x, y, z]: [Axis; 3], cell: [i32; 3]) -> i32 {
+    (z.wrap(cell[2]) * y.dim as i32 + y.wrap(cell[1])) * x.dim as i32 + x.wrap(cell[0])
 }
 
 /// A type of coordinates, with its own rounding.
@@ -235,8 +264,7 @@ macro_rules! floor {
     ($x:expr, $float:ty) => {{
         let x = $x;
         let whole = x as i32;
-        let down = if whole as $float > x { whole.saturating_sub(1) } else { whole };
-        down.min(i32::MAX - 1)
+        whole.saturating_sub(i32::from(whole as $float > x)).min(i32::MAX - 1)
     }};
 }
 

@@ -3,7 +3,9 @@
 //! is written out, and each offset is asserted.
 
 use std::mem::offset_of;
+use std::str::FromStr;
 
+use super::error::EngineError;
 use crate::abi::ArrayDescriptor;
 
 /// Half of a tree node: a corner of its box, and 31 bits of index below one bit that marks a leaf.
@@ -231,6 +233,16 @@ impl Constructor {
     }
 }
 
+impl FromStr for Constructor {
+    type Err = EngineError;
+
+    /// By name, in small or capital letters.
+    fn from_str(name: &str) -> Result<Constructor, EngineError> {
+        let found = Constructor::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| EngineError::Constructor { name: name.into() })
+    }
+}
+
 macro_rules! offsets {
     ($struct:ident, $size:literal: $($field:ident $offset:literal),+ $(,)?) => {
         const _: () = assert!(size_of::<$struct>() == $size);
@@ -254,3 +266,19 @@ offsets!(SolidAngle, 144:
 offsets!(HashGridHeader, 96:
     point_cells 0, point_ids 8, point_keys 16, cell_starts 24, cell_ends 32, dims 40, num_points 52, max_points 56,
     max_keys 60, has_groups 64, unused 68, context 72, widths 80);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constructors_have_names() {
+        for constructor in Constructor::ALL {
+            assert_eq!(constructor.name().parse(), Ok(constructor));
+            assert_eq!(constructor.name().to_uppercase().parse(), Ok(constructor));
+        }
+        let error = "sap".parse::<Constructor>().unwrap_err().to_string();
+        assert_eq!(error, "there is no constructor \"sap\"; there are \"sah\", \"median\", \"lbvh\" and \"cubql\"");
+        assert!(Constructor::Lbvh.note().is_some() && Constructor::Sah.note().is_none());
+    }
+}

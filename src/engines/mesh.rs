@@ -1,4 +1,5 @@
-//! A triangle mesh with a tree over its faces: what `wp.Mesh` is.
+//! What does the id of a mesh point to, and who owns it? Triangles with a tree over them: what
+//! `wp.Mesh` is.
 
 use std::mem::offset_of;
 
@@ -253,13 +254,14 @@ fn measure_faces(
     let mut sum = 0.0;
     for (k, (lower, upper)) in lowers.iter_mut().zip(uppers).enumerate() {
         let corners = corners(points, indices, first + k)?;
-        if !corners.as_flattened().iter().fold(true, |all, x| all & x.is_finite()) {
+        // Not finite where a corner is not, or where corners are too far apart.
+        let perimeter = perimeter(corners);
+        if !perimeter.is_finite() && !corners.as_flattened().iter().all(|x| x.is_finite()) {
             return Err(not_finite(points, indices, first + k));
         }
         let around = corners.iter().fold(Bounds::NOTHING, |all, &[x, y, z]| all.with([x, y, z, 0.0]));
         (*lower, *upper) = (around.lower(), around.upper());
-        let [a, b, c] = corners;
-        sum += f64::from(distance(a, b) + distance(b, c) + distance(c, a));
+        sum += f64::from(perimeter);
     }
     Ok(sum)
 }
@@ -279,6 +281,10 @@ fn not_finite(points: &[[f32; 3]], indices: &[i32], face: usize) -> EngineError 
     let of_face = indices[3 * face..3 * face + 3].iter().map(|&index| index as usize);
     let point = of_face.into_iter().find(|&point| !points[point].iter().all(|x| x.is_finite()));
     EngineError::PointNotFinite { point: point.unwrap_or_default(), face }
+}
+
+fn perimeter([a, b, c]: [[f32; 3]; 3]) -> f32 {
+    distance(a, b) + distance(b, c) + distance(c, a)
 }
 
 fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {

@@ -4,10 +4,11 @@
 //! - [`memory`]: whose memory is it, and how does it become a slice?
 //! - [`error`]: what can be wrong with the data?
 //! - [`tree`]: how is a bounding volume hierarchy built and refitted?
-//! - [`bvh`]: a tree over boxes.
-//! - [`mesh`]: a triangle mesh with its tree.
-//! - [`solid_angle`]: the moments by which winding numbers are found.
-//! - [`hash_grid`]: points sorted by cells.
+//! - [`bvh`]: what does the id of a BVH point to?
+//! - [`mesh`]: what does the id of a mesh point to?
+//! - [`solid_angle`]: by which moments are winding numbers found?
+//! - [`hash_grid`]: what does the id of a hash grid point to?
+//! - [`volume`]: what does the id of a volume point to?
 //! - [`device`]: what has to be copied for a launch on other memory?
 //! - [`registry`]: which engine does an id or an address belong to?
 
@@ -21,6 +22,7 @@ pub mod mesh;
 pub mod registry;
 pub mod solid_angle;
 pub mod tree;
+pub mod volume;
 
 pub use bvh::Bvh;
 pub use device::{Engine, Kind, Piece};
@@ -29,3 +31,4 @@ pub use hash_grid::HashGrid;
 pub use layout::Constructor;
 pub use memory::Source;
 pub use mesh::Mesh;
+pub use volume::Volume;

@@ -1,4 +1,4 @@
-//! The moments by which winding numbers are found: of a triangle, and of what lies below a node.
+//! By which moments are winding numbers found? Those of a triangle, and of what lies below a node.
 //! Barill, Dickson, Schmidt, Levin, Jacobson: Fast Winding Numbers for Soups and Clouds, 2018.
 
 use super::layout::SolidAngle;

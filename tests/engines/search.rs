@@ -200,8 +200,8 @@ impl Scene {
         sum.abs() > 2.0 * std::f64::consts::PI
     }
 
-    /// Where a ray meets faces, nearest first, and whether from the front. None: it comes so near to
-    /// an edge, a plane or its own start that rounding decides.
+    /// Where a ray meets faces, nearest first, and whether from the front. None: it comes so near
+    /// to an edge, a plane or its own start that rounding decides.
     pub fn hits(&self, from: V3, d: V3) -> Option<Vec<(f64, bool)>> {
         let (o, d) = (wide(from), wide(d));
         let mut hits = Vec::new();

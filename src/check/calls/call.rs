@@ -398,8 +398,8 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Reports a call of a library function with types that the pattern of a parameter takes, but not
-    /// what the function calls itself; `known` findings were there before.
+    /// Reports a call of a library function with types that the pattern of a parameter takes, but
+    /// not what the function calls itself; `known` findings were there before.
     fn types_without_form(&mut self, of: &Definition, args: &[InstanceArg], known: usize, span: Span) -> Reported {
         self.failed = true;
         let found = self.c.diagnostics.take_after(known);

@@ -29,7 +29,9 @@ impl Body<'_, '_> {
         // An argument that is no value at all has an explanation of its own.
         let takes_types = self.takes_types(&candidates);
         for arg in given {
-            if !(takes_types && matches!(arg.operand, Operand::Type(_))) && !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {
+            if !(takes_types && matches!(arg.operand, Operand::Type(_)))
+                && !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_))
+            {
                 self.materialize(arg.operand.clone(), arg.span)?;
             }
         }

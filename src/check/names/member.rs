@@ -46,8 +46,7 @@ impl Checker<'_> {
             if module == "kc" && name == "warp" {
                 return Ok(Operand::Module("kc.warp".to_string()));
             }
-            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils" | "Volume")
-            {
+            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils" | "Volume") {
                 return Ok(Operand::Module(format!("{module}.{name}")));
             }
             if module == "numpy" && matches!(name, "linalg" | "random") {

@@ -15,8 +15,8 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
         "dense_gemm_batched" | "dense_chol_batched" | "dense_solve_batched" => {
             Some("Warp declares it, but has no code for it either")
         }
-        "address_of" | "fabricarray" | "fabricarrayarray" | "indexedfabricarray" | "Bvh" | "HashGrid"
-        | "Texture2D" | "Texture3D" => Some("not compiled yet"),
+        "address_of" | "fabricarray" | "fabricarrayarray" | "indexedfabricarray" | "Bvh" | "HashGrid" | "Texture2D"
+        | "Texture3D" => Some("not compiled yet"),
         _ => None,
     }
 }

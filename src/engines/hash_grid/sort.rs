@@ -1,6 +1,6 @@
-//! Points in the order of their cells, by a stable sort. Many points are sorted in two steps that
-//! stay in cache: chunks of points into buckets of neighbouring cells, then each bucket by cell.
-//! Few points are sorted by comparison, so that most cells stay untouched.
+//! How do points get into the order of their cells? By a stable sort. Many points are sorted in two
+//! steps that stay in cache: chunks of points into buckets of neighbouring cells, then each bucket
+//! by cell. Few points are sorted by comparison, so that most cells stay untouched.
 
 use rayon::prelude::*;
 

@@ -80,6 +80,19 @@ fn all_types_of_coordinates_round_as_they_are() {
     check(&grid, &cells, None);
 }
 
+#[test]
+fn remainders_are_exact() {
+    let cells = [i32::MIN, i32::MIN + 1, -65_537, -3, -1, 0, 1, 2, 99, 65_535, i32::MAX - 1, i32::MAX];
+    for dim in [1, 2, 3, 7, 64, 100, 65_536, 1_000_003, i32::MAX - 1, i32::MAX] {
+        for cell in cells {
+            for near in -2..3 {
+                let cell = cell.wrapping_add(dim.wrapping_mul(near));
+                assert_eq!(Axis::new(dim).wrap(cell), cell.rem_euclid(dim), "{cell} {dim}");
+            }
+        }
+    }
+}
+
 /// Warp's answers: probes h03, h04, h06.
 #[test]
 fn cells_of_probes() {
@@ -114,7 +127,7 @@ fn few_points_after_few_points_leave_no_trace() {
 #[test]
 fn reserved_room_keeps_addresses() {
     let mut grid = HashGrid::new([8; 3], Real::F32).unwrap();
-    grid.reserve(1000, true);
+    grid.reserve(1000, true).unwrap();
     assert!(grid.header.max_points >= 1000 && grid.header.max_keys >= 1000 && grid.header.num_points == 0);
     let points = vec![[0.5; 3]; 1000];
     let addresses =
@@ -126,6 +139,12 @@ fn reserved_room_keeps_addresses() {
     assert_eq!((grid.header.has_groups, grid.header.num_points), (1, 1000));
     grid.build(Points::F32(&points[..10]), 1.0, None).unwrap();
     assert_eq!((grid.header.has_groups, grid.header.num_points), (0, 10));
+}
+
+#[test]
+fn room_for_too_many_points_is_refused() {
+    let error = HashGrid::new([1; 3], Real::F32).unwrap().reserve(1 << 31, false).unwrap_err();
+    assert_eq!(error.to_string(), "there are 2147483648 points, and at most 2147483647 are supported");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::f32::consts::PI;
 
 use super::*;
 use crate::abi::ArrayDescriptor;
-use crate::engines::registry::{State, kind_of, locate, state_of};
+use crate::engines::registry::{kind_of, locate};
 
 /// The unit cube, faces outward.
 fn cube() -> (Vec<[f32; 3]>, Vec<i32>) {
@@ -74,9 +74,6 @@ fn headers_name_the_arrays() {
     assert_eq!((kind_of(mesh.id()), kind_of(mesh.bvh_id())), (Some(Kind::Mesh), Some(Kind::Bvh)));
     assert_eq!(mesh.bvh_id() - mesh.id(), 200);
     assert_eq!(locate(header.points.data + 13).map(|place| (place.id, place.piece)), Some((mesh.id(), Some(0))));
-    let id = mesh.id();
-    drop(mesh);
-    assert!(!matches!(state_of(id), State::Live { kind: Kind::Mesh, .. }) || kind_of(id) == Some(Kind::Mesh));
 }
 
 #[test]
@@ -229,6 +226,7 @@ fn expanded(p: &SolidAngle, query: [f32; 3]) -> f64 {
 fn expansions_have_the_order_of_their_terms() {
     let mut half = bumpy(12);
     half.1.truncate(half.1.len() / 2);
+    half.0.iter_mut().for_each(|[x, y, z]| *x += 0.8 * *y * *z);
     let mesh = mesh(half, |input| (input.support_winding_number, input.leaf_size) = (true, 2)).unwrap();
     let root = &mesh.solid_angles[0];
     for direction in [[0.6, 0.5, 0.62], [-0.3, 0.8, -0.52], [0.57, -0.58, 0.58]] {

@@ -1,4 +1,4 @@
-//! Boxes with four lanes, which compilers turn into vector instructions.
+//! How are boxes united quickly? With four lanes, which compilers turn into vector instructions.
 
 /// A box. The fourth lane of both corners is 0.
 #[repr(C, align(16))]

@@ -1,5 +1,5 @@
-//! From items to nodes: recursion into halves, of which large ones go to other threads. What comes
-//! out does not depend on the number of threads.
+//! How do items become nodes? Ranges are divided again and again, large ones by several threads.
+//! What comes out does not depend on their number.
 
 use std::ops::Range;
 

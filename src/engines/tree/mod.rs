@@ -1,10 +1,10 @@
 //! How is a bounding volume hierarchy built and refitted?
 //!
-//! - [`bounds`]: boxes with four lanes.
-//! - [`work`]: the items of a subtree while it is built.
+//! - [`bounds`]: how are boxes united quickly?
+//! - [`work`]: which items belong to a subtree while it is built?
 //! - [`split`]: where is a node divided?
-//! - [`grow`]: from items to nodes.
-//! - [`place`]: from nodes to the arrays that kernels read.
+//! - [`grow`]: how do items become nodes?
+//! - [`place`]: in which order are nodes kept?
 //!
 //! A tree has at most [`MAX_DEPTH`] levels below its root, as queries keep a stack of 32 nodes.
 //! Near this depth nodes are halved, so that leaves stay small. Items of a leaf are in ascending

@@ -1,4 +1,4 @@
-//! From parts of a tree to the arrays that kernels read.
+//! In which order are nodes kept? From parts of a tree to the arrays that kernels read.
 
 use super::Tree;
 use super::bounds::Bounds;

@@ -1,5 +1,5 @@
-//! The items of a subtree while it is built: a range of each of some arrays, which can be cut in
-//! two for two threads.
+//! Which items belong to a subtree while it is built? A range of each of some arrays, which can be
+//! cut in two for two threads.
 
 use super::bounds::Bounds;
 
