@@ -96,6 +96,8 @@ fn what_it_counts_is_so() {
     let page = include_str!("../docs/builtins.md");
     let names = page.lines().find_map(|line| line.split_once(" names, ")).expect("a count").0;
     assert!(text.contains(&format!("[{names} names](docs/builtins.md)")), "the library has {names} names");
+    let language = read("docs/language.md");
+    assert!(language.contains(&format!("[{names} names](builtins.md)")), "docs/language.md: {names} names");
     let help = kc(&["--help"]);
     let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let verbs: Vec<&str> =
