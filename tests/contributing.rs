@@ -188,3 +188,22 @@ fn an_operation_takes_nine_files() {
         assert!(known || !read(&path).contains("Op::Barrier"), "{path} is not in the list");
     }
 }
+
+#[test]
+fn operations_with_names_in_python_have_their_places() {
+    let text = read("CONTRIBUTING.md");
+    let after = text.split("in the places of `Fma`:\n\n").nth(1).expect("the places of `Fma`");
+    let table = after.split("\n\n").next().expect("a table");
+    let places: Vec<&str> = table.split('`').skip(1).step_by(2).filter(|word| word.contains('/')).collect();
+    for place in &places {
+        let text = read(place);
+        assert!(text.contains("Fma(") || text.contains("fn fma("), "{place} does not know `Fma`");
+    }
+    // A product of tiles that is written out is made of it.
+    const MAKER: &str = "src/check/tiles/matmul.rs";
+    for file in files("src/check").into_iter().chain(files("src/lower")) {
+        let path = file.to_string_lossy();
+        let known = path == MAKER || places.contains(&&*path);
+        assert!(known || !read(&path).contains("ExprKind::Fma"), "{path} is not in the list");
+    }
+}
