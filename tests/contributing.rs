@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use kc::diag::Code;
+use kc::library::Library;
 use kc::run::devices;
 
 fn root() -> &'static Path {
@@ -93,6 +94,24 @@ fn a_builtin_takes_one_file() {
         let quoted = format!("\"{name}\"");
         assert!(!texts.iter().any(|text| text.contains(&quoted)), "{name}");
     }
+}
+
+/// Python's tests compare the stub as a whole, and run last.
+#[test]
+fn the_stub_of_the_package_has_every_builtin() {
+    let stub = read("python/kc/__init__.pyi");
+    // Statements are not called, and `bool` is Python's.
+    let statements: BTreeSet<&str> = Library::statements().collect();
+    let called = |name: &&str| !statements.contains(name) && *name != "bool";
+    let names: Vec<&str> = Library::public_names().filter(called).collect();
+    assert!(names.len() > 200, "{} names", names.len());
+    let has = |name: &str| {
+        [format!("\ndef {name}("), format!("\nclass {name}("), format!("\n{name}: ")]
+            .iter()
+            .any(|form| stub.contains(form))
+    };
+    let missing: Vec<&str> = names.into_iter().filter(|name| !has(name)).collect();
+    assert!(missing.is_empty(), "run python/stubs.py: {missing:?}");
 }
 
 #[test]
