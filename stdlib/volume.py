@@ -150,26 +150,20 @@ def _is_wide(kind: int32) -> bool:
 @no_grad("an integer")
 def _value_size(kind: int32) -> int32:
     """The bytes of a value."""
-    if kind == _GRID_VEC3F:
-        return 12
-    if kind == _GRID_VEC3D:
-        return 24
-    if kind == _GRID_VEC4F:
-        return 16
-    if kind == _GRID_VEC4D:
-        return 32
-    return where(_is_wide(kind), 8, 4)
+    of_three = where(kind == _GRID_VEC3D, 24, 12)
+    of_four = where(kind == _GRID_VEC4D, 32, 16)
+    of_one = where(_is_wide(kind), 8, 4)
+    of_any = where(kind == _GRID_VEC4F or kind == _GRID_VEC4D, of_four, of_one)
+    return where(kind == _GRID_VEC3F or kind == _GRID_VEC3D, of_three, of_any)
 
 
 @func
 @no_grad("an integer")
 def _root_size(kind: int32) -> int32:
     """The bytes of the root, which its tiles follow."""
-    if kind == _GRID_VEC3D:
-        return 128
-    if kind == _GRID_VEC4D:
-        return 160
-    return where(_is_wide(kind) or kind == _GRID_VEC3F or kind == _GRID_VEC4F, 96, 64)
+    most = where(kind == _GRID_VEC4D, 160, 128)
+    least = where(_is_wide(kind) or kind == _GRID_VEC3F or kind == _GRID_VEC4F, 96, 64)
+    return where(kind == _GRID_VEC3D or kind == _GRID_VEC4D, most, least)
 
 
 @func
@@ -253,9 +247,9 @@ def _has_child(mask: uint64, place: int32) -> bool:
 
 @func
 @no_grad("an address")
-def _block(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
-    """The address of the leaf with a voxel. If there is none, the address of the value of all voxels that it
-    would have, plus 1."""
+def _lower_node(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
+    """The address of the lower node with a voxel. If there is none, the address of the value of all voxels
+    that would be below, plus 1."""
     root = id + uint64(_TREE) + _word_at(id + uint64(_TREE + 24))
     tile = root + _bytes(_root_size(kind))
     size = _bytes(_tile_size(kind))
@@ -280,72 +274,86 @@ def _block(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
     at = upper + _bytes(8256 + _slots_behind(kind)) + slot * _bytes(place)
     if not _has_child(upper + uint64(4128), place):
         return at + uint64(1)
-    lower = upper + _word_at(at)
+    return upper + _word_at(at)
+
+
+@func
+@no_grad("a condition")
+def _is_node(address: uint64) -> bool:
+    """Whether an address is that of a node, and not of one value for all voxels below, plus 1."""
+    return (address & uint64(1)) == uint64(0)
+
+
+@func
+@no_grad("an address")
+def _leaf(lower: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
+    """The address of the leaf with a voxel, which is below a lower node; or that of a value, plus 1."""
+    if not _is_node(lower):
+        return lower
     place = _place(i, j, k, 3, 4)
-    at = lower + _bytes(1088 + _slots_behind(kind)) + slot * _bytes(place)
+    at = lower + _bytes(1088 + _slots_behind(kind)) + _bytes(_slot_size(kind) * place)
     if not _has_child(lower + uint64(544), place):
         return at + uint64(1)
     return lower + _word_at(at)
 
 
 @func
-@no_grad("a condition")
-def _is_leaf_block(block: uint64) -> bool:
-    """Whether a block is a leaf, and not one value."""
-    return (block & uint64(1)) == uint64(0)
+@no_grad("an address")
+def _leaf_of(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
+    """The address of the leaf with a voxel; or that of a value, plus 1."""
+    return _leaf(_lower_node(id, kind, i, j, k), kind, i, j, k)
 
 
 @func
 @no_grad("addresses")
-def _corner_blocks(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> Vec[8, uint64]:
-    """The blocks of the voxels from `(i, j, k)` to `(i + 1, j + 1, k + 1)`, ordered by coordinates."""
-    first = _block(id, kind, i, j, k)
-    # Bits of the directions in which the next voxel is in another block.
-    crossing = where((i & 7) == 7, 4, 0) | where((j & 7) == 7, 2, 0) | where((k & 7) == 7, 1, 0)
-    if crossing == 0:
-        return Vec[8, uint64](first)
-    found = zeros(shape=8, dtype=uint64)
-    found[0] = first
-    for c in range(1, 8):
-        if (c & crossing) == c:
-            found[c] = _block(id, kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
-        else:
-            found[c] = found[c & crossing]
-    return Vec[8, uint64](
-        found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
-    )
+def _corner_leaves(id: uint64, kind: int32, i: int32, j: int32, k: int32) -> Vec[8, uint64]:
+    """The leaves of the voxels from `(i, j, k)` to `(i + 1, j + 1, k + 1)`, ordered by coordinates."""
+    lower = _lower_node(id, kind, i, j, k)
+    # Where the last bits of a coordinate are all set the next one is in another leaf, or lower node.
+    if (i & 7) < 7 and (j & 7) < 7 and (k & 7) < 7:
+        return Vec[8, uint64](_leaf(lower, kind, i, j, k))
+    leaves = Vec[8, uint64]()
+    if (i & 127) < 127 and (j & 127) < 127 and (k & 127) < 127:
+        for c in range(8):
+            leaves[c] = _leaf(lower, kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+    else:
+        for c in range(8):
+            leaves[c] = _leaf_of(id, kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+    return leaves
 
 
 @func
 @no_grad("an address")
-def _address_in(block: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
-    """Where the value of a voxel of a block is."""
-    if _is_leaf_block(block):
-        return block + _bytes(_values_in_leaf(kind) + _value_size(kind) * _place(i, j, k, 0, 3))
-    return block - uint64(1)
+def _address_in(leaf: uint64, kind: int32, i: int32, j: int32, k: int32) -> uint64:
+    """Where the value of a voxel of a leaf is."""
+    if _is_node(leaf):
+        return leaf + _bytes(_values_in_leaf(kind) + _value_size(kind) * _place(i, j, k, 0, 3))
+    return leaf - uint64(1)
 
 
 @func
 @no_grad("an index")
-def _index_in(id: uint64, block: uint64, kind: int32, i: int32, j: int32, k: int32) -> int32:
-    """The index of a voxel of a block; -1: it has none."""
-    if not _is_leaf_block(block):
+def _index_in(id: uint64, leaf: uint64, kind: int32, i: int32, j: int32, k: int32) -> int32:
+    """The index of a voxel of a leaf; -1: it has none."""
+    if not _is_node(leaf):
         return -1
     place = _place(i, j, k, 0, 3)
     if kind == _GRID_INDEX or kind == _GRID_INDEXMASK:
-        return int32(_word_at(block + uint64(80))) + place - 1
+        return int32(_word_at(leaf + uint64(80))) + place - 1
     if kind == _GRID_ONINDEX or kind == _GRID_ONINDEXMASK:
         word = place >> 6
-        mask = _word_at(block + _bytes(16 + 8 * word))
+        mask = _word_at(leaf + _bytes(16 + 8 * word))
         bit = uint64(1) << uint64(place & 63)
         if (mask & bit) == uint64(0):
             return -1
         before = _ones(mask & (bit - uint64(1)))
         if word > 0:
-            before += int32((_word_at(block + uint64(88)) >> uint64(9 * (word - 1))) & uint64(511))
-        return int32(_word_at(block + uint64(80))) + before - 1
-    leaf = (block - (id + uint64(_TREE) + _word_at(id + uint64(_TREE)))) / _bytes(_leaf_size(kind))
-    return int32(leaf) * 512 + place
+            before += int32((_word_at(leaf + uint64(88)) >> uint64(9 * (word - 1))) & uint64(511))
+        return int32(_word_at(leaf + uint64(80))) + before - 1
+    first = id + uint64(_TREE) + _word_at(id + uint64(_TREE))
+    # Sizes are multiples of 32, and division is quicker in 32 bits.
+    leaves = uint32((leaf - first) >> uint64(5)) / uint32(_leaf_size(kind) >> 5)
+    return int32(leaves) * 512 + place
 
 
 @func
@@ -378,34 +386,50 @@ def volume_lookup(id: uint64, i: int32, j: int32, k: int32, dtype: type[T]) -> T
     `vec3d`, `vec4f` or `vec4d`. Of a volume with values of another type the result is 0.
 
     ```python
-    density = wp.volume_lookup(id, 1, 2, 3, dtype=float)
+    wp.expect_eq(wp.volume_lookup(volume, 1, 2, 3, dtype=float), 321.0)
+    wp.expect_eq(wp.volume_lookup(volume, 100, 0, 0, dtype=float), -1.0)
     ```
     """
     kind = _kind_of(dtype)
     value = T()
     if _grid_kind(id) == kind:
-        value = _value_at(_address_in(_block(id, kind, i, j, k), kind, i, j, k), dtype)
+        value = _value_at(_address_in(_leaf_of(id, kind, i, j, k), kind, i, j, k), dtype)
     return value
 
 
 @func
 @zero_grad("values stored in a volume have no gradients")
 def volume_lookup_f(id: uint64, i: int32, j: int32, k: int32) -> float32:
-    """The value of the voxel `(i, j, k)` of a volume of `float32`."""
+    """The value of the voxel `(i, j, k)` of a volume of `float32`.
+
+    ```python
+    wp.expect_eq(wp.volume_lookup_f(volume, 1, 2, 3), 321.0)
+    ```
+    """
     return volume_lookup(id, i, j, k, float32)
 
 
 @func
 @zero_grad("values stored in a volume have no gradients")
 def volume_lookup_v(id: uint64, i: int32, j: int32, k: int32) -> Vec[3, float32]:
-    """The value of the voxel `(i, j, k)` of a volume of `vec3f`."""
+    """The value of the voxel `(i, j, k)` of a volume of `vec3f`.
+
+    ```python
+    wp.expect_eq(wp.volume_lookup_v(volume, 1, 2, 3), wp.vec3(0.0))
+    ```
+    """
     return volume_lookup(id, i, j, k, vec3f)
 
 
 @func
 @no_grad("an integer")
 def volume_lookup_i(id: uint64, i: int32, j: int32, k: int32) -> int32:
-    """The value of the voxel `(i, j, k)` of a volume of `int32`."""
+    """The value of the voxel `(i, j, k)` of a volume of `int32`.
+
+    ```python
+    wp.expect_eq(wp.volume_lookup_i(volume, 1, 2, 3), 0)
+    ```
+    """
     return volume_lookup(id, i, j, k, int32)
 
 
@@ -417,14 +441,15 @@ def volume_store(id: uint64, i: int32, j: int32, k: int32, value: Scalar):
     Voxels that are not in a leaf stay as they are: `wp.Volume.allocate_by_tiles` makes leaves.
 
     ```python
-    wp.volume_store(id, 1, 2, 3, 4.0)
+    wp.volume_store(volume, 7, 7, 7, 5.0)
+    wp.expect_eq(wp.volume_lookup_f(volume, 7, 7, 7), 5.0)
     ```
     """
     kind = _kind_of(Scalar)
     if _grid_kind(id) == kind:
-        block = _block(id, kind, i, j, k)
-        if _is_leaf_block(block):
-            place = _array_at(_address_in(block, kind, i, j, k), uint64(0), 1, Scalar(0))
+        leaf = _leaf_of(id, kind, i, j, k)
+        if _is_node(leaf):
+            place = _array_at(_address_in(leaf, kind, i, j, k), uint64(0), 1, Scalar(0))
             place[0] = value
 
 
@@ -434,9 +459,9 @@ def volume_store(id: uint64, i: int32, j: int32, k: int32, value: Vec[N, Float])
     """The same for vectors."""
     kind = _kind_of(Vec[N, Float])
     if _grid_kind(id) == kind:
-        block = _block(id, kind, i, j, k)
-        if _is_leaf_block(block):
-            place = _array_at(_address_in(block, kind, i, j, k), uint64(0), N, Float(0.0))
+        leaf = _leaf_of(id, kind, i, j, k)
+        if _is_node(leaf):
+            place = _array_at(_address_in(leaf, kind, i, j, k), uint64(0), N, Float(0.0))
             for n in range(N):
                 place[n] = value[n]
 
@@ -444,21 +469,37 @@ def volume_store(id: uint64, i: int32, j: int32, k: int32, value: Vec[N, Float])
 @func
 @zero_grad("values stored in a volume have no gradients")
 def volume_store_f(id: uint64, i: int32, j: int32, k: int32, value: float32):
-    """Sets the voxel `(i, j, k)` of a volume of `float32`."""
+    """Sets the voxel `(i, j, k)` of a volume of `float32`.
+
+    ```python
+    wp.volume_store_f(volume, 7, 7, 7, 6.0)
+    wp.expect_eq(wp.volume_lookup_f(volume, 7, 7, 7), 6.0)
+    ```
+    """
     volume_store(id, i, j, k, value)
 
 
 @func
 @zero_grad("values stored in a volume have no gradients")
 def volume_store_v(id: uint64, i: int32, j: int32, k: int32, value: Vec[3, float32]):
-    """Sets the voxel `(i, j, k)` of a volume of `vec3f`."""
+    """Sets the voxel `(i, j, k)` of a volume of `vec3f`.
+
+    ```python
+    wp.volume_store_v(volume, 100, 7, 7, wp.vec3(1.0))
+    ```
+    """
     volume_store(id, i, j, k, value)
 
 
 @func
 @no_grad("integers")
 def volume_store_i(id: uint64, i: int32, j: int32, k: int32, value: int32):
-    """Sets the voxel `(i, j, k)` of a volume of `int32`."""
+    """Sets the voxel `(i, j, k)` of a volume of `int32`.
+
+    ```python
+    wp.volume_store_i(volume, 100, 7, 7, 1)
+    ```
+    """
     volume_store(id, i, j, k, value)
 
 
@@ -484,10 +525,10 @@ def _corners(id: uint64, uvw: Vec[3, float32], dtype: type[Scalar]) -> Vec[8, Sc
     i = _voxel_of(floor(uvw[0]))
     j = _voxel_of(floor(uvw[1]))
     k = _voxel_of(floor(uvw[2]))
-    blocks = _corner_blocks(id, kind, i, j, k)
+    leaves = _corner_leaves(id, kind, i, j, k)
     values = Vec[8, Scalar]()
     for c in range(8):
-        at = _address_in(blocks[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+        at = _address_in(leaves[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
         values[c] = _value_at(at, dtype)
     return values
 
@@ -500,10 +541,10 @@ def _corners(id: uint64, uvw: Vec[3, float32], dtype: type[Vec[N, Float]]) -> Ma
     i = _voxel_of(floor(uvw[0]))
     j = _voxel_of(floor(uvw[1]))
     k = _voxel_of(floor(uvw[2]))
-    blocks = _corner_blocks(id, kind, i, j, k)
+    leaves = _corner_leaves(id, kind, i, j, k)
     values = Mat[8, N, Float]()
     for c in range(8):
-        at = _address_in(blocks[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+        at = _address_in(leaves[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
         values[c] = _value_at(at, dtype)
     return values
 
@@ -518,9 +559,9 @@ def _corner_indices(id: uint64, uvw: Vec[3, float32]) -> Vec[8, int32]:
         i = _voxel_of(floor(uvw[0]))
         j = _voxel_of(floor(uvw[1]))
         k = _voxel_of(floor(uvw[2]))
-        blocks = _corner_blocks(id, kind, i, j, k)
+        leaves = _corner_leaves(id, kind, i, j, k)
         for c in range(8):
-            indices[c] = _index_in(id, blocks[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
+            indices[c] = _index_in(id, leaves[c], kind, i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1))
     return indices
 
 
@@ -580,7 +621,7 @@ def volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype:
     `wp.Volume.LINEAR` mixes those of the eight voxels around. `dtype` is as for `volume_lookup`.
 
     ```python
-    density = wp.volume_sample(id, wp.volume_world_to_index(id, x), wp.Volume.LINEAR, dtype=float)
+    wp.expect_near(wp.volume_sample(volume, wp.vec3(1.5, 2.0, 3.0), wp.Volume.LINEAR, dtype=float), 321.5, 1.0e-3)
     ```
     """
     value = Scalar(0)
@@ -614,20 +655,35 @@ def volume_sample(
 
 @func
 def volume_sample_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> float32:
-    """The value of a volume of `float32` at the point `uvw`, in voxels."""
+    """The value of a volume of `float32` at the point `uvw`, in voxels.
+
+    ```python
+    wp.expect_eq(wp.volume_sample_f(volume, wp.vec3(1.25, 2.0, 3.0), wp.Volume.CLOSEST), 321.0)
+    ```
+    """
     return volume_sample(id, uvw, sampling_mode, float32)
 
 
 @func
 def volume_sample_v(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> Vec[3, float32]:
-    """The value of a volume of `vec3f` at the point `uvw`, in voxels."""
+    """The value of a volume of `vec3f` at the point `uvw`, in voxels.
+
+    ```python
+    wp.expect_eq(wp.volume_sample_v(volume, wp.vec3(1.0, 2.0, 3.0), wp.Volume.LINEAR), wp.vec3(0.0))
+    ```
+    """
     return volume_sample(id, uvw, sampling_mode, vec3f)
 
 
 @func
 @zero_grad("the nearest voxel changes in steps")
 def volume_sample_i(id: uint64, uvw: Vec[3, float32]) -> int32:
-    """The value of the voxel nearest to `uvw` of a volume of `int32`."""
+    """The value of the voxel nearest to `uvw` of a volume of `int32`.
+
+    ```python
+    wp.expect_eq(wp.volume_sample_i(volume, wp.vec3(1.0, 2.0, 3.0)), 0)
+    ```
+    """
     return volume_sample(id, uvw, _CLOSEST, int32)
 
 
@@ -642,7 +698,8 @@ def volume_sample_grad(
 
     ```python
     slope = wp.vec3()
-    density = wp.volume_sample_grad(id, uvw, wp.Volume.LINEAR, slope, dtype=float)
+    value = wp.volume_sample_grad(volume, wp.vec3(1.5, 2.5, 3.5), wp.Volume.LINEAR, slope, dtype=float)
+    wp.expect_near(slope, wp.vec3(1.0, 10.0, 100.0), 1.0e-2)
     ```
     """
     value = Scalar(0)
@@ -692,5 +749,12 @@ def volume_sample_grad(
 def volume_sample_grad_f(
     id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, float32]]
 ) -> float32:
-    """The value of a volume of `float32` at the point `uvw`; `grad` becomes its derivative by `uvw`."""
+    """The value of a volume of `float32` at the point `uvw`; `grad` becomes its derivative by `uvw`.
+
+    ```python
+    slope = wp.vec3()
+    value = wp.volume_sample_grad_f(volume, wp.vec3(1.5, 2.5, 3.5), wp.Volume.LINEAR, slope)
+    wp.expect_near(value, 376.5, 1.0e-2)
+    ```
+    """
     return volume_sample_grad(id, uvw, sampling_mode, grad, float32)

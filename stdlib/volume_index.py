@@ -4,7 +4,12 @@
 @func
 @no_grad("an integer")
 def volume_voxel_count(id: uint64) -> int32:
-    """How many voxels of the volume `id` have an index, at most 2^31 - 1."""
+    """How many voxels of the volume `id` have an index, at most 2^31 - 1.
+
+    ```python
+    wp.expect_eq(wp.volume_voxel_count(voxels), 3)
+    ```
+    """
     kind = _grid_kind(id)
     if kind == 0:
         return 0
@@ -20,15 +25,17 @@ def volume_lookup_index(id: uint64, i: int32, j: int32, k: int32) -> int32:
     """The index of the voxel `(i, j, k)` of the volume `id`, below `volume_voxel_count`; -1: it has none.
 
     ```python
-    n = wp.volume_lookup_index(id, 1, 2, 3)
-    if n >= 0:
-        voxels[n] = 4.0
+    wp.expect_eq(wp.volume_lookup_index(voxels, 0, 0, 1), 1)
+    wp.expect_eq(wp.volume_lookup_index(voxels, 7, 7, 7), -1)
     ```
     """
     kind = _grid_kind(id)
     if kind == 0:
         return -1
-    return _index_in(id, _block(id, kind, i, j, k), kind, i, j, k)
+    if kind == _GRID_ONINDEX:
+        # The kind that `allocate_by_voxels` makes: what depends on it is known beforehand.
+        return _index_in(id, _leaf_of(id, _GRID_ONINDEX, i, j, k), _GRID_ONINDEX, i, j, k)
+    return _index_in(id, _leaf_of(id, kind, i, j, k), kind, i, j, k)
 
 
 @func
@@ -60,7 +67,9 @@ def volume_sample_index(
     an index have the value `background`. `sampling_mode` is as for `volume_sample`.
 
     ```python
-    heat = wp.volume_sample_index(id, uvw, wp.Volume.LINEAR, temperatures, 20.0)
+    data[1] = 4.0
+    value = wp.volume_sample_index(voxels, wp.vec3(0.0, 0.0, 1.0), wp.Volume.LINEAR, data, 0.0)
+    wp.expect_near(value, 4.0, 1.0e-4)
     ```
     """
     value = Scalar(0)
@@ -103,7 +112,16 @@ def volume_sample_grad_index(
     background: Scalar,
     grad: ref[Vec[3, Scalar]],
 ) -> Scalar:
-    """The value at the point `uvw`, as `volume_sample_index`; `grad` becomes its derivative by `uvw`."""
+    """The value at the point `uvw`, as `volume_sample_index`; `grad` becomes its derivative by `uvw`.
+
+    ```python
+    data[1] = 4.0
+    slope = wp.vec3()
+    value = wp.volume_sample_grad_index(voxels, wp.vec3(0.0, 0.0, 0.5), wp.Volume.LINEAR, data, 0.0, slope)
+    wp.expect_near(value, 2.0, 1.0e-4)
+    wp.expect_near(slope[2], 4.0, 1.0e-4)
+    ```
+    """
     value = Scalar(0)
     slope = Vec[3, Scalar]()
     if sampling_mode == _CLOSEST:

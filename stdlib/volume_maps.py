@@ -33,7 +33,12 @@ def _shift(map: Array[Float, 1]) -> Vec[3, Float]:
 
 @func
 def volume_index_to_world(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]:
-    """Where the point `uvw`, in voxels of the volume `id`, is in the world."""
+    """Where the point `uvw`, in voxels of the volume `id`, is in the world.
+
+    ```python
+    wp.expect_near(wp.volume_index_to_world(volume, wp.vec3(1.0, 2.0, 3.0)), wp.vec3(0.5, 1.0, 1.5), 1.0e-5)
+    ```
+    """
     map = _map(id, float32)
     return _turned(map, 0, uvw) + _shift(map)
 
@@ -47,7 +52,12 @@ def volume_index_to_world(id: uint64, uvw: Vec[3, float64]) -> Vec[3, float64]:
 
 @func
 def volume_world_to_index(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]:
-    """Where the point `xyz` of the world is in voxels of the volume `id`."""
+    """Where the point `xyz` of the world is in voxels of the volume `id`.
+
+    ```python
+    wp.expect_near(wp.volume_world_to_index(volume, wp.vec3(0.5, 1.0, 1.5)), wp.vec3(1.0, 2.0, 3.0), 1.0e-5)
+    ```
+    """
     map = _map(id, float32)
     return _turned(map, 9, xyz - _shift(map))
 
@@ -61,7 +71,12 @@ def volume_world_to_index(id: uint64, xyz: Vec[3, float64]) -> Vec[3, float64]:
 
 @func
 def volume_index_to_world_dir(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]:
-    """The direction in the world of a direction in voxels of the volume `id`: without the translation."""
+    """The direction in the world of a direction in voxels of the volume `id`: without the translation.
+
+    ```python
+    wp.expect_near(wp.volume_index_to_world_dir(volume, wp.vec3(2.0, 0.0, 0.0)), wp.vec3(1.0, 0.0, 0.0), 1.0e-5)
+    ```
+    """
     return _turned(_map(id, float32), 0, uvw)
 
 
@@ -73,7 +88,12 @@ def volume_index_to_world_dir(id: uint64, uvw: Vec[3, float64]) -> Vec[3, float6
 
 @func
 def volume_world_to_index_dir(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]:
-    """The direction in voxels of the volume `id` of a direction in the world: without the translation."""
+    """The direction in voxels of the volume `id` of a direction in the world: without the translation.
+
+    ```python
+    wp.expect_near(wp.volume_world_to_index_dir(volume, wp.vec3(1.0, 0.0, 0.0)), wp.vec3(2.0, 0.0, 0.0), 1.0e-5)
+    ```
+    """
     return _turned(_map(id, float32), 9, xyz)
 
 

@@ -141,11 +141,8 @@ fn what_is_not_yet_there_is_refused() {
     };
     let kernel = |params: &str, line: &str| format!("@wp.kernel\ndef k({params}):\n    i = wp.tid()\n    {line}");
     for (word, params, line) in [
-        ("meshes", "m: wp.uint64", "q = wp.mesh_query_point(m, wp.vec3(0.0, 0.0, 0.0), 1.0)"),
-        ("volumes", "v: wp.uint64", "s = wp.volume_lookup_f(v, i, i, i)"),
-        ("hash grids", "g: wp.uint64", "p = wp.hash_grid_point_id(g, i)"),
         ("textures", "t: wp.Texture2D", "pass"),
-        ("BVHs", "b: wp.uint64", "q = wp.bvh_query_aabb(b, wp.vec3(), wp.vec3())"),
+        ("block together", "b: wp.uint64", "q = wp.tile_bvh_query_aabb(b, wp.vec3(), wp.vec3())"),
         ("`wp.array(ptr=)`", "p: wp.uint64", "a = wp.array(ptr=p, shape=(4,), dtype=float)"),
     ] {
         assert!(text.contains(word), "{word}");

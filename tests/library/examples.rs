@@ -7,6 +7,9 @@ use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::engines::hash_grid::{Points, Real};
 use kc::engines::mesh::MeshInput;
+use kc::engines::volume::Volume;
+use kc::engines::volume::transform::Transform;
+use kc::engines::volume::value::Dense;
 use kc::engines::{Bvh, Engine, HashGrid, Mesh, Source};
 use kc::ir::FuncId;
 use kc::library::Library;
@@ -18,7 +21,8 @@ use crate::memory::{self, Memory};
 
 /// What examples call `mesh`, `tree` and `grid`: a cube from 0 to 1, whose normals point outwards
 /// and which moves by 2 along z; eight boxes in a row along x, each half as long as wide; and eight
-/// points along x, one in a cell.
+/// points along x, one in a cell; `volume` has 8 x 8 x 8 numbers i + 10 j + 100 k, -1 around, and
+/// voxels of half a unit; `voxels` numbers (0, 0, 0), (0, 0, 1) and (5, 5, 5).
 fn engines() -> &'static str {
     static IDS: LazyLock<String> = LazyLock::new(|| {
         let corners = (0..8).map(|k| [k & 1, k >> 1 & 1, k >> 2].map(|bit| bit as f32)).collect();
@@ -37,9 +41,21 @@ fn engines() -> &'static str {
         let points: Vec<[f32; 3]> = (0..8).map(|k| [k as f32 + 0.5, 0.5, 0.5]).collect();
         let mut grid = HashGrid::new([8, 1, 1], Real::F32).expect("a grid");
         grid.build(Points::F32(&points), 1.0, None).expect("eight points");
-        let ids = [("mesh", mesh.id()), ("tree", tree.id()), ("grid", grid.id())];
+        let numbers: Vec<f32> =
+            (0..512).map(|n| (n >> 6) as f32 + 10.0 * (n >> 3 & 7) as f32 + 100.0 * (n & 7) as f32).collect();
+        let half = Transform::scale([0.5; 3], [0.0; 3]).expect("a map");
+        let volume = Volume::from_dense(Dense::F32(&numbers, -1.0), [8, 8, 8], half).expect("a volume");
+        let voxels = [[0, 0, 0], [0, 0, 1], [5, 5, 5]];
+        let voxels = Volume::from_voxels(&voxels, half, None).expect("three voxels");
+        let ids = [
+            ("mesh", mesh.id()),
+            ("tree", tree.id()),
+            ("grid", grid.id()),
+            ("volume", volume.id()),
+            ("voxels", voxels.id()),
+        ];
         // They live as long as the tests.
-        std::mem::forget((mesh, tree, grid));
+        std::mem::forget((mesh, tree, grid, volume, voxels));
         ids.map(|(name, id)| format!("{name} = wp.uint64({id})\n")).concat()
     });
     &IDS

@@ -29,9 +29,12 @@ impl Body<'_, '_> {
         // An argument that is no value at all has an explanation of its own.
         let takes_types = self.takes_types(&candidates);
         for arg in given {
-            if !(takes_types && matches!(arg.operand, Operand::Type(_)))
-                && !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_))
-            {
+            let is_taken = match arg.operand {
+                Operand::Type(_) => takes_types,
+                Operand::Value(_) | Operand::Const(_) | Operand::Function(_) => true,
+                _ => false,
+            };
+            if !is_taken {
                 self.materialize(arg.operand.clone(), arg.span)?;
             }
         }

@@ -53,7 +53,7 @@ impl Ids {
             }
             Type::Array(array) if array.element == Element::Scalar(Scalar::U64) => {
                 let data = word(block, offset + descriptor::DATA);
-                let at = |k: u32| (word(block, offset + k & !7) >> (8 * (offset + k & 7))) as u32 as i32;
+                let at = |k: u32| word(block, offset + k) as u32 as i32;
                 let dims = 0..u32::from(array.ndim);
                 let last: i64 = dims
                     .map(|d| i64::from(at(descriptor::SHAPE + 4 * d) - 1) * i64::from(at(descriptor::STRIDES + 4 * d)))
