@@ -74,6 +74,21 @@ impl Bvh {
         Ok(())
     }
 
+    /// The tree as it is now, with boxes of its own, at an id of its own.
+    pub fn frozen(&self) -> Result<Bvh, EngineError> {
+        let of = &self.input;
+        let input = BvhInput {
+            lowers: Source::owned(of.lowers.as_slice().to_vec(), "lower bounds")?,
+            uppers: Source::owned(of.uppers.as_slice().to_vec(), "upper bounds")?,
+            groups: of.groups.as_ref().map(|groups| Source::owned(groups.as_slice().to_vec(), "groups")).transpose()?,
+            ..*of
+        };
+        let (registration, header) = Default::default();
+        let mut bvh = Bvh { registration, header, tree: self.tree.clone(), input };
+        bvh.publish();
+        Ok(bvh)
+    }
+
     /// Corners of the boxes, if the tree owns them: [`Bvh::refit`] after writing.
     pub fn boxes_mut(&mut self) -> Option<(&mut [[f32; 3]], &mut [[f32; 3]])> {
         Some((self.input.lowers.owned_mut()?, self.input.uppers.owned_mut()?))
@@ -192,6 +207,17 @@ mod tests {
         assert_eq!(bvh.tree.bounds(0).lower(), [100.0, 0.0, 0.0]);
         bvh.rebuild(Constructor::Median).unwrap();
         assert_eq!((bvh.id(), bvh.header.root, bvh.header.constructor), (id, root, 1));
+    }
+
+    #[test]
+    fn a_frozen_tree_has_boxes_of_its_own() {
+        let mut bvh = row(8);
+        let frozen = bvh.frozen().unwrap();
+        bvh.boxes_mut().unwrap().0[0][0] = -9.0;
+        bvh.refit().unwrap();
+        assert_eq!((bvh.tree.bounds(0).lower()[0], frozen.tree.bounds(0).lower()[0]), (-9.0, 0.0));
+        assert_eq!(frozen.input.lowers.as_slice()[0], [0.0; 3]);
+        assert_ne!((frozen.id(), frozen.header.item_lowers), (bvh.id(), bvh.header.item_lowers));
     }
 
     #[test]

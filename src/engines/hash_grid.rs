@@ -111,6 +111,15 @@ impl HashGrid {
         Ok(())
     }
 
+    /// The grid as it is now, at an id of its own.
+    pub fn frozen(&self) -> HashGrid {
+        let (header, sorted) = (Box::new(*self.header), self.sorted.clone());
+        let registration = Registration::default();
+        let mut grid = HashGrid { registration, header, dtype: self.dtype, dims: self.dims, sorted };
+        grid.publish(self.header.has_groups != 0);
+        grid
+    }
+
     pub fn dtype(&self) -> Real {
         self.dtype
     }

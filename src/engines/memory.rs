@@ -107,6 +107,33 @@ impl<T: Plain> Source<T> {
         Ok(Source { memory: Memory::External(count), descriptor: *array })
     }
 
+    /// The same array once more; of its own elements a copy.
+    ///
+    /// # Safety
+    ///
+    /// As [`Source::external`], for as long as both live.
+    pub unsafe fn again(&self) -> Source<T> {
+        let (memory, data) = match &self.memory {
+            Memory::Owned(values) => {
+                let values = values.clone();
+                let data = address_of(&values);
+                (Memory::Owned(values), data)
+            }
+            Memory::External(count) => (Memory::External(*count), self.descriptor.data),
+        };
+        Source { memory, descriptor: ArrayDescriptor { data, ..self.descriptor } }
+    }
+
+    /// Says where the gradients of the elements are; 0: there are none. False: they were there.
+    ///
+    /// # Safety
+    ///
+    /// As long as the source lives, or until another address is set, as many gradients as elements
+    /// are at the address.
+    pub unsafe fn set_gradient(&mut self, address: u64) -> bool {
+        std::mem::replace(&mut self.descriptor.grad, address) != address
+    }
+
     pub fn len(&self) -> usize {
         match &self.memory {
             Memory::Owned(values) => values.len(),

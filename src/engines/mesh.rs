@@ -5,12 +5,14 @@ use std::mem::offset_of;
 
 use rayon::prelude::*;
 
+use crate::abi::ArrayDescriptor;
+
 use super::bvh::{check_groups, leaf_size, tree_pieces};
 use super::device::{Engine, Kind, Piece, Pieces};
 use super::error::EngineError;
-use super::layout::{BvhHeader, Constructor, MeshHeader, NO_ARRAY, SolidAngle};
+use super::layout::{ARRAY_DATA, ARRAY_GRAD, BvhHeader, Constructor, MeshHeader, NO_ARRAY, SolidAngle};
 use super::memory::{Source, address_of, address_of_value, bytes_of, bytes_of_slice};
-use super::registry::{Registration, ranges_of};
+use super::registry::{Range, Registration, ranges_of};
 use super::solid_angle;
 use super::tree::bounds::Bounds;
 use super::tree::{CHUNK, Items, Tree, same_length};
@@ -60,8 +62,21 @@ pub struct Mesh {
     input: MeshInput,
 }
 
+/// A header that names other arrays than those of the mesh whose tree it has.
+#[derive(Debug)]
+pub struct MeshView {
+    registration: Registration,
+    header: Box<MeshHeader>,
+}
+
+impl MeshView {
+    pub fn id(&self) -> u64 {
+        address_of_value(&*self.header)
+    }
+}
+
 /// What is measured of faces.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Faces {
     lowers: Vec<[f32; 3]>,
     uppers: Vec<[f32; 3]>,
@@ -123,6 +138,76 @@ impl Mesh {
         self.input.velocities = velocities;
         self.publish();
         Ok(())
+    }
+
+    /// Says where gradients of points and of velocities are; 0: there are none.
+    ///
+    /// # Safety
+    ///
+    /// As [`Source::set_gradient`].
+    pub unsafe fn set_gradients(&mut self, points: u64, velocities: u64) {
+        // SAFETY: the caller's promise.
+        let mut changed = unsafe { self.input.points.set_gradient(points) };
+        if let Some(of) = &mut self.input.velocities {
+            // SAFETY: as above.
+            changed |= unsafe { of.set_gradient(velocities) };
+        }
+        if changed {
+            self.publish();
+        }
+    }
+
+    /// The mesh as it is now, at an id of its own; its points may change later.
+    ///
+    /// # Safety
+    ///
+    /// The arrays of the mesh live as long as what is made.
+    pub unsafe fn frozen(&self) -> Mesh {
+        let of = &self.input;
+        // SAFETY: the caller's promise.
+        let input = unsafe {
+            MeshInput {
+                points: of.points.again(),
+                indices: of.indices.again(),
+                velocities: of.velocities.as_ref().map(|velocities| velocities.again()),
+                groups: of.groups.as_ref().map(|groups| groups.again()),
+                ..*of
+            }
+        };
+        let (tree, faces, solid_angles) = (self.tree.clone(), self.faces.clone(), self.solid_angles.clone());
+        let (registration, header) = Default::default();
+        let mut mesh = Mesh { registration, header, tree, faces, solid_angles, input };
+        mesh.publish();
+        mesh
+    }
+
+    /// The mesh with other points and velocities, without a refit, at an id of its own: a header over
+    /// the same tree.
+    ///
+    /// # Safety
+    ///
+    /// The arrays have as many elements as those of the mesh. They, their gradients and the mesh
+    /// live as long as the view; the tree is neither refitted nor built again meanwhile.
+    pub unsafe fn view(&self, points: ArrayDescriptor, velocities: Option<ArrayDescriptor>) -> MeshView {
+        let mut view = MeshView { registration: Registration::default(), header: Box::new(*self.header) };
+        (view.header.points, view.header.velocities) = (points, velocities.unwrap_or(NO_ARRAY));
+        let id = view.id();
+        let moved = |place: usize| [place + ARRAY_DATA as usize, place + ARRAY_GRAD as usize];
+        let own = [moved(offset_of!(MeshHeader, points)), moved(offset_of!(MeshHeader, velocities))];
+        let is_own = |slot: u32| own.as_flattened().contains(&(slot as usize));
+        let mut ranges = vec![Range { piece: None, start: id, bytes: size_of::<MeshHeader>() as u64 }];
+        let kept = self.pieces().into_iter().filter(|piece| !is_own(piece.slot));
+        ranges.extend(kept.map(|piece| Range::of(&piece)));
+        for (array, [data, grad]) in [Some(points), velocities].into_iter().zip(own) {
+            let Some(array) = array.filter(|array| array.shape[0] > 0) else { continue };
+            let bytes = 12 * array.shape[0] as u64;
+            ranges.push(Range { piece: Some(data as u32), start: array.data, bytes });
+            if array.grad != 0 {
+                ranges.push(Range { piece: Some(grad as u32), start: array.grad, bytes });
+            }
+        }
+        view.registration.publish(id, Kind::Mesh, ranges);
+        view
     }
 
     /// The points, if the mesh owns them: [`Mesh::refit`] after writing.

@@ -5,10 +5,15 @@
 //! address, or [`FREED_KEPT`] engines were freed after it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem::offset_of;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-use super::device::{Engine, Kind};
-use super::layout::MESH_BVH;
+use super::device::{Engine, Kind, Piece};
+use super::layout::{ARRAY_GRAD, MESH_BVH, MeshHeader};
+
+/// Slots of the gradients of a mesh.
+const MESH_POINTS_GRAD: u32 = offset_of!(MeshHeader, points) as u32 + ARRAY_GRAD;
+const MESH_VELOCITIES_GRAD: u32 = offset_of!(MeshHeader, velocities) as u32 + ARRAY_GRAD;
 
 /// How many freed engines are remembered.
 pub const FREED_KEPT: usize = 65_536;
@@ -113,15 +118,17 @@ pub struct Range {
     pub bytes: u64,
 }
 
+impl Range {
+    pub fn of(piece: &Piece) -> Range {
+        let (start, bytes) = (super::memory::address_of(piece.bytes), piece.bytes.len() as u64);
+        Range { piece: Some(piece.slot), start, bytes }
+    }
+}
+
 /// The header and the pieces of an engine.
 pub fn ranges_of(engine: &dyn Engine) -> Vec<Range> {
     let header = Range { piece: None, start: engine.id(), bytes: engine.header().len() as u64 };
-    let pieces = engine.pieces().into_iter().map(|piece| Range {
-        piece: Some(piece.slot),
-        start: super::memory::address_of(piece.bytes),
-        bytes: piece.bytes.len() as u64,
-    });
-    std::iter::once(header).chain(pieces).collect()
+    std::iter::once(header).chain(engine.pieces().iter().map(Range::of)).collect()
 }
 
 impl Table {
@@ -201,6 +208,14 @@ pub fn memory_of(id: u64) -> Option<Vec<Range>> {
         };
         entry.ranges.iter().map(range).collect()
     })
+}
+
+/// The gradients of a live mesh: of its points and its velocities.
+pub fn gradients_of(id: u64) -> Vec<Range> {
+    let slots = [MESH_POINTS_GRAD, MESH_VELOCITIES_GRAD].map(Some);
+    let is_mesh = kind_of(id) == Some(Kind::Mesh);
+    let memory = is_mesh.then(|| memory_of(id)).flatten().unwrap_or_default();
+    memory.into_iter().filter(|range| slots.contains(&range.piece)).collect()
 }
 
 /// Ids of all live engines with their kinds, ascending. Trees inside meshes have entries, too.

@@ -14,7 +14,7 @@ const BUCKETS: usize = 1 << 10;
 const FEW: usize = 64;
 
 /// The arrays of a grid.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Sorted {
     /// For each point, in order of cells: its cell, its number, its key.
     pub cells: Vec<i32>,

@@ -180,3 +180,15 @@ fn wrong_input_is_refused() {
     let error = grid.build(Points::F16(&[[f16::ZERO; 3]]), 1.0, Some(&[1, 2])).unwrap_err();
     assert_eq!(error.to_string(), "there are 1 points and 2 groups, which must be as many");
 }
+
+#[test]
+fn a_frozen_grid_stays_when_the_grid_is_built_again() {
+    let mut grid = HashGrid::new([4; 3], Real::F64).unwrap();
+    grid.build(Points::F64(&[[0.5; 3], [2.5; 3]]), 1.0, Some(&[3, 1])).unwrap();
+    let frozen = grid.frozen();
+    grid.build(Points::F64(&[[1.5; 3]]), 2.0, None).unwrap();
+    assert_eq!((frozen.ids(), grid.ids()), (&[0, 1][..], &[0][..]));
+    assert_eq!((frozen.header.has_groups, frozen.header.num_points, frozen.header.dims), (1, 2, [4; 3]));
+    assert_ne!((frozen.id(), frozen.header.cell_starts), (grid.id(), grid.header.cell_starts));
+    assert_eq!(frozen.header.widths[..8], 1f64.to_ne_bytes());
+}

@@ -171,6 +171,55 @@ fn pieces_of_external_arrays_are_read_in_place() {
     assert_eq!(mesh.header.points, array);
 }
 
+#[test]
+fn a_view_has_other_points_over_the_same_tree() {
+    let mesh = mesh(cube(), |_| ()).unwrap();
+    let (points, gradients) = ([[2.0f32; 3]; 8], [[0.0f32; 3]; 8]);
+    let (shape, strides) = ([8, 0, 0, 0], [12, 0, 0, 0]);
+    let (data, grad) = (points.as_ptr() as u64, gradients.as_ptr() as u64);
+    let array = ArrayDescriptor { data, grad, shape, strides, ndim: 1, flags: 0 };
+    // SAFETY: the arrays live until the end of the test.
+    let view = unsafe { mesh.view(array, None) };
+    assert_eq!((view.header.points, view.header.velocities), (array, NO_ARRAY));
+    assert_eq!(view.header.bvh, mesh.header.bvh);
+    assert_eq!(kind_of(view.id()), Some(Kind::Mesh));
+    assert_eq!(locate(data + 12).map(|place| (place.id, place.piece)), Some((view.id(), Some(0))));
+    assert_eq!(locate(grad + 12).map(|place| (place.id, place.piece)), Some((view.id(), Some(8))));
+    let id = view.id();
+    drop(view);
+    assert!(matches!(state_of(id), State::Freed { .. }) && kind_of(mesh.id()) == Some(Kind::Mesh));
+}
+
+#[test]
+fn a_frozen_mesh_stays_when_the_mesh_is_refitted() {
+    let mut mesh = mesh(cube(), |input| input.support_winding_number = true).unwrap();
+    // SAFETY: the mesh owns its arrays, of which this is a copy.
+    let frozen = unsafe { mesh.frozen() };
+    mesh.points_mut().unwrap().iter_mut().for_each(|point| point[0] += 5.0);
+    mesh.refit().unwrap();
+    let root = *frozen.tree.root as usize;
+    assert_eq!((mesh.tree.bounds(root).lower()[0], frozen.tree.bounds(root).lower()[0]), (5.0, 0.0));
+    assert_ne!(frozen.id(), mesh.id());
+    assert_ne!(frozen.header.bvh.root, mesh.header.bvh.root);
+    assert_ne!(
+        (frozen.header.points.data, frozen.header.solid_angle),
+        (mesh.header.points.data, mesh.header.solid_angle)
+    );
+}
+
+#[test]
+fn gradients_can_be_told_later() {
+    let mut mesh = mesh(cube(), |_| ()).unwrap();
+    let gradients = [[0.0f32; 3]; 8];
+    let address = gradients.as_ptr() as u64;
+    // SAFETY: the gradients live until the end of the test.
+    unsafe { mesh.set_gradients(address, 0) };
+    assert_eq!((mesh.header.points.grad, locate(address).map(|place| place.piece)), (address, Some(Some(8))));
+    // SAFETY: there are none.
+    unsafe { mesh.set_gradients(0, 0) };
+    assert_eq!((mesh.header.points.grad, locate(address)), (0, None));
+}
+
 /// By the solid angle of each triangle (van Oosterom and Strackee, 1983), in f64.
 fn exact_winding(mesh: &Mesh, query: [f32; 3]) -> f64 {
     let (points, indices) = (mesh.input.points.as_slice(), mesh.input.indices.as_slice());

@@ -102,7 +102,7 @@ fn finite(corners: &[[f32; 3]], bound: &'static str) -> Result<(), EngineError> 
 ///
 /// Without groups nodes are in preorder. With groups leaves come first, in ascending order of
 /// groups, then inner nodes in preorder. In both, inner nodes come before their inner children.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub lowers: Vec<NodeHalf>,
     pub uppers: Vec<NodeHalf>,
