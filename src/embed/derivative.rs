@@ -21,6 +21,7 @@ use crate::diag::render::{Format, Style, render};
 use crate::ir::{FuncId, Nudged};
 use crate::run::Result;
 use crate::run::args::Arguments;
+use crate::run::devices::engines::Gradients;
 use crate::run::devices::{self, Device, Entry, Job, Report};
 use crate::run::gradients::{beside, gradient};
 use crate::run::launch::Direction;
@@ -279,7 +280,14 @@ impl Gradient {
                     };
                     nudged.entries_on(kernel, bounds, part, arguments).map(|_| true)
                 };
-                found = beside::note(&mut arguments, before, &module.structs, place, &mut again)?;
+                let forward = &module.functions[self.forward];
+                let params: Vec<Type> = forward.params().iter().map(|&param| forward.ty(param)).collect();
+                // SAFETY: the block is that of this launch, whose run is over.
+                let behind = unsafe { Gradients::of(arguments.block(), &params, &module.structs) };
+                let noted = beside::note(&mut arguments, before, &module.structs, place, &mut again);
+                // SAFETY: as above.
+                unsafe { behind.put_back() };
+                found = noted?;
                 self.watch.compared(found.is_some());
             }
         }

@@ -20,13 +20,14 @@ use crate::ir::interp::{self, AccessKind, Accesses, Clash, Outcome, Visit};
 use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module};
 use crate::passes::pipelines::flat;
 use crate::run::args::{Arguments, memory};
+use crate::run::devices::engines::Gradients;
 use crate::run::devices::{self, Report};
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
 use crate::run::program::Program;
 use crate::run::{Fail, Result, fail};
 use crate::source::Span;
-use crate::types::StructTable;
+use crate::types::{StructTable, Type};
 
 /// The instructions that are looked at: a second of the interpreter, about.
 static STEPS: AtomicU64 = AtomicU64::new(50_000_000);
@@ -123,6 +124,9 @@ impl Threads {
         if !memory::allows(bytes, 2) {
             return Ok(Some(0));
         }
+        let params: Vec<Type> = kernel.params().iter().map(|&param| kernel.ty(param)).collect();
+        // SAFETY: the block is that of a launch of this kernel, which has not begun.
+        let behind = unsafe { Gradients::of(arguments.block(), &params, &module.structs) };
         let before = arguments.snapshot();
         if gradient {
             // A gradient that is zero in this run would hide where threads meet in it.
@@ -141,6 +145,8 @@ impl Threads {
         };
         let (threads, clash) = (run.threads, run.clash);
         arguments.restore(&before);
+        // SAFETY: as above; the run is over.
+        unsafe { behind.put_back() };
         match clash {
             Some(clash) => {
                 let place = arguments.element_at(clash.address, &module.structs);

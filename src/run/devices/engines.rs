@@ -168,6 +168,32 @@ fn word(bytes: &[u8], at: u32) -> u64 {
     u64::from_ne_bytes(word)
 }
 
+/// The gradients behind the ids among the arguments of a launch, as they were: what a run adds that
+/// only looks is taken back.
+pub struct Gradients(Vec<(u64, Vec<u8>)>);
+
+impl Gradients {
+    /// # Safety
+    /// As for [`Ids::of`].
+    pub unsafe fn of(args: *const c_void, params: &[Type], structs: &StructTable) -> Gradients {
+        // SAFETY: the same contract.
+        let ids = unsafe { Ids::of(args, params, structs) };
+        let ranges = ids.found.into_iter().flat_map(registry::gradients_of);
+        // SAFETY: memory of an engine that lives while it is registered.
+        Gradients(ranges.map(|range| (range.start, unsafe { host(range.start, range.bytes) }.to_vec())).collect())
+    }
+
+    /// # Safety
+    /// The engines live, and nobody else uses their gradients meanwhile.
+    pub unsafe fn put_back(&self) {
+        for (address, bytes) in &self.0 {
+            let to: *mut u8 = std::ptr::with_exposed_provenance_mut(*address as usize);
+            // SAFETY: as many bytes were read from there.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        }
+    }
+}
+
 /// # Safety
 /// The memory is there, and nobody writes to it meanwhile.
 unsafe fn host<'a>(address: u64, bytes: u64) -> &'a [u8] {
