@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict};
 use smallvec::SmallVec;
 
+use crate::engines;
 use crate::error::{Fault, Refused};
 use crate::value;
 use crate::view::{self, Gpu, Kind, View};
@@ -108,6 +109,7 @@ impl<'k, 'py> Binder<'k, 'py> {
                 }
                 Ok(())
             }
+            Type::Scalar(Scalar::U64) if self.engine(place, value)? => Ok(()),
             ty => match value::pack(ty, value).map_err(|fault| named(place, self.signature, self.structs, fault))? {
                 Some(bytes) => {
                     self.laid.put(place.offset, &bytes);
@@ -120,6 +122,23 @@ impl<'k, 'py> Binder<'k, 'py> {
                 }
             },
         }
+    }
+
+    /// Binds a mesh, a tree of boxes or a hash grid, which is kept until the launch is over. False:
+    /// it is no such thing.
+    fn engine(&mut self, place: &Place, value: &Bound<'py, PyAny>) -> Result<bool, Fault> {
+        let Some(engine) = engines::of_argument(value) else {
+            let gone = value.extract::<u64>().map_or(Ok(()), engines::check_alive);
+            return gone.map(|()| false).map_err(|gone| named(place, self.signature, self.structs, gone.into()));
+        };
+        let id = engine.get().number();
+        if id == 0 {
+            let refused = Refused::new("E1005", "the object was not built: its __init__ was not called");
+            return Err(named(place, self.signature, self.structs, refused.into()));
+        }
+        self.laid.put(place.offset, &id.to_le_bytes());
+        self.owners.push(engine.into_any());
+        Ok(true)
     }
 
     fn array(&mut self, place: &Place, ty: ArrayType, value: &Bound<'py, PyAny>) -> Done {
@@ -349,17 +368,17 @@ fn described(
     if n != dims + whole.len() || view.shape[dims..].iter().zip(whole).any(|(&a, &b)| a != b as isize) {
         return Err(wrong_shape(ty, whole, view, structs).into());
     }
-    // The numbers of an element follow each other.
+    // The numbers of an element follow each other; where there are none, strides may be 0.
+    let empty = view.shape.contains(&0);
     let mut step = if whole.is_empty() { size } else { element.scalar_part().map_or(1, Scalar::size) as isize };
     for k in (dims..n).rev() {
-        if view.strides[k] != step && view.shape[k] > 1 {
+        if view.strides[k] != step && view.shape[k] > 1 && !empty {
             let what = format!("the components of an element lie {} bytes apart, and not {step}", view.strides[k]);
             let refused = Refused::new("E1009", what);
             return Err(refused.help("make them neighbours, with `numpy.ascontiguousarray(x)`").into());
         }
         step *= view.shape[k];
     }
-    let empty = view.shape.contains(&0);
     let mut descriptor =
         ArrayDescriptor { data: 0, grad: 0, shape: [0; MAX_DIMS], strides: [0; MAX_DIMS], ndim: dims as i32, flags: 0 };
     let (mut below, mut above) = (0usize, 0usize);

@@ -106,3 +106,14 @@ def test_arrays_that_hold_themselves_are_freed():
     del x
     gc.collect()
     assert gone() is None
+
+
+def test_arrays_of_no_vectors_are_arguments():
+    @kc.kernel
+    def count(x: kc.array(dtype=kc.vec3), out: kc.array(dtype=int)):
+        out[0] = x.shape[0] + 5
+
+    out = np.zeros(1, np.int32)
+    # NumPy gives them strides of 0.
+    count(1, np.zeros((0, 3), np.float32), out)
+    assert out[0] == 5
