@@ -2,7 +2,7 @@
 //! know: each array has one gradient, and what a kernel writes to must be no other array of the
 //! same launch.
 
-use kc::types::{ArrayType, StructTable, Type};
+use kc::types::{ArrayType, Scalar, StructTable, Type};
 use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use smallvec::SmallVec;
 
 use crate::bind;
+use crate::engines::{self, Used, UsedArray};
 use crate::error::Refused;
 use crate::kernel::{Kernel, Ready};
 use crate::memory::Place;
@@ -43,6 +44,8 @@ enum Kind {
     /// The number of the array.
     Array(usize),
     Value,
+    /// A number that may be the id of a mesh: the name of the parameter.
+    Id(String),
     Struct {
         name: String,
         ty: String,
@@ -79,6 +82,7 @@ impl Parts {
                 }
                 Kind::Struct { name: name.to_string(), ty: structs[id].name.clone(), fields }
             }
+            Type::Scalar(Scalar::U64) => Kind::Id(name.to_string()),
             _ => {
                 if ty.holds_floats(structs) {
                     self.floats.push(name.to_string());
@@ -110,6 +114,8 @@ pub enum Node {
     /// The number of an array.
     Array(usize),
     Value(Py<PyAny>),
+    /// The number of an engine, and what was given.
+    Engine(usize, Py<PyAny>),
     Struct(Vec<Node>),
 }
 
@@ -119,13 +125,19 @@ pub struct Arguments {
     kernel: Py<Kernel>,
     pub arrays: Vec<Given>,
     pub nodes: Vec<Node>,
+    /// Meshes, trees of boxes and hash grids, each once.
+    pub engines: Vec<Used>,
 }
 
 impl Arguments {
     pub fn of(kernel: &Bound<'_, Kernel>, values: &[Bound<'_, PyAny>]) -> PyResult<Arguments> {
         let ready = kernel.get().ready(kernel.py())?;
-        let mut made =
-            Arguments { kernel: kernel.clone().unbind(), arrays: Vec::new(), nodes: Vec::with_capacity(values.len()) };
+        let mut made = Arguments {
+            kernel: kernel.clone().unbind(),
+            arrays: Vec::new(),
+            nodes: Vec::with_capacity(values.len()),
+            engines: Vec::new(),
+        };
         for (value, kind) in values.iter().zip(&ready.parts().params) {
             let node = made.take(ready, kind, value)?;
             made.nodes.push(node);
@@ -144,6 +156,14 @@ impl Arguments {
                 Ok(Node::Array(first))
             }
             Kind::Value => Ok(Node::Value(value.clone().unbind())),
+            Kind::Id(name) => {
+                let Some(engine) = engines::of_argument(value) else { return Ok(Node::Value(value.clone().unbind())) };
+                let known = self.engines.iter().position(|used| used.engine.is(&engine));
+                if known.is_none() {
+                    self.engines.push(Used::of(&engine, name)?);
+                }
+                Ok(Node::Engine(known.unwrap_or(self.engines.len() - 1), value.clone().unbind()))
+            }
             Kind::Struct { name, ty, fields } => {
                 let py = value.py();
                 let read = bind::reader(value).map_err(|fault| fault.raise(py))?;
@@ -198,6 +218,18 @@ impl Arguments {
         for n in 0..self.arrays.len() {
             self.arrays[n].written = self.arrays[self.arrays[n].first].written;
         }
+        for behind in self.behind() {
+            let written = self.arrays.iter().find(|given| given.written && given.place.meets(&behind.place));
+            if let Some(given) = written {
+                let (name, own) = (ready.kernel.name(), &parts[given.part].name);
+                let text = format!(
+                    "argument `{own}` of kernel `{name}` shares memory with `{}`, and the kernel writes to it",
+                    behind.name
+                );
+                let advice = "write to another array, and copy it: a derivative of this launch may be wrong";
+                return Err(Refused::new("E1010", text).help(advice).raise(py));
+            }
+        }
         Ok(())
     }
 
@@ -212,20 +244,41 @@ impl Arguments {
         py: Python<'py>,
         of: &mut dyn FnMut(usize) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.filled_with(py, of, &[])
+    }
+
+    /// The same with other ids in the place of each engine, if there are any.
+    pub fn filled_with<'py>(
+        &self,
+        py: Python<'py>,
+        of: &mut dyn FnMut(usize) -> PyResult<Bound<'py, PyAny>>,
+        ids: &[u64],
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let params = &self.kernel.get().ready(py)?.parts().params;
-        params.iter().zip(&self.nodes).map(|(kind, node)| fill(py, kind, node, of)).collect()
+        params.iter().zip(&self.nodes).map(|(kind, node)| fill(py, kind, node, of, ids)).collect()
+    }
+
+    /// The arrays of floats behind ids.
+    pub fn behind(&self) -> impl Iterator<Item = &UsedArray> {
+        self.engines.iter().flat_map(|used| &used.arrays)
+    }
+
+    /// Lets the descriptors of engines name the gradients that their arrays have.
+    pub fn publish(&self, py: Python<'_>) {
+        self.engines.iter().for_each(|used| used.engine.get().publish(py));
     }
 
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         fn nodes(list: &[Node], visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
             list.iter().try_for_each(|node| match node {
                 Node::Array(_) => Ok(()),
-                Node::Value(value) => visit.call(value),
+                Node::Value(value) | Node::Engine(_, value) => visit.call(value),
                 Node::Struct(list) => nodes(list, visit),
             })
         }
         visit.call(&self.kernel)?;
         self.arrays.iter().try_for_each(|given| visit.call(&given.object).and_then(|()| visit.call(&given.array)))?;
+        self.engines.iter().try_for_each(|used| used.traverse(visit))?;
         nodes(&self.nodes, visit)
     }
 
@@ -239,15 +292,20 @@ fn fill<'py>(
     kind: &Kind,
     node: &Node,
     of: &mut dyn FnMut(usize) -> PyResult<Bound<'py, PyAny>>,
+    ids: &[u64],
 ) -> PyResult<Bound<'py, PyAny>> {
     match (node, kind) {
         (Node::Array(n), _) => of(*n),
         (Node::Value(value), _) => Ok(value.bind(py).clone()),
+        (Node::Engine(n, value), _) => match ids.get(*n) {
+            Some(id) => Ok(id.into_pyobject(py)?.into_any()),
+            None => Ok(value.bind(py).clone()),
+        },
         (Node::Struct(nodes), kind) => {
             let dict = PyDict::new(py);
             let Kind::Struct { fields, .. } = kind else { return Ok(dict.into_any()) };
             for (node, (name, kind)) in nodes.iter().zip(fields) {
-                dict.set_item(name, fill(py, kind, node, of)?)?;
+                dict.set_item(name, fill(py, kind, node, of, ids)?)?;
             }
             Ok(dict.into_any())
         }
@@ -316,6 +374,12 @@ impl Arguments {
         (0..self.arrays.len()).map(|n| self.slot(py, n)).collect()
     }
 
+    /// Lets the descriptors of meshes name the gradients that their arrays have.
+    #[pyo3(name = "publish")]
+    fn publish_all(&self, py: Python<'_>) {
+        self.publish(py);
+    }
+
     /// The names of floats that are given by value.
     #[getter]
     fn floats(&self, py: Python<'_>) -> PyResult<&[String]> {
@@ -379,6 +443,7 @@ fn put(py: Python<'_>, arguments: &Arguments, node: &Node, form: &mut SmallVec<[
             form.extend(given.place.shape.iter().chain(&given.place.strides).map(|&n| n as u64));
         }
         Node::Struct(nodes) => nodes.iter().try_for_each(|node| put(py, arguments, node, form))?,
+        Node::Engine(n, _) => form.extend([5, arguments.engines[*n].engine.get().number()]),
         Node::Value(value) => {
             let value = value.bind(py);
             let pair = if value.is_none() {
@@ -407,7 +472,7 @@ impl Arguments {
 
 fn freeze(py: Python<'_>, node: &mut Node) -> PyResult<()> {
     match node {
-        Node::Array(_) => Ok(()),
+        Node::Array(_) | Node::Engine(..) => Ok(()),
         Node::Struct(nodes) => nodes.iter_mut().try_for_each(|node| freeze(py, node)),
         Node::Value(value) => {
             let now = value.bind(py);

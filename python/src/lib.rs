@@ -14,6 +14,7 @@
 //! | `bind` | what does a kernel receive of Python's objects? |
 //! | `view` | where does an object have its numbers? |
 //! | `memory` | what else is asked of an array's memory? |
+//! | `engines` | what is a mesh, a tree of boxes or a hash grid? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `gpu` | and which of them are in the memory of a GPU? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
@@ -29,6 +30,7 @@ mod arguments;
 mod bind;
 mod derivative;
 mod dlpack;
+mod engines;
 mod error;
 mod gpu;
 mod joined;
@@ -56,6 +58,8 @@ mod _native {
     use super::arguments::Arguments;
     #[pymodule_export]
     use super::derivative::{gradient, is_alone, look, look_for, records, second, tangents};
+    #[pymodule_export]
+    use super::engines::Engine;
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]

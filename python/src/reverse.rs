@@ -55,6 +55,7 @@ pub fn grad<'py>(
         }
     }
     let values = launch.arguments.filled(py, &mut |n| Ok(run.data[n].clone().into_any()))?;
+    launch.arguments.publish(py);
     let sums = if parameters || launch.gradient.records() {
         launch.call(ready, &values, given).run(py, Part::Both, false)?
     } else {

@@ -80,6 +80,8 @@ pub struct Recorded {
     launch: Launch,
     /// By array: what its derivative works on.
     contents: Vec<Contents>,
+    /// By engine and array of it, the same: the versions.
+    behind: Vec<Vec<Option<usize>>>,
 }
 
 enum Contents {
@@ -189,7 +191,22 @@ impl Recorded {
                 given.insert(part.name.clone(), gradient.clone().into_any());
             }
         }
-        let values = arguments.filled(py, &mut |n| Ok(data[n].clone().into_any()))?;
+        let mut lent = Vec::with_capacity(arguments.engines.len());
+        for (engine, kept) in arguments.engines.iter().zip(&self.behind) {
+            let (mut contents, mut gradients) = (Vec::new(), Vec::new());
+            for (used, version) in engine.arrays.iter().zip(kept) {
+                let found = version.map(|version| &versions[version]);
+                let now = found.map_or(&used.array, |version| version.saved.as_ref().unwrap_or(&version.array));
+                contents.push(now.bind(py).clone());
+                let Some(found) = run.view(py, &used.place)? else {
+                    return Err(PyRuntimeError::new_err("a recorded array has no gradient (this is a fault of kc)"));
+                };
+                gradients.push(found);
+            }
+            lent.push(engine.lent(py, &contents, &gradients)?);
+        }
+        let ids: Vec<u64> = lent.iter().map(|lent| lent.id).collect();
+        let values = arguments.filled_with(py, &mut |n| Ok(data[n].clone().into_any()), &ids)?;
         let part = if gradient.records() { Part::Both } else { Part::Backward };
         self.launch.call(ready, &values, given).run(py, part, true)?;
         static SCATTER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -212,7 +229,13 @@ impl Step {
                     place: &given.place,
                     written: given.written,
                 };
-                Ok(arrays.map(used).collect())
+                let behind = launch.launch.arguments.behind().map(|used| Used {
+                    name: used.name.clone(),
+                    object: &used.object,
+                    place: &used.place,
+                    written: false,
+                });
+                Ok(arrays.map(used).chain(behind).collect())
             }
             Step::Host { given, used, .. } => {
                 let all = given.iter().zip(used).enumerate();
@@ -244,6 +267,10 @@ impl Step {
                 for (n, given) in launch.arguments.arrays.iter().enumerate() {
                     let gradient = held(given.object.bind(py))?.filter(|_| launch.arguments.part(ready, n).floats);
                     found.extend(gradient.map(|gradient| (given.array.bind(py).clone(), gradient)));
+                }
+                for used in launch.arguments.behind() {
+                    let gradient = held(used.object.bind(py))?;
+                    found.extend(gradient.map(|gradient| (used.array.bind(py).clone(), gradient)));
                 }
             }
             Step::Host { given, used, .. } => {
@@ -299,10 +326,12 @@ impl Tape {
         let ready = kernel.get().ready(py)?;
         let launch = Launch::new(&kernel, ready, dim, &values, false)?;
         let contents = launch.arguments.arrays.iter().map(|_| Contents::Any).collect();
-        let mut step = Recorded { launch, contents };
+        let mut step = Recorded { launch, contents, behind: Vec::new() };
         let meeting = {
-            let arrays = step.launch.arguments.arrays.iter();
-            Tape::edit(slf)?.expect(py, arrays.map(|given| (&given.place, given.written)), ready.kernel.name())?
+            let arguments = &step.launch.arguments;
+            let arrays = arguments.arrays.iter().map(|given| (&given.place, given.written));
+            let behind = arguments.behind().map(|used| (&used.place, false));
+            Tape::edit(slf)?.expect(py, arrays.chain(behind), ready.kernel.name())?
         };
         step.launch.look(py, ready)?;
         let changed = {
@@ -317,10 +346,16 @@ impl Tape {
             tape.broken = Some(format!("a launch of kernel `{}` failed while it was recorded", ready.kernel.name()));
             return Err(error);
         }
-        let Recorded { launch, contents } = &mut step;
+        let Recorded { launch, contents, behind } = &mut step;
         launch.arguments.freeze(py)?;
         let used = launch.arguments.arrays.iter().map(|given| (&given.array, &given.place, given.written));
-        tape.after(py, changed, used);
+        let read = launch.arguments.behind().map(|used| (&used.array, &used.place, false));
+        tape.after(py, changed, used.chain(read));
+        for engine in &launch.arguments.engines {
+            let versions: Vec<_> = engine.arrays.iter().map(|used| tape.find(py, &used.place)).collect();
+            versions.iter().flatten().for_each(|&version| tape.versions[version].read = true);
+            behind.push(versions);
+        }
         for (n, given) in launch.arguments.arrays.iter().enumerate() {
             let is_kept = matches!(contents[given.first], Contents::Kept(_));
             let is_read = launch.gradient.records() || launch.gradient.reads(&launch.arguments.part(ready, n).path);
