@@ -170,6 +170,10 @@ def __getattr__(name):
         from ._tape import Tape
 
         return Tape
+    if name in ("Mesh", "Bvh", "HashGrid"):
+        from . import _engines
+
+        return getattr(_engines, name)
     global _words
     from . import _types
 

@@ -159,6 +159,7 @@ def _adjoint(kernel, dim, values, adjoints, blocks):
     made = [given[slot.name] for slot in slots if slot.first == slot.name]
     if _native.overlapping(made):
         raise refuse("E1010", f"two arguments of kernel `{kernel.__name__}` have gradients that share memory")
+    arguments.publish()
     _native.gradient(kernel, dim, arguments.filled(lambda slot: slot.array), given, arguments.same, backward=True)
     for own, made in after:
         own[...] = made

@@ -1,0 +1,56 @@
+"""Warp's meshes, trees of boxes and hash grids."""
+
+from __future__ import annotations
+
+import enum
+
+from .. import _engines
+from . import _launches
+from ._devices import get_device
+
+
+class BvhConstructor(enum.IntEnum):
+    """How a tree is built."""
+
+    SAH = 0
+    MEDIAN = 1
+    LBVH = 2
+    CUBQL = -1
+
+
+class _Here:
+    """Objects whose changes a captured graph does when it is launched."""
+
+    @property
+    def device(self):
+        return get_device()
+
+    def refit(self):
+        """Fits the tree to what its arrays hold now."""
+        _launches.done(super().refit)
+
+
+class Mesh(_Here, _engines.Mesh):
+    __doc__ = _engines.Mesh.__doc__.replace("kc.", "wp.")
+
+
+class Bvh(_Here, _engines.Bvh):
+    __doc__ = _engines.Bvh.__doc__.replace("kc.", "wp.")
+
+    def rebuild(self, constructor=None):
+        """Builds the tree again, at the same id."""
+        run = super().rebuild
+        _launches.done(lambda: run(constructor))
+
+
+class HashGrid(_engines.HashGrid):
+    __doc__ = _engines.HashGrid.__doc__.replace("kc.", "wp.")
+
+    @property
+    def device(self):
+        return get_device()
+
+    def build(self, points, radius, groups=None):
+        """Sorts points into cells of the width ``radius``; ``groups`` has a number for each point."""
+        run = super().build
+        _launches.done(lambda: run(points, radius, groups))
