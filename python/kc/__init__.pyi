@@ -587,6 +587,10 @@ def bvh_get_group_root(id: Any, group: Any) -> Any:
         The node that holds the boxes of a group, for `root` of a query; -1: there is no such group.
 
         Trees with groups have their leaves first, in the order of the groups.
+
+        ```python
+        kc.expect_eq(kc.bvh_get_group_root(tree, 7), -1)
+        ```
     """
     ...
 
@@ -598,6 +602,13 @@ def bvh_query_aabb(id: Any, low: Any, high: Any, root: Any = ...) -> Any:
 
         Go through them by `bvh_query_next`, or by `for i in query:`. `root` is the node of a group
         (`bvh_get_group_root`); -1: all.
+
+        ```python
+        n = int(0)
+        for box in kc.bvh_query_aabb(tree, kc.vec3(2.0, 0.0, 0.0), kc.vec3(3.0, 1.0, 1.0)):
+            n += 1
+        kc.expect_eq(n, 2)
+        ```
     """
     ...
 
@@ -606,6 +617,13 @@ def bvh_query_capsule(id: Any, start: Any, dir: Any, radius: Any, root: Any = ..
     kc.bvh_query_capsule(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], radius: float32, root: int32 = -1) -> BvhQuery
 
         A query for the boxes of the BVH `id` that, grown by `radius` on all sides, a ray goes through.
+
+        ```python
+        n = int(0)
+        for box in kc.bvh_query_capsule(tree, kc.vec3(-1.0, 1.25, 0.5), kc.vec3(1.0, 0.0, 0.0), 0.5):
+            n += 1
+        kc.expect_eq(n, 8)
+        ```
     """
     ...
 
@@ -619,10 +637,12 @@ def bvh_query_next(query: Any, index: Any, max_dist: Any = ...) -> Any:
         the direction. Boxes are found in an order of the tree's.
 
         ```python
-        query = kc.bvh_query_aabb(id, low, high)
-        i = int(0)
-        while kc.bvh_query_next(query, i):
-            count += 1
+        query = kc.bvh_query_ray(tree, kc.vec3(-1.0, 0.5, 0.5), kc.vec3(1.0, 0.0, 0.0))
+        box = int(0)
+        n = int(0)
+        while kc.bvh_query_next(query, box, 3.0):
+            n += 1
+        kc.expect_eq(n, 2)
         ```
     """
     ...
@@ -632,6 +652,13 @@ def bvh_query_ray(id: Any, start: Any, dir: Any, root: Any = ...) -> Any:
     kc.bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], root: int32 = -1) -> BvhQuery
 
         A query for the boxes of the BVH `id` that a ray goes through, in no particular order.
+
+        ```python
+        n = int(0)
+        for box in kc.bvh_query_ray(tree, kc.vec3(2.25, 0.5, 0.5), kc.vec3(1.0, 0.0, 0.0)):
+            n += 1
+        kc.expect_eq(n, 6)
+        ```
     """
     ...
 
@@ -640,6 +667,13 @@ def bvh_query_sphere(id: Any, center: Any, radius: Any, root: Any = ...) -> Any:
     kc.bvh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32, root: int32 = -1) -> BvhQuery
 
         A query for the boxes of the BVH `id` that are not further than `radius` from `center`.
+
+        ```python
+        n = int(0)
+        for box in kc.bvh_query_sphere(tree, kc.vec3(-1.0, 0.5, 0.5), 1.0):
+            n += 1
+        kc.expect_eq(n, 1)
+        ```
     """
     ...
 
@@ -1109,6 +1143,10 @@ def hash_grid_point_id(id: Any, index: Any) -> Any:
     kc.hash_grid_point_id(id: uint64, index: int32) -> int32
 
         The point that is at place `index` in the order of the cells; -1 in a grid that is not built.
+
+        ```python
+        kc.expect_eq(kc.hash_grid_point_id(grid, 3), 3)
+        ```
     """
     ...
 
@@ -1120,6 +1158,13 @@ def hash_grid_query(*arguments: Any, **named: Any) -> Any:
 
         They are candidates: some are further than `max_dist`. Go through them by `hash_grid_query_next`,
         or by `for i in query:`.
+
+        ```python
+        n = int(0)
+        for i in kc.hash_grid_query(grid, kc.vec3(2.5, 0.5, 0.5), 1.0):
+            n += 1
+        kc.expect_eq(n, 3)
+        ```
 
     kc.hash_grid_query(id: uint64, point: Vec[3, Float], max_dist: Float, group: int32) -> HashGridQuery
 
@@ -1134,10 +1179,11 @@ def hash_grid_query_next(query: Any, index: Any) -> Any:
         Sets `index` to the next point that a query finds; False: there is none.
 
         ```python
-        query = kc.hash_grid_query(id, x, radius)
-        j = int(0)
-        while kc.hash_grid_query_next(query, j):
-            count += 1
+        query = kc.hash_grid_query(grid, kc.vec3(2.5, 0.5, 0.5), 0.25)
+        i = int(0)
+        kc.expect_eq(kc.hash_grid_query_next(query, i), True)
+        kc.expect_eq(i, 2)
+        kc.expect_eq(kc.hash_grid_query_next(query, i), False)
         ```
     """
     ...
@@ -1505,6 +1551,10 @@ def mesh_eval_face_normal(id: Any, face: Any) -> Any:
     kc.mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]
 
         The unit normal of a face, by the right hand rule.
+
+        ```python
+        kc.expect_eq(kc.mesh_eval_face_normal(mesh, 0), kc.vec3(0.0, 0.0, -1.0))
+        ```
     """
     ...
 
@@ -1513,6 +1563,10 @@ def mesh_eval_position(id: Any, face: Any, bary_u: Any, bary_v: Any) -> Any:
     kc.mesh_eval_position(id: uint64, face: int32, bary_u: float32, bary_v: float32) -> Vec[3, float32]
 
         The point of a face with barycentric coordinates `bary_u`, `bary_v`.
+
+        ```python
+        kc.expect_eq(kc.mesh_eval_position(mesh, 0, 0.0, 0.5), kc.vec3(0.5, 0.5, 0.0))
+        ```
     """
     ...
 
@@ -1521,6 +1575,10 @@ def mesh_eval_velocity(id: Any, face: Any, bary_u: Any, bary_v: Any) -> Any:
     kc.mesh_eval_velocity(id: uint64, face: int32, bary_u: float32, bary_v: float32) -> Vec[3, float32]
 
         The velocity of that point; 0 in a mesh without velocities.
+
+        ```python
+        kc.expect_eq(kc.mesh_eval_velocity(mesh, 0, 0.0, 0.5), kc.vec3(0.0, 0.0, 2.0))
+        ```
     """
     ...
 
@@ -1529,6 +1587,12 @@ def mesh_get(id: Any) -> Any:
     kc.mesh_get(id: uint64) -> Mesh
 
         The arrays of a mesh: `points`, `velocities`, `indices`.
+
+        ```python
+        m = kc.mesh_get(mesh)
+        kc.expect_eq(m.indices.shape[0], 36)
+        kc.expect_eq(m.points[m.indices[1]], kc.vec3(0.0, 1.0, 0.0))
+        ```
     """
     ...
 
@@ -1537,6 +1601,14 @@ def mesh_get_bvh(id: Any) -> Any:
     kc.mesh_get_bvh(id: uint64) -> uint64
 
         The id of the tree of a mesh, whose boxes are those of the faces.
+
+        ```python
+        tree = kc.mesh_get_bvh(mesh)
+        n = int(0)
+        for face in kc.bvh_query_aabb(tree, kc.vec3(0.0), kc.vec3(1.0)):
+            n += 1
+        kc.expect_eq(n, 12)
+        ```
     """
     ...
 
@@ -1545,6 +1617,10 @@ def mesh_get_group_root(id: Any, group: Any) -> Any:
     kc.mesh_get_group_root(id: uint64, group: int32) -> int32
 
         The node that holds the faces of a group, for `root` of a query; -1: there is no such group.
+
+        ```python
+        kc.expect_eq(kc.mesh_get_group_root(mesh, 7), -1)
+        ```
     """
     ...
 
@@ -1553,6 +1629,10 @@ def mesh_get_index(id: Any, index: Any) -> Any:
     kc.mesh_get_index(id: uint64, index: int32) -> int32
 
         The corner that is number `index` of all faces: `3 * face + corner`.
+
+        ```python
+        kc.expect_eq(kc.mesh_get_index(mesh, 1), 2)
+        ```
     """
     ...
 
@@ -1561,6 +1641,10 @@ def mesh_get_point(id: Any, index: Any) -> Any:
     kc.mesh_get_point(id: uint64, index: int32) -> Vec[3, float32]
 
         The position of the corner that is number `index` of all faces: `3 * face + corner`.
+
+        ```python
+        kc.expect_eq(kc.mesh_get_point(mesh, 1), kc.vec3(0.0, 1.0, 0.0))
+        ```
     """
     ...
 
@@ -1569,6 +1653,10 @@ def mesh_get_velocity(id: Any, index: Any) -> Any:
     kc.mesh_get_velocity(id: uint64, index: int32) -> Vec[3, float32]
 
         The velocity of the corner that is number `index` of all faces: `3 * face + corner`.
+
+        ```python
+        kc.expect_eq(kc.mesh_get_velocity(mesh, 1), kc.vec3(0.0, 0.0, 2.0))
+        ```
     """
     ...
 
@@ -1579,6 +1667,13 @@ def mesh_query_aabb(id: Any, low: Any, high: Any) -> Any:
         A query for the faces of the mesh `id` whose boxes touch the box from `low` to `high`.
 
         Go through them by `mesh_query_aabb_next`, or by `for face in query:`.
+
+        ```python
+        n = int(0)
+        for face in kc.mesh_query_aabb(mesh, kc.vec3(0.25), kc.vec3(0.75)):
+            n += 1
+        kc.expect_eq(n, 0)
+        ```
     """
     ...
 
@@ -1587,6 +1682,12 @@ def mesh_query_aabb_next(query: Any, index: Any) -> Any:
     kc.mesh_query_aabb_next(query: ref[MeshQueryAABB], index: ref[int32]) -> bool
 
         Another name of `mesh_query_next`.
+
+        ```python
+        query = kc.mesh_query_aabb(mesh, kc.vec3(0.25), kc.vec3(0.75))
+        face = int(0)
+        kc.expect_eq(kc.mesh_query_aabb_next(query, face), False)
+        ```
     """
     ...
 
@@ -1595,6 +1696,11 @@ def mesh_query_furthest_point_no_sign(id: Any, point: Any, min_dist: Any) -> Any
     kc.mesh_query_furthest_point_no_sign(id: uint64, point: Vec[3, float32], min_dist: float32) -> MeshQueryPoint
 
         The point of the mesh `id` that is furthest from `point`, further than `min_dist`: a corner.
+
+        ```python
+        found = kc.mesh_query_furthest_point_no_sign(mesh, kc.vec3(-1.0, -1.0, -1.0), 0.0)
+        kc.expect_eq(kc.mesh_eval_position(mesh, found.face, found.u, found.v), kc.vec3(1.0, 1.0, 1.0))
+        ```
     """
     ...
 
@@ -1605,10 +1711,12 @@ def mesh_query_next(query: Any, index: Any) -> Any:
         Sets `index` to the next face that a query finds; False: there is none.
 
         ```python
-        query = kc.mesh_query_aabb(id, low, high)
+        query = kc.mesh_query_aabb(mesh, kc.vec3(-0.5), kc.vec3(0.0))
         face = int(0)
+        n = int(0)
         while kc.mesh_query_next(query, face):
-            count += 1
+            n += 1
+        kc.expect_eq(n, 6)
         ```
     """
     ...
@@ -1622,9 +1730,11 @@ def mesh_query_point(id: Any, point: Any, max_dist: Any) -> Any:
         `sign` is -1 inside: two of the rays along the axes meet a face from behind first.
 
         ```python
-        found = kc.mesh_query_point(id, x, 1.0e6)
+        found = kc.mesh_query_point(mesh, kc.vec3(0.25, 0.5, 0.125), 10.0)
         if found.result:
-            nearest = kc.mesh_eval_position(id, found.face, found.u, found.v)
+            nearest = kc.mesh_eval_position(mesh, found.face, found.u, found.v)
+            kc.expect_eq(nearest, kc.vec3(0.25, 0.5, 0.0))
+        kc.expect_eq(found.sign, -1.0)
         ```
     """
     ...
@@ -1634,6 +1744,12 @@ def mesh_query_point_no_sign(id: Any, point: Any, max_dist: Any) -> Any:
     kc.mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float32) -> MeshQueryPoint
 
         The point of the mesh `id` that is closest to `point`, nearer than `max_dist`; without a sign.
+
+        ```python
+        found = kc.mesh_query_point_no_sign(mesh, kc.vec3(0.25, 0.5, 3.0), 10.0)
+        kc.expect_eq(found.result, True)
+        kc.expect_eq(kc.mesh_eval_position(mesh, found.face, found.u, found.v), kc.vec3(0.25, 0.5, 1.0))
+        ```
     """
     ...
 
@@ -1644,6 +1760,11 @@ def mesh_query_point_sign_normal(id: Any, point: Any, max_dist: Any, epsilon: An
         The same; `sign` is that of the angle to the normal there, the sum of the normals of the faces around,
         weighted by their angles (Baerentzen and Aanaes, Signed Distance Computation Using the Angle Weighted
         Pseudonormal, 2005). `epsilon` times the average length of an edge is what counts as equally near.
+
+        ```python
+        found = kc.mesh_query_point_sign_normal(mesh, kc.vec3(2.0, 2.0, 2.0), 10.0)
+        kc.expect_eq(found.sign, 1.0)
+        ```
     """
     ...
 
@@ -1652,6 +1773,11 @@ def mesh_query_point_sign_parity(id: Any, point: Any, max_dist: Any, n_sample: A
     kc.mesh_query_point_sign_parity(id: uint64, point: Vec[3, float32], max_dist: float32, n_sample: int32 = 1, perturbation_scale: float32 = 0.1) -> MeshQueryPoint
 
         The same; `sign` is -1 where at least half of `n_sample` rays meet an odd number of faces.
+
+        ```python
+        found = kc.mesh_query_point_sign_parity(mesh, kc.vec3(0.25, 0.5, 3.0), 10.0, n_sample=3)
+        kc.expect_eq(found.sign, 1.0)
+        ```
     """
     ...
 
@@ -1663,6 +1789,11 @@ def mesh_query_point_sign_winding_number(id: Any, point: Any, max_dist: Any, acc
         Numbers for Soups and Clouds, ACM Transactions on Graphics 37(4), 2018).
 
         The mesh is made with `support_winding_number=True`; without, the rule is that of `mesh_query_point`.
+
+        ```python
+        found = kc.mesh_query_point_sign_winding_number(mesh, kc.vec3(0.25, 0.5, 0.5), 10.0)
+        kc.expect_eq(found.sign, -1.0)
+        ```
     """
     ...
 
@@ -1675,9 +1806,10 @@ def mesh_query_ray(id: Any, start: Any, dir: Any, max_t: Any, root: Any = ...) -
         `root` is the node of a group (`mesh_get_group_root`); -1: all.
 
         ```python
-        hit = kc.mesh_query_ray(id, start, dir, 1.0e6)
+        hit = kc.mesh_query_ray(mesh, kc.vec3(0.25, 0.5, 3.0), kc.vec3(0.0, 0.0, -1.0), 10.0)
         if hit.result:
-            point = start + hit.t * dir
+            kc.expect_eq(hit.t, 2.0)
+            kc.expect_eq(hit.normal, kc.vec3(0.0, 0.0, 1.0))
         ```
     """
     ...
@@ -1687,6 +1819,10 @@ def mesh_query_ray_anyhit(id: Any, start: Any, dir: Any, max_t: Any, root: Any =
     kc.mesh_query_ray_anyhit(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32, root: int32 = -1) -> bool
 
         Whether the ray from `start` in direction `dir` meets the mesh `id` before `max_t` lengths of `dir`.
+
+        ```python
+        kc.expect_eq(kc.mesh_query_ray_anyhit(mesh, kc.vec3(0.25, 0.5, 3.0), kc.vec3(0.0, 0.0, -1.0), 1.5), False)
+        ```
     """
     ...
 
@@ -1696,6 +1832,11 @@ def mesh_query_ray_count_intersections(id: Any, start: Any, dir: Any, root: Any 
 
         How many faces of the mesh `id` the ray from `start` in direction `dir` meets. One that goes through an
         edge meets both faces there.
+
+        ```python
+        n = kc.mesh_query_ray_count_intersections(mesh, kc.vec3(0.25, 0.5, 3.0), kc.vec3(0.0, 0.0, -1.0))
+        kc.expect_eq(n, 2)
+        ```
     """
     ...
 
@@ -1704,6 +1845,13 @@ def mesh_query_sphere(id: Any, center: Any, radius: Any) -> Any:
     kc.mesh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32) -> MeshQueryAABB
 
         A query for the faces of the mesh `id` that are not further than `radius` from `center`.
+
+        ```python
+        n = int(0)
+        for face in kc.mesh_query_sphere(mesh, kc.vec3(0.5), 0.75):
+            n += 1
+        kc.expect_eq(n, 12)
+        ```
     """
     ...
 
@@ -3681,6 +3829,334 @@ def view(arr: Any, i: Any) -> Any:
         part = data[2:5]
         kc.expect_eq(part[0], 2.0)
         ```
+    """
+    ...
+
+def volume_index_to_world(id: Any, uvw: Any) -> Any:
+    """
+    kc.volume_index_to_world(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]
+
+        Where the point `uvw`, in voxels of the volume `id`, is in the world.
+
+        ```python
+        kc.expect_near(kc.volume_index_to_world(volume, kc.vec3(1.0, 2.0, 3.0)), kc.vec3(0.5, 1.0, 1.5), 1.0e-5)
+        ```
+
+    kc.volume_index_to_world(id: uint64, uvw: Vec[3, float64]) -> Vec[3, float64]
+
+        The same in `float64`.
+    """
+    ...
+
+def volume_index_to_world_dir(id: Any, uvw: Any) -> Any:
+    """
+    kc.volume_index_to_world_dir(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]
+
+        The direction in the world of a direction in voxels of the volume `id`: without the translation.
+
+        ```python
+        kc.expect_near(kc.volume_index_to_world_dir(volume, kc.vec3(2.0, 0.0, 0.0)), kc.vec3(1.0, 0.0, 0.0), 1.0e-5)
+        ```
+
+    kc.volume_index_to_world_dir(id: uint64, uvw: Vec[3, float64]) -> Vec[3, float64]
+
+        The same in `float64`.
+    """
+    ...
+
+def volume_lookup(id: Any, i: Any, j: Any, k: Any, dtype: Any) -> Any:
+    """
+    kc.volume_lookup(id: uint64, i: int32, j: int32, k: int32, dtype: type[T]) -> T
+
+        The value of the voxel `(i, j, k)` of the volume `id`; outside of the volume its background.
+
+        `dtype` is the type of the values: `int32`, `int64`, `uint32`, `float32`, `float64`, `vec3f`,
+        `vec3d`, `vec4f` or `vec4d`. Of a volume with values of another type the result is 0.
+
+        ```python
+        kc.expect_eq(kc.volume_lookup(volume, 1, 2, 3, dtype=float), 321.0)
+        kc.expect_eq(kc.volume_lookup(volume, 100, 0, 0, dtype=float), -1.0)
+        ```
+    """
+    ...
+
+def volume_lookup_f(id: Any, i: Any, j: Any, k: Any) -> Any:
+    """
+    kc.volume_lookup_f(id: uint64, i: int32, j: int32, k: int32) -> float32
+
+        The value of the voxel `(i, j, k)` of a volume of `float32`.
+
+        ```python
+        kc.expect_eq(kc.volume_lookup_f(volume, 1, 2, 3), 321.0)
+        ```
+    """
+    ...
+
+def volume_lookup_i(id: Any, i: Any, j: Any, k: Any) -> Any:
+    """
+    kc.volume_lookup_i(id: uint64, i: int32, j: int32, k: int32) -> int32
+
+        The value of the voxel `(i, j, k)` of a volume of `int32`.
+
+        ```python
+        kc.expect_eq(kc.volume_lookup_i(volume, 1, 2, 3), 0)
+        ```
+    """
+    ...
+
+def volume_lookup_index(id: Any, i: Any, j: Any, k: Any) -> Any:
+    """
+    kc.volume_lookup_index(id: uint64, i: int32, j: int32, k: int32) -> int32
+
+        The index of the voxel `(i, j, k)` of the volume `id`, below `volume_voxel_count`; -1: it has none.
+
+        ```python
+        kc.expect_eq(kc.volume_lookup_index(voxels, 0, 0, 1), 1)
+        kc.expect_eq(kc.volume_lookup_index(voxels, 7, 7, 7), -1)
+        ```
+    """
+    ...
+
+def volume_lookup_v(id: Any, i: Any, j: Any, k: Any) -> Any:
+    """
+    kc.volume_lookup_v(id: uint64, i: int32, j: int32, k: int32) -> Vec[3, float32]
+
+        The value of the voxel `(i, j, k)` of a volume of `vec3f`.
+
+        ```python
+        kc.expect_eq(kc.volume_lookup_v(volume, 1, 2, 3), kc.vec3(0.0))
+        ```
+    """
+    ...
+
+def volume_sample(id: Any, uvw: Any, sampling_mode: Any, dtype: Any) -> Any:
+    """
+    kc.volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype: type[Scalar]) -> Scalar
+
+        The value of the volume `id` at the point `uvw`, in voxels.
+
+        `kc.Volume.CLOSEST` is the value of the nearest voxel: halves are rounded away from zero.
+        `kc.Volume.LINEAR` mixes those of the eight voxels around. `dtype` is as for `volume_lookup`.
+
+        ```python
+        kc.expect_near(kc.volume_sample(volume, kc.vec3(1.5, 2.0, 3.0), kc.Volume.LINEAR, dtype=float), 321.5, 1.0e-3)
+        ```
+
+    kc.volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype: type[Vec[N, Float]]) -> Vec[N, Float]
+
+        The same for vectors.
+    """
+    ...
+
+def volume_sample_f(id: Any, uvw: Any, sampling_mode: Any) -> Any:
+    """
+    kc.volume_sample_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> float32
+
+        The value of a volume of `float32` at the point `uvw`, in voxels.
+
+        ```python
+        kc.expect_eq(kc.volume_sample_f(volume, kc.vec3(1.25, 2.0, 3.0), kc.Volume.CLOSEST), 321.0)
+        ```
+    """
+    ...
+
+def volume_sample_grad(id: Any, uvw: Any, sampling_mode: Any, grad: Any, dtype: Any) -> Any:
+    """
+    kc.volume_sample_grad(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, Scalar]], dtype: type[Scalar]) -> Scalar
+
+        The value of the volume `id` at the point `uvw`; `grad` becomes its derivative by `uvw`.
+
+        It is 0 for `kc.Volume.CLOSEST`. The derivative of a vector is a matrix with a row for
+        each component.
+
+        ```python
+        slope = kc.vec3()
+        value = kc.volume_sample_grad(volume, kc.vec3(1.5, 2.5, 3.5), kc.Volume.LINEAR, slope, dtype=float)
+        kc.expect_near(slope, kc.vec3(1.0, 10.0, 100.0), 1.0e-2)
+        ```
+
+    kc.volume_sample_grad(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Mat[N, 3, Float]], dtype: type[Vec[N, Float]]) -> Vec[N, Float]
+
+        The same for vectors.
+    """
+    ...
+
+def volume_sample_grad_f(id: Any, uvw: Any, sampling_mode: Any, grad: Any) -> Any:
+    """
+    kc.volume_sample_grad_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, float32]]) -> float32
+
+        The value of a volume of `float32` at the point `uvw`; `grad` becomes its derivative by `uvw`.
+
+        ```python
+        slope = kc.vec3()
+        value = kc.volume_sample_grad_f(volume, kc.vec3(1.5, 2.5, 3.5), kc.Volume.LINEAR, slope)
+        kc.expect_near(value, 376.5, 1.0e-2)
+        ```
+    """
+    ...
+
+def volume_sample_grad_index(id: Any, uvw: Any, sampling_mode: Any, voxel_data: Any, background: Any, grad: Any) -> Any:
+    """
+    kc.volume_sample_grad_index(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, voxel_data: Array[Scalar, 1], background: Scalar, grad: ref[Vec[3, Scalar]]) -> Scalar
+
+        The value at the point `uvw`, as `volume_sample_index`; `grad` becomes its derivative by `uvw`.
+
+        ```python
+        data[1] = 4.0
+        slope = kc.vec3()
+        value = kc.volume_sample_grad_index(voxels, kc.vec3(0.0, 0.0, 0.5), kc.Volume.LINEAR, data, 0.0, slope)
+        kc.expect_near(value, 2.0, 1.0e-4)
+        kc.expect_near(slope[2], 4.0, 1.0e-4)
+        ```
+
+    kc.volume_sample_grad_index(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, voxel_data: Array[Vec[N, Float], 1], background: Vec[N, Float], grad: ref[Mat[N, 3, Float]]) -> Vec[N, Float]
+
+        The same for vectors.
+    """
+    ...
+
+def volume_sample_i(id: Any, uvw: Any) -> Any:
+    """
+    kc.volume_sample_i(id: uint64, uvw: Vec[3, float32]) -> int32
+
+        The value of the voxel nearest to `uvw` of a volume of `int32`.
+
+        ```python
+        kc.expect_eq(kc.volume_sample_i(volume, kc.vec3(1.0, 2.0, 3.0)), 0)
+        ```
+    """
+    ...
+
+def volume_sample_index(id: Any, uvw: Any, sampling_mode: Any, voxel_data: Any, background: Any) -> Any:
+    """
+    kc.volume_sample_index(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, voxel_data: Array[Scalar, 1], background: Scalar) -> Scalar
+
+        The value at the point `uvw` of the volume `id`, of values in an array.
+
+        The array has the value of the voxel with index `n` at `n` (`volume_lookup_index`); voxels without
+        an index have the value `background`. `sampling_mode` is as for `volume_sample`.
+
+        ```python
+        data[1] = 4.0
+        value = kc.volume_sample_index(voxels, kc.vec3(0.0, 0.0, 1.0), kc.Volume.LINEAR, data, 0.0)
+        kc.expect_near(value, 4.0, 1.0e-4)
+        ```
+
+    kc.volume_sample_index(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, voxel_data: Array[Vec[N, Float], 1], background: Vec[N, Float]) -> Vec[N, Float]
+
+        The same for vectors.
+    """
+    ...
+
+def volume_sample_v(id: Any, uvw: Any, sampling_mode: Any) -> Any:
+    """
+    kc.volume_sample_v(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> Vec[3, float32]
+
+        The value of a volume of `vec3f` at the point `uvw`, in voxels.
+
+        ```python
+        kc.expect_eq(kc.volume_sample_v(volume, kc.vec3(1.0, 2.0, 3.0), kc.Volume.LINEAR), kc.vec3(0.0))
+        ```
+    """
+    ...
+
+def volume_store(id: Any, i: Any, j: Any, k: Any, value: Any) -> Any:
+    """
+    kc.volume_store(id: uint64, i: int32, j: int32, k: int32, value: Scalar)
+
+        Sets the voxel `(i, j, k)` of the volume `id`, if `value` is of the type of its values.
+
+        Voxels that are not in a leaf stay as they are: `kc.Volume.allocate_by_tiles` makes leaves.
+
+        ```python
+        kc.volume_store(volume, 7, 7, 7, 5.0)
+        kc.expect_eq(kc.volume_lookup_f(volume, 7, 7, 7), 5.0)
+        ```
+
+    kc.volume_store(id: uint64, i: int32, j: int32, k: int32, value: Vec[N, Float])
+
+        The same for vectors.
+    """
+    ...
+
+def volume_store_f(id: Any, i: Any, j: Any, k: Any, value: Any) -> Any:
+    """
+    kc.volume_store_f(id: uint64, i: int32, j: int32, k: int32, value: float32)
+
+        Sets the voxel `(i, j, k)` of a volume of `float32`.
+
+        ```python
+        kc.volume_store_f(volume, 7, 7, 7, 6.0)
+        kc.expect_eq(kc.volume_lookup_f(volume, 7, 7, 7), 6.0)
+        ```
+    """
+    ...
+
+def volume_store_i(id: Any, i: Any, j: Any, k: Any, value: Any) -> Any:
+    """
+    kc.volume_store_i(id: uint64, i: int32, j: int32, k: int32, value: int32)
+
+        Sets the voxel `(i, j, k)` of a volume of `int32`.
+
+        ```python
+        kc.volume_store_i(volume, 100, 7, 7, 1)
+        ```
+    """
+    ...
+
+def volume_store_v(id: Any, i: Any, j: Any, k: Any, value: Any) -> Any:
+    """
+    kc.volume_store_v(id: uint64, i: int32, j: int32, k: int32, value: Vec[3, float32])
+
+        Sets the voxel `(i, j, k)` of a volume of `vec3f`.
+
+        ```python
+        kc.volume_store_v(volume, 100, 7, 7, kc.vec3(1.0))
+        ```
+    """
+    ...
+
+def volume_voxel_count(id: Any) -> Any:
+    """
+    kc.volume_voxel_count(id: uint64) -> int32
+
+        How many voxels of the volume `id` have an index, at most 2^31 - 1.
+
+        ```python
+        kc.expect_eq(kc.volume_voxel_count(voxels), 3)
+        ```
+    """
+    ...
+
+def volume_world_to_index(id: Any, xyz: Any) -> Any:
+    """
+    kc.volume_world_to_index(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]
+
+        Where the point `xyz` of the world is in voxels of the volume `id`.
+
+        ```python
+        kc.expect_near(kc.volume_world_to_index(volume, kc.vec3(0.5, 1.0, 1.5)), kc.vec3(1.0, 2.0, 3.0), 1.0e-5)
+        ```
+
+    kc.volume_world_to_index(id: uint64, xyz: Vec[3, float64]) -> Vec[3, float64]
+
+        The same in `float64`.
+    """
+    ...
+
+def volume_world_to_index_dir(id: Any, xyz: Any) -> Any:
+    """
+    kc.volume_world_to_index_dir(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]
+
+        The direction in voxels of the volume `id` of a direction in the world: without the translation.
+
+        ```python
+        kc.expect_near(kc.volume_world_to_index_dir(volume, kc.vec3(1.0, 0.0, 0.0)), kc.vec3(2.0, 0.0, 0.0), 1.0e-5)
+        ```
+
+    kc.volume_world_to_index_dir(id: uint64, xyz: Vec[3, float64]) -> Vec[3, float64]
+
+        The same in `float64`.
     """
     ...
 
