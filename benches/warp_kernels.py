@@ -9,7 +9,7 @@ Python runs (fields, domains, geometries, integrands). Counted apart: kernels th
 has an error. One that kc can check only in part, because it needs what only Python knows (W0504), has no concrete types
 (W0505) or calls CUDA text (W0506), is counted as `unresolved`: it has no error and no entry. Needs Python 3.10+, not Warp itself.
 
-`--kind tile` is about the kernels with tiles instead, of which those count as Warp's engine that ask a mesh or a BVH; `--files PART` is a row for
+`--kind engine` is about the kernels that ask meshes, BVHs, hash grids, volumes or textures instead. `--kind tile` is about those with tiles, of which those count as Warp's engine that ask a mesh or a BVH; `--files PART` is a row for
 each file whose path has that part.
 """
 
@@ -167,7 +167,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", help="a CSV with one row a kernel")
     parser.add_argument("--list", default="", help="show the kernels that fail with one of these codes (comma separated, or all)")
-    parser.add_argument("--kind", default="core", choices=["core", "tile"], help="the kernels that the tables are about")
+    parser.add_argument("--kind", default="core", choices=["core", "tile", "engine"], help="the kernels that the tables are about")
     parser.add_argument("--files", metavar="PART", help="a row for each file with this part in its path")
     args = parser.parse_args()
     files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(args.package) for name in names if name.endswith(".py"))
