@@ -181,8 +181,8 @@ impl Mesh {
         mesh
     }
 
-    /// The mesh with other points and velocities, without a refit, at an id of its own: a header over
-    /// the same tree.
+    /// The mesh with other points and velocities, without a refit, at an id of its own: a header
+    /// over the same tree.
     ///
     /// # Safety
     ///

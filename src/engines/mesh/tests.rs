@@ -2,7 +2,7 @@ use std::f32::consts::PI;
 
 use super::*;
 use crate::abi::ArrayDescriptor;
-use crate::engines::registry::{kind_of, locate};
+use crate::engines::registry::{State, kind_of, locate, state_of};
 
 /// The unit cube, faces outward.
 fn cube() -> (Vec<[f32; 3]>, Vec<i32>) {
