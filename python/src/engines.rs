@@ -448,8 +448,7 @@ impl Engine {
     fn _reserve(&self, py: Python<'_>, points: usize, with_groups: bool) -> PyResult<()> {
         self.change(py, |held| {
             let Made::Grid(grid) = &mut held.made else { return Err(unbuilt()) };
-            grid.reserve(points, with_groups);
-            Ok(())
+            grid.reserve(points, with_groups).map_err(|error| wrong(py, Kind::HashGrid, &error))
         })
     }
 

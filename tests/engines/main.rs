@@ -31,7 +31,7 @@ fn scenes() -> impl Iterator<Item = u64> {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -40,12 +40,12 @@ impl Random {
     }
 
     pub fn below(&mut self, n: u64) -> usize {
-        (self.next() % n) as usize
+        (self.bits() % n) as usize
     }
 
     /// From -1 to 1.
     pub fn signed(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+        (self.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 
     pub fn vec(&mut self) -> V3 {
