@@ -43,16 +43,21 @@ fn find(function: &Function, effects: &EffectTable, block: BlockId, dead: &mut I
                 // A store to another element reads nothing.
                 !overwritten
             });
-            if own != Root::Unknown {
+            if is_known(&own) {
                 open.push((own, id));
             }
         } else if let Op::Load(access) = &inst.op {
             let read = root(function, access.array);
-            open.retain(|(of, _)| read != Root::Unknown && *of != read);
+            open.retain(|(of, _)| is_known(&read) && *of != read);
         } else if touches_memory(function, effects, inst) {
             open.clear();
         }
     }
+}
+
+/// Whether other roots are other memory: memory at an address may be that of a parameter.
+fn is_known(root: &Root) -> bool {
+    !matches!(root, Root::Unknown | Root::Memory)
 }
 
 /// Whether a store to one part of an element leaves nothing of what was stored to another.
