@@ -218,6 +218,11 @@ pub fn gradients_of(id: u64) -> Vec<Range> {
     memory.into_iter().filter(|range| slots.contains(&range.piece)).collect()
 }
 
+/// Whether any engine lives.
+pub fn has_live() -> bool {
+    read(|table| !table.ranges.is_empty())
+}
+
 /// Ids of all live engines with their kinds, ascending. Trees inside meshes have entries, too.
 pub fn live() -> Vec<(u64, Kind)> {
     read(|table| table.engines.iter().filter(|(_, entry)| entry.live).map(|(&id, entry)| (id, entry.kind)).collect())

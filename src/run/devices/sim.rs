@@ -214,9 +214,13 @@ impl Kernel {
         };
         for &(address, len, device) in pieces.iter().filter(|&&(address, len, _)| job.memory.contains(&(address, len)))
         {
-            let bytes = ids.to_host(address, memory.contents(device, len));
+            let contents = memory.contents(device, len);
             // SAFETY: the caller gives this memory to the launch.
-            unsafe { host_bytes_mut(address, len) }.copy_from_slice(&bytes);
+            let bytes = unsafe { host_bytes_mut(address, len) };
+            match ids.lie_in((address, len)) {
+                true => bytes.copy_from_slice(&ids.to_host(address, contents)),
+                false => bytes.copy_from_slice(contents),
+            }
         }
         Ok(report)
     }
@@ -334,7 +338,7 @@ fn own_text(error: &ptx::Error, text: &str) -> Fail {
 
 /// # Safety
 /// The memory is the launch's, and nobody writes to it meanwhile.
-unsafe fn host_bytes<'a>(address: u64, len: u64) -> &'a [u8] {
+pub(in crate::run::devices) unsafe fn host_bytes<'a>(address: u64, len: u64) -> &'a [u8] {
     if len == 0 {
         return &[];
     }

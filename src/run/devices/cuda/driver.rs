@@ -17,6 +17,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
 use crate::run::devices::engines::Ids;
+use crate::run::devices::sim::host_bytes;
 use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
@@ -542,16 +543,6 @@ impl Drop for Copy {
         // SAFETY: allocated in `upload`, freed once.
         let _ = unsafe { result::free_sync(self.device) };
     }
-}
-
-/// # Safety
-/// The memory is the launch's, and nobody writes to it meanwhile.
-unsafe fn host_bytes<'a>(address: u64, len: u64) -> &'a [u8] {
-    if len == 0 {
-        return &[];
-    }
-    // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address as usize), len as usize) }
 }
 
 fn out_of_memory(len: u64) -> Fail {
