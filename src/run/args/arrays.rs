@@ -9,6 +9,7 @@ use super::fill::FillValues;
 use super::memory::Buffer;
 use super::{Binder, BoundArray, BufferOffset, Described, Grad, same_type, show_dtype};
 use crate::diag::{Code, counted};
+use crate::run::files::mesh_file::{self, MeshFile};
 use crate::run::files::npy;
 use crate::run::files::npy::{Array, Header};
 use crate::run::files::npz;
@@ -172,6 +173,11 @@ impl<'a> Binder<'a> {
                 Ok(())
             };
             let mut array = match &entry {
+                Some(entry) if mesh_file::is_mesh(&path) => self.mesh_file(&path)?.read(&path, entry, check)?,
+                None if mesh_file::is_mesh(&path) => {
+                    let message = format!("{at}: {name} has two arrays; name one: `{name}:points` or `{name}:indices`");
+                    return Err(self.fail(Code::E1008, message));
+                }
                 None if is_picture && leaf.suffix.is_empty() => picture::read(&path, ty.ndim == 1, check)?,
                 Some(entry) => self.archive(&path)?.read(&format!("{entry}{}", leaf.suffix), check)?,
                 None if leaf.suffix.is_empty() => npz::read_npy(&path, check)?,
@@ -188,6 +194,13 @@ impl<'a> Binder<'a> {
             arrays.push(array);
         }
         Ok(arrays)
+    }
+
+    fn mesh_file(&mut self, path: &std::path::Path) -> Result<&MeshFile> {
+        match self.meshes.entry(path.to_path_buf()) {
+            std::collections::hash_map::Entry::Occupied(e) => Ok(e.into_mut()),
+            std::collections::hash_map::Entry::Vacant(e) => Ok(e.insert(MeshFile::open(path)?)),
+        }
     }
 
     fn archive(&mut self, path: &std::path::Path) -> Result<&mut Npz> {

@@ -29,6 +29,7 @@ use crate::ir::{Const, Function, Phase, eval};
 use crate::run::args::elements::{Leaf, for_each_element};
 use crate::run::args::memory::Buffer;
 use crate::run::args::parameters::{FloatParameter, float_parameters};
+use crate::run::files::mesh_file::MeshFile;
 use crate::run::files::npz::Npz;
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, Scalar, StructId, StructTable, Type};
 
@@ -123,6 +124,7 @@ impl Arguments {
             structs,
             inputs: None,
             others: HashMap::new(),
+            meshes: HashMap::new(),
             placed: BTreeMap::new(),
             budget: memory::available(),
             next: end as u32,
@@ -439,6 +441,8 @@ struct Binder<'a> {
     /// The launch's own archive, opened when first needed.
     inputs: Option<Npz>,
     others: HashMap<std::path::PathBuf, Npz>,
+    /// Files of triangles by path.
+    meshes: HashMap<std::path::PathBuf, MeshFile>,
     /// By key, for aliases.
     placed: BTreeMap<String, (BufferOffset, ArrayType, Vec<u32>, Vec<i64>)>,
     /// Bytes that may still be allocated.

@@ -40,6 +40,7 @@ impl Shared {
             structs,
             inputs: None,
             others: HashMap::new(),
+            meshes: HashMap::new(),
             placed: BTreeMap::new(),
             budget: memory::available(),
             next: bytes,

@@ -1,5 +1,6 @@
 //! How are arrays and results read, written and shown?
 
+pub mod mesh_file;
 pub mod npy;
 pub mod npz;
 pub mod output;

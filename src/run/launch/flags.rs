@@ -9,13 +9,16 @@ use std::path::{Path, PathBuf};
 use super::{Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored};
 use crate::diag::Code;
 use crate::ir::{Function, FunctionKind};
+use crate::run::files::mesh_file;
 use crate::run::{Fail, Result, fail, list, shorten};
 use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 
-/// What is before and after the colon of `data.npz:x`; other files have no entries.
+/// What is before and after the colon of `data.npz:x` and `bunny.obj:points`; other files have no
+/// entries.
 pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
-    match text.rfind(".npz:") {
-        Some(at) => (&text[..at + 4], Some(&text[at + 5..])),
+    let colon = [".npz:", ".obj:", ".ply:", ".stl:"].iter().filter_map(|end| Some(text.rfind(end)? + 4)).max();
+    match colon {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
         None => (text, None),
     }
 }
@@ -175,6 +178,7 @@ impl<'a> Forms<'a> {
                 }
                 ArgumentKind::Array(argument)
             }
+            Type::Scalar(Scalar::U64) if value.starts_with("mesh:") => mesh(path, value)?,
             _ => {
                 let Some(literal) = parse_literal(value) else {
                     let (ty, value) = (ty.display(structs), shorten(value));
@@ -192,6 +196,17 @@ impl<'a> Forms<'a> {
         };
         Ok(Some(Argument { name, kind }))
     }
+}
+
+/// `mesh:FILE`: the mesh of the triangles in a file.
+fn mesh(path: &str, value: &str) -> Result<ArgumentKind> {
+    let file = value.strip_prefix("mesh:").map(PathBuf::from).filter(|file| mesh_file::is_mesh(file));
+    let Some(file) = file else {
+        let message =
+            format!("--arg {path}={}: expected mesh:FILE.obj, mesh:FILE.ply or mesh:FILE.stl", shorten(value));
+        return Err(fail(Code::E1012, message));
+    };
+    Ok(ArgumentKind::mesh(path, &file))
 }
 
 /// A text after `--arg NAME=` that a parameter of this type takes.

@@ -26,6 +26,7 @@ use super::{Result, fail};
 use crate::diag::Code;
 use crate::engines::Kind;
 use crate::ir::{BlockThreads, Function, FunctionKind, LastBlock};
+use crate::run::files::mesh_file;
 use crate::types::Element;
 
 /// One launch of one kernel.
@@ -179,6 +180,21 @@ pub enum ArgumentKind {
         kind: Kind,
         fields: Vec<Argument>,
     },
+}
+
+impl ArgumentKind {
+    /// The mesh of the triangles in a file, for the argument `name`.
+    fn mesh(name: &str, file: &Path) -> ArgumentKind {
+        let fields = mesh_file::ENTRIES.map(|entry| {
+            let source = Source::File { path: file.to_path_buf(), entry: Some(entry.to_string()) };
+            let data = Some(Stored { key: format!("{name}.{entry}"), source });
+            Argument {
+                name: entry.to_string(),
+                kind: ArgumentKind::Array(ArrayArgument { data, ..Default::default() }),
+            }
+        });
+        ArgumentKind::Engine { kind: Kind::Mesh, fields: fields.to_vec() }
+    }
 }
 
 /// An array argument; what is None follows from the kernel's parameter or from the stored array.

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::diag::Code;
 use crate::engines::Kind;
+use crate::run::files::mesh_file;
 use crate::run::{Fail, Result, fail, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar};
 
@@ -279,7 +280,9 @@ impl Reader<'_> {
             "struct" => of_array.into_iter().chain(of_value).chain([("dtype", e.dtype.is_some())]).collect(),
             kind if engine(kind).is_some() => {
                 let more = [("dtype", e.dtype.is_some()), ("struct", e.struct_name.is_some())];
-                of_array.into_iter().chain(of_value).chain(more).collect()
+                let is_mesh_file = |member: &str| kind == "mesh" && member == "file" && e.fields.is_none();
+                let of_array = of_array.into_iter().filter(|(member, _)| !is_mesh_file(member));
+                of_array.chain(of_value).chain(more).collect()
             }
             other => {
                 let kinds = "\"value\", \"array\", \"struct\", \"mesh\", \"bvh\" or \"hash_grid\"";
@@ -300,6 +303,15 @@ impl Reader<'_> {
                 name: e.struct_name,
                 fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
             },
+            "mesh" if let Some(file) = &e.file => {
+                let file = self.folder().join(file);
+                if !mesh_file::is_mesh(&file) {
+                    let message =
+                        format!("{at}: file is {:?}, expected FILE.obj, FILE.ply or FILE.stl", file.display());
+                    return Err(self.fail(Code::E1001, message));
+                }
+                ArgumentKind::mesh(&e.name, &file)
+            }
             kind if let Some(kind) = engine(kind) => ArgumentKind::Engine {
                 kind,
                 fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
