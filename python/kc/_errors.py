@@ -142,7 +142,8 @@ def warn(text, code):
     """A warning at the line outside of this package, and of those that called it, that called."""
     frame = _caller()
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(GradientWarning(text, code), None, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+    kind = LintWarning if code == "W1128" else GradientWarning
+    warnings.warn_explicit(kind(text, code), None, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
 
 #: Findings that are told where gradients are asked for, or say that something was not compiled.

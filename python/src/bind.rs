@@ -128,7 +128,7 @@ impl<'k, 'py> Binder<'k, 'py> {
     /// it is no such thing.
     fn engine(&mut self, place: &Place, value: &Bound<'py, PyAny>) -> Result<bool, Fault> {
         let Some(engine) = engines::of_argument(value) else {
-            let gone = value.extract::<u64>().map_or(Ok(()), engines::check_alive);
+            let gone = value.extract::<u64>().map_or(Ok(()), |id| engines::check_alive(value.py(), id));
             return gone.map(|()| false).map_err(|gone| named(place, self.signature, self.structs, gone.into()));
         };
         let id = engine.get().number();

@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
+use kc::Outcome;
 use kc::analysis::alias::Root;
 use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part, Queue};
 use kc::types::Type;
-use kc::{Outcome, Warning};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
 use crate::arguments::{self, Arguments};
 use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
-use crate::kernel::{Kernel, Ready, conclude};
+use crate::kernel::{Kernel, Ready, conclude, warn};
 use crate::memory::{apart, zeros_like};
 use crate::module::interruptible;
 use crate::view::Gpu;
@@ -236,15 +236,6 @@ fn filled<'g, 'py>(mut binder: Binder<'g, 'py>, values: &[Bound<'py, PyAny>]) ->
         binder.bind(n, value).map_err(|fault| fault.raise(value.py()))?;
     }
     Ok(binder)
-}
-
-/// `kc.GradientWarning` for each, at the line of the program that asked for the gradient.
-fn warn(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<()> {
-    if warnings.is_empty() {
-        return Ok(());
-    }
-    let warn = py.import("kc._errors")?.getattr("warn")?;
-    warnings.into_iter().try_for_each(|one| warn.call1((one.text, one.code)).map(drop))
 }
 
 /// Whether the derivative of a launch needs values that the launch overwrites.

@@ -10,7 +10,7 @@ use kc::engines::bvh::BvhInput;
 use kc::engines::hash_grid::{Points, Real};
 use kc::engines::memory::Plain;
 use kc::engines::mesh::{MeshInput, MeshView};
-use kc::engines::registry::{State, state_of};
+use kc::engines::registry::{self, State, state_of};
 use kc::engines::{Bvh, Constructor, Engine as _, EngineError, HashGrid, Kind, Mesh, Source};
 use kc::types::{ArrayType, Element, Scalar, StructTable};
 use numpy::PyUntypedArray;
@@ -41,6 +41,9 @@ struct Held {
     gradients: [Option<Py<PyUntypedArray>>; 2],
     /// The engine as it is now, for tapes: what it was, once it has changed.
     past: Past,
+    /// What a grid was built of, which it does not read again: kept so that launches that write it
+    /// are noticed.
+    built_of: Option<Py<PyUntypedArray>>,
 }
 
 enum Made {
@@ -101,14 +104,25 @@ pub fn of_argument<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, Engine>>
 }
 
 /// Refuses the id of an object that is gone.
-pub fn check_alive(id: u64) -> Result<(), Refused> {
-    match state_of(id) {
+pub fn check_alive(py: Python<'_>, id: u64) -> Result<(), Refused> {
+    let state = state_of(id);
+    if !matches!(state, State::Live { .. }) && !registry::has_foreign() && is_loaded(py, "warp") {
+        registry::expect_foreign();
+    }
+    match state {
+        // It may be an id of Warp's.
+        _ if registry::has_foreign() => Ok(()),
         State::Freed { kind, .. } => {
             let refused = Refused::new("E1005", format!("this id is of {} that is gone", kind.name()));
             Err(refused.help("keep the object as long as kernels use its id, or pass the object itself"))
         }
         State::Live { .. } | State::Unknown => Ok(()),
     }
+}
+
+/// Whether the program imported a module.
+fn is_loaded(py: Python<'_>, module: &str) -> bool {
+    py.import("sys").and_then(|sys| sys.getattr("modules")?.contains(module)).unwrap_or(true)
 }
 
 fn wrong(py: Python<'_>, kind: Kind, error: &EngineError) -> PyErr {
@@ -146,6 +160,12 @@ impl<'py> Given<'py> {
     fn source<T: Plain>(&self, what: &'static str) -> Result<Source<T>, EngineError> {
         // SAFETY: who has the source keeps the array; the interpreter is held while it is read.
         unsafe { Source::external(&self.descriptor, what) }
+    }
+
+    /// Start and bytes of the elements, which have no gaps.
+    fn range(&self) -> (u64, u64) {
+        let ArrayDescriptor { data, shape, strides, .. } = self.descriptor;
+        (data, u64::from(shape[0].unsigned_abs()) * u64::from(strides[0].unsigned_abs()))
     }
 
     fn kept(self) -> (Py<PyAny>, Py<PyUntypedArray>) {
@@ -192,7 +212,8 @@ impl Engine {
             live.get_or_insert_default().insert(id, weak)
         };
         drop(old);
-        *slf.get().held(py) = Some(Held { made, arrays, gradients: [None, None], past: Past::default() });
+        *slf.get().held(py) =
+            Some(Held { made, arrays, gradients: [None, None], past: Past::default(), built_of: None });
         Ok(())
     }
 
@@ -419,7 +440,7 @@ impl Engine {
         note(py, chosen)
     }
 
-    /// Sorts points; it keeps none of the arrays.
+    /// Sorts points.
     fn _sort(&self, points: &Bound<'_, PyAny>, width: f64, groups: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let py = points.py();
         self.change(py, |held| {
@@ -441,7 +462,10 @@ impl Engine {
                     _ => grid.build(Points::F32(given.source(POINTS)?.as_slice()), width, groups),
                 }
             };
-            build().map_err(|error| wrong(py, Kind::HashGrid, &error))
+            build().map_err(|error| wrong(py, Kind::HashGrid, &error))?;
+            grid.follow(given.range());
+            held.built_of = Some(given.kept().1);
+            Ok(())
         })
     }
 
@@ -457,6 +481,7 @@ impl Engine {
         let Ok(held) = self.held.try_lock() else { return Ok(()) };
         let Some(held) = &*held else { return Ok(()) };
         held.gradients.iter().try_for_each(|gradient| visit.call(gradient))?;
+        visit.call(&held.built_of)?;
         held.arrays.0.iter().try_for_each(|(_, object, array)| visit.call(object).and_then(|()| visit.call(array)))
     }
 }

@@ -424,7 +424,7 @@ pub fn raised() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// Passes on what a launch printed, and its error.
+/// Passes on what a launch printed, its warnings and its error.
 pub fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
     if let Some(error) = raised() {
         return Err(error);
@@ -440,6 +440,15 @@ pub fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyRe
     };
     match outcome {
         Err(error) => Err(error::raise(py, &error)),
-        Ok(_) => wrote,
+        Ok(outcome) => wrote.and_then(|()| warn(py, outcome.warnings)),
     }
+}
+
+/// A warning for each, at the line of the program that launched or asked for the gradient.
+pub fn warn(py: Python<'_>, warnings: Vec<kc::Warning>) -> PyResult<()> {
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    let warn = py.import("kc._errors")?.getattr("warn")?;
+    warnings.into_iter().try_for_each(|one| warn.call1((one.text, one.code)).map(drop))
 }

@@ -474,6 +474,7 @@ pub fn warp_take(
     differentiated: bool,
     moves: Option<Vec<(usize, usize, usize, usize)>>,
 ) -> PyResult<(usize, usize, usize)> {
+    kc::engines::registry::expect_foreign();
     let moves =
         moves.map(|moves| moves.into_iter().map(|(from, to, size, rank)| Move { from, to, size, rank }).collect());
     let ready = &kernel.get().ready(kernel.py())?.kernel;

@@ -1,16 +1,20 @@
 //! Which of its array parameters may a function write, and which may it read?
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::ir::{
     FuncId, Function, Module, Op, Step, ValueDef, ValueId, accesses, arithmetic, effects, jumps, nested, threads,
 };
+use crate::source::Span;
 
-/// The arrays that a function may write, or read: each a parameter, and the fields that lead to it
-/// inside a struct. Gradients that come with an array are memory of their own and do not count.
+/// A parameter, and the fields that lead from it to a part.
+pub type Origin = (u32, Vec<u32>);
+
+/// The arrays that a function may write, or read, and where it first does so. Gradients that come
+/// with an array are memory of their own and do not count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Touched {
-    pub arrays: BTreeSet<(u32, Vec<u32>)>,
+    pub arrays: BTreeMap<Origin, Span>,
     /// It uses an array that may be any of them.
     pub any: bool,
 }
@@ -20,7 +24,7 @@ impl Touched {
     pub fn may_be(&self, param: u32, fields: &[u32]) -> bool {
         // A struct that is passed on whole represents all its arrays.
         let overlaps = |(n, at): &(u32, Vec<u32>)| *n == param && (fields.starts_with(at) || at.starts_with(fields));
-        self.any || self.arrays.iter().any(overlaps)
+        self.any || self.arrays.keys().any(overlaps)
     }
 }
 
@@ -48,15 +52,17 @@ fn find<'k>(
             if let Op::Call(callee, args) = &inst.op {
                 let inner = find(module, *callee, counts, known).clone();
                 found.any |= inner.any;
-                for (n, fields) in &inner.arrays {
+                let library = module.functions[*callee].library;
+                for ((n, fields), &span) in &inner.arrays {
+                    let span = if library { inst.span } else { span };
                     match args.get(*n as usize) {
-                        Some(&arg) => origins(function, arg, fields, &mut found),
+                        Some(&arg) => origins(function, arg, fields, span, &mut found),
                         None => found.any = true,
                     }
                 }
             } else if counts(&inst.op) {
                 match inst.op.access() {
-                    Some(access) => origins(function, access.array, &[], &mut found),
+                    Some(access) => origins(function, access.array, &[], inst.span, &mut found),
                     None => found.any = true,
                 }
             }
@@ -66,11 +72,11 @@ fn find<'k>(
     &known[&id]
 }
 
-/// Adds the parameters that an array, or the array at `fields` of a struct, may be.
-fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Touched) {
+/// Adds the parameters that a value, or the part at `fields` of a struct, may be.
+pub fn origins(function: &Function, value: ValueId, fields: &[u32], span: Span, found: &mut Touched) {
     let inst = match function.values[value].def {
         ValueDef::Param(block, n) if block == function.entry => {
-            found.arrays.insert((n, fields.to_vec()));
+            found.arrays.entry((n, fields.to_vec())).or_insert(span);
             return;
         }
         ValueDef::Param(..) => {
@@ -80,23 +86,23 @@ fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Touc
         ValueDef::Result(inst, _) => inst,
     };
     match &function.insts[inst].op {
-        Op::View(of, _) => origins(function, *of, fields, found),
+        Op::View(of, _) => origins(function, *of, fields, span, found),
         Op::Select { then, otherwise, .. } => {
-            origins(function, *then, fields, found);
-            origins(function, *otherwise, fields, found);
+            origins(function, *then, fields, span, found);
+            origins(function, *otherwise, fields, span, found);
         }
         // Local arrays, the null array, gradients, what no parameter is.
         Op::LocalArray | Op::SharedArray | Op::Zero | Op::Gradient(_) | Op::ArrayAt { .. } => {}
         Op::Extract(whole, path) => {
             let steps = path.iter().map(|step| if let Step::At(k) = step { Some(*k) } else { None });
             match steps.chain(fields.iter().map(|&k| Some(k))).collect::<Option<Vec<u32>>>() {
-                Some(fields) => origins(function, *whole, &fields, found),
+                Some(fields) => origins(function, *whole, &fields, span, found),
                 None => found.any = true,
             }
         }
         Op::Construct(parts) => match fields.split_first() {
-            Some((&k, rest)) if parts.len() > k as usize => origins(function, parts[k as usize], rest, found),
-            _ => parts.iter().for_each(|&part| origins(function, part, &[], found)),
+            Some((&k, rest)) if parts.len() > k as usize => origins(function, parts[k as usize], rest, span, found),
+            _ => parts.iter().for_each(|&part| origins(function, part, &[], span, found)),
         },
         arithmetic!()
         | Op::Insert(..)

@@ -212,6 +212,8 @@ codes! {
     E1124 "bad-free" "memory of a device that is given back and is not there to be given back";
     E1125 "device-leak" "memory of a device that is never given back";
     E1126 "streams-unordered" "work of two streams on the same memory, and nothing orders it";
+    E1127 "no-such-engine" "an id that is not of the mesh, tree or grid that a kernel asks";
+    W1128 "stale-engine" "a search by boxes or cells that are older than the points";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

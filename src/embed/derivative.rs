@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
-use super::kernel::{rank, ready, signature};
+use super::kernel::{execute, rank, ready, signature};
 use super::resident::Residents;
 use super::watch::Watch;
 use super::{Error, Kernel, Module, Outcome, Warning};
@@ -128,7 +128,7 @@ pub struct Seen {
 }
 
 /// A finding as it is handed out.
-fn shown(found: &Diagnostic, program: &Program) -> Warning {
+pub(super) fn shown(found: &Diagnostic, program: &Program) -> Warning {
     let text = render(found, &program.sources, Format::Full, Style::PLAIN).trim_end().to_string();
     Warning { code: found.code.name(), text }
 }
@@ -228,7 +228,7 @@ impl Gradient {
         findings.extend(beside);
         findings.extend(partly(&self.program, self.forward, looked, &bounds, &self.told));
         let mut outcome = kernel.conclude(&self.program, self.forward, &bounds, dims, report)?;
-        outcome.warnings = findings.iter().map(|found| shown(found, &self.program)).collect();
+        outcome.warnings.extend(findings.iter().map(|found| shown(found, &self.program)));
         Ok((outcome, parameters))
     }
 
@@ -253,6 +253,8 @@ impl Gradient {
             self.watch.visited(report.visited.is_some());
             return Ok(Ran::new(bounds, dim.extents().len(), report));
         }
+        // SAFETY: the caller's promise.
+        unsafe { kernel.shared.entry.engines().before(bound.block()) }?;
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
@@ -369,7 +371,7 @@ impl Gradient {
             None => ready(&entry, module, job, &Arc::new((entry.clone(), self.program.clone())))?,
         };
         // SAFETY: the caller's promise.
-        unsafe { code.run(module, job) }
+        unsafe { entry.run(code, module, &self.program.sources, job) }
     }
 
     /// An entry, made ready when first asked for.
@@ -425,7 +427,7 @@ impl Tangents {
             ..kernel.job(bounds, bound.block())
         };
         // SAFETY: the caller's promise.
-        let report = unsafe { ready(&self.entry, module, &job, &kernel.shared)?.run(module, &job) }?;
+        let report = unsafe { execute(&self.entry, &self.program, &job, &kernel.shared) }?;
         Ok(Ran { looked: seen, ..Ran::new(bounds, dim.extents().len(), report) })
     }
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
-use super::derivative::{Form, Gradient, Part, Tangents};
+use super::derivative::{Form, Gradient, Part, Tangents, shown};
 use super::resident::Residents;
 use super::second::Second;
 use super::{Error, Module};
@@ -62,7 +62,7 @@ pub(super) struct Shared {
     device: &'static dyn Device,
     pub forward: FuncId,
     signature: Signature,
-    entry: Entry,
+    pub entry: Entry,
     /// As they were asked for.
     gradients: Mutex<HashMap<Form, Arc<Gradient>>>,
     tangents: OnceLock<Tangents>,
@@ -228,11 +228,10 @@ impl Kernel {
 
     fn run(&self, bounds: LaunchBounds, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, usize, Report)> {
         let shared = &*self.shared;
-        let module = &shared.module.program().module;
         let job = Job { memory: &bound.memory, constant: &bound.constant, ..self.job(bounds, bound.block()) };
         // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those
         // that it writes exclusively.
-        let report = unsafe { ready(&shared.entry, module, &job, &self.shared)?.run(module, &job) }?;
+        let report = unsafe { execute(&shared.entry, shared.module.program(), &job, &self.shared) }?;
         Ok((bounds, dim.0.len(), report))
     }
 
@@ -348,9 +347,8 @@ impl Kernel {
         let (shared, program) = (&*self.shared, self.shared.module.program());
         let job = self.job(bounds, block);
         // SAFETY: the caller's promise.
-        let ran = ready(&shared.entry, &program.module, &job, &self.shared)
-            .and_then(|code| unsafe { code.run(&program.module, &job) })
-            .map_err(|error| self.error(error, program))?;
+        let ran = unsafe { execute(&shared.entry, program, &job, &self.shared) };
+        let ran = ran.map_err(|error| self.error(error, program))?;
         self.conclude(program, shared.forward, &bounds, dims, ran)
     }
 
@@ -375,7 +373,10 @@ impl Kernel {
         report: Report,
     ) -> std::result::Result<Outcome, Error> {
         let printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
-        let Some(trap) = report.trap else { return Ok(Outcome { printed, warnings: Vec::new() }) };
+        let Some(trap) = report.trap else {
+            let warnings = report.findings.iter().map(|found| shown(found, program)).collect();
+            return Ok(Outcome { printed, warnings });
+        };
         let dims = dims.max(rank(program, kernel));
         let error = run_errors::describe_trap(&trap, bounds, dims);
         let thread = devices::coordinates(bounds, dims, trap.thread);
@@ -418,6 +419,21 @@ pub(super) fn ready<'e>(
     };
     stop::unless_stopped(job.stop, work).unwrap_or_else(|| Err(fail(Code::E0999, "the launch was ended")))?;
     entry.compiled(&bounds, threads).ok_or_else(|| fail(Code::E0999, "the kernel has no code"))
+}
+
+/// Runs an entry.
+///
+/// # Safety
+/// As for [`Executable::run`].
+pub(super) unsafe fn execute(
+    entry: &Entry,
+    program: &Program,
+    job: &Job,
+    owner: &Arc<impl Send + Sync + 'static>,
+) -> Result<Report> {
+    let code = ready(entry, &program.module, job, owner)?;
+    // SAFETY: the caller's promise.
+    unsafe { entry.run(code, &program.module, &program.sources, job) }
 }
 
 pub(super) fn signature(program: &Program, kernel: FuncId) -> Signature {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
 use super::derivative::Ran;
-use super::kernel::{ready, signature};
+use super::kernel::{execute, signature};
 use super::{Error, Kernel, Module, Outcome, messages};
 use crate::analysis::order;
 use crate::driver;
@@ -62,7 +62,7 @@ impl Second {
         let memory: Vec<(u64, u64)> = bound.memory.iter().copied().chain(more).collect();
         let job = Job { memory: &memory, constant: &bound.constant, ..kernel.job(bounds, block.as_ptr().cast()) };
         // SAFETY: the block is that of the entry; the arrays are the caller's, as promised.
-        let report = unsafe { ready(&self.entry, module, &job, &kernel.shared)?.run(module, &job) }?;
+        let report = unsafe { execute(&self.entry, &self.program, &job, &kernel.shared) }?;
         Ok(Ran::new(bounds, dim.extents().len(), report))
     }
 }

@@ -48,6 +48,7 @@ impl Bvh {
         let (registration, header) = Default::default();
         let mut bvh = Bvh { registration, header, tree, input };
         bvh.publish();
+        bvh.follow();
         Ok(bvh)
     }
 
@@ -60,7 +61,13 @@ impl Bvh {
     pub fn refit(&mut self) -> Result<(), EngineError> {
         items(&self.input).validate()?;
         self.tree.refit(items(&self.input));
+        self.follow();
         Ok(())
+    }
+
+    /// The nodes are those of the boxes as they are.
+    fn follow(&self) {
+        self.registration.built_of(&[self.input.lowers.range(), self.input.uppers.range()]);
     }
 
     /// Builds the tree anew, at the same id; the arrays may move. On an error it is as it was.
@@ -71,6 +78,7 @@ impl Bvh {
         let leaf_size = leaf_size(self.input.leaf_size)?;
         self.tree.rebuild(items(&self.input), constructor.into(), leaf_size);
         self.publish();
+        self.follow();
         Ok(())
     }
 

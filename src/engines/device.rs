@@ -14,6 +14,8 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Mesh, Kind::Bvh, Kind::HashGrid, Kind::Volume];
+
     /// As launch files call it.
     pub fn word(self) -> &'static str {
         match self {

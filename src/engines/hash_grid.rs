@@ -95,7 +95,14 @@ impl HashGrid {
         check_count(points.len())?;
         self.sort(points, width, groups)?;
         self.publish(groups.is_some());
+        self.registration.built_of(&[]);
         Ok(())
+    }
+
+    /// Lets launches notice when the points that the grid was built of are written: start and bytes
+    /// of their memory, which the caller keeps until the grid is built again or gone.
+    pub fn follow(&self, points: (u64, u64)) {
+        self.registration.built_of(&[points]);
     }
 
     /// Makes room: arrays of builds of up to so many points stay where the first one has them.

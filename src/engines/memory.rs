@@ -107,6 +107,11 @@ impl<T: Plain> Source<T> {
         Ok(Source { memory: Memory::External(count), descriptor: *array })
     }
 
+    /// Where the elements are, and how many bytes they take.
+    pub fn range(&self) -> (u64, u64) {
+        (self.address(), (self.len() * size_of::<T>()) as u64)
+    }
+
     /// The same array once more; of its own elements a copy.
     ///
     /// # Safety

@@ -99,6 +99,7 @@ impl Mesh {
             Mesh { registration: Registration::default(), header, tree, faces, solid_angles: Vec::new(), input };
         mesh.refit_solid_angles();
         mesh.publish();
+        mesh.follow();
         Ok(mesh)
     }
 
@@ -114,7 +115,13 @@ impl Mesh {
         self.tree.refit(self.faces.items(&self.input));
         self.refit_solid_angles();
         self.header.average_edge_length = self.faces.average_edge;
+        self.follow();
         Ok(())
+    }
+
+    /// The boxes are those of the points as they are.
+    fn follow(&self) {
+        self.registration.built_of(&[self.input.points.range()]);
     }
 
     /// Takes as many other points, and fits the tree to them. On an error the mesh keeps those it

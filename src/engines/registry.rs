@@ -1,11 +1,13 @@
-//! Which engine does an id or an address belong to? A table for the whole process, from which runs
-//! with checks tell an id of another kind, of an engine that is gone, or of none.
+//! Which engine does an id or an address belong to, and was what it is built of written since? A
+//! table for the whole process, from which launches tell an id of another kind, of an engine that
+//! is gone, or of none, and a search by boxes of points that have moved.
 //!
 //! Addresses are used again. An id of a freed engine is known as such until a new engine gets the
 //! address, or [`FREED_KEPT`] engines were freed after it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::offset_of;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use super::device::{Engine, Kind, Piece};
@@ -45,11 +47,23 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// A launch that wrote what an engine is built of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Writer {
+    pub kernel: String,
+    /// As `scene.py:12`.
+    pub place: String,
+}
+
 #[derive(Default)]
 struct Table {
     engines: BTreeMap<u64, Entry>,
     /// Length by start, id and piece.
     ranges: BTreeMap<(u64, u64, Option<u32>), u64>,
+    /// Length of the memory that engines are built of, by start and id.
+    sources: BTreeMap<(u64, u64), u64>,
+    /// No source was ever longer.
+    longest_source: u64,
     /// No range was ever longer.
     longest: u64,
     freed: VecDeque<(u64, u64)>,
@@ -62,6 +76,10 @@ struct Entry {
     live: bool,
     /// Keys of `ranges`.
     ranges: Vec<(u64, Option<u32>)>,
+    /// Starts of `sources`.
+    sources: Vec<u64>,
+    /// The first that wrote a source since it was built or refitted.
+    writer: Option<Writer>,
 }
 
 static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
@@ -94,6 +112,15 @@ impl Registration {
             table.set_ranges(id, ranges);
         });
         self.id = Some(id);
+    }
+
+    /// The engine was built of this memory just now, or refitted to it: start and bytes.
+    ///
+    /// Whoever calls it keeps the memory until the engine is freed or built of other memory.
+    pub fn built_of(&self, sources: &[(u64, u64)]) {
+        if let Some(id) = self.id {
+            change(|table| table.set_sources(id, sources));
+        }
     }
 }
 
@@ -134,7 +161,41 @@ pub fn ranges_of(engine: &dyn Engine) -> Vec<Range> {
 impl Table {
     fn enter(&mut self, id: u64, kind: Kind) {
         self.generations += 1;
-        self.engines.insert(id, Entry { kind, generation: self.generations, live: true, ranges: Vec::new() });
+        self.engines.insert(
+            id,
+            Entry {
+                kind,
+                generation: self.generations,
+                live: true,
+                ranges: Vec::new(),
+                sources: Vec::new(),
+                writer: None,
+            },
+        );
+    }
+
+    fn set_sources(&mut self, id: u64, sources: &[(u64, u64)]) {
+        let Some(entry) = self.engines.get_mut(&id) else { return };
+        for start in entry.sources.drain(..) {
+            self.sources.remove(&(start, id));
+        }
+        entry.writer = None;
+        for &(start, bytes) in sources.iter().filter(|(_, bytes)| *bytes > 0) {
+            entry.sources.push(start);
+            self.sources.insert((start, id), bytes);
+            self.longest_source = self.longest_source.max(bytes);
+        }
+    }
+
+    fn note_write(&mut self, start: u64, bytes: u64, writer: &Writer) {
+        let first = start.saturating_sub(self.longest_source);
+        let near = self.sources.range((first, 0)..(start + bytes, 0));
+        let met = near.filter(|&(&(source, _), &len)| source + len > start).map(|(&(_, id), _)| id);
+        for id in met.collect::<Vec<u64>>() {
+            if let Some(entry) = self.engines.get_mut(&id) {
+                entry.writer.get_or_insert_with(|| writer.clone());
+            }
+        }
     }
 
     fn set_ranges(&mut self, id: u64, ranges: Vec<Range>) {
@@ -151,6 +212,7 @@ impl Table {
 
     fn free(&mut self, id: u64) {
         self.set_ranges(id, Vec::new());
+        self.set_sources(id, &[]);
         let Some(entry) = self.engines.get_mut(&id) else { return };
         entry.live = false;
         self.freed.push_back((id, entry.generation));
@@ -210,12 +272,44 @@ pub fn memory_of(id: u64) -> Option<Vec<Range>> {
     })
 }
 
+/// A launch has written so many bytes from `start` on.
+pub fn note_write(start: u64, bytes: u64, writer: &Writer) {
+    let met = read(|table| table.longest_source > 0 && bytes > 0);
+    if met {
+        change(|table| table.note_write(start, bytes, writer));
+    }
+}
+
+/// Who wrote what a live engine is built of, after it was built or refitted.
+pub fn writer_of(id: u64) -> Option<Writer> {
+    read(|table| {
+        let entry = table.engines.get(&id)?;
+        let of_mesh = entry.ranges.is_empty() && entry.kind == Kind::Bvh;
+        let entry = if of_mesh { table.engines.get(&(id - MESH_BVH))? } else { entry };
+        entry.writer.clone()
+    })
+}
+
 /// The gradients of a live mesh: of its points and its velocities.
 pub fn gradients_of(id: u64) -> Vec<Range> {
     let slots = [MESH_POINTS_GRAD, MESH_VELOCITIES_GRAD].map(Some);
     let is_mesh = kind_of(id) == Some(Kind::Mesh);
     let memory = is_mesh.then(|| memory_of(id)).flatten().unwrap_or_default();
     memory.into_iter().filter(|range| slots.contains(&range.piece)).collect()
+}
+
+/// Ids that are not in the table may be of engines of another library, which may get the memory of
+/// engines that are gone.
+static FOREIGN: AtomicBool = AtomicBool::new(false);
+
+/// From now on, ids of no live engine may be those of another library.
+pub fn expect_foreign() {
+    FOREIGN.store(true, Relaxed);
+}
+
+/// Whether ids of no live engine may be those of another library.
+pub fn has_foreign() -> bool {
+    FOREIGN.load(Relaxed)
 }
 
 /// Whether any engine lives.
@@ -275,6 +369,27 @@ mod tests {
         registration.publish(id, Kind::Bvh, vec![Range { piece: Some(8), start: id + 9000, bytes: 8 }]);
         assert_eq!(locate(id + 4096), None);
         assert_eq!(locate(id + 9001).map(|place| place.offset), Some(1));
+    }
+
+    #[test]
+    fn writes_to_what_an_engine_is_built_of_are_noted_until_it_is_built_again() {
+        let id = (1 << 61) + (1 << 60);
+        let registration = publish(id, Kind::Mesh);
+        let writer = |kernel: &str| Writer { kernel: kernel.to_string(), place: "x.py:1".to_string() };
+        let sources = [(id + 100_000, 1200), (id + 200_000, 1200)];
+        registration.built_of(&sources);
+        note_write(id + 98_800, 1200, &writer("before"));
+        note_write(id + 101_200, 1200, &writer("behind"));
+        assert_eq!(writer_of(id), None);
+        note_write(id + 201_199, 1, &writer("last byte"));
+        note_write(id + 100_000, 12, &writer("later"));
+        assert_eq!(writer_of(id), Some(writer("last byte")));
+        assert_eq!(writer_of(id + MESH_BVH), Some(writer("last byte")));
+        registration.built_of(&sources);
+        assert_eq!(writer_of(id), None);
+        drop(registration);
+        note_write(id + 100_000, 12, &writer("after its end"));
+        assert_eq!(writer_of(id), None);
     }
 
     #[test]

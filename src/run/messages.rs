@@ -1,7 +1,9 @@
 //! What is said of launches? Each function makes one finding, which here travels as an error.
 
 use super::Fail;
+use super::engine_ids::EngineCall;
 use crate::diag::{Code, Diagnostic, counted};
+use crate::engines::registry::Writer;
 use crate::source::Span;
 
 /// A launch, or a part of it, could not be done; the caller has the words, and there is no place in
@@ -56,6 +58,27 @@ pub(super) fn partly_checked(looked: &str, threads: &str, help: &str, kernel: Sp
     let message =
         format!("looked at {looked} of {threads} threads: whether the order of the others shows is not known");
     Diagnostic::new(Code::W1122, message).label(kernel, "in launches of this kernel").help(help)
+}
+
+/// A kernel asks an engine of an id that is of none of its kind; `what` says what it is.
+pub(super) fn no_engine(argument: &str, call: &EngineCall, what: &str) -> Fail {
+    let message = format!("argument `{argument}` is {what}, and `{}` asks {}", call.function, call.kind.name());
+    let error = Diagnostic::new(Code::E1127, message).label(call.span, "asked here");
+    Box::new(error.help(format!("pass {}, and keep it as long as kernels use its id", call.kind.name())))
+}
+
+/// A kernel searches an engine by boxes or cells that are older than its points.
+pub(super) fn stale_engine(argument: &str, call: &EngineCall, writer: &Writer) -> Diagnostic {
+    let (kind, again) = (call.kind.name(), call.kind.word());
+    let message = format!(
+        "`{}` searches {kind} by where its points were before kernel `{}` wrote them",
+        call.function, writer.kernel
+    );
+    let again = if again == "hash_grid" { "`build`" } else { "`refit`" };
+    Diagnostic::new(Code::W1128, message)
+        .label(call.span, format!("argument `{argument}` is out of date here"))
+        .note(format!("`{}` wrote them at {}", writer.kernel, writer.place))
+        .help(format!("call {again} between the two launches"))
 }
 
 /// A program has no kernels.

@@ -7,6 +7,8 @@
 //! | [`devices`] | on what does it run? |
 //! | [`gradients`] | in what order do the entries of a gradient run, and are the derivatives right? |
 //! | [`foreign`] | how is a kernel run that is PTX already? |
+//! | [`engine_ids`] | of which parameters does it take the id of a mesh, a tree or a grid? |
+//! | [`engine_checks`] | are these of the right kind, and up to date? |
 //! | [`race_check`] | does the order of threads show in what a launch leaves? |
 //! | [`files`] | how are arrays and results read, written and shown? |
 //! | [`program`] | what does a run get from the compiler? |
@@ -25,6 +27,8 @@ pub mod allowed;
 pub mod args;
 pub mod bench;
 pub mod devices;
+pub mod engine_checks;
+pub mod engine_ids;
 pub mod files;
 pub mod foreign;
 pub mod gradients;

@@ -22,6 +22,7 @@ use crate::diag::{CHECKED_IN_GRADIENT_RUNS, Code, Diagnostic, Level, counted};
 use crate::ir::{BlockThreads, FuncId, Function, FunctionKind, Module, Nudged};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
+use crate::run::engine_checks::EngineChecks;
 use crate::run::files::output;
 use crate::run::gradients::seed::seed;
 use crate::run::gradients::{beside, gradient};
@@ -163,7 +164,7 @@ struct Ready<'a> {
 /// The runs of a launch's entries, and what they took.
 struct Runs<'a> {
     wanted: &'a Wanted,
-    module: &'a Module,
+    program: &'a Program,
     bounds: LaunchBounds,
     block_dim: u32,
     /// All that the arrays lie in.
@@ -348,6 +349,8 @@ impl<'a> Session<'a> {
                 error
             })?;
         }
+        // SAFETY: the arguments were bound for this kernel.
+        unsafe { EngineChecks::of(module, id).before(arguments.block()) }?;
         if look != Look::No {
             let only_proves = look == Look::Sampled;
             let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds, only_proves };
@@ -365,7 +368,7 @@ impl<'a> Session<'a> {
         let before = (looks_beside && beside::may_visit(module, id)).then(|| beside::start(arguments)).flatten();
         let mut runs = Runs {
             wanted: &wanted,
-            module,
+            program: &program,
             bounds,
             block_dim: launch.block_dim,
             memory: arguments.memory(),
@@ -415,7 +418,7 @@ impl<'a> Session<'a> {
         let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) else { return Ok(false) };
         let mut runs = Runs {
             wanted: &wanted,
-            module: &program.module,
+            program: &program,
             bounds: *bounds,
             block_dim: launch.block_dim,
             memory: arguments.memory(),
@@ -449,7 +452,8 @@ impl<'a> Session<'a> {
         args: *const std::ffi::c_void,
         more: &[(u64, u64)],
     ) -> Result<Report> {
-        let Runs { wanted, module, bounds, block_dim, memory, seconds, counted } = runs;
+        let Runs { wanted, program, bounds, block_dim, memory, seconds, counted } = runs;
+        let Program { module, sources, .. } = *program;
         let Options { device, deterministic, threads, .. } = self.options;
         let in_order = deterministic && order::order_shows(module, entry);
         if in_order && !device.keeps_order() {
@@ -471,7 +475,7 @@ impl<'a> Session<'a> {
         // outlive the run.
         let mut report = unsafe {
             let job = Job { block_dim: *block_dim, memory: &memory, ..Job::new(*bounds, args, threads) };
-            executable.run(module, &job)
+            entry.run(executable, module, sources, &job)
         }?;
         *seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
         counted.append(&mut report.counted);

@@ -29,6 +29,14 @@ pub enum GridPoints {
 }
 
 impl GridPoints {
+    fn range(&self) -> (u64, u64) {
+        match self {
+            GridPoints::F16(points) => points.range(),
+            GridPoints::F32(points) => points.range(),
+            GridPoints::F64(points) => points.range(),
+        }
+    }
+
     fn slice(&self) -> Points<'_> {
         match self {
             GridPoints::F16(points) => Points::F16(points.as_slice()),
@@ -53,7 +61,8 @@ impl BoundEngine {
             BoundEngine::Mesh(mesh) => mesh.refit(),
             BoundEngine::Bvh(bvh) => bvh.refit(),
             BoundEngine::Grid { grid, points, width, groups } => {
-                grid.build(points.slice(), *width, groups.as_ref().map(Source::as_slice))
+                let built = grid.build(points.slice(), *width, groups.as_ref().map(Source::as_slice));
+                built.inspect(|()| grid.follow(points.range()))
             }
         };
     }
@@ -197,6 +206,7 @@ impl<'a> Binder<'a> {
             let mut grid = HashGrid::new(dims, real)?;
             let groups = groups.transpose()?;
             grid.build(points.slice(), width, groups.as_ref().map(Source::as_slice))?;
+            grid.follow(points.range());
             Ok(BoundEngine::Grid { grid, points, width, groups })
         };
         Ok(build())

@@ -3,11 +3,13 @@
 
 use std::sync::OnceLock;
 
-use super::{Device, Executable, How, pieces, prepare};
+use super::{Device, Executable, How, Job, Report, pieces, prepare};
 use crate::abi::LaunchBounds;
 use crate::analysis::{grain, order};
 use crate::ir::{FuncId, Module};
 use crate::run::Result;
+use crate::run::engine_checks::EngineChecks;
+use crate::source::SourceMap;
 
 /// An entry of a kernel on a device: compiled when it is first needed.
 pub struct Entry {
@@ -17,6 +19,7 @@ pub struct Entry {
     /// As [`grain::smallest`].
     smallest: u64,
     has_atomics: bool,
+    engines: EngineChecks,
     /// For launches that workers share, and for those that one runs.
     shared: OnceLock<Box<dyn Executable>>,
     alone: OnceLock<Box<dyn Executable>>,
@@ -31,9 +34,15 @@ impl Entry {
             how,
             smallest: grain::smallest(module, kernel),
             has_atomics: order::has_atomics(module, kernel),
+            engines: EngineChecks::of(module, kernel),
             shared: OnceLock::new(),
             alone: OnceLock::new(),
         }
+    }
+
+    /// What it does with engines.
+    pub fn engines(&self) -> &EngineChecks {
+        &self.engines
     }
 
     /// The code for such launches, if it is there already.
@@ -51,6 +60,24 @@ impl Entry {
         // Two threads may both compile; one's code is kept.
         let made = prepare(self.device, module, self.kernel, &How { alone, ..self.how.clone() })?;
         Ok(slot.get_or_init(|| made).as_ref())
+    }
+
+    /// Runs code of this entry, with a look at the engines that the launch is given.
+    ///
+    /// # Errors
+    /// Those of the run, and of [`EngineChecks::before`].
+    ///
+    /// # Safety
+    /// As for [`Executable::run`].
+    pub unsafe fn run(&self, code: &dyn Executable, module: &Module, sources: &SourceMap, job: &Job) -> Result<Report> {
+        // SAFETY: the struct of arguments begins with those of the kernel.
+        let mut stale = unsafe { self.engines.before(job.args) }?;
+        // SAFETY: the caller's promise.
+        let mut report = unsafe { code.run(module, job) }?;
+        // SAFETY: as above.
+        unsafe { self.engines.after(job.args, sources) };
+        report.findings.append(&mut stale);
+        Ok(report)
     }
 
     fn is_alone(&self, bounds: &LaunchBounds, threads: usize) -> bool {

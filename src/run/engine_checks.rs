@@ -1,0 +1,171 @@
+//! Are the ids of a launch those of the engines that its kernel asks, and are these up to date?
+//!
+//! A launch that writes what a mesh, a BVH or a hash grid was built of is noted
+//! ([`registry::note_write`]). A later launch that searches it before a `refit` or `build` gets a
+//! finding. Both cost a launch nothing while no engine lives.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::engine_ids::{EngineCall, engine_ids};
+use super::{Result, messages};
+use crate::abi::{argument_layout, descriptor};
+use crate::analysis::written::{Origin, written};
+use crate::diag::Diagnostic;
+use crate::engines::registry::{self, State, Writer};
+use crate::ir::{FuncId, Module};
+use crate::source::{SourceMap, Span};
+use crate::types::{Layout, StructTable, Type};
+
+/// What a kernel does with engines and with what they are built of.
+pub struct EngineChecks {
+    kernel: String,
+    /// Ids: where in the struct of arguments, and what is asked of each.
+    asked: Vec<Asked>,
+    /// Arrays that it writes.
+    written: Vec<Written>,
+    /// A stale engine was found: once is enough.
+    told: AtomicBool,
+}
+
+struct Asked {
+    offset: u32,
+    /// The parameter, with the fields that lead to the id.
+    name: String,
+    calls: Vec<EngineCall>,
+}
+
+struct Written {
+    /// Of the descriptor.
+    offset: u32,
+    ndim: u8,
+    /// Where it is first written.
+    span: Span,
+}
+
+impl EngineChecks {
+    pub fn of(module: &Module, kernel: FuncId) -> EngineChecks {
+        let (function, structs) = (&module.functions[kernel], &module.structs);
+        let params: Vec<Type> = function.params().iter().map(|&param| function.ty(param)).collect();
+        let (offsets, _) = argument_layout(&params, structs);
+        let place = |origin: &Origin| place_of(origin, &params, &offsets, structs);
+        let name = |(n, fields): &Origin| {
+            let param = function.params().get(*n as usize)?;
+            let mut name = function.values[*param].name.clone()?;
+            let mut ty = function.ty(*param);
+            for &field in fields {
+                let Type::Struct(id) = ty else { return None };
+                let field = structs[id].fields.get(field as usize)?;
+                name = format!("{name}.{}", field.name);
+                ty = field.ty;
+            }
+            Some(name)
+        };
+        let asked = engine_ids(module, kernel).into_iter().filter_map(|(origin, calls)| {
+            let (offset, _) = place(&origin)?;
+            Some(Asked { offset, name: name(&origin).unwrap_or_default(), calls })
+        });
+        let written = written(module, kernel).arrays.into_iter().filter_map(|(origin, span)| match place(&origin)? {
+            (offset, Type::Array(array)) => Some(Written { offset, ndim: array.ndim, span }),
+            _ => None,
+        });
+        EngineChecks {
+            kernel: function.source_name.clone(),
+            asked: asked.collect(),
+            written: written.collect(),
+            told: AtomicBool::new(false),
+        }
+    }
+
+    /// Before a launch: what is out of date.
+    ///
+    /// # Errors
+    /// An id is of no engine, or of one of another kind (`E1127`).
+    ///
+    /// # Safety
+    /// `args` points to the argument struct of the kernel.
+    pub unsafe fn before(&self, args: *const c_void) -> Result<Vec<Diagnostic>> {
+        let mut findings = Vec::new();
+        for asked in &self.asked {
+            // SAFETY: the caller's promise: a uint64 is there.
+            let id = unsafe { args.cast::<u8>().add(asked.offset as usize).cast::<u64>().read_unaligned() };
+            let Some(call) = asked.calls.first() else { continue };
+            match registry::state_of(id) {
+                State::Freed { kind, .. } if !registry::has_foreign() => {
+                    let what = format!("the id of {} that is gone", kind.name());
+                    return Err(messages::no_engine(&asked.name, call, &what));
+                }
+                // A kernel may ask engines of several kinds, by a flag that it is given too.
+                State::Live { kind, .. } if asked.calls.iter().all(|call| call.kind != kind) => {
+                    return Err(messages::no_engine(&asked.name, call, &format!("the id of {}", kind.name())));
+                }
+                State::Live { .. } => {
+                    let search = asked.calls.iter().find(|call| call.searches());
+                    if let Some((call, writer)) = search.zip(registry::writer_of(id))
+                        && !self.told.swap(true, Relaxed)
+                    {
+                        findings.push(messages::stale_engine(&asked.name, call, &writer));
+                    }
+                }
+                // A kernel may take 0 for none.
+                State::Unknown if id == 0 => {
+                    if let Some(call) = asked.calls.iter().find(|call| call.always) {
+                        return Err(messages::no_engine(&asked.name, call, "0, the id of none"));
+                    }
+                }
+                State::Unknown | State::Freed { .. } if registry::has_foreign() => {}
+                State::Unknown | State::Freed { .. } => {
+                    return Err(messages::no_engine(&asked.name, call, &format!("{id}, the id of none")));
+                }
+            }
+        }
+        Ok(findings)
+    }
+
+    /// After a launch: engines are told what it wrote.
+    ///
+    /// # Safety
+    /// As for [`EngineChecks::before`].
+    pub unsafe fn after(&self, args: *const c_void, sources: &SourceMap) {
+        if self.written.is_empty() || !registry::has_live() {
+            return;
+        }
+        for written in &self.written {
+            // SAFETY: the caller's promise: a descriptor is there.
+            let array = unsafe { args.cast::<u8>().add(written.offset as usize) };
+            let word = |at: u32| {
+                // SAFETY: inside of the descriptor.
+                unsafe { array.add(at as usize).cast::<i32>().read_unaligned() }
+            };
+            // SAFETY: as above.
+            let data = unsafe { array.add(descriptor::DATA as usize).cast::<u64>().read_unaligned() };
+            let dims = 0..u32::from(written.ndim);
+            let last = dims.map(|d| {
+                let (extent, stride) = (word(descriptor::SHAPE + 4 * d), word(descriptor::STRIDES + 4 * d));
+                (i64::from(extent) - 1) * i64::from(stride)
+            });
+            let last: i64 = last.sum();
+            if data == 0 || last < 0 {
+                continue;
+            }
+            let writer = || {
+                let file = sources.file(written.span.file);
+                let line = file.line_column(written.span.start).line;
+                let path = file.path.file_name().unwrap_or_default().to_string_lossy();
+                Writer { kernel: self.kernel.clone(), place: format!("{path}:{line}") }
+            };
+            registry::note_write(data, last as u64 + 1, &writer());
+        }
+    }
+}
+
+/// Where a part of a parameter is in the struct of arguments, and its type.
+fn place_of((n, fields): &Origin, params: &[Type], offsets: &[u32], structs: &StructTable) -> Option<(u32, Type)> {
+    let (mut ty, mut offset) = (*params.get(*n as usize)?, *offsets.get(*n as usize)?);
+    for &field in fields {
+        let Type::Struct(id) = ty else { return None };
+        offset += Layout::step_offset(ty, field, structs);
+        ty = structs[id].fields.get(field as usize)?.ty;
+    }
+    Some((offset, ty))
+}
