@@ -5,13 +5,19 @@ use std::path::{Path, PathBuf};
 use super::run::{compile, report};
 use super::trial::TrialArgs;
 use super::{Exit, output};
+use crate::diag::Level;
+use crate::diag::render::{Format, render};
+use crate::ir::Phase;
 use crate::run::Result;
 use crate::run::devices::Device;
-use crate::run::launch;
+use crate::run::launch::{self, Direction, Launch, make};
 use crate::run::program::Wanted;
 use crate::run::session::{Finished, Options, Session};
 use crate::run::verify::{self, Row};
 use crate::source::SourceMap;
+
+/// The seed of made-up arguments.
+const MADE_UP: u64 = 1;
 
 /// Runs launches on several devices and compares the results.
 ///
@@ -19,8 +25,9 @@ use crate::source::SourceMap;
 /// launch fails. With `--quiet`, only what disagrees is shown.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Launch files.
-    #[arg(required = true, value_name = "LAUNCH")]
+    /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up
+    /// arguments.
+    #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The devices; the others are compared with the last that is `interp`, or else with the first.
     #[arg(long, value_delimiter = ',', default_value = "host,interp", value_parser = super::devices::parser())]
@@ -35,7 +42,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
     for path in &args.files {
-        let end = one(args, path).unwrap_or_else(|error| {
+        let is_launch = path.extension().is_some_and(|end| end == "json");
+        let end =
+            if is_launch { launch::read(path).and_then(|launch| one(args, &launch, path)) } else { source(args, path) };
+        let end = end.unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
             Exit::after([&*error])
         });
@@ -44,14 +54,38 @@ pub(super) fn run(args: &Args) -> Exit {
     exit
 }
 
-fn one(args: &Args, path: &Path) -> Result<Exit> {
-    let launch = launch::read(path)?;
+/// All kernels of a source file.
+fn source(args: &Args, path: &Path) -> Result<Exit> {
+    let program = compile(&Wanted::of(path, true), None, false);
+    let mut exit = Exit::Ok;
+    for error in program.diagnostics.iter().filter(|found| found.level == Level::Error) {
+        output::err(&render(error, &program.sources, Format::Full, output::style()));
+        exit = Exit::Errors;
+    }
+    for (forward, function) in program.module.kernels().filter(|(_, f)| f.phase == Phase::Forward) {
+        match make::launch(&program, forward, path, MADE_UP) {
+            Ok((launch, _)) => {
+                let launch = Launch { direction: Direction::Forward, ..launch };
+                exit = exit.max(one(args, &launch, path)?);
+            }
+            Err(error) => {
+                let text =
+                    format!("{}\n  not compared: {}: {}\n", function.source_name, error.code.name(), error.message);
+                output::out(text.as_bytes()).map_err(Box::new)?;
+                exit = exit.max(Exit::after([&*error]));
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn one(args: &Args, launch: &Launch, path: &Path) -> Result<Exit> {
     let origin = path.display().to_string();
     let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
         let options = Options { threads: args.threads.into(), trial: args.trial.trial(), ..Options::of(device) };
         let mut compile = |wanted: &Wanted| compile(wanted, None, false);
-        runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
+        runs.push((device, Session::new(options, &mut compile).run(launch, &origin)));
     }
     let believed = runs.iter().rposition(|(device, _)| device.is_reference()).unwrap_or(0);
     let Some((_, expected)) = runs.get(believed) else { return Ok(Exit::Ok) };
