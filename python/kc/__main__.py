@@ -1,7 +1,7 @@
 """``python -m kc check file.py``: the ``kc`` command, which ``pip`` installs beside Python.
 
 ``python -m kc run program.py`` runs a program of Warp, its CPU kernels by kc; with arguments of ``kc run`` (``--dim``, ``--arg``, a
-launch file, ...) it is that.
+launch file, ...) it is that. ``python -m kc check PACKAGE`` imports a package and checks its kernels with the types that they get.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ def _is_program(arguments) -> bool:
 
 def main(arguments=None) -> None:
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] in (["check"], ["compile"], ["verify"]):
+        from . import _package
+
+        if _package.package_of(given) is not None:
+            sys.exit(_package.run(given))
     if not (given[:1] == ["run"] and _is_program(given)):
         command(given)
     _run_program(given)

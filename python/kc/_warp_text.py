@@ -53,9 +53,8 @@ def _places(written, tree, adj):
     statements = [[node for node in ast.walk(of) if isinstance(node, ast.stmt)] for of in (ast.parse(written), ast.Module([tree], []))]
     if len(statements[0]) != len(statements[1]):
         return {}
-    first = getattr(adj, "fun_lineno", None)
-    if first is None:
-        first = adj.func.__code__.co_firstlineno
+    # Overloads have none of their own.
+    first = getattr(adj, "fun_lineno", None) or adj.func.__code__.co_firstlineno
     filename = adj.func.__code__.co_filename
     found = {}
     for new, old in zip(*statements):
