@@ -173,19 +173,9 @@ def hash_grid_query(id: uint64, point: Vec[3, Float], max_dist: Float, group: in
 
 
 @func
-@zero_grad("which points are near changes in steps")
-def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> bool:
-    """Sets `index` to the next point that a query finds; False: there is none.
-
-    ```python
-    query = wp.hash_grid_query(grid, wp.vec3(2.5, 0.5, 0.5), 0.25)
-    i = int(0)
-    wp.expect_eq(wp.hash_grid_query_next(query, i), True)
-    wp.expect_eq(i, 2)
-    wp.expect_eq(wp.hash_grid_query_next(query, i), False)
-    ```
-    """
-    ids = _constant_array_at(_words(query.id, 88)[1], uint64(0), _integers(query.id, 88)[13], int32(0))
+@no_grad("integers")
+def _hash_grid_advance(query: ref[HashGridQuery]) -> bool:
+    """Goes on to cells that hold points, where none is left of the current ones; False: there are no such."""
     while query.at >= query.end:
         if query.left[0] > 0:
             query.left[0] -= 1
@@ -205,8 +195,56 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> bool:
                 query.left[2] -= 1
                 query.cell[2] = _next_cell(query.cell[2], _integers(query.id, 88)[12])
         _enter_cells(query)
+    return True
+
+
+@func
+@no_grad("an index")
+def _hash_grid_item(query: HashGridQuery, place: int32) -> int32:
+    """The point at a place in the order of the cells."""
+    ids = _constant_array_at(_words(query.id, 88)[1], uint64(0), _integers(query.id, 88)[13], int32(0))
     # No index is negative, which this shows.
-    index = ids[uint32(query.at)] & 0x7FFFFFFF
+    return ids[uint32(place)] & 0x7FFFFFFF
+
+
+# A loop through a query goes from run to run: cells whose points follow each other in the order of
+# the cells. Inside of a run it counts.
+
+
+@func
+@no_grad("integers")
+def _hash_grid_next_run(query: ref[HashGridQuery], first: ref[int32]) -> bool:
+    """Sets `first` to where the next run begins; False: there is none."""
+    if not _hash_grid_advance(query):
+        return False
+    first = query.at
+    query.at = query.end
+    return True
+
+
+@func
+@no_grad("an integer")
+def _hash_grid_run_end(query: HashGridQuery) -> int32:
+    """Where the current run ends."""
+    return query.end
+
+
+@func
+@zero_grad("which points are near changes in steps")
+def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> bool:
+    """Sets `index` to the next point that a query finds; False: there is none.
+
+    ```python
+    query = wp.hash_grid_query(grid, wp.vec3(2.5, 0.5, 0.5), 0.25)
+    i = int(0)
+    wp.expect_eq(wp.hash_grid_query_next(query, i), True)
+    wp.expect_eq(i, 2)
+    wp.expect_eq(wp.hash_grid_query_next(query, i), False)
+    ```
+    """
+    if not _hash_grid_advance(query):
+        return False
+    index = _hash_grid_item(query, query.at)
     query.at += 1
     return True
 

@@ -285,11 +285,10 @@ def _closest_face(id: uint64, x: Vec[3, float32], max_dist: float32) -> int32:
                     p = _corner(points, indices, 3 * face)
                     q = _corner(points, indices, 3 * face + 1)
                     r = _corner(points, indices, 3 * face + 2)
-                    if not _is_sliver(p, q, r):
-                        d = _distance_to_face(p, q, r, x)
-                        if d < best or d == best and face < found:
-                            best = d
-                            found = face
+                    d = _distance_to_face(p, q, r, x)
+                    if (d < best or d == best and face < found) and not _is_sliver(p, q, r):
+                        best = d
+                        found = face
             else:
                 left_low = lowers[uint32(left)]
                 left_high = uppers[uint32(left)]

@@ -101,11 +101,10 @@ def _sign_by_normal(id: uint64, closest: int32, x: Vec[3, float32], epsilon: flo
                 p = _corner(points, indices, 3 * face)
                 q = _corner(points, indices, 3 * face + 1)
                 r = _corner(points, indices, 3 * face + 2)
-                if not _is_sliver(p, q, r):
-                    uv = _closest_on_triangle(p, q, r, x)
-                    c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
-                    if length_sq(c - x) <= limit:
-                        normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
+                uv = _closest_on_triangle(p, q, r, x)
+                c = p * uv[0] + q * uv[1] + r * (1.0 - uv[0] - uv[1])
+                if length_sq(c - x) <= limit and not _is_sliver(p, q, r):
+                    normal += _weight_at(p, q, r, c, margin * margin) * normalize(cross(q - p, r - p))
         else:
             if _distance_to_box(x, lowers[uint32(right)], uppers[uint32(right)]) <= limit * 1.000001:
                 stack[count] = right

@@ -340,7 +340,7 @@ impl Body<'_, '_> {
 }
 
 /// A number of an integer type.
-fn whole(n: i128, ty: Type, span: Span) -> Expr {
+pub(super) fn whole(n: i128, ty: Type, span: Span) -> Expr {
     Constant::untyped(Number::Int(n)).expr_as(ty.as_scalar().unwrap_or(Scalar::I32), span)
 }
 
@@ -390,7 +390,7 @@ fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
 }
 
 /// Whether a `break` or `continue` in a loop's body belongs to this loop.
-fn jumps(body: &[ast::Stmt], how: &ast::StmtKind) -> bool {
+pub(super) fn jumps(body: &[ast::Stmt], how: &ast::StmtKind) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         ast::StmtKind::If { then, otherwise, .. } => jumps(then, how) || jumps(otherwise, how),
         kind => std::mem::discriminant(kind) == std::mem::discriminant(how),
