@@ -1,6 +1,6 @@
-//! How do meshes, trees of boxes and hash grids get to a device that has memory of its own? Their
-//! arrays and headers are copied, the addresses in the headers changed, and so are the ids in the
-//! arguments of the launch and in its arrays of uint64.
+//! How do meshes, trees of boxes, hash grids and textures get to a device that has memory of its own?
+//! Their arrays and headers are copied, the addresses in the headers changed, and so are the ids in
+//! the arguments of the launch, and in its arrays of uint64 and of structs.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -10,7 +10,7 @@ use super::sim::host_bytes as host;
 use crate::abi::{argument_layout, descriptor};
 use crate::engines::registry;
 use crate::run::Result;
-use crate::types::{Element, Layout, Scalar, StructTable, Type};
+use crate::types::{ArrayType, Layout, Scalar, StructTable, Type};
 
 const U64: Type = Type::Scalar(Scalar::U64);
 
@@ -18,11 +18,60 @@ const U64: Type = Type::Scalar(Scalar::U64);
 #[derive(Default)]
 pub struct Ids {
     found: Vec<u64>,
-    /// Address and bytes of the arrays of uint64.
-    arrays: Vec<(u64, u64)>,
+    arrays: Vec<Words>,
     /// The id on the device of each that has been copied, and back.
     there: BTreeMap<u64, u64>,
     here: BTreeMap<u64, u64>,
+}
+
+/// The words in an array that may be ids.
+struct Words {
+    data: u64,
+    shape: Vec<u64>,
+    strides: Vec<i64>,
+    /// Where they are in an element.
+    offsets: Vec<u32>,
+}
+
+impl Words {
+    /// Those of an array of this type whose descriptor is in a block. None: it has none.
+    fn of(array: ArrayType, block: &[u8], offset: u32, structs: &StructTable) -> Option<Words> {
+        let mut offsets = Vec::new();
+        words_in(array.element.into(), 0, structs, &mut offsets);
+        let data = word(block, offset + descriptor::DATA);
+        let at = |k: u32| word(block, offset + k) as u32 as i32;
+        let dims = 0..u32::from(array.ndim);
+        let shape: Vec<u64> = dims.clone().map(|d| at(descriptor::SHAPE + 4 * d).max(0) as u64).collect();
+        let strides = dims.map(|d| i64::from(at(descriptor::STRIDES + 4 * d))).collect();
+        let there = data != 0 && data.is_multiple_of(8) && !offsets.is_empty() && !shape.contains(&0);
+        there.then_some(Words { data, shape, strides, offsets })
+    }
+
+    /// The address of each.
+    fn addresses(&self) -> impl Iterator<Item = u64> {
+        let count: u64 = self.shape.iter().product();
+        (0..count).flat_map(move |n| {
+            let (mut rest, mut at) = (n, self.data);
+            for (&extent, &stride) in self.shape.iter().zip(&self.strides).rev() {
+                at = at.wrapping_add_signed(stride.wrapping_mul((rest % extent) as i64));
+                rest /= extent;
+            }
+            self.offsets.iter().map(move |&offset| at + u64::from(offset))
+        })
+    }
+}
+
+/// Where numbers of 64 bits are in a value.
+fn words_in(ty: Type, at: u32, structs: &StructTable, found: &mut Vec<u32>) {
+    match ty {
+        U64 => found.push(at),
+        Type::Struct(id) => {
+            for (n, field) in structs[id].fields.iter().enumerate() {
+                words_in(field.ty, at + Layout::step_offset(ty, n as u32, structs), structs, found);
+            }
+        }
+        _ => {}
+    }
 }
 
 impl Ids {
@@ -55,20 +104,11 @@ impl Ids {
                     unsafe { self.look(field.ty, offset + Layout::step_offset(ty, n as u32, structs), block, structs) };
                 }
             }
-            Type::Array(array) if array.element == Element::Scalar(Scalar::U64) => {
-                let data = word(block, offset + descriptor::DATA);
-                let at = |k: u32| word(block, offset + k) as u32 as i32;
-                let dims = 0..u32::from(array.ndim);
-                let last: i64 = dims
-                    .map(|d| i64::from(at(descriptor::SHAPE + 4 * d) - 1) * i64::from(at(descriptor::STRIDES + 4 * d)))
-                    .sum();
-                if data == 0 || last < 0 || !data.is_multiple_of(8) {
-                    return;
-                }
-                let bytes = last as u64 + 8;
-                self.arrays.push((data, bytes));
+            Type::Array(array) => {
+                let Some(words) = Words::of(array, block, offset, structs) else { return };
                 // SAFETY: an array of the launch.
-                unsafe { host(data, bytes) }.chunks_exact(8).for_each(|chunk| self.note(word(chunk, 0)));
+                words.addresses().for_each(|at| self.note(word(unsafe { host(at, 8) }, 0)));
+                self.arrays.push(words);
             }
             _ => {}
         }
@@ -82,7 +122,8 @@ impl Ids {
 
     /// Whether memory holds arrays of ids: it is copied after the engines.
     pub fn lie_in(&self, (address, len): (u64, u64)) -> bool {
-        !self.found.is_empty() && self.arrays.iter().any(|&(start, _)| start >= address && start < address + len)
+        let inside = |words: &Words| words.data >= address && words.data < address + len;
+        !self.found.is_empty() && self.arrays.iter().any(inside)
     }
 
     /// Copies the engines. `give` puts bytes on the device, and returns their address; arrays of
@@ -146,13 +187,11 @@ impl Ids {
 
     fn translated(&self, address: u64, bytes: &[u8], ids: &BTreeMap<u64, u64>) -> Vec<u8> {
         let mut out = bytes.to_vec();
-        for &(start, len) in self.arrays.iter().filter(|(start, _)| *start >= address) {
-            let first = (start - address) as usize;
-            let end = (first + len as usize).min(out.len());
-            for chunk in out.get_mut(first..end).unwrap_or_default().chunks_exact_mut(8) {
-                if let Some(id) = ids.get(&word(chunk, 0)) {
-                    chunk.copy_from_slice(&id.to_ne_bytes());
-                }
+        let end = address + bytes.len() as u64;
+        for at in self.arrays.iter().flat_map(Words::addresses).filter(|at| *at >= address && at + 8 <= end) {
+            let first = (at - address) as usize;
+            if let Some(id) = ids.get(&word(&out[first..], 0)) {
+                out[first..first + 8].copy_from_slice(&id.to_ne_bytes());
             }
         }
         out
