@@ -1,6 +1,11 @@
-# What meshes, BVHs, hash grids and volumes have in common: arrays behind an address. An id is the
+# What meshes, BVHs, hash grids, volumes and textures have in common: arrays behind an address. An id is the
 # address of a descriptor in the memory of whoever runs the kernel, laid out as Warp 1.19 lays out
-# its own (warp/native/bvh.h, mesh.h, hashgrid.h); src/engines/layout.rs has the same offsets.
+# its own (warp/native/bvh.h, mesh.h, hashgrid.h, texture.h); src/engines/layout.rs has the same offsets.
+
+
+# What is between the values that are stored: the nearest one, or a mixture.
+_CLOSEST = 0
+_LINEAR = 1
 
 
 @op("array_at")
@@ -25,6 +30,30 @@ def _words(id: uint64, bytes: int32) -> Array[uint64, 1]:
 def _integers(id: uint64, bytes: int32) -> Array[int32, 1]:
     """The first `bytes` of a descriptor as integers: its counts."""
     return _constant_array_at(id, uint64(0), bytes / 4, int32(0))
+
+
+# Numbers at addresses.
+
+
+@func
+@no_grad("an integer")
+def _word_at(address: uint64) -> uint64:
+    """The 8 bytes at an address."""
+    return _constant_array_at(address, uint64(0), 1, uint64(0))[0]
+
+
+@func
+@no_grad("an integer")
+def _half_at(address: uint64) -> uint32:
+    """The 4 bytes at an address."""
+    return _constant_array_at(address, uint64(0), 1, uint32(0))[0]
+
+
+@func
+@no_grad("an integer")
+def _bytes(count: int32) -> uint64:
+    """An offset."""
+    return uint64(uint32(count))
 
 
 # Indices below are unsigned: those of `int32` would count from the end where they are negative, which

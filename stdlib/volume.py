@@ -2,9 +2,6 @@
 # the format). A root lists upper nodes of 32^3 lower nodes of 16^3 leaves of 8^3 voxels. Where a child
 # is missing, the place for it holds the value of all voxels that would be below.
 
-_CLOSEST = 0
-_LINEAR = 1
-
 # Kinds of grids, as the format numbers them.
 _GRID_FLOAT = 1
 _GRID_DOUBLE = 2
@@ -24,27 +21,6 @@ _GRID_ONINDEXMASK = 22
 _MAP_FLOAT32 = 296
 _MAP_FLOAT64 = 384
 _TREE = 672
-
-
-@func
-@no_grad("an integer")
-def _word_at(address: uint64) -> uint64:
-    """The 8 bytes at an address."""
-    return _constant_array_at(address, uint64(0), 1, uint64(0))[0]
-
-
-@func
-@no_grad("an integer")
-def _half_at(address: uint64) -> uint32:
-    """The 4 bytes at an address."""
-    return _constant_array_at(address, uint64(0), 1, uint32(0))[0]
-
-
-@func
-@no_grad("an integer")
-def _bytes(count: int32) -> uint64:
-    """An offset."""
-    return uint64(uint32(count))
 
 
 @func

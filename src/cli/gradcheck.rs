@@ -349,7 +349,7 @@ impl Subject {
             return Err("it rounds to a narrower type and goes on with the result".to_string());
         }
         if double::reads_engines(&self.plain.program.module, forward) {
-            return Err("the numbers of meshes, trees and hash grids have types of their own".to_string());
+            return Err("the numbers of meshes, trees, hash grids and textures have types of their own".to_string());
         }
         let module = &double.program.module;
         let forward = module.entry(name, Phase::Forward).map(|id| &module.functions[id].derivative);

@@ -11,6 +11,7 @@ pub enum Kind {
     Bvh,
     HashGrid,
     Volume,
+    Texture,
 }
 
 impl Kind {
@@ -23,6 +24,7 @@ impl Kind {
             Kind::Bvh => "bvh",
             Kind::HashGrid => "hash_grid",
             Kind::Volume => "volume",
+            Kind::Texture => "texture",
         }
     }
 
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Bvh => "a BVH",
             Kind::HashGrid => "a hash grid",
             Kind::Volume => "a volume",
+            Kind::Texture => "a texture",
         }
     }
 }
@@ -74,8 +77,13 @@ impl<'a> Pieces<'a> {
     /// An array behind a descriptor at `offset` in the header, and its gradient.
     pub fn array<T: super::memory::Plain>(&mut self, offset: usize, array: &'a Source<T>) {
         self.read(offset + super::layout::ARRAY_DATA as usize, array.bytes());
+        self.gradient(offset + super::layout::ARRAY_GRAD as usize, array);
+    }
+
+    /// The gradient of an array, if it has one.
+    pub fn gradient<T: super::memory::Plain>(&mut self, slot: usize, array: &'a Source<T>) {
         if let Some(gradient) = array.gradient_bytes() {
-            self.push(offset + super::layout::ARRAY_GRAD as usize, gradient, true);
+            self.push(slot, gradient, true);
         }
     }
 

@@ -84,6 +84,54 @@ pub enum EngineError {
         points: &'static str,
     },
     Volume(VolumeError),
+    Texture(TextureError),
+}
+
+/// Why a texture can't be made or written.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TextureError {
+    Extent {
+        axis: &'static str,
+        extent: i64,
+    },
+    Channels {
+        channels: i64,
+    },
+    /// The numbers of texels; and of an array, its dimensions.
+    Numbers {
+        name: String,
+    },
+    Dimensions {
+        dims: usize,
+        ndim: usize,
+    },
+    Filter {
+        number: i64,
+    },
+    Address {
+        number: i64,
+    },
+    /// Integers of 32 bits are not mixed.
+    Mixture {
+        numbers: &'static str,
+    },
+    Levels {
+        levels: i64,
+        most: i64,
+    },
+    Bytes {
+        needed: usize,
+        given: usize,
+    },
+    TooLarge {
+        bytes: u128,
+    },
+    /// Texels are not one after the other.
+    Gaps,
+    /// Texels of a texture with levels stay as they are.
+    Fixed,
+    /// Only one level of float32 is read where it is.
+    InPlace,
 }
 
 /// Why bytes are no volume, or a volume can't be made.
@@ -207,6 +255,44 @@ impl fmt::Display for EngineError {
                 write!(f, "the hash grid is of type {grid}, and its points are of type {points}")
             }
             EngineError::Volume(error) => error.fmt(f),
+            EngineError::Texture(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for TextureError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            TextureError::Extent { axis, extent } => {
+                write!(f, "its {axis} is {extent}, and must be from 1 to {}", i32::MAX)
+            }
+            TextureError::Channels { channels } => write!(f, "it has {channels} channels, and 1, 2 or 4 are supported"),
+            TextureError::Numbers { name } => write!(
+                f,
+                "its texels are of type {name}; uint8, uint16, uint32, int8, int16, int32, float16 and float32 are supported"
+            ),
+            TextureError::Dimensions { dims, ndim } => write!(
+                f,
+                "the texels of a texture of {dims} dimensions are an array of {dims}, or {} with channels, not of {ndim}",
+                dims + 1
+            ),
+            TextureError::Filter { number } => {
+                write!(f, "there is no filter {number}; there are 0 (closest) and 1 (linear)")
+            }
+            TextureError::Address { number } => {
+                write!(f, "there is no address mode {number}; there are 0 (wrap), 1 (clamp), 2 (mirror) and 3 (border)")
+            }
+            TextureError::Mixture { numbers } => {
+                write!(f, "texels of type {numbers} are not mixed: its filters must be closest")
+            }
+            TextureError::Levels { levels, most } => {
+                write!(f, "it is to have {levels} levels of detail, and 0 (all) to {most} are possible")
+            }
+            TextureError::Bytes { needed, given } => write!(f, "its texels have {needed} bytes, and {given} are given"),
+            TextureError::TooLarge { bytes } => write!(f, "there is no memory for {bytes} bytes of texels"),
+            TextureError::Gaps => f.write_str("its texels must lie one after the other, row after row"),
+            TextureError::Fixed => f.write_str("texels of a texture with levels of detail stay as they are"),
+            TextureError::InPlace => f.write_str("only one level of float32 is read in place"),
         }
     }
 }
@@ -259,5 +345,11 @@ impl std::error::Error for EngineError {}
 impl From<VolumeError> for EngineError {
     fn from(error: VolumeError) -> EngineError {
         EngineError::Volume(error)
+    }
+}
+
+impl From<TextureError> for EngineError {
+    fn from(error: TextureError) -> EngineError {
+        EngineError::Texture(error)
     }
 }

@@ -1,5 +1,5 @@
 //! What do the bytes look like that an id points to? The host structs of Warp 1.19, byte for byte:
-//! `native/bvh.h`, `mesh.h`, `solid_angle.h`, `hashgrid.h`. Pointers are `u64` addresses, padding
+//! `native/bvh.h`, `mesh.h`, `solid_angle.h`, `hashgrid.h`, `texture.h`. Pointers are `u64` addresses, padding
 //! is written out, and each offset is asserted.
 
 use std::mem::offset_of;
@@ -114,6 +114,36 @@ impl Default for MeshHeader {
             unused: 0,
         }
     }
+}
+
+/// The most levels of detail of a texture.
+pub const MAX_LEVELS: usize = 16;
+
+/// A texture. Warp's ends before `grad`, of which the metadata of kc's textures tell.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TextureHeader {
+    /// The texels of the first level: rows one after the other, the channels of a texel together.
+    pub data: u64,
+    pub width: i32,
+    /// 0 beyond the texture's dimensions.
+    pub height: i32,
+    pub depth: i32,
+    pub channels: i32,
+    pub numbers: i32,
+    pub filter: i32,
+    pub level_filter: i32,
+    pub num_levels: i32,
+    pub address: [i32; 3],
+    pub normalized: u32,
+    /// The texels of each level, and how many bytes behind `data` they are.
+    pub levels: [u64; MAX_LEVELS],
+    pub offsets: [u64; MAX_LEVELS],
+    pub widths: [i32; MAX_LEVELS],
+    pub heights: [i32; MAX_LEVELS],
+    pub depths: [i32; MAX_LEVELS],
+    /// Adjoints of texels of float32; 0: there are none.
+    pub grad: u64,
 }
 
 /// The bytes from a mesh's id to the id of its tree.
@@ -266,6 +296,9 @@ offsets!(SolidAngle, 144:
 offsets!(HashGridHeader, 96:
     point_cells 0, point_ids 8, point_keys 16, cell_starts 24, cell_ends 32, dims 40, num_points 52, max_points 56,
     max_keys 60, has_groups 64, unused 68, context 72, widths 80);
+offsets!(TextureHeader, 512:
+    data 0, width 8, height 12, depth 16, channels 20, numbers 24, filter 28, level_filter 32, num_levels 36,
+    address 40, normalized 52, levels 56, offsets 184, widths 312, heights 376, depths 440, grad 504);
 
 #[cfg(test)]
 mod tests {

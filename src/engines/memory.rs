@@ -4,7 +4,7 @@
 use crate::abi::ArrayDescriptor;
 
 use super::error::EngineError;
-use super::layout::{BvhHeader, HashGridHeader, MeshHeader, NO_ARRAY, NodeHalf, SolidAngle};
+use super::layout::{BvhHeader, HashGridHeader, MeshHeader, NO_ARRAY, NodeHalf, SolidAngle, TextureHeader};
 
 /// Types whose bytes are all initialised, and for which all bytes are valid.
 ///
@@ -21,12 +21,13 @@ macro_rules! plain {
     };
 }
 
-plain!(u8, Block, i32, u32, u64, f32, f64, half::f16, NodeHalf, BvhHeader, MeshHeader, SolidAngle, HashGridHeader);
+plain!(u8, Block, i32, u32, u64, f32, f64, half::f16);
+plain!(NodeHalf, BvhHeader, MeshHeader, SolidAngle, HashGridHeader, TextureHeader);
 
 // SAFETY: an array of values without padding has none between them.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
-/// Bytes that start where buffers of volumes may.
+/// Bytes that start where buffers of volumes and textures may.
 #[repr(C, align(32))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Block(pub [u8; 32]);

@@ -1,4 +1,4 @@
-//! What do ids of meshes, trees, hash grids and volumes point to, and who builds it?
+//! What do ids of meshes, trees, hash grids, volumes and textures point to, and who builds it?
 //!
 //! - [`layout`]: what do the bytes look like that an id points to?
 //! - [`memory`]: whose memory is it, and how does it become a slice?
@@ -9,6 +9,7 @@
 //! - [`solid_angle`]: by which moments are winding numbers found?
 //! - [`hash_grid`]: what does the id of a hash grid point to?
 //! - [`volume`]: what does the id of a volume point to?
+//! - [`texture`]: what does the handle of a texture point to?
 //! - [`device`]: what has to be copied for a launch on other memory?
 //! - [`registry`]: which engine does an id or an address belong to?
 
@@ -21,6 +22,7 @@ pub mod memory;
 pub mod mesh;
 pub mod registry;
 pub mod solid_angle;
+pub mod texture;
 pub mod tree;
 pub mod volume;
 
@@ -31,4 +33,5 @@ pub use hash_grid::HashGrid;
 pub use layout::Constructor;
 pub use memory::Source;
 pub use mesh::Mesh;
+pub use texture::Texture;
 pub use volume::Volume;

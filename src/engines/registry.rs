@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use super::device::{Engine, Kind, Piece};
-use super::layout::{ARRAY_GRAD, MESH_BVH, MeshHeader};
+use super::layout::{ARRAY_GRAD, MESH_BVH, MeshHeader, TextureHeader};
 
-/// Slots of the gradients of a mesh.
+/// Slots of gradients.
 const MESH_POINTS_GRAD: u32 = offset_of!(MeshHeader, points) as u32 + ARRAY_GRAD;
 const MESH_VELOCITIES_GRAD: u32 = offset_of!(MeshHeader, velocities) as u32 + ARRAY_GRAD;
+
+const TEXTURE_GRAD: u32 = offset_of!(TextureHeader, grad) as u32;
 
 /// How many freed engines are remembered.
 pub const FREED_KEPT: usize = 65_536;
@@ -290,12 +292,15 @@ pub fn writer_of(id: u64) -> Option<Writer> {
     })
 }
 
-/// The gradients of a live mesh: of its points and its velocities.
+/// The gradients of a live mesh, of its points and its velocities, or of a texture.
 pub fn gradients_of(id: u64) -> Vec<Range> {
-    let slots = [MESH_POINTS_GRAD, MESH_VELOCITIES_GRAD].map(Some);
-    let is_mesh = kind_of(id) == Some(Kind::Mesh);
-    let memory = is_mesh.then(|| memory_of(id)).flatten().unwrap_or_default();
-    memory.into_iter().filter(|range| slots.contains(&range.piece)).collect()
+    let slots: &[u32] = match kind_of(id) {
+        Some(Kind::Mesh) => &[MESH_POINTS_GRAD, MESH_VELOCITIES_GRAD],
+        Some(Kind::Texture) => &[TEXTURE_GRAD],
+        _ => return Vec::new(),
+    };
+    let memory = memory_of(id).unwrap_or_default();
+    memory.into_iter().filter(|range| range.piece.is_some_and(|slot| slots.contains(&slot))).collect()
 }
 
 /// Ids that are not in the table may be of engines of another library, which may get the memory of

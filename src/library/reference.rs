@@ -33,6 +33,7 @@ const SUBJECTS: &[(&str, &str)] = &[
     ("volume", "Volumes"),
     ("volume_index", "Volumes of indices"),
     ("volume_maps", "Volumes and the world"),
+    ("texture", "Textures"),
     ("testing", "Tests"),
     ("tile", "Tiles"),
     ("tile_threads", "Tiles and threads"),

@@ -1,4 +1,4 @@
-"""What the tests ask of meshes, trees of boxes and hash grids."""
+"""What the tests ask of meshes, trees of boxes, hash grids and textures."""
 
 import warp as wp
 
@@ -94,3 +94,21 @@ def cells(
         if n < order.shape[1]:
             order[i, n] = j
     order[i, 0] = n
+
+
+@wp.kernel
+def sampled1(t: wp.Texture1D, x: wp.array(dtype=wp.vec4), out: wp.array(dtype=wp.vec4)):
+    i = wp.tid()
+    out[i] = wp.texture_sample(t, x[i][0], dtype=wp.vec4, lod=x[i][3])
+
+
+@wp.kernel
+def sampled2(t: wp.Texture2D, x: wp.array(dtype=wp.vec4), out: wp.array(dtype=wp.vec4)):
+    i = wp.tid()
+    out[i] = wp.texture_sample(t, x[i][0], x[i][1], dtype=wp.vec4, lod=x[i][3])
+
+
+@wp.kernel
+def sampled3(t: wp.Texture3D, x: wp.array(dtype=wp.vec4), out: wp.array(dtype=wp.vec4)):
+    i = wp.tid()
+    out[i] = wp.texture_sample(t, wp.vec3(x[i][0], x[i][1], x[i][2]), dtype=wp.vec4, lod=x[i][3])

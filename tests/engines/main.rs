@@ -1,4 +1,5 @@
-//! Do queries of meshes, trees of boxes and hash grids find what a search through everything finds?
+//! Do queries of meshes, trees of boxes, hash grids and textures find what a search through
+//! everything finds?
 //!
 //! Random scenes, with faces that share edges, that are doubled, on a lattice, and far away. The
 //! search works in float64 and shares nothing with the library. Host, interpreter and simulated GPU
@@ -15,6 +16,7 @@ use search::{Scene, V3};
 use serde_json::{Value, json};
 
 mod search;
+mod textures;
 
 /// Queries of a scene.
 const QUERIES: usize = 64;

@@ -7,10 +7,11 @@ use kc::codegen::llvm::{Atomics, Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::engines::hash_grid::{Points, Real};
 use kc::engines::mesh::MeshInput;
+use kc::engines::texture::form::{Filter, Form, Numbers};
 use kc::engines::volume::Volume;
 use kc::engines::volume::transform::Transform;
 use kc::engines::volume::value::Dense;
-use kc::engines::{Bvh, Engine, HashGrid, Mesh, Source};
+use kc::engines::{Bvh, Engine, HashGrid, Mesh, Source, Texture};
 use kc::ir::FuncId;
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -23,8 +24,12 @@ use crate::memory::{self, Memory};
 /// and which moves by 2 along z; eight boxes in a row along x, each half as long as wide; and eight
 /// points along x, one in a cell; `volume` has 8 x 8 x 8 numbers i + 10 j + 100 k, -1 around, and
 /// voxels of half a unit; `voxels` numbers (0, 0, 0), (0, 0, 1) and (5, 5, 5).
-fn engines() -> &'static str {
-    static IDS: LazyLock<String> = LazyLock::new(|| {
+///
+/// Textures are made in the kernel: `ramp` has the texels 0, 10, 20 and 30; `image` 3 x 2 texels
+/// x + 10 y, by coordinates in texels; `stack` 2 x 2 x 2 texels x + 2 y + 4 z, and a second level of
+/// detail.
+fn engines() -> &'static (String, String) {
+    static IDS: LazyLock<(String, String)> = LazyLock::new(|| {
         let corners = (0..8).map(|k| [k & 1, k >> 1 & 1, k >> 2].map(|bit| bit as f32)).collect();
         let faces = [
             [0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4],
@@ -47,6 +52,20 @@ fn engines() -> &'static str {
         let volume = Volume::from_dense(Dense::F32(&numbers, -1.0), [8, 8, 8], half).expect("a volume");
         let voxels = [[0, 0, 0], [0, 0, 1], [5, 5, 5]];
         let voxels = Volume::from_voxels(&voxels, half, None).expect("three voxels");
+        let texels = |numbers: &[f32]| numbers.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<u8>>();
+        let texture = |form: Form, numbers: &[f32]| Texture::new(form, &texels(numbers)).expect("a texture");
+        let ramp = texture(Form::new(&[4], 1, Numbers::F32), &[0.0, 10.0, 20.0, 30.0]);
+        let image = Form { normalized: false, filter: Filter::Linear, ..Form::new(&[3, 2], 1, Numbers::F32) };
+        let image = texture(image, &[0.0, 1.0, 2.0, 10.0, 11.0, 12.0]);
+        let stack = Form { levels: 2, ..Form::new(&[2, 2, 2], 1, Numbers::F32) };
+        let stack = texture(stack, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        let made = [("ramp", &ramp), ("image", &image), ("stack", &stack)].map(|(name, texture)| {
+            let form = texture.form();
+            let extents = &form.extents[..form.dims];
+            let extents: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
+            let (class, id, metadata) = (form.class(), texture.id(), form.metadata());
+            format!("    {name} = wp.{class}(wp.uint64({id}), {extents}wp.uint32({metadata}))\n")
+        });
         let ids = [
             ("mesh", mesh.id()),
             ("tree", tree.id()),
@@ -55,8 +74,8 @@ fn engines() -> &'static str {
             ("voxels", voxels.id()),
         ];
         // They live as long as the tests.
-        std::mem::forget((mesh, tree, grid, volume, voxels));
-        ids.map(|(name, id)| format!("{name} = wp.uint64({id})\n")).concat()
+        std::mem::forget((mesh, tree, grid, volume, voxels, ramp, image, stack));
+        (ids.map(|(name, id)| format!("{name} = wp.uint64({id})\n")).concat(), made.concat())
     });
     &IDS
 }
@@ -79,8 +98,9 @@ pub fn check(name: &str) -> Result<(), Failed> {
 }
 
 fn run(example: &str) -> Result<(), Failed> {
-    let mut text =
-        format!("import warp as wp\n\n{}\n\n@wp.kernel\ndef example(data: wp.array(dtype=float)):\n", engines());
+    let (ids, textures) = engines();
+    let head = "@wp.kernel\ndef example(data: wp.array(dtype=float)):\n";
+    let mut text = format!("import warp as wp\n\n{ids}\n\n{head}{textures}");
     for line in example.lines() {
         text += &format!("    {line}\n");
     }

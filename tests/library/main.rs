@@ -60,11 +60,11 @@ fn all_instances(name: &str) -> Vec<Instance> {
     own.flat_map(|(n, entry)| instances(name, n, entry, &sources)).collect()
 }
 
-/// It takes the id of a mesh, a tree or a hash grid, or a query: no number that is made up will do.
-/// `tests/engines` compares what these find with a search through everything.
+/// It takes the id of a mesh, a tree or a hash grid, a query, or a texture: no number that is made
+/// up will do. `tests/engines` compares what these find with a search through everything.
 pub fn reads_engines(entry: &Entry) -> bool {
     let first = entry.function.params.first().map(|param| param.name.text.as_str());
-    matches!(first, Some("id" | "query"))
+    matches!(first, Some("id" | "query" | "tex"))
 }
 
 fn check(name: &str) -> Result<(), Failed> {

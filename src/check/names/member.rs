@@ -35,10 +35,12 @@ impl Checker<'_> {
             }
             return Err(self.report(messages::names::python_value(module, name, span)));
         }
-        if let Some(class) = module.strip_suffix(".Volume") {
-            return match volume_constant(name).filter(|_| is_warp(class)) {
-                Some(number) => Ok(Operand::Const(Constant::untyped(Number::Int(number)))),
-                None => Err(self.report(messages::names::member_of_enumeration("Volume", name, span))),
+        if let Some((package, class)) = module.rsplit_once('.')
+            && let Some(members) = enumeration(class)
+        {
+            return match members.iter().position(|member| *member == name).filter(|_| is_warp(package)) {
+                Some(number) => Ok(Operand::Const(Constant::untyped(Number::Int(number as i128)))),
+                None => Err(self.report(messages::names::member_of_enumeration(class, name, span))),
             };
         }
         // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
@@ -46,7 +48,8 @@ impl Checker<'_> {
             if module == "kc" && name == "warp" {
                 return Ok(Operand::Module("kc.warp".to_string()));
             }
-            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils" | "Volume") {
+            let inner = matches!(name, "types" | "math" | "utils") || enumeration(name).is_some();
+            if matches!(module, "warp" | "kc" | "kc.warp") && inner {
                 return Ok(Operand::Module(format!("{module}.{name}")));
             }
             if module == "numpy" && matches!(name, "linalg" | "random") {
@@ -144,11 +147,12 @@ pub fn is_builtin_alias(module: &str) -> bool {
     matches!(module, "math" | "numpy" | "builtins" | "typing")
 }
 
-/// What a sample of a volume can be: the numbers that `wp.Volume` names.
-fn volume_constant(name: &str) -> Option<i128> {
-    match name {
-        "CLOSEST" => Some(0),
-        "LINEAR" => Some(1),
+/// The names of the numbers from 0 on in a class of `wp`: what a sample of a volume or texture can be,
+/// and what is beside a texture.
+fn enumeration(class: &str) -> Option<&'static [&'static str]> {
+    match class {
+        "Volume" | "TextureFilterMode" => Some(&["CLOSEST", "LINEAR"]),
+        "TextureAddressMode" => Some(&["WRAP", "CLAMP", "MIRROR", "BORDER"]),
         _ => None,
     }
 }

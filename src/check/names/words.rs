@@ -5,9 +5,6 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
     if name == "tile" || name == "untile" || name.starts_with("tile_") {
         return Some("this operation on tiles is not compiled yet");
     }
-    if name.starts_with("texture_") {
-        return Some("textures are not compiled yet");
-    }
     if name.ends_with("_tiled") {
         return Some("queries by the threads of a block together are not compiled yet");
     }
@@ -15,8 +12,9 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
         "dense_gemm_batched" | "dense_chol_batched" | "dense_solve_batched" => {
             Some("Warp declares it, but has no code for it either")
         }
-        "address_of" | "fabricarray" | "fabricarrayarray" | "indexedfabricarray" | "Bvh" | "HashGrid" | "Texture2D"
-        | "Texture3D" => Some("not compiled yet"),
+        "address_of" | "fabricarray" | "fabricarrayarray" | "indexedfabricarray" | "Bvh" | "HashGrid" => {
+            Some("not compiled yet")
+        }
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! How does a launch get a mesh, a tree of boxes or a hash grid? It is built of arrays that are
-//! bound like those of arguments; the kernel receives its id.
+//! How does a launch get a mesh, a tree of boxes, a hash grid or a texture? It is built of arrays
+//! that are bound like those of arguments; the kernel receives its id, or a struct with its handle.
 
 use half::f16;
 
@@ -7,18 +7,21 @@ use super::{ARRAY_DESCRIPTOR_SIZE, Arguments, Binder};
 use crate::abi::ArrayDescriptor;
 use crate::diag::Code;
 use crate::engines::bvh::BvhInput;
+use crate::engines::error::TextureError;
 use crate::engines::hash_grid::{Points, Real};
 use crate::engines::mesh::MeshInput;
-use crate::engines::{Bvh, Constructor, Engine, EngineError, HashGrid, Kind, Mesh, Source, memory::Plain};
-use crate::run::launch::{Argument, ArgumentKind, Literal, Number};
+use crate::engines::texture::form::{Address, Filter, Form, Numbers};
+use crate::engines::{Bvh, Constructor, Engine, EngineError, HashGrid, Kind, Mesh, Source, Texture, memory::Plain};
+use crate::run::launch::{Argument, ArgumentKind, DType, Literal, Number};
 use crate::run::{Result, list};
-use crate::types::{ArrayType, Element, Scalar};
+use crate::types::{ArrayType, Element, Scalar, StructId};
 
 /// An engine, and what it is built of once more when its arrays have changed.
 pub enum BoundEngine {
     Mesh(Box<Mesh>),
     Bvh(Box<Bvh>),
     Grid { grid: HashGrid, points: GridPoints, width: f64, groups: Option<Source<i32>> },
+    Texture(Box<Texture>),
 }
 
 /// Points of a hash grid.
@@ -52,6 +55,7 @@ impl BoundEngine {
             BoundEngine::Mesh(mesh) => mesh.id(),
             BoundEngine::Bvh(bvh) => bvh.id(),
             BoundEngine::Grid { grid, .. } => grid.id(),
+            BoundEngine::Texture(texture) => texture.id(),
         }
     }
 
@@ -64,6 +68,8 @@ impl BoundEngine {
                 let built = grid.build(points.slice(), *width, groups.as_ref().map(Source::as_slice));
                 built.inspect(|()| grid.follow(points.range()))
             }
+            // Its texels are read in place, or are a copy.
+            BoundEngine::Texture(_) => Ok(()),
         };
     }
 }
@@ -93,6 +99,9 @@ fn fields_of(kind: Kind) -> (&'static [&'static str], usize) {
         }
         Kind::Bvh => (&["lowers", "uppers", "groups", "leaf_size", "constructor"], 2),
         Kind::HashGrid => (&["points", "dim", "width", "groups"], 3),
+        Kind::Texture => {
+            (&["data", "filter_mode", "mip_filter_mode", "address_mode", "normalized_coords", "num_mip_levels"], 1)
+        }
         Kind::Volume => (&[], 0),
     }
 }
@@ -105,6 +114,39 @@ impl<'a> Binder<'a> {
     /// Builds the engine that `fields` describe, and writes its id at `offset` of the argument
     /// struct.
     pub(super) fn engine(&mut self, path: &str, kind: Kind, fields: &'a [Argument], offset: u32) -> Result<()> {
+        self.engine_fields(path, kind, fields)?;
+        let made = match kind {
+            Kind::Mesh => self.mesh(path, fields)?,
+            Kind::Bvh => self.bvh(path, fields)?,
+            _ => self.grid(path, fields)?,
+        };
+        let made = made.map_err(|error| self.not_built(path, kind, &error))?;
+        super::put(self.out.block.bytes_mut(), offset, &made.id().to_le_bytes());
+        self.out.engines.push(made);
+        Ok(())
+    }
+
+    /// Builds the texture that `fields` describe, and writes what stands for it at `offset`: a
+    /// struct of the kernel language.
+    pub(super) fn texture(&mut self, path: &str, id: StructId, fields: &'a [Argument], offset: u32) -> Result<()> {
+        let name = &self.structs[id].name;
+        let Some(dims) = (1..=3).find(|dims| *name == format!("Texture{dims}D")) else {
+            return Err(self.fail(Code::E1005, format!("argument `{path}`: expected `{name}`, found a texture")));
+        };
+        self.engine_fields(path, Kind::Texture, fields)?;
+        let made = self.texture_of(path, dims, fields)?;
+        let texture = made.map_err(|error| self.not_built(path, Kind::Texture, &error))?;
+        super::put(self.out.block.bytes_mut(), offset, &texture.form().argument(texture.id()));
+        self.out.engines.push(BoundEngine::Texture(Box::new(texture)));
+        Ok(())
+    }
+
+    fn not_built(&self, path: &str, kind: Kind, error: &EngineError) -> crate::run::Fail {
+        self.fail(Code::E1011, format!("argument `{path}`, {}, cannot be built: {error}", kind.name()))
+    }
+
+    /// Refuses fields that the kind has not, and misses those that it must have.
+    fn engine_fields(&self, path: &str, kind: Kind, fields: &[Argument]) -> Result<()> {
         let (known, needed) = fields_of(kind);
         let what = format!("argument `{path}`, {},", kind.name());
         for field in fields {
@@ -119,15 +161,63 @@ impl<'a> Binder<'a> {
                 return Err(self.fail(Code::E1004, format!("{what} lacks the field `{name}`")));
             }
         }
-        let made = match kind {
-            Kind::Mesh => self.mesh(path, fields)?,
-            Kind::Bvh => self.bvh(path, fields)?,
-            _ => self.grid(path, fields)?,
-        };
-        let made = made.map_err(|error| self.fail(Code::E1011, format!("{what} cannot be built: {error}")))?;
-        super::put(self.out.block.bytes_mut(), offset, &made.id().to_le_bytes());
-        self.out.engines.push(made);
         Ok(())
+    }
+
+    fn texture_of(
+        &mut self,
+        path: &str,
+        dims: usize,
+        fields: &'a [Argument],
+    ) -> Result<std::result::Result<Texture, EngineError>> {
+        let place = format!("{path}.data");
+        let given = fields.iter().find(|field| field.name == "data").map(|field| &field.kind);
+        let Some(ArgumentKind::Array(given)) = given else {
+            return Err(self.fail(Code::E1005, format!("argument `{place}`: expected an array")));
+        };
+        let element = match &given.dtype {
+            Some(DType::Plain(element)) => *element,
+            _ => Element::Scalar(Scalar::F32),
+        };
+        let numbers = match element {
+            Element::Scalar(scalar) => Numbers::ALL.into_iter().find(|numbers| numbers.name() == scalar.name()),
+            _ => None,
+        };
+        let Some(numbers) = numbers else {
+            let name = crate::types::Type::from(element).display(self.structs).to_string();
+            return Ok(Err(TextureError::Numbers { name }.into()));
+        };
+        let ndim = given.ndim.map_or(dims, |ndim| ndim as usize);
+        if ndim != dims && ndim != dims + 1 {
+            return Ok(Err(TextureError::Dimensions { dims, ndim }.into()));
+        }
+        let at = self.next;
+        self.next += ARRAY_DESCRIPTOR_SIZE;
+        self.array(&place, given, ArrayType { element, ndim: ndim as u8 }, at)?;
+        let described = descriptor_at(self.out.block.bytes(), at);
+        let shape = described.shape[..ndim].iter().map(|&extent| i64::from(extent)).collect::<Vec<_>>();
+        let extents: Vec<i64> = shape[..dims].iter().rev().copied().collect();
+        let mut form = Form::new(&extents, shape.get(dims).copied().unwrap_or(1), numbers);
+        let filters = [self.numbers(path, fields, "filter_mode")?, self.numbers(path, fields, "mip_filter_mode")?];
+        let modes = self.numbers(path, fields, "address_mode")?;
+        form.normalized = self.number(path, fields, "normalized_coords")?.unwrap_or(1.0) != 0.0;
+        form.levels = self.number(path, fields, "num_mip_levels")?.map_or(1, |levels| levels as i64);
+        let build = || {
+            for (filter, given) in [&mut form.filter, &mut form.level_filter].into_iter().zip(filters) {
+                if let Some(&number) = given.first() {
+                    *filter = Filter::of_number(number as i64)?;
+                }
+            }
+            for (axis, mode) in form.address[..dims].iter_mut().enumerate() {
+                // One for all axes, or one for each.
+                if let Some(&number) = modes.get(if modes.len() == 1 { 0 } else { axis }) {
+                    *mode = Address::of_number(number as i64)?;
+                }
+            }
+            // SAFETY: as for the arrays of other engines.
+            unsafe { Texture::of_array(form, &described) }
+        };
+        Ok(build())
     }
 
     fn mesh(&mut self, path: &str, fields: &'a [Argument]) -> Result<std::result::Result<BoundEngine, EngineError>> {

@@ -25,6 +25,7 @@ use super::launch::{Argument, ArgumentKind, DType, Launch, Literal};
 use super::{Fail, Result, fail};
 use crate::abi::{argument_layout, descriptor};
 use crate::diag::Code;
+use crate::engines::Kind;
 use crate::ir::{Const, Function, Phase, eval};
 use crate::run::args::elements::{Leaf, for_each_element};
 use crate::run::args::memory::Buffer;
@@ -520,7 +521,10 @@ impl<'a> Binder<'a> {
                 }
                 Ok(())
             }
-            (Type::Scalar(Scalar::U64), ArgumentKind::Engine { kind, fields }) => {
+            (Type::Struct(id), ArgumentKind::Engine { kind: Kind::Texture, fields }) => {
+                self.texture(path, id, fields, offset)
+            }
+            (Type::Scalar(Scalar::U64), ArgumentKind::Engine { kind, fields }) if *kind != Kind::Texture => {
                 self.engine(path, *kind, fields, offset)
             }
             (Type::Scalar(_) | Type::Vec(..) | Type::Mat(..) | Type::Quat(_) | Type::Transform(_), kind) => {

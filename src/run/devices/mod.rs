@@ -7,7 +7,7 @@
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
 //! | [`sim`] | how would one run it, and what does it do wrong? |
 //! | [`copies`] | how do arguments get to a device with memory of its own? |
-//! | [`engines`] | how do meshes, trees and hash grids get there? |
+//! | [`engines`] | how do meshes, trees, hash grids and textures get there? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`stop`] | may a launch go on? |
 //! | `leave` | how does compiled code end before it returns? |

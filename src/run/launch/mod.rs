@@ -175,7 +175,7 @@ pub enum ArgumentKind {
         name: Option<String>,
         fields: Vec<Argument>,
     },
-    /// The id of a mesh, a tree of boxes or a hash grid that is made for the launch.
+    /// A mesh, a tree of boxes, a hash grid or a texture that is made for the launch.
     Engine {
         kind: Kind,
         fields: Vec<Argument>,
