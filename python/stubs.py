@@ -10,6 +10,7 @@ import sys
 HEAD = '''"""Written by python/stubs.py."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from os import PathLike
 from typing import Any, Generic
 from typing import overload as _overload
@@ -168,6 +169,65 @@ class HashGrid:
     groups: Any
     def build(self, points: Any, radius: float, groups: Any = None) -> None: ...
     def reserve(self, num_points: int, with_groups: bool = False) -> None: ...
+
+class TextureFilterMode(IntEnum):
+    CLOSEST = 0
+    LINEAR = 1
+
+class TextureAddressMode(IntEnum):
+    WRAP = 0
+    CLAMP = 1
+    MIRROR = 2
+    BORDER = 3
+
+class _Texture:
+    ndim: int
+    width: int
+    height: int
+    depth: int
+    num_channels: int
+    num_mip_levels: int
+    dtype: Any
+    data: array | None
+    filter_mode: TextureFilterMode
+    mip_filter_mode: TextureFilterMode
+    address_mode_u: TextureAddressMode
+    address_mode_v: TextureAddressMode
+    address_mode_w: TextureAddressMode
+    normalized_coords: bool
+    @property
+    def id(self) -> int: ...
+    @property
+    def is_mipmapped(self) -> bool: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def copy_from(self, src: Any) -> None: ...
+    def copy_to(self, dst: Any) -> None: ...
+
+class Texture1D(_Texture):
+    def __init__(
+        self, data: Any = None, width: int = 0, num_channels: int = 0, dtype: Any = None, filter_mode: int | None = None,
+        address_mode: Any = ..., address_mode_u: int | None = None, normalized_coords: bool = True, num_mip_levels: int = 1,
+        mip_filter_mode: int | None = None, device: Any = None, surface_access: bool = False, cuda_array: int = 0,
+        *, requires_grad: bool = False,
+    ) -> None: ...
+
+class Texture2D(_Texture):
+    def __init__(
+        self, data: Any = None, width: int = 0, height: int = 0, num_channels: int = 0, dtype: Any = None,
+        filter_mode: int | None = None, address_mode: Any = ..., address_mode_u: int | None = None,
+        address_mode_v: int | None = None, normalized_coords: bool = True, num_mip_levels: int = 1,
+        mip_filter_mode: int | None = None, device: Any = None, surface_access: bool = False, cuda_array: int = 0,
+        *, requires_grad: bool = False,
+    ) -> None: ...
+
+class Texture3D(_Texture):
+    def __init__(
+        self, data: Any = None, width: int = 0, height: int = 0, depth: int = 0, num_channels: int = 0, dtype: Any = None,
+        filter_mode: int | None = None, address_mode: Any = ..., address_mode_u: int | None = None,
+        address_mode_v: int | None = None, address_mode_w: int | None = None, normalized_coords: bool = True,
+        num_mip_levels: int = 1, mip_filter_mode: int | None = None, device: Any = None, surface_access: bool = False,
+        cuda_array: int = 0, *, requires_grad: bool = False,
+    ) -> None: ...
 
 class Tape:
     def __enter__(self) -> Tape: ...

@@ -174,6 +174,10 @@ def __getattr__(name):
         from . import _engines
 
         return getattr(_engines, name)
+    if name in ("Texture1D", "Texture2D", "Texture3D", "TextureFilterMode", "TextureAddressMode"):
+        from . import _textures
+
+        return getattr(_textures, name)
     global _words
     from . import _types
 

@@ -1,6 +1,7 @@
 """Written by python/stubs.py."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from os import PathLike
 from typing import Any, Generic
 from typing import overload as _overload
@@ -159,6 +160,65 @@ class HashGrid:
     groups: Any
     def build(self, points: Any, radius: float, groups: Any = None) -> None: ...
     def reserve(self, num_points: int, with_groups: bool = False) -> None: ...
+
+class TextureFilterMode(IntEnum):
+    CLOSEST = 0
+    LINEAR = 1
+
+class TextureAddressMode(IntEnum):
+    WRAP = 0
+    CLAMP = 1
+    MIRROR = 2
+    BORDER = 3
+
+class _Texture:
+    ndim: int
+    width: int
+    height: int
+    depth: int
+    num_channels: int
+    num_mip_levels: int
+    dtype: Any
+    data: array | None
+    filter_mode: TextureFilterMode
+    mip_filter_mode: TextureFilterMode
+    address_mode_u: TextureAddressMode
+    address_mode_v: TextureAddressMode
+    address_mode_w: TextureAddressMode
+    normalized_coords: bool
+    @property
+    def id(self) -> int: ...
+    @property
+    def is_mipmapped(self) -> bool: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def copy_from(self, src: Any) -> None: ...
+    def copy_to(self, dst: Any) -> None: ...
+
+class Texture1D(_Texture):
+    def __init__(
+        self, data: Any = None, width: int = 0, num_channels: int = 0, dtype: Any = None, filter_mode: int | None = None,
+        address_mode: Any = ..., address_mode_u: int | None = None, normalized_coords: bool = True, num_mip_levels: int = 1,
+        mip_filter_mode: int | None = None, device: Any = None, surface_access: bool = False, cuda_array: int = 0,
+        *, requires_grad: bool = False,
+    ) -> None: ...
+
+class Texture2D(_Texture):
+    def __init__(
+        self, data: Any = None, width: int = 0, height: int = 0, num_channels: int = 0, dtype: Any = None,
+        filter_mode: int | None = None, address_mode: Any = ..., address_mode_u: int | None = None,
+        address_mode_v: int | None = None, normalized_coords: bool = True, num_mip_levels: int = 1,
+        mip_filter_mode: int | None = None, device: Any = None, surface_access: bool = False, cuda_array: int = 0,
+        *, requires_grad: bool = False,
+    ) -> None: ...
+
+class Texture3D(_Texture):
+    def __init__(
+        self, data: Any = None, width: int = 0, height: int = 0, depth: int = 0, num_channels: int = 0, dtype: Any = None,
+        filter_mode: int | None = None, address_mode: Any = ..., address_mode_u: int | None = None,
+        address_mode_v: int | None = None, address_mode_w: int | None = None, normalized_coords: bool = True,
+        num_mip_levels: int = 1, mip_filter_mode: int | None = None, device: Any = None, surface_access: bool = False,
+        cuda_array: int = 0, *, requires_grad: bool = False,
+    ) -> None: ...
 
 class Tape:
     def __enter__(self) -> Tape: ...
@@ -1691,7 +1751,7 @@ def mesh_query_aabb_next(query: Any, index: Any) -> Any:
     """
     ...
 
-def mesh_query_furthest_point_no_sign(id: Any, point: Any, min_dist: Any) -> Any:
+def mesh_query_furthest_point_no_sign(*arguments: Any, **named: Any) -> Any:
     """
     kc.mesh_query_furthest_point_no_sign(id: uint64, point: Vec[3, float32], min_dist: float32) -> MeshQueryPoint
 
@@ -1701,6 +1761,10 @@ def mesh_query_furthest_point_no_sign(id: Any, point: Any, min_dist: Any) -> Any
         found = kc.mesh_query_furthest_point_no_sign(mesh, kc.vec3(-1.0, -1.0, -1.0), 0.0)
         kc.expect_eq(kc.mesh_eval_position(mesh, found.face, found.u, found.v), kc.vec3(1.0, 1.0, 1.0))
         ```
+
+    kc.mesh_query_furthest_point_no_sign(id: uint64, point: Vec[3, float32], min_dist: float32, face: ref[int32], bary_u: ref[float32], bary_v: ref[float32]) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
     """
     ...
 
@@ -1721,7 +1785,7 @@ def mesh_query_next(query: Any, index: Any) -> Any:
     """
     ...
 
-def mesh_query_point(id: Any, point: Any, max_dist: Any) -> Any:
+def mesh_query_point(*arguments: Any, **named: Any) -> Any:
     """
     kc.mesh_query_point(id: uint64, point: Vec[3, float32], max_dist: float32) -> MeshQueryPoint
 
@@ -1736,10 +1800,14 @@ def mesh_query_point(id: Any, point: Any, max_dist: Any) -> Any:
             kc.expect_eq(nearest, kc.vec3(0.25, 0.5, 0.0))
         kc.expect_eq(found.sign, -1.0)
         ```
+
+    kc.mesh_query_point(id: uint64, point: Vec[3, float32], max_dist: float32, inside: ref[float32], face: ref[int32], bary_u: ref[float32], bary_v: ref[float32]) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
     """
     ...
 
-def mesh_query_point_no_sign(id: Any, point: Any, max_dist: Any) -> Any:
+def mesh_query_point_no_sign(*arguments: Any, **named: Any) -> Any:
     """
     kc.mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float32) -> MeshQueryPoint
 
@@ -1750,10 +1818,14 @@ def mesh_query_point_no_sign(id: Any, point: Any, max_dist: Any) -> Any:
         kc.expect_eq(found.result, True)
         kc.expect_eq(kc.mesh_eval_position(mesh, found.face, found.u, found.v), kc.vec3(0.25, 0.5, 1.0))
         ```
+
+    kc.mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float32, face: ref[int32], bary_u: ref[float32], bary_v: ref[float32]) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
     """
     ...
 
-def mesh_query_point_sign_normal(id: Any, point: Any, max_dist: Any, epsilon: Any = ...) -> Any:
+def mesh_query_point_sign_normal(*arguments: Any, **named: Any) -> Any:
     """
     kc.mesh_query_point_sign_normal(id: uint64, point: Vec[3, float32], max_dist: float32, epsilon: float32 = 1.0e-3) -> MeshQueryPoint
 
@@ -1765,10 +1837,14 @@ def mesh_query_point_sign_normal(id: Any, point: Any, max_dist: Any, epsilon: An
         found = kc.mesh_query_point_sign_normal(mesh, kc.vec3(2.0, 2.0, 2.0), 10.0)
         kc.expect_eq(found.sign, 1.0)
         ```
+
+    kc.mesh_query_point_sign_normal(id: uint64, point: Vec[3, float32], max_dist: float32, inside: ref[float32], face: ref[int32], bary_u: ref[float32], bary_v: ref[float32], epsilon: float32 = 1.0e-3) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
     """
     ...
 
-def mesh_query_point_sign_parity(id: Any, point: Any, max_dist: Any, n_sample: Any = ..., perturbation_scale: Any = ...) -> Any:
+def mesh_query_point_sign_parity(*arguments: Any, **named: Any) -> Any:
     """
     kc.mesh_query_point_sign_parity(id: uint64, point: Vec[3, float32], max_dist: float32, n_sample: int32 = 1, perturbation_scale: float32 = 0.1) -> MeshQueryPoint
 
@@ -1778,10 +1854,14 @@ def mesh_query_point_sign_parity(id: Any, point: Any, max_dist: Any, n_sample: A
         found = kc.mesh_query_point_sign_parity(mesh, kc.vec3(0.25, 0.5, 3.0), 10.0, n_sample=3)
         kc.expect_eq(found.sign, 1.0)
         ```
+
+    kc.mesh_query_point_sign_parity(id: uint64, point: Vec[3, float32], max_dist: float32, inside: ref[float32], face: ref[int32], bary_u: ref[float32], bary_v: ref[float32], n_sample: int32 = 1, perturbation_scale: float32 = 0.1) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
     """
     ...
 
-def mesh_query_point_sign_winding_number(id: Any, point: Any, max_dist: Any, accuracy: Any = ..., threshold: Any = ...) -> Any:
+def mesh_query_point_sign_winding_number(*arguments: Any, **named: Any) -> Any:
     """
     kc.mesh_query_point_sign_winding_number(id: uint64, point: Vec[3, float32], max_dist: float32, accuracy: float32 = 2.0, threshold: float32 = 0.5) -> MeshQueryPoint
 
@@ -1794,11 +1874,19 @@ def mesh_query_point_sign_winding_number(id: Any, point: Any, max_dist: Any, acc
         found = kc.mesh_query_point_sign_winding_number(mesh, kc.vec3(0.25, 0.5, 0.5), 10.0)
         kc.expect_eq(found.sign, -1.0)
         ```
+
+    kc.mesh_query_point_sign_winding_number(id: uint64, point: Vec[3, float32], max_dist: float32, inside: ref[float32], face: ref[int32], bary_u: ref[float32], bary_v: ref[float32], accuracy: float32 = 2.0, threshold: float32 = 0.5) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
     """
     ...
 
-def mesh_query_ray(id: Any, start: Any, dir: Any, max_t: Any, root: Any = ...) -> Any:
+def mesh_query_ray(*arguments: Any, **named: Any) -> Any:
     """
+    kc.mesh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32, t: ref[float32], bary_u: ref[float32], bary_v: ref[float32], sign: ref[float32], normal: ref[Vec[3, float32]], face: ref[int32], root: int32 = -1) -> bool
+
+        The same into variables, which stay as they are where nothing is found.
+
     kc.mesh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32, root: int32 = -1) -> MeshQueryRay
 
         Where the ray from `start` in direction `dir` meets the mesh `id` first, before `max_t` lengths of `dir`.
@@ -2834,6 +2922,62 @@ def tanh(x: Any) -> Any:
     kc.tanh(x: Float) -> Float
 
         The hyperbolic tangent of `x`.
+    """
+    ...
+
+def texture_sample(*arguments: Any, **named: Any) -> Any:
+    """
+    kc.texture_sample(tex: Texture1D, u: float32, dtype: type[T], lod: float32 = -1.0) -> T
+
+        The value of a texture at `u`. `dtype` says how many channels are read: one as `float`, two as
+        `kc.vec2f`, four as `kc.vec4f`; channels that the texture lacks are 0.
+
+        The texture says what the coordinates are (normalized: its ends are 0 and 1), whether the nearest
+        texel or a mixture of its neighbours counts, and what is beside it. Integers of 8 and 16 bits are
+        parts of their largest, from -1 or 0 to 1; those of 32 bits become floats. Of a texture with levels
+        of detail, level `lod` is read, and between two levels a mixture; below 0 the first one.
+
+        Gradients go to the coordinates and to `lod`, and to stored values of `float32` where these have
+        some. Where the nearest texel counts, coordinates have a gradient of 0.
+
+        ```python
+        kc.expect_eq(kc.texture_sample(ramp, 0.25, dtype=float), 5.0)
+        kc.expect_eq(kc.texture_sample(ramp, 0.5, dtype=kc.vec2f), kc.vec2f(15.0, 0.0))
+        ```
+
+    kc.texture_sample(tex: Texture2D, uv: Vec[2, float32], dtype: type[T], lod: float32 = -1.0) -> T
+
+        The value of an image at `uv`: along its rows, then down.
+
+        ```python
+        kc.expect_eq(kc.texture_sample(image, kc.vec2(1.5, 0.5), dtype=float), 1.0)
+        kc.expect_eq(kc.texture_sample(image, kc.vec2(1.0, 1.0), dtype=float), 5.5)
+        ```
+
+    kc.texture_sample(tex: Texture2D, u: float32, v: float32, dtype: type[T], lod: float32 = -1.0) -> T
+
+        The same by two numbers.
+
+        ```python
+        kc.expect_eq(kc.texture_sample(image, 2.5, 1.5, dtype=float), 12.0)
+        ```
+
+    kc.texture_sample(tex: Texture3D, uvw: Vec[3, float32], dtype: type[T], lod: float32 = -1.0) -> T
+
+        The value of a stack of images at `uvw`: along rows, down, and from image to image.
+
+        ```python
+        kc.expect_eq(kc.texture_sample(stack, kc.vec3(0.5, 0.5, 0.5), dtype=float), 3.5)
+        kc.expect_eq(kc.texture_sample(stack, kc.vec3(0.0, 0.0, 0.0), dtype=float, lod=0.5), 1.75)
+        ```
+
+    kc.texture_sample(tex: Texture3D, u: float32, v: float32, w: float32, dtype: type[T], lod: float32 = -1.0) -> T
+
+        The same by three numbers.
+
+        ```python
+        kc.expect_eq(kc.texture_sample(stack, 0.0, 0.0, 1.0, dtype=float), 4.0)
+        ```
     """
     ...
 

@@ -195,6 +195,9 @@ def _ctype(kind):
         return warp_types.indexedarray_t if _is_indexed(kind) else warp_types.array_t
     if issubclass(kind, (ctypes.Array, ctypes.Structure)):
         return kind
+    if hasattr(kind, "_wp_ctype_"):
+        # A texture.
+        return kind._wp_ctype_
     return {int: ctypes.c_int32, float: ctypes.c_float, bool: ctypes.c_bool}.get(kind) or kind._type_
 
 

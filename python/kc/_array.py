@@ -125,7 +125,7 @@ class array(_native.Array):
         dtype = self.numpy().dtype
         if isinstance(value, array):
             value = value.numpy()
-        elif dtype.names and not hasattr(value, "dtype"):
+        elif dtype.names and (hasattr(value, "_kc_word") or not hasattr(value, "dtype")):
             from . import _structs
 
             # 0 is a struct of zeros.
@@ -223,7 +223,7 @@ def _of_structs(data, dtype):
     from . import _types
 
     dtype = type(first) if dtype is None and isinstance(first, _types.Struct) else dtype
-    if isinstance(dtype, type) and issubclass(dtype, _types.Struct) and not hasattr(data, "dtype"):
+    if _types.is_struct(dtype) and not hasattr(data, "dtype"):
         if not isinstance(data, (list, tuple)):
             from ._arguments import refuse
 

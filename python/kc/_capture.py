@@ -545,6 +545,8 @@ def literal(value):
         return f"{_ALIAS}.{value.__name__.rstrip('_')}"
     if kind.__name__ == "Scalar" and kind.__module__ == "kc._types":
         return "bool" if value.__name__ == "bool" else f"{_ALIAS}.{value.__name__}"
+    if isinstance(value, type) and value.__module__ == "kc._textures" and hasattr(value, "_kc_word"):
+        return f"{_ALIAS}.{value._kc_word}"
     if isinstance(value, type) and value.__module__.startswith("warp."):
         return _warp_type(value)
     return None
@@ -558,7 +560,8 @@ _NUMBERS = (
 def _warp_type(value):
     scalar = getattr(value, "_wp_scalar_type_", None)
     if scalar is None:
-        return f"{_ALIAS}.{value.__name__}" if value.__name__ in _NUMBERS or value.__name__ == "bfloat16" else None
+        known = value.__name__ in (*_NUMBERS, "bfloat16", "Texture1D", "Texture2D", "Texture3D")
+        return f"{_ALIAS}.{value.__name__}" if known else None
     if getattr(value, "_wp_generic_type_str_", "") in ("quat_t", "transform_t"):
         return None
     shape = value._shape_

@@ -1,4 +1,4 @@
-"""Structs in arrays: values of Python as rows of NumPy, and who keeps the arrays that are in elements."""
+"""Structs in arrays: values of Python as rows of NumPy, and who keeps the arrays and textures that are in elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from ._arguments import as_numpy, refuse
 #: An array as kernels have it in the element of another one: that is, its memory.
 _FIELDS = [("data", "u8"), ("grad", "u8"), ("shape", "i4", (4,)), ("strides", "i4", (4,)), ("ndim", "i4"), ("flags", "i4")]
 DESCRIPTOR = np.dtype(_FIELDS, align=True)
-_NULL = bytes(DESCRIPTOR.itemsize)
+#: The same of textures of one, two and three dimensions.
+_TEXTURES = [
+    np.dtype([("tex", "u8"), *((name, "i4") for name in ("width", "height", "depth")[:ndim]), ("metadata", "u4")], align=True)
+    for ndim in (1, 2, 3)
+]
 
 
 #: Who keeps the arrays that are in the elements of others: by the NumPy array that owns the memory of these, as long as it lives.
@@ -22,7 +26,7 @@ _KEEPERS = {}
 class _Keeper:
     def __init__(self, owner):
         self.owner = weakref.ref(owner, lambda _, key=id(owner): _KEEPERS.pop(key, None))
-        #: The arrays, by their descriptors.
+        #: The arrays and textures, by their descriptors.
         self.kept = {}
         #: What was looked at, and how it was found.
         self.seen = {}
@@ -40,10 +44,11 @@ def _keeper(memory, made=False):
 
 
 def _within(dtype, path=()):
-    """The fields of an element that are arrays."""
-    if dtype == DESCRIPTOR:
+    """The fields of an element that are arrays or textures."""
+    if dtype == DESCRIPTOR or dtype in _TEXTURES:
         yield path
-    for name in dtype.names or () if dtype != DESCRIPTOR else ():
+        return
+    for name in dtype.names or ():
         yield from _within(dtype[name], (*path, name))
 
 
@@ -78,7 +83,7 @@ def _add(memory, arrays):
 
 
 def _descriptors(slot) -> set:
-    return set(np.ascontiguousarray(slot).view(f"V{DESCRIPTOR.itemsize}").ravel().tolist())
+    return set(np.ascontiguousarray(slot).view(f"V{slot.dtype.itemsize}").ravel().tolist())
 
 
 def rows(values, kind, memory=None):
@@ -97,6 +102,9 @@ def _rows(values, kind, found):
 
 def _row(value, kind, found, where):
     fields = kind._fields()
+    texture = not issubclass(kind, _types.Struct)
+    if value is None and texture:
+        return (0,) * len(fields)
     if isinstance(value, (tuple, np.void)) and len(value) == len(fields):
         items = list(value)
     elif isinstance(value, dict) and value.keys() == fields.keys():
@@ -105,13 +113,16 @@ def _row(value, kind, found, where):
         items = [getattr(value, name) for name in fields]
     else:
         raise refuse("E1005", f"expected a struct `{where}`, found {_shown(value)}", f"make one with `{kind.__name__}()`, and set its fields")
-    return tuple(_item(item, of, found, f"{where}.{name}") for item, (name, of) in zip(items, fields.items()))
+    row = tuple(_item(item, of, found, f"{where}.{name}") for item, (name, of) in zip(items, fields.items()))
+    if texture and isinstance(value, kind):
+        found[np.array(row, kind.numpy_dtype()).tobytes()] = value
+    return row
 
 
 def _item(value, kind, found, where):
     if isinstance(kind, _types.ArrayType):
         return _descriptor(value, kind, found, where)
-    if isinstance(kind, type) and issubclass(kind, _types.Struct):
+    if _types.is_struct(kind):
         return _row(value, kind, found, where)
     from ._array import converted
 
@@ -179,7 +190,7 @@ def _unkept(value, known):
         place = (slot.__array_interface__["data"][0], slot.shape, slot.strides)
         number = _native.digest(slot)
         if keeper.seen.get(place) != number:
-            if _descriptors(slot) - keeper.kept.keys() - {_NULL}:
+            if _descriptors(slot) - keeper.kept.keys() - {bytes(slot.dtype.itemsize)}:
                 return f"field `{'.'.join(path)}` of an element is an array that no Python code put there"
             if len(keeper.seen) >= 64:
                 keeper.seen.clear()
@@ -192,7 +203,7 @@ def _outline(kind):
     """What a type is made of, as the compiled half tells it: names do not count."""
     if isinstance(kind, _types.ArrayType):
         return kind.ndim, _outline(kind.dtype)
-    if isinstance(kind, type) and issubclass(kind, _types.Struct):
+    if _types.is_struct(kind):
         return {name: _outline(of) for name, of in kind._fields().items()}
     if isinstance(kind, type) and issubclass(kind, _types.Composite):
         return kind._scalar.__name__, list(kind._shape)

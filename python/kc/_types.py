@@ -392,9 +392,14 @@ def _field_dtype(owner, name, kind):
     return numpy_layout(kind)
 
 
+def is_struct(kind) -> bool:
+    """Whether values of a type are structs for kernels: those of ``@kc.struct``, and textures."""
+    return isinstance(kind, type) and (issubclass(kind, Struct) or hasattr(kind, "_kc_word") and hasattr(kind, "_fields"))
+
+
 def numpy_layout(dtype):
     """The NumPy type of one element: of numbers with a shape, or of a struct."""
-    if isinstance(dtype, type) and issubclass(dtype, Struct):
+    if is_struct(dtype):
         return dtype.numpy_dtype()
     if isinstance(dtype, type) and issubclass(dtype, Composite):
         return np.dtype((dtype._scalar.numpy_dtype, dtype._shape))
@@ -407,8 +412,8 @@ def _zero(kind):
     if isinstance(kind, type) and issubclass(kind, Composite):
         # Of a transform, too, whose value without arguments is the identity.
         return kind(0)
-    if isinstance(kind, type) and issubclass(kind, Struct):
-        return kind()
+    if is_struct(kind):
+        return kind() if issubclass(kind, Struct) else None
     return scalar_of(kind)(0)
 
 

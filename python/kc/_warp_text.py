@@ -105,6 +105,8 @@ class _Text:
             return f"wp.tile(dtype={self.type(t.dtype)}, shape=({', '.join(map(str, t.shape))},))"
         if not isinstance(t, (type, typing.TypeVar)):
             raise Refused(f"the type {t!r}")
+        if t in (wp.Texture1D, wp.Texture2D, wp.Texture3D):
+            return f"wp.{t.__name__}"
         for known, word in (("Scalar", "Scalar"), ("Float", "Float"), ("Int", "Int")):
             if t is getattr(warp_types, known):
                 return f"wp.types.{word}"

@@ -16,6 +16,7 @@ use crate::engines::{self, Used, UsedArray};
 use crate::error::Refused;
 use crate::kernel::{Kernel, Ready};
 use crate::memory::Place;
+use crate::textures;
 use crate::view::Array;
 
 /// Parameter, then fields.
@@ -166,6 +167,13 @@ impl Arguments {
             }
             Kind::Struct { name, ty, fields } => {
                 let py = value.py();
+                let texture = textures::fields_of(value, ty).map_err(|fault| {
+                    fault.of(&format!("argument `{name}` of kernel `{}`", ready.kernel.name())).raise(py)
+                })?;
+                if value.is_none() && textures::is_texture(ty) || texture.is_some_and(|texture| !texture.is(value)) {
+                    // None, or one of Warp, which is kept.
+                    return Ok(Node::Value(value.clone().unbind()));
+                }
                 let read = bind::reader(value).map_err(|fault| fault.raise(py))?;
                 let mut nodes = Vec::with_capacity(fields.len());
                 for (field, kind) in fields {

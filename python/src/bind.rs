@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::engines;
 use crate::error::{Fault, Refused};
+use crate::textures;
 use crate::value;
 use crate::view::{self, Gpu, Kind, View};
 
@@ -99,6 +100,16 @@ impl<'k, 'py> Binder<'k, 'py> {
             }
             Type::Struct(id) => {
                 let fields = &self.structs[id].fields;
+                let texture = textures::fields_of(value, &self.structs[id].name);
+                let texture = texture.map_err(|fault| named(place, self.signature, self.structs, fault))?;
+                if texture.is_some() {
+                    // Of Warp, too, until the launch is over.
+                    self.owners.push(value.clone());
+                }
+                let value = texture.as_ref().unwrap_or(value);
+                if value.is_none() && textures::is_texture(&self.structs[id].name) {
+                    return Ok(());
+                }
                 let read = reader(value).map_err(|fault| named(place, self.signature, self.structs, fault))?;
                 for (k, field) in fields.iter().enumerate() {
                     let Some(item) = read(&field.name)? else {

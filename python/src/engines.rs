@@ -1,6 +1,6 @@
-//! What is a mesh, a tree of boxes or a hash grid in Python? An object that keeps the arrays it is
-//! made of, in place. Kernels read it by its id. The Python half (`kc/_engines.py`) has what users
-//! call.
+//! What is a mesh, a tree of boxes, a hash grid or a texture in Python? An object that keeps the
+//! arrays it is made of, in place. Kernels read it by its id. The Python half (`kc/_engines.py`) has
+//! what users call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,22 +11,24 @@ use kc::engines::hash_grid::{Points, Real};
 use kc::engines::memory::Plain;
 use kc::engines::mesh::{MeshInput, MeshView};
 use kc::engines::registry::{self, State, state_of};
-use kc::engines::{Bvh, Constructor, Engine as _, EngineError, HashGrid, Kind, Mesh, Source};
+use kc::engines::texture::TextureView;
+use kc::engines::{Bvh, Constructor, Engine as _, EngineError, HashGrid, Kind, Mesh, Source, Texture};
 use kc::types::{ArrayType, Element, Scalar, StructTable};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::{as_numpy, held};
 use crate::bind;
 use crate::error::{Fault, Refused};
 use crate::memory::Place;
+use crate::textures;
 use crate::view::{self, of_numpy};
 
-/// A mesh, a tree of boxes or a hash grid; nothing yet before it is built.
+/// A mesh, a tree of boxes, a hash grid or a texture; nothing yet before it is built.
 #[pyclass(frozen, subclass, weakref, module = "kc._native")]
 #[derive(Default)]
 pub struct Engine {
@@ -50,6 +52,7 @@ enum Made {
     Mesh(Box<Mesh>),
     Bvh(Box<Bvh>),
     Grid(HashGrid),
+    Texture(Box<Texture>),
 }
 
 /// What an engine was when a launch used it. None: it is that still.
@@ -82,6 +85,8 @@ impl Arrays {
 
 const POINTS: &str = "points";
 const VELOCITIES: &str = "velocities";
+/// The texels of a texture.
+const DATA: &str = "data";
 
 /// The objects by their ids, while they live.
 static LIVE: Mutex<Option<HashMap<u64, Py<PyWeakrefReference>>>> = Mutex::new(None);
@@ -138,6 +143,10 @@ struct Given<'py> {
 
 impl<'py> Given<'py> {
     fn of(object: &Bound<'py, PyAny>, element: Element, what: &str) -> PyResult<Given<'py>> {
+        Given::of_dims(object, ArrayType { element, ndim: 1 }, what)
+    }
+
+    fn of_dims(object: &Bound<'py, PyAny>, ty: ArrayType, what: &str) -> PyResult<Given<'py>> {
         let py = object.py();
         let named = |fault: Fault| fault.of(&format!("the {what}")).raise(py);
         let found = view::view(object).map_err(named)?;
@@ -148,7 +157,6 @@ impl<'py> Given<'py> {
         if view.gpu.is_some() {
             return Err(bind::on_gpu(&format!("the array of {what}")).raise(py));
         }
-        let ty = ArrayType { element, ndim: 1 };
         let (descriptor, _) = bind::describe(ty, &view, &StructTable::default()).map_err(named)?;
         Ok(Given { object: object.clone(), array, descriptor })
     }
@@ -200,6 +208,18 @@ impl Engine {
         }
     }
 
+    fn with_texture<R>(&self, py: Python<'_>, look: impl FnOnce(&Texture) -> PyResult<R>) -> PyResult<R> {
+        match &*self.held(py) {
+            Some(Held { made: Made::Texture(texture), .. }) => look(texture),
+            _ => Err(unbuilt()),
+        }
+    }
+
+    /// The class of the kernel language that a texture is of; None: it is no texture.
+    pub fn texture_class(&self, py: Python<'_>) -> Option<String> {
+        self.with_texture(py, |texture| Ok(texture.form().class())).ok()
+    }
+
     fn begin(slf: &Bound<'_, Engine>, made: Made, arrays: Arrays) -> PyResult<()> {
         let py = slf.py();
         let (id, kind) = made.name();
@@ -225,14 +245,23 @@ impl Engine {
     /// Lets the descriptor name the gradients that its arrays have now.
     pub fn publish(&self, py: Python<'_>) {
         let mut old = [None, None];
-        if let Some(Held { made: Made::Mesh(mesh), arrays, gradients, .. }) = &mut *self.held(py) {
-            let found = [POINTS, VELOCITIES].map(|name| arrays.gradient(py, name));
+        if let Some(Held { made: made @ (Made::Mesh(_) | Made::Texture(_)), arrays, gradients, .. }) =
+            &mut *self.held(py)
+        {
+            let names = if let Made::Mesh(_) = made { [POINTS, VELOCITIES] } else { [DATA, ""] };
+            let found = names.map(|name| arrays.gradient(py, name));
             let at = |gradient: &Option<Bound<'_, PyUntypedArray>>| {
                 gradient.as_ref().map_or(0, |gradient| of_numpy(gradient).data.expose_provenance() as u64)
             };
             // SAFETY: their form was compared, and they are kept as long as the descriptor names
             // them.
-            unsafe { mesh.set_gradients(at(&found[0]), at(&found[1])) };
+            unsafe {
+                match made {
+                    Made::Mesh(mesh) => mesh.set_gradients(at(&found[0]), at(&found[1])),
+                    Made::Texture(texture) => texture.set_gradients(at(&found[0])),
+                    Made::Bvh(_) | Made::Grid(_) => {}
+                }
+            };
             old = std::mem::replace(gradients, found.map(|gradient| gradient.map(Bound::unbind)));
         }
         drop(old);
@@ -261,6 +290,7 @@ impl Made {
             Made::Mesh(mesh) => (mesh.id(), Kind::Mesh),
             Made::Bvh(bvh) => (bvh.id(), Kind::Bvh),
             Made::Grid(grid) => (grid.id(), Kind::HashGrid),
+            Made::Texture(texture) => (texture.id(), Kind::Texture),
         }
     }
 
@@ -271,6 +301,7 @@ impl Made {
             Made::Mesh(mesh) => Made::Mesh(Box::new(unsafe { mesh.frozen() })),
             Made::Bvh(bvh) => Made::Bvh(Box::new(bvh.frozen()?)),
             Made::Grid(grid) => Made::Grid(grid.frozen()),
+            Made::Texture(texture) => Made::Texture(Box::new(texture.frozen()?)),
         })
     }
 }
@@ -378,6 +409,56 @@ impl Engine {
         Engine::begin(slf, Made::Grid(grid), Arrays::default())
     }
 
+    /// A texture of `texels`, whose last axis is that of channels where `channels` is there; of None,
+    /// texels are 0. `modes`: the filters of texels and of levels, then what is beside each axis.
+    #[expect(clippy::too_many_arguments, reason = "they are Python's")]
+    fn _texture<'py>(
+        slf: &Bound<'py, Engine>,
+        texels: Option<&Bound<'py, PyAny>>,
+        extents: Vec<i64>,
+        channels: i64,
+        dtype: &str,
+        modes: [i64; 5],
+        normalized: bool,
+        levels: i64,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        let fault = |error: EngineError| wrong(py, Kind::Texture, &error);
+        let form = textures::form(&extents, channels, dtype, modes, normalized, levels).map_err(fault)?;
+        let mut arrays = Arrays::default();
+        let texture = match texels {
+            None => Texture::new(form, &[]).map_err(fault)?,
+            Some(texels) => {
+                let scalar = Scalar::from_name(dtype).unwrap_or(Scalar::F32);
+                let given = Given::of_dims(texels, textures::array_of(texels, scalar)?, "texels")?;
+                // SAFETY: the array is kept where it is read in place.
+                let made = unsafe { Texture::of_array(form, &given.descriptor) }.map_err(fault)?;
+                arrays.put(DATA, form.is_read_in_place().then(|| given.kept()));
+                made
+            }
+        };
+        Engine::begin(slf, Made::Texture(Box::new(texture)), arrays)
+    }
+
+    /// The number of levels of a texture, and what kernels are told of how it is sampled.
+    fn _texture_facts(&self, py: Python<'_>) -> PyResult<(i64, u32)> {
+        self.with_texture(py, |texture| Ok((texture.form().levels, texture.form().metadata())))
+    }
+
+    /// The texels of a texture's first level.
+    fn _texels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.with_texture(py, |texture| Ok(PyBytes::new(py, texture.first_level())))
+    }
+
+    /// Other texels, of a texture that owns them.
+    fn _write_texels(&self, py: Python<'_>, texels: &[u8]) -> PyResult<()> {
+        self.change(py, |held| {
+            held.leave(py)?;
+            let Made::Texture(texture) = &mut held.made else { return Err(unbuilt()) };
+            texture.write(texels).map_err(|error| wrong(py, Kind::Texture, &error))
+        })
+    }
+
     /// The address that kernels know it by: an argument for a `uint64`. None: it is not built.
     #[getter]
     fn id(&self, py: Python<'_>) -> Option<u64> {
@@ -424,7 +505,7 @@ impl Engine {
             let done = match &mut held.made {
                 Made::Mesh(mesh) => mesh.refit(),
                 Made::Bvh(bvh) => bvh.refit(),
-                Made::Grid(_) => return Err(unbuilt()),
+                Made::Grid(_) | Made::Texture(_) => return Err(unbuilt()),
             };
             done.map_err(|error| wrong(py, kind, &error))
         })
@@ -515,9 +596,11 @@ impl Used {
                 }
             }
             let mut arrays = Vec::new();
-            if let Made::Mesh(_) = &held.made {
+            // Of a texture, `name` is that of its field.
+            let name = if let Made::Texture(_) = &held.made { name.strip_suffix(".tex").unwrap_or(name) } else { name };
+            if let Made::Mesh(_) | Made::Texture(_) = &held.made {
                 for (what, object, array) in &held.arrays.0 {
-                    if matches!(*what, POINTS | VELOCITIES) {
+                    if matches!(*what, POINTS | VELOCITIES | DATA) {
                         let (object, place) = (object.clone_ref(py), Place::of(array.bind(py)));
                         let name = format!("{name}.{what}");
                         arrays.push(UsedArray { name, object, array: array.clone_ref(py), place });
@@ -555,7 +638,12 @@ impl Used {
 /// An id for the time of a launch.
 pub struct Lent {
     pub id: u64,
-    _view: Option<MeshView>,
+    _view: Option<View>,
+}
+
+enum View {
+    Mesh { _view: MeshView },
+    Texture { _view: TextureView },
 }
 
 fn lent<'py>(
@@ -563,6 +651,14 @@ fn lent<'py>(
     contents: &[Bound<'py, PyUntypedArray>],
     gradients: &[Bound<'py, PyUntypedArray>],
 ) -> PyResult<Lent> {
+    if let (Made::Texture(texture), [texels], [gradient]) = (made, contents, gradients) {
+        let ty = textures::array_of(texels, Scalar::F32)?;
+        let mut given = Given::of_dims(texels.as_any(), ty, "texels")?;
+        given.descriptor.grad = Given::of_dims(gradient.as_any(), ty, "gradients")?.descriptor.data;
+        // SAFETY: the arrays have the form of the texture's, and live during the launch, as it does.
+        let view = unsafe { texture.view(given.descriptor) };
+        return Ok(Lent { id: view.id(), _view: Some(View::Texture { _view: view }) });
+    }
     let Made::Mesh(mesh) = made else { return Ok(Lent { id: made.name().0, _view: None }) };
     let mut descriptors = Vec::new();
     for (array, gradient) in contents.iter().zip(gradients) {
@@ -575,5 +671,5 @@ fn lent<'py>(
     // SAFETY: the arrays have the form of the mesh's, and live during the launch, as the mesh does;
     // a tree that would change meanwhile would change under any launch.
     let view = unsafe { mesh.view(points, descriptors.next()) };
-    Ok(Lent { id: view.id(), _view: Some(view) })
+    Ok(Lent { id: view.id(), _view: Some(View::Mesh { _view: view }) })
 }

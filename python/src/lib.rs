@@ -42,6 +42,7 @@ mod short;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod system;
 mod tape;
+mod textures;
 mod value;
 mod view;
 mod warp;

@@ -233,7 +233,7 @@ def _kind(value):
     """The type of a number, or of an array's elements."""
     if not isinstance(value, array):
         return value if isinstance(value, type) else type(value) if isinstance(value, _types.Composite) else _types.scalar_of(type(value))
-    composite = isinstance(value.dtype, type) and issubclass(value.dtype, (_types.Composite, _types.Struct))
+    composite = isinstance(value.dtype, type) and (issubclass(value.dtype, _types.Composite) or _types.is_struct(value.dtype))
     return value.dtype if composite else _types.scalar_of(value.dtype)
 
 
