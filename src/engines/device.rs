@@ -15,7 +15,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Mesh, Kind::Bvh, Kind::HashGrid, Kind::Volume];
+    pub const ALL: [Kind; 5] = [Kind::Mesh, Kind::Bvh, Kind::HashGrid, Kind::Volume, Kind::Texture];
 
     /// As launch files call it.
     pub fn word(self) -> &'static str {
