@@ -12,7 +12,7 @@ import sys
 
 
 #: What only programs of Warp are run with.
-_OF_PROGRAMS = {"--report", "--report-file", "-m"}
+_OF_PROGRAMS = {"--report", "--report-file", "--record", "-m"}
 
 
 def command(arguments=None) -> None:
@@ -68,6 +68,7 @@ def _run_program(arguments) -> None:
     run = commands.add_parser("run", help="run a program that imports warp; its CPU kernels by kc")
     run.add_argument("--report", choices=["text", "json"], help="who ran which kernel, at the end, on standard error")
     run.add_argument("--report-file", metavar="FILE", help="write the report there")
+    run.add_argument("--record", metavar="DIR", help="write the text of each kernel there, which `kc` reads without Python")
     run.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
     run.add_argument("program")
     run.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -75,6 +76,7 @@ def _run_program(arguments) -> None:
 
     from . import _accelerate
 
+    made = _recorder(given.record) if given.record else None
     _accelerate.accelerate()
     sys.argv = [given.program, *given.arguments]
     try:
@@ -87,12 +89,28 @@ def _run_program(arguments) -> None:
             sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
             runpy.run_path(given.program, run_name="__main__")
     finally:
+        if made is not None:
+            from ._package_import import record
+
+            written, left = record(given.record, made)
+            print(f"kc: recorded {written} kernels in {given.record}, {left} without types or only for Warp", file=sys.stderr)
         if given.report or given.report_file:
             text = _accelerate.report_text(given.report or "json") + "\n"
             if given.report_file:
                 _written(given.report_file, text)
             else:
                 sys.stderr.write(text)
+
+
+def _recorder(folder):
+    """A list that gets the kernels that the program makes."""
+    from warp._src import context
+
+    from ._package import make_new
+    from ._package_import import note_kernels
+
+    make_new(folder)
+    return note_kernels(context)
 
 
 def _written(path, text):

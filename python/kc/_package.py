@@ -64,7 +64,7 @@ def run(arguments) -> int:
         return _check(given)
     with tempfile.TemporaryDirectory(prefix="kc-package-") as temporary:
         texts = given.record or os.path.join(temporary, "texts")
-        _make_new(texts)
+        make_new(texts)
         found = _import(given, texts)
         recorded = [kernel for kernel in found["kernels"] if "recorded" in kernel]
         _say_failed(found)
@@ -81,7 +81,8 @@ def run(arguments) -> int:
         return _native.command(["kc", given.command, *files, *more], again)
 
 
-def _make_new(folder):
+def make_new(folder):
+    """A new folder, or an empty one; the process ends where it can't be one."""
     try:
         os.makedirs(folder, exist_ok=True)
         taken = bool(os.listdir(folder))
@@ -154,7 +155,7 @@ def _counted(count, noun) -> str:
 
 def _check(given) -> int:
     if given.record:
-        _make_new(given.record)
+        make_new(given.record)
     found = _import(given, given.record, check=True)
     _say_failed(found)
     definitions = _definitions(given.package, found)

@@ -138,6 +138,16 @@ def _watch_warp():
         sys.modules["warp"] = kc.warp
         return lambda asked: []
     warp.config.quiet = True
+    made = note_kernels(context)
+    for module in (context, warp):
+        for name in ("launch", "launch_tiled"):
+            _STOPPED.append((module, name, getattr(module, name)))
+            setattr(module, name, _note_launch)
+    return lambda asked: list(_told(asked, _instances(made)))
+
+
+def note_kernels(context) -> list:
+    """A list that gets every kernel of Warp that is made from now on."""
     made = []
     register = context.Module.register_kernel
 
@@ -146,11 +156,27 @@ def _watch_warp():
         return register(self, kernel)
 
     context.Module.register_kernel = noted
-    for module in (context, warp):
-        for name in ("launch", "launch_tiled"):
-            _STOPPED.append((module, name, getattr(module, name)))
-            setattr(module, name, _note_launch)
-    return lambda asked: list(_told(asked, _instances(made)))
+    return made
+
+
+def record(folder, made) -> tuple[int, int]:
+    """Writes the texts of these kernels of Warp; how many there are, and how many have no text."""
+    written = left = 0
+    for kernel in _instances(made):
+        _resolve(kernel.module)
+        known = _text(folder, kernel)
+        written += "recorded" in known
+        left += "recorded" not in known
+    return written, left
+
+
+def _resolve(module):
+    try:
+        # Evaluates static expressions, as Warp does before it compiles.
+        module.get_module_hash(1)
+    except Exception:
+        # Each of its kernels says itself what is wrong.
+        pass
 
 
 def _note_launch(kernel, dim=None, inputs=(), outputs=(), *arguments, **named):
@@ -185,14 +211,9 @@ def _told(asked, kernels):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as workers:
         waiting = []
         for module, own in by_module.items():
-            try:
-                # Evaluates static expressions, as Warp does before it compiles.
-                module.get_module_hash(1)
-            except Exception:
-                # Each of its kernels says itself what is wrong.
-                pass
+            _resolve(module)
             for kernel in own:
-                known = _text(asked, kernel)
+                known = _text(asked.record, kernel)
                 waiting.append((known, None if "text" not in known else workers.submit(_checked, asked, known)))
         for known, check in waiting:
             if check is not None:
@@ -201,8 +222,8 @@ def _told(asked, kernels):
             yield known
 
 
-def _text(asked, kernel) -> dict:
-    """A kernel's place and, if its types are known, its text."""
+def _text(folder, kernel) -> dict:
+    """A kernel's place and, if its types are known, its text, which a folder gets."""
     from ._warp_text import text_of
 
     code = inspect.unwrap(kernel.func).__code__
@@ -214,8 +235,8 @@ def _text(asked, kernel) -> dict:
     except Exception as error:
         return known | {"why": str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__}
     known |= {"text": text, "places": places, "name": name}
-    if asked.record is not None:
-        known["recorded"] = _record(asked.record, kernel, text)
+    if folder is not None:
+        known["recorded"] = _record(folder, kernel, text)
     return known
 
 

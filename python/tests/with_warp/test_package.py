@@ -179,6 +179,22 @@ def test_a_package_is_compiled_and_its_texts_are_kept(package, tmp_path):
     assert again.returncode == 1 and "is not empty" in again.stderr
 
 
+def test_a_run_records_its_kernels(package, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import io, sys, warp as wp\nfrom many import later\nsys.stdin = io.StringIO('3')\n"
+        "x = wp.zeros(1, dtype=float, device='cpu')\nwp.launch(later.make(), dim=1, inputs=[x])\nprint(x.numpy())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "kc", "run", "--record", tmp_path / "texts", program], cwd=package.parent, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PYTHON), str(package.parent)])}, timeout=300,
+    )
+    assert "[3.]" in ran.stdout, ran.stderr
+    text = (tmp_path / "texts/many/later/late.py").read_text()
+    assert "float(3)" in text
+    assert "kc: recorded 2 kernels" in ran.stderr
+
+
 def test_a_package_is_verified(package):
     ran = kc("verify", "many", "--skip", "many.overloads", cwd=package.parent)
     assert ran.returncode == 0, ran.stderr + ran.stdout
