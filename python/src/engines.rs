@@ -1,6 +1,6 @@
 //! What is a mesh, a tree of boxes, a hash grid or a texture in Python? An object that keeps the
-//! arrays it is made of, in place. Kernels read it by its id. The Python half (`kc/_engines.py`) has
-//! what users call.
+//! arrays it is made of, in place. Kernels read it by its id. What users call is in Python
+//! (`kc/_engines.py`, `kc/_textures.py`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -409,8 +409,8 @@ impl Engine {
         Engine::begin(slf, Made::Grid(grid), Arrays::default())
     }
 
-    /// A texture of `texels`, whose last axis is that of channels where `channels` is there; of None,
-    /// texels are 0. `modes`: the filters of texels and of levels, then what is beside each axis.
+    /// A texture of `texels`, whose last axis may be that of channels; of None, texels are 0.
+    /// `modes`: the filters of texels and of levels, then what is beside each axis.
     #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn _texture<'py>(
         slf: &Bound<'py, Engine>,
@@ -655,7 +655,7 @@ fn lent<'py>(
         let ty = textures::array_of(texels, Scalar::F32)?;
         let mut given = Given::of_dims(texels.as_any(), ty, "texels")?;
         given.descriptor.grad = Given::of_dims(gradient.as_any(), ty, "gradients")?.descriptor.data;
-        // SAFETY: the arrays have the form of the texture's, and live during the launch, as it does.
+        // SAFETY: the arrays have the texture's form, and live during the launch, as it does.
         let view = unsafe { texture.view(given.descriptor) };
         return Ok(Lent { id: view.id(), _view: Some(View::Texture { _view: view }) });
     }

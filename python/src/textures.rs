@@ -15,8 +15,8 @@ pub fn is_texture(name: &str) -> bool {
     matches!(name, "Texture1D" | "Texture2D" | "Texture3D")
 }
 
-/// What the fields of a struct of the kernel language are read from where a texture of kc or Warp is
-/// given for it. None: it is no texture.
+/// What the fields of a struct of the kernel language are read from where a texture of kc or Warp
+/// is given for it. None: it is no texture.
 pub fn fields_of<'py>(value: &Bound<'py, PyAny>, name: &str) -> Result<Option<Bound<'py, PyAny>>, Fault> {
     let py = value.py();
     let refuse = |class: &str| Refused::new("E1005", format!("expected a `{name}`, found a `{class}`"));

@@ -26,8 +26,8 @@ use crate::memory::{self, Memory};
 /// voxels of half a unit; `voxels` numbers (0, 0, 0), (0, 0, 1) and (5, 5, 5).
 ///
 /// Textures are made in the kernel: `ramp` has the texels 0, 10, 20 and 30; `image` 3 x 2 texels
-/// x + 10 y, by coordinates in texels; `stack` 2 x 2 x 2 texels x + 2 y + 4 z, and a second level of
-/// detail.
+/// x + 10 y, by coordinates in texels; `stack` 2 x 2 x 2 texels x + 2 y + 4 z, and a second level
+/// of detail.
 fn engines() -> &'static (String, String) {
     static IDS: LazyLock<(String, String)> = LazyLock::new(|| {
         let corners = (0..8).map(|k| [k & 1, k >> 1 & 1, k >> 2].map(|bit| bit as f32)).collect();

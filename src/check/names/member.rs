@@ -147,8 +147,8 @@ pub fn is_builtin_alias(module: &str) -> bool {
     matches!(module, "math" | "numpy" | "builtins" | "typing")
 }
 
-/// The names of the numbers from 0 on in a class of `wp`: what a sample of a volume or texture can be,
-/// and what is beside a texture.
+/// The names of the numbers from 0 on in a class of `wp`: what a sample of a volume or texture can
+/// be, and what is beside a texture.
 fn enumeration(class: &str) -> Option<&'static [&'static str]> {
     match class {
         "Volume" | "TextureFilterMode" => Some(&["CLOSEST", "LINEAR"]),

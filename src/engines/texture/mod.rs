@@ -1,5 +1,5 @@
-//! What does the handle of a texture point to, and who owns it? Texels in a regular grid of one, two
-//! or three dimensions, and how they are sampled: what `wp.Texture1D` and its kin are.
+//! What does the handle of a texture point to, and who owns it? Texels in a regular grid of up to
+//! three dimensions, and how they are sampled: what `wp.Texture1D` and its kin are.
 //!
 //! - [`form`]: which forms of textures are there?
 //! - [`levels`]: what are the texels of lower levels of detail?
@@ -15,7 +15,6 @@ use super::layout::TextureHeader;
 use super::memory::{Block, Source, address_of, address_of_value, bytes_of, bytes_of_slice, bytes_of_slice_mut};
 use super::registry::{Range, Registration, ranges_of};
 use crate::abi::ArrayDescriptor;
-use crate::types::MAX_DIMS;
 use form::Form;
 
 /// A texture. Its handle is the address of a [`TextureHeader`].
@@ -73,7 +72,7 @@ impl Texture {
     pub unsafe fn of_array(form: Form, array: &ArrayDescriptor) -> Result<Texture, EngineError> {
         form.check()?;
         let mut step = form.numbers.size() as i64;
-        for axis in (0..(array.ndim.max(0) as usize).min(MAX_DIMS)).rev() {
+        for axis in (0..(array.ndim.max(0) as usize).min(array.shape.len())).rev() {
             if array.shape[axis] > 1 && i64::from(array.strides[axis]) != step {
                 return Err(TextureError::Gaps.into());
             }
@@ -82,9 +81,9 @@ impl Texture {
         let flat = |size: i64| {
             let extent =
                 i32::try_from(step / size).map_err(|_| TextureError::TooLarge { bytes: step.unsigned_abs().into() })?;
-            let (mut shape, mut strides) = ([0; MAX_DIMS], [0; MAX_DIMS]);
-            (shape[0], strides[0]) = (extent, size as i32);
-            Ok::<_, EngineError>(ArrayDescriptor { shape, strides, ndim: 1, ..*array })
+            let mut flat = ArrayDescriptor { ndim: 1, ..*array };
+            (flat.shape[0], flat.strides[0]) = (extent, size as i32);
+            Ok::<_, EngineError>(flat)
         };
         if form.is_read_in_place() {
             // SAFETY: the caller's promise; the elements lie one after the other.

@@ -1,6 +1,6 @@
-//! How do meshes, trees of boxes, hash grids and textures get to a device that has memory of its own?
-//! Their arrays and headers are copied, the addresses in the headers changed, and so are the ids in
-//! the arguments of the launch, and in its arrays of uint64 and of structs.
+//! How do meshes, trees of boxes, hash grids and textures get to a device that has memory of its
+//! own? Their arrays and headers are copied, the addresses in the headers changed, and so are the
+//! ids in the arguments of the launch, and in its arrays of uint64 and of structs.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
