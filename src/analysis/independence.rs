@@ -25,6 +25,9 @@ pub struct Meetings {
     pub arrays: Option<BTreeSet<Root>>,
     /// The arrays that are written.
     pub written: BTreeSet<Root>,
+    /// It reads memory at an address ([`Root::Memory`]), which is taken to be none of the arrays
+    /// that are written: whoever knows the addresses has to look.
+    pub reads_memory: bool,
     /// The places of accesses whose order is no matter.
     pub ignored: IdSet<Span>,
     /// The same, as long as no gradient is asked for: the threads decide by atomics who comes when.
@@ -61,7 +64,7 @@ fn update(op: &Op) -> Option<u8> {
 /// Of a kernel without calls.
 pub fn meetings(function: &Function, structs: &StructTable, known: &IndexFacts) -> Meetings {
     let mut uses: BTreeMap<Root, Uses> = BTreeMap::new();
-    let (mut anywhere, mut read_anywhere) = (false, false);
+    let (mut anywhere, mut read_anywhere, mut reads_memory) = (false, false, false);
     function.walk(function.entry, &mut |_, inst| {
         let own = inst.op.properties();
         let Some(access) = inst.op.access() else {
@@ -72,9 +75,18 @@ pub fn meetings(function: &Function, structs: &StructTable, known: &IndexFacts) 
             return;
         }
         let root = root(function, access.array);
-        if !matches!(root, Root::Param(..)) {
-            anywhere |= own.writes || own.atomic;
-            read_anywhere = true;
+        match root {
+            Root::Param(..) => {}
+            // Nothing writes it during a launch.
+            Root::Constant => return,
+            Root::Memory if !own.writes && !own.atomic => {
+                reads_memory = true;
+                return;
+            }
+            _ => {
+                anywhere |= own.writes || own.atomic;
+                read_anywhere = true;
+            }
         }
         let uses = uses.entry(root).or_default();
         uses.array = Some(access.array);
@@ -102,7 +114,8 @@ pub fn meetings(function: &Function, structs: &StructTable, known: &IndexFacts) 
         }
     }
     let everywhere = anywhere || read_anywhere && !written.is_empty();
-    let mut meetings = Meetings { arrays: (!everywhere).then_some(shared), written, ..Meetings::default() };
+    let arrays = (!everywhere).then_some(shared);
+    let mut meetings = Meetings { arrays, written, reads_memory, ..Meetings::default() };
     if meetings.arrays.as_ref().is_none_or(|arrays| !arrays.is_empty()) {
         let habits = Habits { function, known, written: &meetings.written };
         meetings.ignored = habits.guards();

@@ -49,6 +49,20 @@ pub fn bytes_of_slice_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
+impl MeshHeader {
+    /// Where the points and the velocities of a mesh are: start and bytes.
+    ///
+    /// # Safety
+    ///
+    /// `id` is the id of a mesh.
+    pub unsafe fn numbers_at(id: u64) -> [(u64, u64); 2] {
+        let at: *const MeshHeader = std::ptr::with_exposed_provenance(id as usize);
+        // SAFETY: the caller's promise.
+        let header = unsafe { at.read_unaligned() };
+        [header.points, header.velocities].map(|array| (array.data, 12 * u64::from(array.shape[0].unsigned_abs())))
+    }
+}
+
 /// The address of the first element; 0 of an empty slice.
 pub fn address_of<T>(values: &[T]) -> u64 {
     if values.is_empty() { 0 } else { values.as_ptr().expose_provenance() as u64 }

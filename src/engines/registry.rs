@@ -230,6 +230,12 @@ impl Table {
         }
     }
 
+    fn overlaps(&self, start: u64, bytes: u64) -> bool {
+        let before = self.ranges.range(..(start.saturating_add(bytes), 0, None)).rev();
+        let mut near = before.take_while(|((at, ..), _)| start.saturating_sub(*at) < self.longest);
+        near.any(|(&(at, ..), &len)| at.saturating_add(len) > start)
+    }
+
     fn locate(&self, address: u64) -> Option<Place> {
         let before = self.ranges.range(..=(address, u64::MAX, Some(u32::MAX))).rev();
         let mut near = before.take_while(|((start, ..), _)| address - start < self.longest);
@@ -258,6 +264,11 @@ pub fn kind_of(id: u64) -> Option<Kind> {
 /// Which live engine's memory an address lies in. Of arrays that overlap, any.
 pub fn locate(address: u64) -> Option<Place> {
     read(|table| table.locate(address))
+}
+
+/// Whether memory, which is not empty, has a byte of a live engine.
+pub fn overlaps(start: u64, bytes: u64) -> bool {
+    read(|table| table.overlaps(start, bytes))
 }
 
 /// The memory of a live engine: its header first, then its pieces. For the id of the tree inside a
@@ -363,6 +374,8 @@ mod tests {
         assert_eq!(locate(id + 328), None);
         assert_eq!(locate(id + 4096 + 63), place(Some(8), 63));
         assert_eq!(locate(id + 4096 + 64), None);
+        assert!(overlaps(id - 8, 9) && overlaps(id + 4096 + 63, 100) && overlaps(id - 1, 100_000));
+        assert!(!overlaps(id - 8, 8) && !overlaps(id + 328, 4096 - 328) && !overlaps(id + 4096 + 64, 100_000));
         drop(registration);
         assert_eq!(locate(id), None);
     }

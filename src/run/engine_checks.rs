@@ -12,6 +12,8 @@ use super::{Result, messages};
 use crate::abi::{argument_layout, descriptor};
 use crate::analysis::written::{Origin, written};
 use crate::diag::Diagnostic;
+use crate::engines::Kind;
+use crate::engines::layout::MeshHeader;
 use crate::engines::registry::{self, State, Writer};
 use crate::ir::{FuncId, Module};
 use crate::source::{SourceMap, Span};
@@ -24,6 +26,8 @@ pub struct EngineChecks {
     asked: Vec<Asked>,
     /// Arrays that it writes.
     written: Vec<Written>,
+    /// Some ids are no arguments.
+    elsewhere: bool,
     /// A stale engine was found: once is enough.
     told: AtomicBool,
 }
@@ -61,7 +65,8 @@ impl EngineChecks {
             }
             Some(name)
         };
-        let asked = engine_ids(module, kernel).into_iter().filter_map(|(origin, calls)| {
+        let ids = engine_ids(module, kernel);
+        let asked = ids.of_params.into_iter().filter_map(|(origin, calls)| {
             let (offset, _) = place(&origin)?;
             Some(Asked { offset, name: name(&origin).unwrap_or_default(), calls })
         });
@@ -73,6 +78,7 @@ impl EngineChecks {
             kernel: function.source_name.clone(),
             asked: asked.collect(),
             written: written.collect(),
+            elsewhere: ids.elsewhere,
             told: AtomicBool::new(false),
         }
     }
@@ -87,8 +93,8 @@ impl EngineChecks {
     pub unsafe fn before(&self, args: *const c_void) -> Result<Vec<Diagnostic>> {
         let mut findings = Vec::new();
         for asked in &self.asked {
-            // SAFETY: the caller's promise: a uint64 is there.
-            let id = unsafe { args.cast::<u8>().add(asked.offset as usize).cast::<u64>().read_unaligned() };
+            // SAFETY: the caller's promise.
+            let id = unsafe { id_at(args, asked.offset) };
             let Some(call) = asked.calls.first() else { continue };
             match registry::state_of(id) {
                 State::Freed { kind, .. } if !registry::has_foreign() => {
@@ -120,6 +126,42 @@ impl EngineChecks {
             }
         }
         Ok(findings)
+    }
+
+    /// Whether what the kernel reads behind ids is none of the memory that it writes: start and
+    /// bytes of each part.
+    ///
+    /// # Safety
+    /// As for [`EngineChecks::before`], after it.
+    pub unsafe fn are_apart(&self, args: *const c_void, written: &[(u64, u64)]) -> bool {
+        let meets = |&(start, bytes): &(u64, u64)| bytes > 0 && registry::overlaps(start, bytes);
+        if written.iter().any(meets) {
+            return false;
+        }
+        if !registry::has_foreign() {
+            return true;
+        }
+        // Of engines that are not kc's, a mesh says where its corners and their velocities are;
+        // what else is read of one nothing writes. A volume does not say it.
+        let mut asked = self.asked.iter().filter(|asked| {
+            // SAFETY: the caller's promise.
+            let id = unsafe { id_at(args, asked.offset) };
+            id != 0 && registry::kind_of(id).is_none()
+        });
+        !self.elsewhere
+            && asked.all(|asked| {
+                // SAFETY: the caller's promise.
+                let id = unsafe { id_at(args, asked.offset) };
+                let apart = |call: &EngineCall| match call.kind {
+                    Kind::Bvh | Kind::HashGrid => true,
+                    Kind::Volume | Kind::Texture => false,
+                    // SAFETY: the kernel will read a mesh there.
+                    Kind::Mesh => unsafe { MeshHeader::numbers_at(id) }.iter().all(|&(start, bytes)| {
+                        written.iter().all(|&(at, len)| at + len <= start || start + bytes <= at)
+                    }),
+                };
+                asked.calls.iter().all(apart)
+            })
     }
 
     /// After a launch: engines are told what it wrote.
@@ -157,6 +199,13 @@ impl EngineChecks {
             registry::note_write(data, last as u64 + 1, &writer());
         }
     }
+}
+
+/// # Safety
+/// A uint64 is there.
+unsafe fn id_at(args: *const c_void, offset: u32) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { args.cast::<u8>().add(offset as usize).cast::<u64>().read_unaligned() }
 }
 
 /// Where a part of a parameter is in the struct of arguments, and its type.

@@ -31,9 +31,15 @@ impl EngineCall {
     }
 }
 
-/// The calls that each parameter gives an id to: of each kind the first, the first search, and the
-/// first that every thread makes.
-pub type EngineIds = BTreeMap<Origin, Vec<EngineCall>>;
+/// Where a function has its ids from.
+#[derive(Clone, Debug, Default)]
+pub struct EngineIds {
+    /// The calls that each parameter gives an id to: of each kind the first, the first search, and
+    /// the first that every thread makes.
+    pub of_params: BTreeMap<Origin, Vec<EngineCall>>,
+    /// Some ids are no parameters.
+    pub elsewhere: bool,
+}
 
 /// The ids that a function and those that it calls take of its parameters.
 pub fn engine_ids(module: &Module, id: FuncId) -> EngineIds {
@@ -44,7 +50,7 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, EngineId
     // There is no recursion among functions.
     if !known.contains_key(&id) {
         let function = &module.functions[id];
-        let mut found = EngineIds::new();
+        let mut found = EngineIds::default();
         let always = unconditional(function);
         function.walk(function.entry, &mut |at, inst| {
             let always = always.contains(&at);
@@ -58,13 +64,17 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, EngineId
                 let call = EngineCall { kind, function: called.source_name.clone(), span: inst.span, always };
                 let mut from = Touched::default();
                 origins(function, id, &[], inst.span, &mut from);
+                found.elsewhere |= from.any;
                 from.arrays.into_keys().for_each(|origin| add(&mut found, origin, &call));
                 return;
             }
-            for ((n, fields), calls) in find(module, *callee, known).clone() {
+            let inner = find(module, *callee, known).clone();
+            found.elsewhere |= inner.elsewhere;
+            for ((n, fields), calls) in inner.of_params {
                 let Some(&arg) = args.get(n as usize) else { continue };
                 let mut from = Touched::default();
                 origins(function, arg, &fields, inst.span, &mut from);
+                found.elsewhere |= from.any;
                 for origin in from.arrays.into_keys() {
                     for call in &calls {
                         let call = EngineCall { always: call.always && always, ..call.clone() };
@@ -79,7 +89,7 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, EngineId
 }
 
 fn add(found: &mut EngineIds, origin: Origin, call: &EngineCall) {
-    let calls = found.entry(origin).or_default();
+    let calls = found.of_params.entry(origin).or_default();
     let says_less = |known: &EngineCall| {
         known.kind == call.kind && known.searches() >= call.searches() && known.always >= call.always
     };

@@ -22,6 +22,7 @@ use crate::passes::pipelines::flat;
 use crate::run::args::{Arguments, memory};
 use crate::run::devices::engines::Gradients;
 use crate::run::devices::{self, Report};
+use crate::run::engine_checks::EngineChecks;
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
 use crate::run::program::Program;
@@ -45,6 +46,7 @@ pub struct Threads {
     /// It calls a function of arrays whose gradient the source states: what that does to gradients
     /// is not proved.
     custom: bool,
+    engines: EngineChecks,
     /// Of the launch before this one.
     last: Mutex<Option<(LaunchFacts, Meetings)>>,
 }
@@ -64,7 +66,8 @@ impl Threads {
         let takes_arrays = |f: &Function| f.params().iter().any(|&p| f.ty(p).bears_array(&module.structs));
         let mut reached = module.reached_from(forward).into_iter().map(|id| &module.functions[id]);
         let custom = reached.any(|f| matches!(f.derivative, Derivative::Rule { .. }) && takes_arrays(f));
-        Threads { forward, flat: flat(module, forward), custom, last: Mutex::new(None) }
+        let engines = EngineChecks::of(module, forward);
+        Threads { forward, flat: flat(module, forward), custom, engines, last: Mutex::new(None) }
     }
 
     fn meetings(&self, structs: &StructTable, facts: LaunchFacts) -> Meetings {
@@ -100,6 +103,16 @@ impl Threads {
             let mut error = fail(Code::E1108, message);
             error.help = Some("pass a copy whose elements are apart, and sum its gradient".to_string());
             return Err(error);
+        }
+        if meetings.reads_memory && !meetings.written.is_empty() && meetings.arrays.is_some() {
+            let is_written = |root: &_| meetings.written.contains(root);
+            let written = arguments.arrays_of(kernel, &module.structs, is_written, is_written);
+            let ranges = written.iter().flat_map(|a| arguments.addresses(a, &module.structs));
+            let ranges: Vec<(u64, u64)> = ranges.map(|(start, end)| (start, end - start)).collect();
+            // SAFETY: the block is that of a launch of this kernel.
+            if !unsafe { self.engines.are_apart(arguments.block(), &ranges) } {
+                meetings.arrays = None;
+            }
         }
         let repeats = bounds.shape.get(usize::from(rank)..).is_some_and(|more| more.iter().any(|&n| n > 1));
         if repeats || gradient && self.custom {
