@@ -68,5 +68,5 @@ limits! {
     MAX_IMPORTS: usize = 64, "E0507", "imports that pass on one name";
 
     // Parameters.
-    MAX_PARAMETER_BYTES: u32 = 4096, "E0803", "bytes of a kernel's parameters in PTX";
+    MAX_PARAMETER_BYTES: u32 = 32_764, "E0803", "bytes of a kernel's parameters in PTX";
 }

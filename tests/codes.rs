@@ -113,7 +113,7 @@ fn launch(change: impl Fn(&mut Value)) -> Vec<u8> {
 }
 
 fn files() -> Vec<(&'static str, Vec<u8>)> {
-    let parameters: Vec<String> = (0..100).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
+    let parameters: Vec<String> = (0..600).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
     let mut npz = NpzWriter::new(std::io::Cursor::new(Vec::new()));
     let ones: Vec<u8> = [1.0f32; 3].iter().flat_map(|x| x.to_le_bytes()).collect();
     npz.add("x", "<f4", &[3], &ones).expect("an entry");

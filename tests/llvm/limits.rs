@@ -63,9 +63,23 @@ fn what_does_not_fit_is_refused() {
     let module = parse(calls);
     let kernel = module.find("k").unwrap();
     assert_eq!(emit_object(&module, &[kernel], &CHECKED, &[], true).unwrap_err().code, kc::diag::Code::E0802);
-    let params: Vec<String> = (0..100).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
-    let module = parse(&format!("kernel @k({}) rank 1 {{\nreturn\n}}", params.join(", ")));
-    let kernel = module.find("k").unwrap();
-    let error = emit_ptx(&module, &[kernel], &ptx_options("sm_90", Opt::Full), &Parts::new(0)).unwrap_err();
-    assert_eq!(error.code, kc::diag::Code::E0803);
+    // 56 bytes for each array, and 24 for the launch.
+    let ptx = |arrays: usize, arch: &str| {
+        let params: Vec<String> = (0..arrays).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
+        let module = parse(&format!("kernel @k({}) rank 1 {{\nreturn\n}}", params.join(", ")));
+        let kernel = module.find("k").unwrap();
+        emit_ptx(&module, &[kernel], &ptx_options(arch, Opt::Full), &Parts::new(0))
+    };
+    assert_eq!(ptx(585, "sm_90").unwrap_err().code, kc::diag::Code::E0803);
+    // More than 4096 bytes take the version of PTX that has room for them.
+    for (arrays, arch, version) in [
+        (72, "sm_75", "6.5"),
+        (73, "sm_75", "8.1"),
+        (72, "sm_90", "7.8"),
+        (584, "sm_90", "8.1"),
+        (584, "sm_120", "8.7"),
+    ] {
+        let text = ptx(arrays, arch).unwrap();
+        assert!(text.contains(&format!(".version {version}\n")), "{arrays} arrays for {arch}: {text:.200}");
+    }
 }

@@ -124,6 +124,7 @@ fn emit(
     known: &Parts,
     places: Places,
 ) -> Result<String, CodegenError> {
+    let options = &with_parameters(module, kernels, *options);
     let ready = Ready::of(module, kernels, options, known)?;
     let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, places)?.ptx(places);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
@@ -319,10 +320,28 @@ fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
     Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
 }
 
-fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenError> {
+/// The bytes of the parameters of a kernel in every version of PTX, and the first version in which
+/// they may take more, from Volta on.
+const SMALL_PARAMETERS: (u32, u32) = (4096, 81);
+
+/// The same options, in a version of PTX that has room for the parameters of these kernels.
+fn with_parameters(module: &Module, kernels: &[FuncId], mut options: PtxOptions) -> PtxOptions {
+    let (small, version) = SMALL_PARAMETERS;
+    if kernels.iter().any(|&kernel| parameter_bytes(module, kernel) > small) {
+        options.arch.ptx = options.arch.ptx.max(version);
+    }
+    options
+}
+
+fn parameter_bytes(module: &Module, kernel: FuncId) -> u32 {
     let function = &module.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
-    let size = abi::argument_layout(&types, &module.structs).1.size + size_of::<LaunchBounds>() as u32;
+    abi::argument_layout(&types, &module.structs).1.size + size_of::<LaunchBounds>() as u32
+}
+
+fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenError> {
+    let function = &module.functions[kernel];
+    let size = parameter_bytes(module, kernel);
     if size > MAX_PARAMETER_BYTES {
         return Err(CodegenError {
             code: Code::E0803,
