@@ -135,6 +135,15 @@ fn a_folder_is_compiled_and_repaired() {
 }
 
 #[test]
+fn files_of_one_name_have_results_of_their_own() {
+    let folder = Folder::new(&[("src/a/k.py", DOUBLE), ("src/b/k.py", DOUBLE), ("src/k.py", DOUBLE)]);
+    folder.kc(&["compile", "src", "--emit", "cuda", "-o", "out"]).ends(0);
+    assert_eq!(["out", "out/a", "out/b"].map(|name| folder.list(name).join(" ")), ["a b k.cu", "k.cu", "k.cu"]);
+    folder.kc(&["compile", "src/*/k.py", "--emit", "cuda", "-o", "more"]).ends(0);
+    assert_eq!(["more", "more/a", "more/b"].map(|name| folder.list(name).join(" ")), ["a b", "k.cu", "k.cu"]);
+}
+
+#[test]
 fn standard_input_is_a_file() {
     let folder =
         Folder::new(&[("shared.py", "import warp as wp\n\n@wp.func\ndef twice(a: float):\n    return 2.0 * a\n")]);

@@ -32,7 +32,8 @@ pub(super) struct Args {
     /// What to write [default: ptx,cuda, or what the ending of `-o FILE` says]
     #[arg(long, value_enum, value_delimiter = ',')]
     emit: Vec<Emit>,
-    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... A name that ends
+    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... Those of a folder
+    /// keep its folders. A name that ends
     /// as a result does, such as `-o saxpy.ptx`, is the file of a single result; `-` prints it.
     #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
@@ -278,7 +279,7 @@ fn compile(
                 break;
             }
             let file = match target {
-                Target::Folder(folder) => folder.join(format!("{}.{suffix}", input.stem())),
+                Target::Folder(folder) => folder.join(format!("{}.{suffix}", input.place().display())),
                 Target::File(file) => file.clone(),
                 Target::Stdout => PathBuf::new(),
             };

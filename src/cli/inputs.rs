@@ -18,13 +18,21 @@ pub(super) struct Input {
     pub path: PathBuf,
     /// It was found in a folder or by a pattern: where it has no kernels, nobody asked for any.
     pub found: bool,
+    /// The folders between the one that was named and the file.
+    below: PathBuf,
     /// The text, where it comes from no file.
     pub text: Option<String>,
 }
 
 impl Input {
     fn named(path: PathBuf) -> Input {
-        Input { path, found: false, text: None }
+        Input { path, found: false, below: PathBuf::new(), text: None }
+    }
+
+    /// A file that was found in a folder.
+    fn found_in(folder: &Path, path: PathBuf) -> Input {
+        let below = path.strip_prefix(folder.strip_prefix(".").unwrap_or(folder)).ok().and_then(Path::parent);
+        Input { found: true, below: below.unwrap_or(Path::new("")).to_path_buf(), ..Input::named(path) }
     }
 
     pub fn is_stdin(&self) -> bool {
@@ -37,6 +45,12 @@ impl Input {
             Some(text) => others.clone().with(&self.path, text.clone()),
             None => others.clone(),
         })
+    }
+
+    /// What results are called below their folder, without the extension: files of one name in
+    /// several folders have several results.
+    pub fn place(&self) -> PathBuf {
+        self.below.join(self.stem())
     }
 
     /// The name without folder and extension, which names results.
@@ -60,7 +74,7 @@ pub(super) fn inputs(names: &[PathBuf], extension: &str) -> Result<Vec<Input>, D
     for name in names {
         let more = if name.as_os_str() == "-" {
             let text = driver::read_stdin(STDIN)?;
-            vec![Input { path: STDIN.into(), found: false, text: Some(text) }]
+            vec![Input { text: Some(text), ..Input::named(STDIN.into()) }]
         } else if name.is_dir() {
             let mut found = Vec::new();
             walk(name, &mut |path| {
@@ -70,11 +84,11 @@ pub(super) fn inputs(names: &[PathBuf], extension: &str) -> Result<Vec<Input>, D
                 }
             })?;
             none_is_an_error(&found, || format!("the folder `{}` has no `.{extension}` files", name.display()))?;
-            found.into_iter().map(|path| Input { found: true, ..Input::named(path) }).collect()
+            found.into_iter().map(|path| Input::found_in(name, path)).collect()
         } else if let Some(pattern) = Pattern::of(name) {
             let found = pattern.files()?;
             none_is_an_error(&found, || format!("no file matches `{}`", name.display()))?;
-            found.into_iter().map(|path| Input { found: true, ..Input::named(path) }).collect()
+            found.into_iter().map(|path| Input::found_in(&pattern.folder, path)).collect()
         } else {
             vec![Input::named(name.clone())]
         };
