@@ -12,6 +12,7 @@ mod lineinfo;
 mod messages;
 mod options;
 mod products;
+pub mod project;
 mod readable;
 mod remarks;
 mod timings;

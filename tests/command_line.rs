@@ -144,6 +144,35 @@ fn files_of_one_name_have_results_of_their_own() {
 }
 
 #[test]
+fn a_project_says_which_warnings_it_wants() {
+    let unused = format!("{DOUBLE}    unused = x[i]\n");
+    let folder = Folder::new(&[("src/a.py", &unused), ("src/tests/b.py", &unused)]);
+    let codes = |said: Said| said.out.matches("W1301").count();
+    assert_eq!(codes(folder.kc(&["check", "src", "--format", "short"]).ends(0)), 2);
+    folder.write(
+        "pyproject.toml",
+        "[tool.kc]\ndeny = [\"unused-variable\"]\n\n[tool.kc.folders.\"src/tests\"]\nallow = [\n    \"W1301\",\n]\n",
+    );
+    assert_eq!(codes(folder.kc(&["check", "src", "--format", "short"]).ends(1)), 1);
+    // The command line comes first.
+    assert_eq!(codes(folder.kc(&["check", "src", "--allow", "W1301", "--format", "short"]).ends(0)), 0);
+    folder.write("pyproject.toml", "[tool.kc]\nallwo = []\n");
+    assert!(folder.kc(&["check", "src"]).ends(2).err.contains("`allwo` is no key of `[tool.kc]`"));
+}
+
+#[test]
+fn warnings_of_gradients_are_for_files_that_ask_for_one() {
+    let scatter = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), to: wp.array(dtype=int), y: wp.array(dtype=float), z: wp.array(dtype=float)):\n    i = wp.tid()\n    y[to[i]] = x[i]\n    z[to[i]] = x[i]\n";
+    let tape = format!("{scatter}\n\ntape = wp.Tape()\n");
+    let folder = Folder::new(&[("a.py", scatter), ("b.py", &tape)]);
+    let said = |args: &[&str]| folder.kc(&[&["check"], args].concat()).ends(0).out;
+    assert_eq!(said(&["a.py"]), "");
+    assert_eq!(said(&["a.py", "--warn", "gradients", "--format", "short"]).matches("W0606").count(), 2);
+    let shown = said(&["b.py"]);
+    assert!(shown.matches("warning[W0606]").count() == 1 && shown.contains("1 more warning W0606"), "{shown}");
+}
+
+#[test]
 fn standard_input_is_a_file() {
     let folder =
         Folder::new(&[("shared.py", "import warp as wp\n\n@wp.func\ndef twice(a: float):\n    return 2.0 * a\n")]);

@@ -436,7 +436,7 @@ fn run_section(section: &Section) -> Result<(), String> {
 
 fn fixed(program: &str, maybe: bool) -> fix::Fixed {
     let request = Request { strict: is_strict(program), ..Request::default() };
-    fix::fix(Path::new("test.py"), program.to_string(), &request, maybe, |_| {})
+    fix::fix(Path::new("test.py"), program.to_string(), &request, maybe, |_, _| {})
 }
 
 /// Every safe fix repairs its finding: applied, the finding is gone and no error is new. One that a

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::inputs::Input;
 use super::watch::{self, Seen};
-use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
+use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output, with_project};
 use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
 use crate::diag::{Code, counted};
@@ -64,7 +64,10 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         if input.found {
             compilation.diagnostics.retain(|finding| finding.code != Code::W0907);
         }
-        policy.apply(&mut compilation.diagnostics);
+        match with_project(policy, path) {
+            Ok(policy) => policy.apply(&mut compilation.diagnostics, &compilation.sources),
+            Err(exit) => return exit,
+        }
         let kernels = compilation.kernels.clone();
         let unresolved = compilation.unresolved.len();
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));

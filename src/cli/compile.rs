@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::inputs::Input;
 use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
-use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, depfile, output};
+use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, depfile, output, with_project};
 use crate::codegen::linkage::{self, Linkage};
 use crate::diag::policy::Policy;
 use crate::diag::render::sarif_log;
@@ -33,8 +33,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_delimiter = ',')]
     emit: Vec<Emit>,
     /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... Those of a folder
-    /// keep its folders. A name that ends
-    /// as a result does, such as `-o saxpy.ptx`, is the file of a single result; `-` prints it.
+    /// keep its folders. A name that ends as a result does, such as `-o saxpy.ptx`, is the file of a single result; `-` prints it.
     #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
     /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
@@ -309,7 +308,10 @@ fn compile(
         }
         rules.push_str(&depfile::rule(&written, path, &compilation.sources));
         let kernels = compilation.kernels.len();
-        policy.apply(&mut compilation.diagnostics);
+        match with_project(policy, path) {
+            Ok(policy) => policy.apply(&mut compilation.diagnostics, &compilation.sources),
+            Err(exit) => return exit,
+        }
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::style());

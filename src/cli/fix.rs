@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use similar::TextDiff;
 
 use super::inputs::inputs;
-use super::{Exit, Levels, output};
+use super::{Exit, Levels, output, with_project};
 use crate::diag::render::{Format, count, render};
 use crate::diag::{Code, Diagnostic, counted};
 use crate::driver::{self, Request, fix};
@@ -62,7 +62,12 @@ pub(super) fn run(args: &Args) -> Exit {
             continue;
         };
         let request = Request { strict: args.strict_warp, ..Request::default() };
-        let fixed = fix::fix(path, before.clone(), &request, args.maybe, |findings| policy.apply(findings));
+        let own = match with_project(&policy, path) {
+            Ok(policy) => policy,
+            Err(exit) => return exit,
+        };
+        let fixed =
+            fix::fix(path, before.clone(), &request, args.maybe, |findings, sources| own.apply(findings, sources));
         exit = exit.max(Exit::after(fixed.compilation.diagnostics.iter()));
         let written = if args.diff {
             output::out(diff(path, &before, &fixed.text).as_bytes())

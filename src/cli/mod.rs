@@ -31,6 +31,7 @@ mod verify;
 mod watch;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -294,6 +295,20 @@ impl Levels {
             }
         }
         Ok(policy)
+    }
+}
+
+/// The wishes for a file: those of the command line, and of its project where they say nothing.
+///
+/// # Errors
+/// The end of the command, whose reason was said: the project's table has a rule that is none.
+fn with_project(policy: &Policy, path: &Path) -> Result<Policy, Exit> {
+    match driver::project::policy_of(path) {
+        Ok(project) => Ok(policy.clone().over(project)),
+        Err(message) => {
+            output::err(&format!("error: {message}\n"));
+            Err(Exit::Usage)
+        }
     }
 }
 

@@ -1,6 +1,19 @@
-//! Which findings does the user want, and how strongly? `--allow`, `--warn`, `--deny`.
+//! Which findings does the user want, and how strongly? `--allow`, `--warn`, `--deny`, and what
+//! `pyproject.toml` says.
+//!
+//! Warnings about gradients are for those who want one: where a file asks for no gradient, those of
+//! [`GRADIENTS`] are left out, and elsewhere the first of each code speaks for all of the file.
 
-use super::{Code, Diagnostic, Diagnostics, Level};
+use std::collections::HashMap;
+
+use super::{Code, Diagnostic, Diagnostics, Level, counted};
+use crate::source::{FileId, SourceMap, Span};
+
+/// Warnings that name what a gradient takes for granted, or loses: `gradients` is all of them.
+pub const GRADIENTS: [Code; 3] = [Code::W0602, Code::W0604, Code::W0606];
+
+/// Warnings that are shown where somebody asks for them.
+pub const ON_DEMAND: [Code; 1] = [Code::W1303];
 
 /// What becomes of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -13,22 +26,38 @@ pub enum Setting {
     Deny,
 }
 
-/// The user's wishes. A rule for one code beats the rule for all warnings; of two rules for the
-/// same, the stricter holds. Without a rule warnings are shown, and remarks (`I` codes) are not.
+/// What a rule is about, the narrower the stronger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Subject {
+    Code(Code),
+    Gradients,
+    Warnings,
+}
+
+/// The user's wishes. A rule for one code beats one for a group, and that the rule for all
+/// warnings; of two rules for the same, the stricter holds. Without a rule warnings are shown, and
+/// remarks (`I` codes) are not.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    rules: Vec<(Option<Code>, Setting)>,
+    rules: Vec<(Subject, Setting)>,
     remarks: bool,
+    /// What holds where no rule says anything.
+    under: Option<Box<Policy>>,
 }
 
 impl Policy {
-    /// Adds a rule for a code or slug, or for `warnings`: all of them.
+    /// Adds a rule for a code or slug, for `gradients`, or for `warnings`: all of them.
     ///
     /// # Errors
     /// A message when there is no such code, or when it is an error's: errors cannot be weakened.
     pub fn set(&mut self, name: &str, setting: Setting) -> Result<(), String> {
-        if name == "warnings" {
-            self.rules.push((None, setting));
+        let group = match name {
+            "warnings" => Some(Subject::Warnings),
+            "gradients" => Some(Subject::Gradients),
+            _ => None,
+        };
+        if let Some(group) = group {
+            self.rules.push((group, setting));
             return Ok(());
         }
         let known = Code::ALL.iter().find(|code| code.name().eq_ignore_ascii_case(name) || code.slug() == name);
@@ -40,7 +69,7 @@ impl Policy {
         if code.level() == Level::Error {
             return Err(format!("{} is an error, which cannot be allowed or made a warning", code.name()));
         }
-        self.rules.push((Some(code), setting));
+        self.rules.push((Subject::Code(code), setting));
         Ok(())
     }
 
@@ -50,29 +79,120 @@ impl Policy {
         self
     }
 
+    /// The same, with the rules of another one where these say nothing.
+    pub fn over(mut self, under: Policy) -> Policy {
+        self.under = Some(Box::new(under));
+        self
+    }
+
     /// What holds for a code.
     pub fn setting(&self, code: Code) -> Setting {
-        let strictest = |wanted: Option<Code>| {
-            self.rules.iter().filter(|(rule, _)| *rule == wanted).map(|(_, setting)| *setting).max()
-        };
         match code.level() {
             Level::Error => Setting::Deny,
-            Level::Warning => strictest(Some(code)).or_else(|| strictest(None)).unwrap_or(Setting::Warn),
-            Level::Note if self.remarks => strictest(Some(code)).unwrap_or(Setting::Warn),
-            Level::Note => strictest(Some(code)).unwrap_or(Setting::Allow),
+            Level::Note => {
+                let wanted = self.narrow(code);
+                wanted.unwrap_or(if self.remarks { Setting::Warn } else { Setting::Allow })
+            }
+            Level::Warning => match self.narrow(code) {
+                Some(setting) => setting,
+                None if ON_DEMAND.contains(&code) => Setting::Allow,
+                None => self.strictest(&[Subject::Warnings]).unwrap_or(Setting::Warn),
+            },
         }
     }
 
+    /// What the rules for the code or its group say.
+    fn narrow(&self, code: Code) -> Option<Setting> {
+        match GRADIENTS.contains(&code) {
+            true => self.strictest(&[Subject::Code(code), Subject::Gradients]),
+            false => self.strictest(&[Subject::Code(code)]),
+        }
+    }
+
+    /// The strictest rule about the first of the subjects that has one.
+    fn strictest(&self, subjects: &[Subject]) -> Option<Setting> {
+        let of =
+            |wanted: &Subject| self.rules.iter().filter(|(rule, _)| rule == wanted).map(|(_, setting)| *setting).max();
+        let own = subjects.iter().find_map(of);
+        own.or_else(|| self.under.as_ref().and_then(|under| under.strictest(subjects)))
+    }
+
     /// Drops what is allowed and raises what is denied.
-    pub fn apply(&self, diagnostics: &mut Diagnostics) {
+    pub fn apply(&self, diagnostics: &mut Diagnostics, sources: &SourceMap) {
+        let mut firsts = self.firsts(diagnostics, sources);
         diagnostics.update(|diagnostic: &mut Diagnostic| {
             let setting = self.setting(diagnostic.code);
             if setting == Setting::Deny {
                 diagnostic.level = Level::Error;
             }
-            setting != Setting::Allow
+            if setting == Setting::Allow || !self.is_folded(diagnostic.code) {
+                return setting != Setting::Allow;
+            }
+            let Some((code, span)) = diagnostic.span().map(|span| (diagnostic.code, span)) else { return true };
+            match firsts.get_mut(&(code, span.file)) {
+                Some((first, more)) if *first == span => {
+                    if *more > 0 {
+                        let others = counted(*more, "more warning");
+                        let text = format!("{others} {} in this file: `--warn {}` shows all", code.name(), code.name());
+                        diagnostic.notes.push(text);
+                        *more = 0;
+                    }
+                    true
+                }
+                _ => false,
+            }
         });
     }
+
+    /// Whether one finding of a code speaks for all of a file: unless a rule names it.
+    fn is_folded(&self, code: Code) -> bool {
+        GRADIENTS.contains(&code) && self.narrow(code).is_none()
+    }
+
+    /// Of each code that is folded, in each file that asks for a gradient, the first finding and
+    /// the number of the others.
+    fn firsts(&self, diagnostics: &Diagnostics, sources: &SourceMap) -> HashMap<(Code, FileId), (Span, usize)> {
+        let mut asks: HashMap<FileId, bool> = HashMap::new();
+        let mut firsts: HashMap<(Code, FileId), (Span, usize)> = HashMap::new();
+        for diagnostic in diagnostics.iter().filter(|diagnostic| self.is_folded(diagnostic.code)) {
+            let Some(span) = diagnostic.span() else { continue };
+            if !*asks.entry(span.file).or_insert_with(|| asks_for_gradient(&sources.file(span.file).text)) {
+                continue;
+            }
+            firsts
+                .entry((diagnostic.code, span.file))
+                .and_modify(|(first, more)| {
+                    *first = (*first).min(span);
+                    *more += 1;
+                })
+                .or_insert((span, 0));
+        }
+        firsts
+    }
+}
+
+/// Whether a file asks for a gradient somewhere: with a tape, an array that has one, `wp.grad`, or
+/// one of its own.
+pub fn asks_for_gradient(text: &str) -> bool {
+    const WORDS: [&str; 6] = ["Tape", "backward", "requires_grad", "grad", "func_grad", "func_replay"];
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.lines().any(|line| {
+        let code = line.split('#').next().unwrap_or_default();
+        WORDS.iter().any(|word| {
+            code.match_indices(word).any(|(at, _)| {
+                let (before, after) = (&code[..at], code[at + word.len()..].trim_start());
+                let whole = !before.ends_with(is_word) && !code[at + word.len()..].starts_with(is_word);
+                let off = after.strip_prefix('=').is_some_and(|value| value.trim_start().starts_with("False"));
+                let asked = match *word {
+                    "Tape" | "backward" => after.starts_with('('),
+                    "grad" => before.ends_with('.'),
+                    "requires_grad" => after.starts_with('=') && !off,
+                    _ => true,
+                };
+                whole && asked
+            })
+        }) || code.split_once("enable_backward").is_some_and(|(_, value)| value.contains("True"))
+    })
 }
 
 #[cfg(test)]
@@ -90,8 +210,50 @@ mod tests {
         let mut diagnostics = Diagnostics::new();
         diagnostics.push(Diagnostic::new(Code::W0907, "x"));
         diagnostics.push(Diagnostic::new(Code::E0301, "y"));
-        policy.apply(&mut diagnostics);
+        policy.apply(&mut diagnostics, &SourceMap::default());
         assert_eq!(diagnostics.len(), 1);
+    }
+
+    #[test]
+    fn one_warning_of_gradients_speaks_for_a_file_that_asks_for_one() {
+        let counts = |text: &str, policy: &Policy| {
+            let mut sources = SourceMap::default();
+            let file = sources.add(crate::source::SourceFile::new("a.py", text.to_string()));
+            let mut found = Diagnostics::new();
+            for at in [5, 1, 9] {
+                found.push(Diagnostic::new(Code::W0606, "x").label(Span::new(file, at, at + 1), "here"));
+            }
+            policy.apply(&mut found, &sources);
+            let shown = found.into_sorted();
+            (shown.len(), shown.first().map(|first| (first.span().map(|span| span.start), first.notes.len())))
+        };
+        let mut all = Policy::default();
+        all.set("gradients", Setting::Warn).expect("a group");
+        let (asks, asks_not) = ("tape = wp.Tape()  # text\n", "a = wp.zeros(9)  # wp.Tape()\n");
+        assert_eq!(counts(asks, &Policy::default()), (1, Some((Some(1), 1))));
+        assert_eq!(counts(asks_not, &Policy::default()), (0, None));
+        assert_eq!(counts(asks_not, &all), (3, Some((Some(1), 0))));
+    }
+
+    #[test]
+    fn files_ask_for_gradients_in_many_ways() {
+        for text in ["wp.Tape()", "x.grad", "wp.grad(f)", "loss.backward()", "requires_grad=True", "@wp.func_grad(f)"] {
+            assert!(asks_for_gradient(text), "{text}");
+        }
+        for text in ["requires_grad=False", "enable_backward=False", "gradient = 3", "x.gradient", "# wp.Tape()"] {
+            assert!(!asks_for_gradient(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_of_a_project_hold_where_the_command_line_says_nothing() {
+        let (mut project, mut line) = (Policy::default(), Policy::default());
+        project.set("W0907", Setting::Deny).expect("a rule");
+        project.set("W1301", Setting::Allow).expect("a rule");
+        line.set("W0907", Setting::Allow).expect("a rule");
+        let policy = line.over(project);
+        assert_eq!((policy.setting(Code::W0907), policy.setting(Code::W1301)), (Setting::Allow, Setting::Allow));
+        assert_eq!(policy.setting(Code::W1303), Setting::Allow);
     }
 
     #[test]

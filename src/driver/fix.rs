@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{Compilation, Compiler, Request};
 use crate::diag::{Applicability, Diagnostic, Diagnostics, Fix};
-use crate::source::{FileId, Span};
+use crate::source::{FileId, SourceMap, Span};
 
 /// More rounds than any chain of fixes needs.
 const MAX_ROUNDS: usize = 10;
@@ -24,11 +24,17 @@ pub struct Fixed {
 
 /// Applies the fixes of a text: those that are safe, and with `maybe` also those that a person
 /// should look at. `judge` decides which findings count (see [`crate::diag::policy`]).
-pub fn fix(path: &Path, text: String, request: &Request, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
+pub fn fix(
+    path: &Path,
+    text: String,
+    request: &Request,
+    maybe: bool,
+    judge: impl Fn(&mut Diagnostics, &SourceMap),
+) -> Fixed {
     let compiler = Compiler::new();
     let check = |text: &str| {
         let mut compilation = compiler.check_text(path, text.to_string(), request);
-        judge(&mut compilation.diagnostics);
+        judge(&mut compilation.diagnostics, &compilation.sources);
         compilation
     };
     let mut fixed = Fixed { compilation: check(&text), text, applied: Vec::new() };

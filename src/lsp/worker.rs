@@ -18,6 +18,7 @@ use super::client::Client;
 use super::costs::Table;
 use super::documents::{Files, Snapshot};
 use super::products;
+use crate::driver::project::policy_of;
 use crate::driver::{self, Compiler, Reads};
 use crate::ide::{File, project};
 use crate::source::FileSystem;
@@ -327,9 +328,11 @@ impl<'a> Work<'a> {
         if stopped() {
             return None;
         }
+        // A table that cannot be read is said by the command line.
+        let policy = client.policy.clone().over(policy_of(path).unwrap_or_default());
         let mut memory = self.gradients.remove(&snapshot.uri).unwrap_or_default();
         if !client.pulls && pending.open(&file.analysis, &memory) > MANY_GRADIENTS {
-            client.policy.apply(&mut file.analysis.diagnostics);
+            policy.apply(&mut file.analysis.diagnostics, &file.analysis.sources);
             self.report(&file, snapshot, client);
         }
         let done = pending.finish(&mut file.analysis, &mut memory, &stopped);
@@ -337,7 +340,7 @@ impl<'a> Work<'a> {
         if !done {
             return None;
         }
-        client.policy.apply(&mut file.analysis.diagnostics);
+        policy.apply(&mut file.analysis.diagnostics, &file.analysis.sources);
         let file = Arc::new(file);
         self.reads.insert(snapshot.uri.clone(), (snapshot.version, file.analysis.reads().clone()));
         self.kept.push(Kept { uri: snapshot.uri.clone(), version: snapshot.version, file: file.clone() });
