@@ -50,6 +50,18 @@ impl FileSystem for Disk {
     }
 }
 
+/// What tells whether a file on the disk is as it was: when it was written, and its size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp(Option<std::time::SystemTime>, u64);
+
+impl Stamp {
+    /// None: there is no such file.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        let data = std::fs::metadata(path).ok()?;
+        Some(Stamp(data.modified().ok(), data.len()))
+    }
+}
+
 /// Files as they are on the disk, except for those of which other files hold the text, or that are
 /// given.
 #[derive(Clone, Default, Debug)]

@@ -1,10 +1,15 @@
 //! What is in the file? Kernels, functions, structs and constants with their places, for outlines.
 
+use std::collections::HashSet;
+
 use super::File;
 use super::find::{decorator, is_kernel};
 use super::hover::header;
+use crate::diag::Diagnostics;
+use crate::driver::Analysis;
 use crate::source::Span;
-use crate::syntax::ast::Item;
+use crate::syntax;
+use crate::syntax::ast::{Function, Item, Name};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SymbolKind {
@@ -24,6 +29,33 @@ pub struct Entry {
     pub whole: Span,
     pub name_span: Span,
     pub children: Vec<Entry>,
+}
+
+/// The kernels, functions, structs and constants of a text, as far as its syntax tells: constants
+/// count when kernels have their names.
+pub fn listed(text: &str) -> Vec<(Name, SymbolKind)> {
+    let parsed = syntax::parse(Analysis::FILE, text, &mut Diagnostics::new());
+    let named = |function: &Function| {
+        let code = text.get(function.span.start as usize..function.span.end as usize).unwrap_or_default();
+        syntax::names(code).into_iter().map(|range| &code[range]).collect::<Vec<_>>()
+    };
+    let ours = parsed.functions().into_iter().filter(|function| decorator(function).is_some());
+    let used: HashSet<&str> = ours.flat_map(named).collect();
+    let mut list = Vec::new();
+    for item in parsed.all_items() {
+        match item {
+            Item::Function(function) if decorator(function).is_some() => {
+                let kind = if is_kernel(function) { SymbolKind::Kernel } else { SymbolKind::Function };
+                list.push((function.name.clone(), kind));
+            }
+            Item::Class(class) if !class.decorators.is_empty() => list.push((class.name.clone(), SymbolKind::Struct)),
+            Item::Constant(constant) if used.contains(constant.name.text.as_str()) => {
+                list.push((constant.name.clone(), SymbolKind::Constant));
+            }
+            _ => {}
+        }
+    }
+    list
 }
 
 /// The outline, in the order of the text. Constants count when kernels use them.

@@ -17,7 +17,7 @@ use super::documents::{Files, uri_of};
 use crate::driver::{Analysis, Compiler};
 use crate::ide::names::{Role, Symbol};
 use crate::ide::project::{Entity, Kept, Place, Project};
-use crate::ide::{File, hover, rename, symbols};
+use crate::ide::{File, hover, rename};
 use crate::source::{FileSystem, Span};
 
 /// The workspace at the moment of a request.
@@ -162,34 +162,4 @@ impl Context<'_> {
             json!({"changes": changes})
         })
     }
-}
-
-/// The kernels, functions, structs and constants of the workspace whose names have the letters of
-/// the query in order.
-pub fn workspace_symbols(across: &mut Across, client: &Client, params: &Value) -> Answer {
-    const MOST: usize = 500;
-    let query = params.get("query").and_then(Value::as_str).unwrap_or_default().to_lowercase();
-    let mut found = Vec::new();
-    across.search(Path::new(""));
-    for path in across.project.paths.clone() {
-        let Some(Ok(text)) = across.project.system.read(&path) else { continue };
-        if !text.contains("warp") || found.len() >= MOST {
-            continue;
-        }
-        let Some(file) = across.project.file(&path) else { continue };
-        for entry in symbols::outline(&file) {
-            let mut letters = query.chars().peekable();
-            for c in entry.name.to_lowercase().chars() {
-                letters.next_if_eq(&c);
-            }
-            if letters.peek().is_none()
-                && let Some(location) = across.location(&path, entry.name_span, client)
-            {
-                found.push(
-                    json!({"name": entry.name, "kind": super::answer::symbol_kind(entry.kind), "location": location}),
-                );
-            }
-        }
-    }
-    Ok(json!(found))
 }

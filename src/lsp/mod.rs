@@ -20,6 +20,7 @@ mod documents;
 mod findings;
 mod position;
 mod products;
+mod symbols;
 pub mod transport;
 mod views;
 mod worker;

@@ -18,6 +18,7 @@ use super::client::Client;
 use super::costs::Table;
 use super::documents::{Files, Snapshot};
 use super::products;
+use super::symbols::Index;
 use crate::driver::project::policy_of;
 use crate::driver::{self, Compiler, Reads};
 use crate::ide::{File, project};
@@ -211,6 +212,7 @@ struct Work<'a> {
     reads: HashMap<String, (i32, Reads)>,
     /// What is remembered of other files.
     others: project::Kept,
+    symbols: Index,
     /// How often the client was asked to ask again.
     refreshes: u64,
 }
@@ -227,6 +229,7 @@ impl<'a> Work<'a> {
             gradients: HashMap::new(),
             reads: HashMap::new(),
             others: project::Kept::default(),
+            symbols: Index::default(),
             refreshes: 0,
         }
     }
@@ -354,12 +357,12 @@ impl<'a> Work<'a> {
         let Ask { request, about, client } = ask;
         let snapshot = match about {
             About::Document(snapshot) => snapshot,
+            About::Workspace(files) if request.method == "workspace/symbol" => {
+                return Ok(self.symbols.answer(files, client, &request.params));
+            }
             About::Workspace(files) => {
                 let mut across = Across::new(files, &self.compiler, &mut self.others);
-                return match request.method.as_str() {
-                    "workspace/symbol" => across::workspace_symbols(&mut across, client, &request.params),
-                    method => calls::answer(&mut across, client, method, &request.params),
-                };
+                return calls::answer(&mut across, client, &request.method, &request.params);
             }
         };
         if !snapshot.concerns_us() {

@@ -332,6 +332,15 @@ fn symbols_of_the_workspace() {
     assert_eq!(names("kos"), ["kernel_on_screen"]);
     // A constant that no kernel of its file uses is plain Python's.
     assert_eq!(names(""), ["other", "Ball", "hälfte", "kernel_on_screen"]);
+    // What changes on the disk, or comes and goes there, is found as it is.
+    for text in ["@wp.func\ndef new_name(x: float):\n    return x\n", "@wp.func\ndef newer_name():\n    return 1\n", ""]
+    {
+        f.write("new.py", &format!("import warp as wp\n\n\n{text}"));
+        let answer = f.client.ask("workspace/symbol", json!({"query": "ne_n"}));
+        let found: Vec<&str> = answer.as_array().expect("a list").iter().filter_map(|e| e["name"].as_str()).collect();
+        let wanted: Vec<&str> = text.split(['(', ' ']).filter(|word| word.ends_with("_name")).collect();
+        assert_eq!(found, wanted);
+    }
     f.client.end();
 }
 
