@@ -8,6 +8,7 @@ pub mod fix;
 mod folders;
 mod guard;
 mod input;
+mod installed;
 mod lineinfo;
 mod messages;
 mod options;

@@ -143,6 +143,53 @@ fn files_of_one_name_have_results_of_their_own() {
     assert_eq!(["more", "more/a", "more/b"].map(|name| folder.list(name).join(" ")), ["a b", "k.cu", "k.cu"]);
 }
 
+/// A function of another module, and a kernel that needs it.
+fn twice(module: &str) -> (String, String) {
+    let function = "import warp as wp\n\n\n@wp.func\ndef twice(x: float):\n    return x * 2.0\n";
+    let kernel =
+        DOUBLE.replace("\n\n@", &format!("\nfrom {module} import twice\n\n@")).replace("x[i] * 2.0", "twice(x[i])");
+    (function.to_string(), kernel)
+}
+
+#[test]
+fn packages_are_found_where_python_finds_them() {
+    let (function, kernel) = twice("shapes.round");
+    let folder = Folder::new(&[
+        ("k.py", &kernel),
+        ("env/lib/python3.12/site-packages/shapes/round.py", &function),
+        ("src/shapes/__init__.py", ""),
+        ("src/shapes/round.py", &function),
+        ("linked/lib/python3.12/site-packages/shapes.pth", "../../../../src\n"),
+    ]);
+    let check = |set: &[(&str, &str)]| {
+        let mut command = folder.command(&["check", "k.py"]);
+        for name in ["PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH"] {
+            command.env_remove(name);
+        }
+        command.envs(set.iter().map(|(name, path)| (name, folder.path(path))));
+        Said::from(command.output().expect("kc starts"))
+    };
+    assert!(check(&[]).ends(1).out.contains("E0507"));
+    for set in [("VIRTUAL_ENV", "env"), ("CONDA_PREFIX", "linked"), ("PYTHONPATH", "src")] {
+        assert_eq!(check(&[set]).ends(0).err, "k.py: 1 kernel ok, no findings\n", "{set:?}");
+    }
+    // An environment of the project.
+    folder.write(".venv/pyvenv.cfg", "");
+    folder.write(".venv/lib/python3.13/site-packages/shapes/round.py", &function);
+    check(&[]).ends(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_linked_package_has_its_neighbours() {
+    let (function, kernel) = twice("beside");
+    let folder =
+        Folder::new(&[("real/pkg/__init__.py", ""), ("real/pkg/k.py", &kernel), ("packages/beside.py", &function)]);
+    std::os::unix::fs::symlink(folder.path("real/pkg"), folder.path("packages/pkg")).expect("a link");
+    folder.kc(&["check", "packages/pkg/k.py"]).ends(0);
+    assert!(folder.kc(&["check", "real/pkg/k.py"]).ends(1).out.contains("E0507"));
+}
+
 #[test]
 fn a_project_says_which_warnings_it_wants() {
     let unused = format!("{DOUBLE}    unused = x[i]\n");

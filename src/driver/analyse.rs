@@ -76,6 +76,14 @@ impl FileSystem for Recorded {
         self.under.absolute(path)
     }
 
+    fn written(&self, path: &Path) -> PathBuf {
+        self.under.written(path)
+    }
+
+    fn installed(&self, path: &Path) -> Vec<PathBuf> {
+        self.under.installed(path)
+    }
+
     fn shown(&self, path: &Path) -> Option<PathBuf> {
         self.under.shown(path)
     }

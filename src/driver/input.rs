@@ -48,6 +48,14 @@ impl FileSystem for Disk {
     fn absolute(&self, path: &Path) -> PathBuf {
         path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
     }
+
+    fn written(&self, path: &Path) -> PathBuf {
+        std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+    }
+
+    fn installed(&self, path: &Path) -> Vec<PathBuf> {
+        super::installed::folders(path)
+    }
 }
 
 /// What tells whether a file on the disk is as it was: when it was written, and its size.
@@ -97,6 +105,14 @@ impl FileSystem for Overlaid {
 
     fn absolute(&self, path: &Path) -> PathBuf {
         Disk.absolute(path)
+    }
+
+    fn written(&self, path: &Path) -> PathBuf {
+        Disk.written(path)
+    }
+
+    fn installed(&self, path: &Path) -> Vec<PathBuf> {
+        Disk.installed(path)
     }
 }
 

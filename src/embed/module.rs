@@ -410,6 +410,14 @@ impl FileSystem for Recorded {
         Disk.absolute(path)
     }
 
+    fn written(&self, path: &Path) -> PathBuf {
+        Disk.written(path)
+    }
+
+    fn installed(&self, path: &Path) -> Vec<PathBuf> {
+        if self.given.is_some() { Vec::new() } else { Disk.installed(path) }
+    }
+
     fn shown(&self, path: &Path) -> Option<PathBuf> {
         self.given.as_ref()?.get(path).cloned()
     }

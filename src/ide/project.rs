@@ -440,4 +440,12 @@ impl FileSystem for Edited {
     fn absolute(&self, path: &Path) -> PathBuf {
         self.under.absolute(path)
     }
+
+    fn written(&self, path: &Path) -> PathBuf {
+        self.under.written(path)
+    }
+
+    fn installed(&self, path: &Path) -> Vec<PathBuf> {
+        self.under.installed(path)
+    }
 }

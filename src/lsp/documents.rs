@@ -109,6 +109,14 @@ impl FileSystem for Files {
     fn absolute(&self, path: &Path) -> PathBuf {
         Disk.absolute(path)
     }
+
+    fn written(&self, path: &Path) -> PathBuf {
+        Disk.written(path)
+    }
+
+    fn installed(&self, path: &Path) -> Vec<PathBuf> {
+        Disk.installed(path)
+    }
 }
 
 impl Snapshot {

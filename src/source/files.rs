@@ -12,6 +12,16 @@ pub trait FileSystem: std::fmt::Debug + Send + Sync {
     /// The path from the root of the file system.
     fn absolute(&self, path: &Path) -> PathBuf;
 
+    /// The path from the root of the file system with links as they are written.
+    fn written(&self, path: &Path) -> PathBuf {
+        self.absolute(path)
+    }
+
+    /// The folders that hold the packages that are installed for the file at this path.
+    fn installed(&self, _path: &Path) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// What messages call a file whose text came from elsewhere; None: its path.
     fn shown(&self, _path: &Path) -> Option<PathBuf> {
         None

@@ -10,6 +10,8 @@ use super::FileSystem;
 pub struct Home {
     /// The folders that absolute imports are searched in.
     pub roots: Vec<PathBuf>,
+    /// The folders of installed packages, which are searched after them.
+    pub installed: Vec<PathBuf>,
     /// The file's own name, with dots, from the outermost root.
     pub name: String,
     /// `__init__.py`
@@ -45,11 +47,32 @@ impl Home {
             let at = usize::from(!is_package(&roots[0]));
             roots.insert(at, folder);
         }
-        Home { roots, name: names.join("."), package }
+        Home { roots, installed: Vec::new(), name: names.join("."), package }
+    }
+
+    /// The same with what else Python searches for a file that was given under this path: what is
+    /// beside the links in it, and what is installed.
+    pub fn with_installed(mut self, written: &Path, system: &dyn FileSystem) -> Home {
+        let beside = Home::of(written, system).roots;
+        self.roots.extend(beside);
+        self.installed = system.installed(written);
+        let mut seen = std::collections::HashSet::new();
+        self.roots.retain(|root| seen.insert(root.clone()));
+        self.installed.retain(|root| seen.insert(root.clone()));
+        self
     }
 
     /// The files that a module can be in; the first that is there counts.
     pub fn candidates(&self, module: &str) -> Vec<PathBuf> {
+        Home::below(&self.roots, module)
+    }
+
+    /// The files of installed packages that a module can be in.
+    pub fn installed_candidates(&self, module: &str) -> Vec<PathBuf> {
+        Home::below(&self.installed, module)
+    }
+
+    fn below(roots: &[PathBuf], module: &str) -> Vec<PathBuf> {
         let relative: PathBuf = module.split('.').collect();
         let in_root = |root: &PathBuf| {
             let stem = root.join(&relative);
@@ -57,7 +80,7 @@ impl Home {
             file.push(".py");
             [stem.join("__init__.py"), PathBuf::from(file)]
         };
-        self.roots.iter().flat_map(in_root).collect()
+        roots.iter().flat_map(in_root).collect()
     }
 }
 
@@ -117,7 +140,7 @@ mod tests {
             ("/w/scripts/e.py", "# from the start"),
         ]);
         let home = |path: &str| {
-            let Home { roots, name, package } = Home::of(Path::new(path), &files);
+            let Home { roots, name, package, .. } = Home::of(Path::new(path), &files);
             assert!(!package);
             (name, roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(" "))
         };

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::foreign;
 use super::member::{is_builtin_alias, is_core, is_warp};
 use super::suggest::nearest;
 use crate::check::Checker;
@@ -87,7 +88,7 @@ impl Checker<'_> {
         let Some(system) = self.sources.system() else { return };
         let given = self.sources.path(parsed.file).to_path_buf();
         let path = system.absolute(&given);
-        let home = Home::of(&path, &*system);
+        let home = Home::of(&path, &*system).with_installed(&system.written(&given), &*system);
         let mut base = path.clone();
         for _ in given.components() {
             base.pop();
@@ -122,7 +123,12 @@ impl Checker<'_> {
         if is_builtin_alias(name) || name.is_empty() || name.starts_with('.') {
             return None;
         }
-        self.modules.home.candidates(name).iter().find_map(|path| match self.file_at(path, name) {
+        let mut paths = self.modules.home.candidates(name);
+        // What other libraries have is not for kernels, and not read.
+        if foreign::library_of(name).is_none() {
+            paths.extend(self.modules.home.installed_candidates(name));
+        }
+        paths.iter().find_map(|path| match self.file_at(path, name) {
             Found::Here(scope) => Some(scope),
             Found::Missing | Found::Unreadable(_) => None,
         })
