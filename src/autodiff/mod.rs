@@ -46,7 +46,7 @@ use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::finite::Sizes;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
-use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::diag::{Code, Diagnostic, Diagnostics, Label, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
@@ -137,7 +137,9 @@ pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, d
         let forward = work.module.kernels().filter(of(Phase::Forward));
         let open: Vec<FuncId> = forward.filter(|(_, f)| !done.contains(&f.source_name)).map(|(id, _)| id).collect();
         for id in open {
+            let known = work.found.len();
             work.kernel(id);
+            work.name_kernel(id, known);
         }
     }
     emit::finish::run(work.module, &work.effects, &work.made, &work.polished);
@@ -187,6 +189,22 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Says in the findings after the first `known` ones which kernel has no backward entry. What kc
+    /// cannot reverse may be in a function that it calls; in that of another file, the kernel is
+    /// their place.
+    fn name_kernel(&mut self, id: FuncId, known: usize) {
+        let kernel = &self.module.functions[id];
+        for finding in self.found.iter_mut().skip(known).filter(|finding| finding.code == Code::W0607) {
+            if !finding.is_within(kernel.span) {
+                let message = format!("kernel `{}` calls it", kernel.source_name);
+                let elsewhere = finding.span().is_some_and(|span| span.file != kernel.span.file);
+                let at = if elsewhere { 0 } else { finding.labels.len() };
+                finding.labels.insert(at, Label { span: kernel.span, message });
+            }
+            finding.message = format!("kernel `{}`: {}", kernel.source_name, finding.message);
+        }
+    }
+
     fn kernel(&mut self, id: FuncId) {
         if self.module.functions[id].derivative != Derivative::Body {
             return;
@@ -328,7 +346,7 @@ impl Work<'_> {
         let (shared, assumed_disjoint) = analysis::sharing::findings(&world, normal, &facts);
         let callees = emit::entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty()
-            || shared.iter().any(|finding| finding.level == Level::Error || finding.code == crate::diag::Code::W0607);
+            || shared.iter().any(|finding| finding.level == Level::Error || finding.code == Code::W0607);
         self.found.extend(findings.into_iter().chain(shared));
         if refused {
             return None;

@@ -87,6 +87,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it is about a place inside of another one.
+    pub fn is_within(&self, whole: Span) -> bool {
+        self.span().is_some_and(|span| whole.contains(span))
+    }
+
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self

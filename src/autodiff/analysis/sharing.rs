@@ -13,8 +13,8 @@ use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::ownership::{Sharing, private_arrays_among};
 use crate::diag::Diagnostic;
-use crate::ids::IdMap;
-use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
+use crate::ids::{IdMap, IdVec};
+use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, Function, FunctionKind, Inst, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -25,6 +25,8 @@ struct Uses {
     active_load: Option<(Span, ValueId)>,
     store: Option<(Span, ValueId)>,
     stores: Vec<Span>,
+    /// For each store how quotient and remainder of the thread's number are among its indices.
+    pairs: Vec<Option<Pair>>,
     sum: Option<Span>,
     extreme: Option<Span>,
     /// The first atomic of a value with a gradient.
@@ -62,6 +64,36 @@ impl Uses {
             self.laters.join(&self.looped.2);
         }
     }
+}
+
+/// `a[i // n, i % n]`: the indices that are quotient and remainder, and `n`.
+type Pair = (usize, usize, ValueId);
+
+/// The pair among indices that tells the number of a thread in a row of them, where `n` is more
+/// than 0: it is assumed, as all that is said here.
+fn pair(function: &Function, first: &IdVec<ValueId, ValueId>, indices: &[ValueId]) -> Option<Pair> {
+    let FunctionKind::Kernel { rank: 1 } = function.kind else { return None };
+    let through_casts = |value: ValueId| {
+        let mut at = value;
+        while let Some(&Op::Cast(inner)) = function.op(at) {
+            at = inner;
+        }
+        at
+    };
+    let by = |value: ValueId, wanted: &[BinaryOp]| match function.op(through_casts(value)) {
+        Some(&Op::Binary(op, thread, n)) if wanted.contains(&op) => {
+            let is_thread = matches!(function.op(through_casts(thread)), Some(Op::ThreadIndex(0)));
+            let n = through_casts(n);
+            is_thread.then(|| first.get(n).copied().unwrap_or(n))
+        }
+        _ => None,
+    };
+    let whole = |value| by(value, &[BinaryOp::Div, BinaryOp::FloorDiv]);
+    let rest = |value| by(value, &[BinaryOp::Rem]);
+    let (quotient, n) = indices.iter().enumerate().find_map(|(at, &index)| Some((at, whole(index)?)))?;
+    let (remainder, same) = indices.iter().enumerate().find_map(|(at, &index)| Some((at, rest(index)?)))?;
+    let equal = n == same || function.as_const(n).is_some_and(|n| function.as_const(same) == Some(n));
+    equal.then_some((quotient, remainder, n))
 }
 
 /// Indices that are constants.
@@ -179,6 +211,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             _ => {
                 uses.store.get_or_insert((inst.span, array));
                 uses.stores.push(inst.span);
+                uses.pairs.push(pair(function, &facts.known.first, indices));
                 uses.stored(inst.span, turn, function, array, indices);
             }
         }
@@ -236,7 +269,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             });
             if !private.contains(function, array) {
                 assumed_disjoint.extend(uses.stores.iter().copied());
-                if !asks {
+                if !asks || uses.pairs.iter().all(|pair| pair.is_some() && *pair == uses.pairs[0]) {
                     continue;
                 }
                 found.push(messages::stored_twice(&name, store));

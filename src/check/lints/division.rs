@@ -4,6 +4,8 @@
 //! that of the right one: this is reported where the left side is a difference or a negation, the
 //! usual `(i - 1) % n`.
 
+use std::collections::HashSet;
+
 use super::Subject;
 use crate::check::messages;
 use crate::check::tree::*;
@@ -13,9 +15,11 @@ use crate::check::visit;
 use crate::diag::Diagnostic;
 use crate::ids::Id;
 use crate::ir::{BinaryOp, UnaryOp};
+use crate::source::Span;
 use crate::types::Scalar;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
+    let indexing = Indexing::of(subject.function);
     visit::each_expression(&subject.function.body, &mut |expr| {
         let ExprKind::Binary(op, left, right) = &expr.kind else { return };
         let Some(scalar) = expr.ty.as_scalar().filter(|s| s.is_int()) else { return };
@@ -23,6 +27,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
         // What the checker put together itself has no such text.
         let written = subject.text(expr.span);
         match op {
+            // An index has no fraction.
+            BinaryOp::Div if indexing.divisions.contains(&expr.span) => {}
             BinaryOp::Div if written.contains('/') && !written.contains("//") => {
                 let whole = format!("{l} // {r}");
                 let fraction = format!("{} / {}", converted(l, Scalar::F32), converted(r, Scalar::F32));
@@ -38,6 +44,68 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             }
             _ => {}
         }
+    });
+}
+
+/// The divisions whose results are indices, there or by way of variables.
+#[derive(Default)]
+struct Indexing {
+    divisions: HashSet<Span>,
+}
+
+impl Indexing {
+    fn of(function: &Function) -> Indexing {
+        let (mut divisions, mut locals) = (HashSet::new(), HashSet::new());
+        each_index(function, &mut |index| inside(index, &mut divisions, &mut locals));
+        // What a variable is computed from serves as it does.
+        loop {
+            let before = locals.len();
+            visit::each_statement(&function.body, &mut |stmt| {
+                if let StmtKind::Assign(Place { root: Root::Local(to), .. }, value) = &stmt.kind
+                    && locals.contains(to)
+                {
+                    inside(value, &mut divisions, &mut locals);
+                }
+            });
+            if locals.len() == before {
+                return Indexing { divisions };
+            }
+        }
+    }
+}
+
+/// The integer divisions and the variables that an integer is computed from.
+fn inside(expr: &Expr, divisions: &mut HashSet<Span>, locals: &mut HashSet<LocalId>) {
+    visit::walk(expr, &mut |part| match &part.kind {
+        ExprKind::Binary(BinaryOp::Div, ..) => _ = divisions.insert(part.span),
+        ExprKind::Local(id) if part.ty.as_scalar().is_some_and(|s| s.is_int()) => _ = locals.insert(*id),
+        _ => {}
+    });
+}
+
+/// Calls `f` on the indices of a function.
+fn each_index(function: &Function, f: &mut dyn FnMut(&Expr)) {
+    let of_place = |place: &Place, f: &mut dyn FnMut(&Expr)| {
+        if let Root::Element { index, .. } = &place.root {
+            index.iter().for_each(f);
+        }
+    };
+    visit::each_statement(&function.body, &mut |stmt| {
+        if let StmtKind::Assign(place, _) | StmtKind::AtomicUpdate { place, .. } = &stmt.kind {
+            of_place(place, f);
+        }
+    });
+    visit::each_expression(&function.body, &mut |expr| match &expr.kind {
+        ExprKind::Load { index, .. } => index.iter().for_each(&mut *f),
+        ExprKind::Atomic { place, .. } | ExprKind::AtomicCas { place, .. } => of_place(place, f),
+        ExprKind::View { index, .. } => {
+            for index in index {
+                if let ViewIndex::At(index) = index {
+                    f(index);
+                }
+            }
+        }
+        _ => {}
     });
 }
 
