@@ -185,7 +185,17 @@ pub fn check(
     let Checker { output, settings, host, .. } = checker;
     let Output { structs, constants, functions, unresolved, .. } = output;
     let (block_dim, launched) = (settings.block_dim, host.launched);
-    Checked { structs, constants, functions, kernels, block_dim, launched, declared, unresolved, facts }
+    Checked {
+        structs,
+        constants,
+        functions,
+        kernels,
+        block_dim,
+        launched,
+        declared,
+        unresolved,
+        facts,
+    }
 }
 
 /// The state of one file's check.

@@ -158,6 +158,7 @@ impl Analysis {
                 ast::Item::Constant(constant) => constant.span,
                 ast::Item::Region(region) => region.span,
                 ast::Item::Call(expr) | ast::Item::Return(expr) => expr.span,
+                ast::Item::Attribute(attribute) => attribute.span,
             };
             self.sources.text(span).hash(&mut rest);
         }

@@ -198,7 +198,7 @@ impl<'a> Walker<'a> {
                 Item::Constant(constant) => {
                     self.items.insert(&constant.name.text);
                 }
-                Item::Region(_) | Item::Call(_) | Item::Return(_) => {}
+                Item::Region(_) | Item::Attribute(_) | Item::Call(_) | Item::Return(_) => {}
             }
         }
     }
@@ -344,7 +344,7 @@ impl<'a> Walker<'a> {
             ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| self.expr(item, role)),
             ExprKind::Starred(inner) => self.expr(inner, role),
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
-            ExprKind::Unsupported(_) => self.unread(expr.span),
+            ExprKind::Unsupported(_) | ExprKind::Lambda(_) => self.unread(expr.span),
             _ => expr.each_child(&mut |child| self.expr(child, Role::Read)),
         }
     }

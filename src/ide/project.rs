@@ -418,7 +418,7 @@ fn defines(file: &File, name: &str) -> bool {
         Item::Function(function) => function.name.text == name,
         Item::Class(class) => class.name.text == name,
         Item::Constant(constant) => constant.name.text == name,
-        Item::Import(_) | Item::Region(_) | Item::Call(_) | Item::Return(_) => false,
+        Item::Import(_) | Item::Region(_) | Item::Attribute(_) | Item::Call(_) | Item::Return(_) => false,
     })
 }
 

@@ -35,6 +35,8 @@ pub enum Item {
     /// `NAME = value` (or `NAME: T = value`) at module level: a constant, an alias, or host data.
     /// When the value is outside our grammar it is an [`ExprKind::Opaque`].
     Constant(Constant),
+    /// `NAME.attribute = value` in host code, under the name with the dot.
+    Attribute(Constant),
     /// A call by host code that says for what kernels are compiled: `wp.overload(...)`,
     /// `wp.set_module_options(...)`, or one of a host function that makes kernels.
     Call(Expr),
@@ -56,8 +58,8 @@ pub struct Region {
 
 #[derive(Clone, Debug)]
 pub enum RegionKind {
-    /// The body of a plain `def`.
-    Function { name: Name, params: Vec<Param> },
+    /// The body of a plain `def`; one that `computes` only binds names and returns something.
+    Function { name: Name, params: Vec<Param>, computes: bool },
     /// The body of a plain `def` that holds no definitions of ours, but launches of kernels.
     Launching { name: Name, params: Vec<Param> },
     /// The body of a plain class.
@@ -68,9 +70,27 @@ pub enum RegionKind {
     /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover
     /// it.
     Loop { target: Expr, iter: Expr },
-    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of
-    /// `with` and `try` always run, and so does the `else` of an `if TYPE_CHECKING`.
-    Block { conditional: bool },
+    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses.
+    Block(Runs),
+}
+
+/// When does a block of host code run?
+#[derive(Clone, Debug)]
+pub enum Runs {
+    /// That of `with` does, and so does the `else` of an `if TYPE_CHECKING`.
+    Always,
+    /// That of `try` begins.
+    Begins,
+    Maybe,
+    /// Where each of these is true, or is not, as the flag says: that of `if` and its clauses.
+    Where(Vec<(Expr, bool)>),
+}
+
+impl Runs {
+    /// Whether its names may not be bound.
+    pub fn is_conditional(&self) -> bool {
+        matches!(self, Runs::Maybe | Runs::Where(_))
+    }
 }
 
 impl Parsed {
@@ -302,7 +322,9 @@ pub enum ExprKind {
     /// `[element for target in iter if condition]`, `(element for ...)`: only where Python
     /// computes.
     Comprehension(Box<Comprehension>),
-    /// Python that kernels do not have: `an f-string`, `a lambda`, `a set`, ...
+    /// `lambda x: x`: only where Python computes.
+    Lambda(Arc<Lambda>),
+    /// Python that kernels do not have: `an f-string`, `a set`, ...
     Unsupported(&'static str),
     /// Text outside kernels that our grammar does not cover (module level only).
     Opaque,
@@ -310,7 +332,15 @@ pub enum ExprKind {
     Error,
 }
 
-/// A list comprehension or a generator expression.
+/// `lambda a, b=1: body`
+#[derive(Clone, Debug)]
+pub struct Lambda {
+    pub params: Vec<Param>,
+    pub body: Expr,
+}
+
+/// A list comprehension or a generator expression; of one in braces the elements are tuples of keys
+/// and values.
 #[derive(Clone, Debug)]
 pub struct Comprehension {
     /// What it is called: `a comprehension`, `a generator expression`.

@@ -1,6 +1,7 @@
 //! How does a reduced production become a node? The actions of `grammar/kernel.lalrpop`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::ast::*;
 use super::fault::{Fault, FaultKind};
@@ -28,7 +29,7 @@ pub enum Small {
 
 /// The contents of braces: their items tell a set from a dict.
 pub enum BraceItem {
-    Element,
+    Element(Box<Expr>),
     Pair(Box<(Expr, Expr)>),
     /// `**other`
     Spread,
@@ -40,6 +41,7 @@ pub const ELLIPSIS: &str = "`...`";
 /// The words for comprehensions.
 pub const LIST: &str = "a comprehension";
 pub const GENERATOR: &str = "a generator expression";
+pub const BRACES: &str = "a set or dict comprehension";
 
 /// What the actions need to know, and what they find.
 pub struct Builder<'t> {
@@ -223,8 +225,28 @@ impl<'t> Builder<'t> {
         self.expr(start, ExprKind::Comprehension(Box::new(Comprehension { what, element, clauses })), end)
     }
 
+    /// A comprehension in braces, whose items a set or a dict has: nothing computes it, but it may
+    /// call something of interest.
+    pub fn brace_comprehension(&mut self, start: u32, item: BraceItem, clauses: Vec<Clause>, end: u32) -> Expr {
+        self.unsupported = true;
+        let element = match item {
+            BraceItem::Element(element) => *element,
+            BraceItem::Pair(pair) => {
+                let (key, value) = *pair;
+                let (start, end) = (key.span.start, value.span.end);
+                self.tuple(start, vec![key, value], end)
+            }
+            BraceItem::Spread => return self.unsupported(start, BRACES, end),
+        };
+        self.comprehension(start, BRACES, element, clauses, end)
+    }
+
+    pub fn lambda(&mut self, start: u32, params: Vec<Param>, body: Expr, end: u32) -> Expr {
+        self.expr(start, ExprKind::Lambda(Arc::new(Lambda { params, body })), end)
+    }
+
     pub fn braces(&mut self, start: u32, items: Vec<BraceItem>, end: u32) -> Expr {
-        let is_set = matches!(items.first(), Some(BraceItem::Element));
+        let is_set = matches!(items.first(), Some(BraceItem::Element(_)));
         let count = items.len();
         let pairs: Vec<(Expr, Expr)> = items
             .into_iter()

@@ -34,7 +34,7 @@ const FUNCTION_DECORATORS: &[&str] = &[
 /// What other compilers call their decorators of kernels and device functions.
 const FOREIGN_DECORATORS: &[&str] = &["jit", "njit", "vectorize", "guvectorize"];
 /// Calls at module level that concern kernels.
-const MODULE_CALLS: &[&str] = &["overload", "set_module_options"];
+const MODULE_CALLS: &[&str] = &["set_module_options"];
 /// A class with such a base is an enumeration.
 const ENUM_BASES: &[&str] = &["IntEnum", "IntFlag", "Enum", "Flag"];
 
@@ -120,10 +120,14 @@ impl<'t> Island<'_, 't> {
         }
         let tokens = self.tokens(header);
         let kind = |index: usize| tokens.get(index).map(|token| token.kind);
-        let is_ours = |index: usize| self.decorator(index).is_some_and(|name| FUNCTION_DECORATORS.contains(&name));
+        let is_ours = |index: usize| {
+            let word = self.decorator(index);
+            word.is_some_and(|name| FUNCTION_DECORATORS.contains(&self.nested.decorator(name).unwrap_or(name)))
+        };
         let ours = (self.first..header).any(is_ours);
         let is_struct = (self.first..header).any(|index| self.decorator(index) == Some("struct"));
         self.maker_calls(header, out);
+        self.overload_calls(header, out);
         match (kind(0), kind(1)) {
             (Some(Tok::Def), _) if ours => out.extend(self.function(header)),
             (Some(Tok::Async), Some(Tok::Def)) if ours => {
@@ -133,6 +137,7 @@ impl<'t> Island<'_, 't> {
             }
             (Some(Tok::Def | Tok::Async), _) if self.nested.holds(header) => self.function_region(header, out),
             (Some(Tok::Def | Tok::Async), _) if self.nested.launches(header) => self.function_region(header, out),
+            (Some(Tok::Def), _) if self.nested.computes(header) => self.function_region(header, out),
             (Some(Tok::Def), _) => out.extend(self.plain_function(header)),
             (Some(Tok::Class), _) if is_struct || self.is_enum(header) || self.is_type(header) => {
                 out.extend(self.class(header));
@@ -148,12 +153,18 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::Name), Some(second)) if header == self.first && second.augments() => {
                 self.changed_constant(header, out);
             }
+            (Some(Tok::Name), Some(Tok::Dot))
+                if header == self.first && (kind(2), kind(3)) == (Some(Tok::Name), Some(Tok::Assign)) =>
+            {
+                self.attribute(header, out);
+            }
             (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen | Tok::LeftBracket)) if header == self.first => {
                 self.module_call(header, out);
             }
             (Some(Tok::Name), Some(Tok::Comma)) if header == self.first => self.constants(header, out),
             (Some(Tok::Return), _) => self.returned(header, out),
             (Some(Tok::Class), _) if self.has_constants(header) => self.class_region(header, out),
+            (Some(Tok::Class), _) if self.makes_objects(header) => self.class_region(header, out),
             (Some(Tok::Class), _) => self.made_class(header, out),
             (Some(Tok::Async), Some(Tok::Def)) => {}
             _ if ours || is_struct => {
@@ -172,8 +183,12 @@ impl<'t> Island<'_, 't> {
     fn made_class(&mut self, header: usize, out: &mut Vec<Item>) {
         let span = self.span(self.first, self.end);
         let Some(Line::Class(name, args, _)) = self.lines.quiet(header).line else { return };
+        let is_made = |value: &Expr| match &value.kind {
+            ExprKind::Attribute { base, .. } => matches!(base.kind, ExprKind::Call { .. }),
+            kind => matches!(kind, ExprKind::Call { .. }),
+        };
         let made = match args.as_slice() {
-            [Arg { name: None, value }] if matches!(value.kind, ExprKind::Call { .. }) => Some(value.clone()),
+            [Arg { name: None, value }] if is_made(value) => Some(value.clone()),
             _ => None,
         };
         let decorator = |island: &mut Self| match island.lines.quiet(island.first).line {
@@ -188,6 +203,12 @@ impl<'t> Island<'_, 't> {
         if let Some(value) = if decorated { decorator(self) } else { made } {
             out.push(Item::Constant(Constant { name, value, span }));
         }
+    }
+
+    /// Whether a class has an `__init__` that is read.
+    fn makes_objects(&self, header: usize) -> bool {
+        let is_init = |at: usize| self.name_at(at, 1).is_some_and(|name| name.text == "__init__");
+        (header + 1..self.end).any(|at| self.nested.computes(at) && is_init(at))
     }
 
     /// Whether the body of a class binds names: `NAME = value`.
@@ -492,6 +513,20 @@ impl<'t> Island<'_, 't> {
         }
     }
 
+    /// `function.name = value`, `self.name = value`
+    fn attribute(&mut self, header: usize, out: &mut Vec<Item>) {
+        let read = self.lines.quiet(header);
+        if !read.faults.is_empty() || read.unsupported {
+            return;
+        }
+        let Some(Line::Simple(smalls)) = read.line else { return };
+        for small in smalls {
+            if let Small::Stmt(stmt) = small {
+                attribute_or_constant(stmt, out);
+            }
+        }
+    }
+
     /// A call at module level that changes how kernels are compiled.
     fn module_call(&mut self, header: usize, out: &mut Vec<Item>) {
         let called = self.decorated_name(header, 0);
@@ -536,6 +571,21 @@ pub(super) fn constant(stmt: Stmt, hide: bool, out: &mut Vec<Item>) {
     for target in targets {
         let value = if hide { opaque(value.span) } else { value.clone() };
         bind(target, value, span, out);
+    }
+}
+
+/// `function.name = value`, `self.name = value`: a name with a dot, which no other one has. Other
+/// statements make constants.
+pub(super) fn attribute_or_constant(stmt: Stmt, out: &mut Vec<Item>) {
+    match &stmt.kind {
+        StmtKind::Assign { targets, value }
+            if let [Expr { kind: ExprKind::Attribute { base, name }, span: place }] = targets.as_slice()
+                && let ExprKind::Name(base) = &base.kind =>
+        {
+            let name = Name { text: format!("{base}.{}", name.text), span: *place };
+            out.push(Item::Attribute(Constant { name, value: value.clone(), span: stmt.span }));
+        }
+        _ => constant(stmt, false, out),
     }
 }
 

@@ -134,6 +134,7 @@ impl Expr {
             | ExprKind::None
             // Its names are its own.
             | ExprKind::Comprehension(_)
+            | ExprKind::Lambda(_)
             | ExprKind::Unsupported(_)
             | ExprKind::Opaque
             | ExprKind::Error => {}

@@ -106,6 +106,8 @@ impl Body<'_, '_> {
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
             ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
             ast::ExprKind::Comprehension(comprehension) => self.unsupported(span, comprehension.what, None),
+            ast::ExprKind::Lambda(_) if self.is_host() => Err(self.report(messages::values::opaque_value(span))),
+            ast::ExprKind::Lambda(_) => self.unsupported(span, "a lambda", None),
             ast::ExprKind::Unsupported(what) => {
                 // What `:=` names is said once.
                 if what.contains(":=")

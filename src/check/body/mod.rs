@@ -427,6 +427,8 @@ impl<'c, 'a> Body<'c, 'a> {
         } else if self.c.is_spent() {
             self.failed = true;
             return Err(Reported);
+        } else if let Some(value) = self.host_name(name) {
+            return Ok(value);
         } else if let Some(result) = self.c.global(name, span) {
             let result = result.and_then(|operand| self.c.charge(&operand, span).map(|()| operand));
             self.failed |= result.is_err();
@@ -573,6 +575,7 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Function(name) => Err(self.report(messages::values::function(name.text(), span))),
             Operand::Type(TypeWord::None) => Err(self.report(messages::values::none(span))),
             Operand::Dict(_) => Err(self.report(messages::values::dict(span))),
+            Operand::Host(value) => Err(self.report(messages::values::host_value(value.what(), span))),
             Operand::Type(_) => Err(self.report(messages::values::type_(span))),
             Operand::Module(path) => Err(self.report(messages::values::module(&path, span))),
             Operand::Str(text) => {

@@ -4,7 +4,9 @@ use crate::check::body::Body;
 use crate::check::messages;
 use crate::check::state::globals::{Global, Unknown, Why};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
-use crate::check::types::value::{Constant, EnumClass, FunctionName, Number, Operand, Res, ScopeId, TypeWord};
+use crate::check::types::value::{
+    Constant, EnumClass, FunctionName, HostValue, Number, Operand, Res, ScopeId, TypeWord,
+};
 use crate::diag::Applicability;
 use crate::source::Span;
 use crate::syntax::ast;
@@ -170,8 +172,27 @@ impl Body<'_, '_> {
         if let Some(result) = self.limit_of_type(base, name) {
             return result;
         }
+        if self.is_python()
+            && let ast::ExprKind::Call { callee, args } = &base.kind
+            && let Some(object) = self.c.object_of(callee, args)
+        {
+            let result = self.c.attribute_of_object(object, &name.text, span);
+            self.failed |= result.is_err();
+            return result;
+        }
         let operand = self.expr(base)?;
         let expr = match operand {
+            Operand::Function(FunctionName::User { scope, name: function })
+                if let Some(value) = self.c.attribute_of_function(scope, &function, &name.text, span) =>
+            {
+                self.failed |= value.is_err();
+                return value;
+            }
+            Operand::Host(HostValue::Object(object)) => {
+                let result = self.c.attribute_of_object(object, &name.text, span);
+                self.failed |= result.is_err();
+                return result;
+            }
             Operand::Module(path) => {
                 let result = self.c.member(&path, &name.text, span);
                 self.failed |= result.is_err();
@@ -261,6 +282,10 @@ impl Body<'_, '_> {
 
     /// What a type alone tells: `dtype`, `ndim`, `length`.
     fn type_attribute(&self, ty: Type, name: &str) -> Option<Operand> {
+        // The type of `ctypes` that a scalar is: its size is the same.
+        if name == "_type_" && ty.as_scalar().is_some() && self.is_python() {
+            return Some(Operand::Type(TypeWord::Type(ty)));
+        }
         let number = |n: u32| Operand::Const(Constant::untyped(Number::Int(i128::from(n))));
         let element = match ty {
             Type::Array(a) => Some((Type::from(a.element), a.ndim)),
@@ -333,7 +358,13 @@ impl Body<'_, '_> {
                 let unknown = Unknown { name: format!("{}.{}", class.name, name.text), place, why: Why::Changed };
                 return Err(self.c.need_unknown(&unknown));
             }
-            return self.c.within(class.scope, |c| c.constant(expr, false));
+            let known = self.c.diagnostics.len();
+            let result = self.c.within(class.scope, |c| c.constant(expr, false));
+            if result.is_err() {
+                // What only Python can compute is no mistake of the enumeration.
+                self.c.leave_to_python(known, &format!("{}.{}", class.name, name.text), expr.span);
+            }
+            return result;
         }
         if self.c.within(class.scope, |c| c.names().contains_key(&name.text))
             && let Some(function) = self.c.within(class.scope, |c| c.global(&name.text, span))

@@ -5,8 +5,8 @@ use crate::check::body::python_math::{in_double, in_math, in_numpy, keeps_intege
 use crate::check::body::{Binding, Body};
 use crate::check::messages;
 use crate::check::names::member::{builtin_word, is_warp};
-use crate::check::state::globals::Global;
-use crate::check::types::value::{Constant, Number, Operand, Res};
+use crate::check::state::globals::{Global, Unknown, Why};
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res, TypeWord};
 use crate::limits::{MAX_CONSTANT_PARTS, MAX_PYTHON_CLAUSES};
 use crate::source::Span;
 use crate::syntax::{ast, visit};
@@ -95,6 +95,10 @@ impl Body<'_, '_> {
             return None;
         }
         let (module, name) = self.python_name(callee)?;
+        if module == Module::Ctypes {
+            let [arg] = args else { return None };
+            return (name == "sizeof").then(|| self.size_of_type(&arg.value));
+        }
         if module == Module::Warp {
             return makes_array(&name).then(|| Err(self.array_of_host(span)));
         }
@@ -150,6 +154,7 @@ impl Body<'_, '_> {
         let module = |path: &str| match path {
             "math" => Some(Module::Math),
             "numpy" => Some(Module::Numpy),
+            "ctypes" => Some(Module::Ctypes),
             path if is_warp(path) => Some(Module::Warp),
             _ => None,
         };
@@ -270,6 +275,20 @@ impl Body<'_, '_> {
                 let rounded = format!("{x:.digits$}").parse().ok()?;
                 Ok(Operand::Const(Constant::untyped(Number::Float(rounded))))
             }
+            ("hasattr", [Operand::Module(module), Operand::Str(word)]) => {
+                let found = self.c.has_member(module, word);
+                match found {
+                    Some(found) => Ok(Operand::Const(Constant::untyped(Number::Bool(found)))),
+                    None => Err(self.member_unknown(module, word, span)),
+                }
+            }
+            ("getattr", [Operand::Module(module), Operand::Str(word), default @ ..]) => {
+                match (self.c.has_member(module, word), default) {
+                    (Some(false), [default]) => Ok(default.clone()),
+                    (Some(_), _) => self.c.member(module, word, span),
+                    (None, _) => Err(self.member_unknown(module, word, span)),
+                }
+            }
             ("len", [Operand::Str(text)]) => {
                 Ok(Operand::Const(Constant::untyped(Number::Int(text.chars().count() as i128))))
             }
@@ -299,6 +318,27 @@ impl Body<'_, '_> {
         let items = Operand::Tuple(items);
         self.c.charge(&items, span)?;
         Ok(items)
+    }
+
+    /// `ctypes.sizeof(T)` of a number, or of several in a row.
+    fn size_of_type(&mut self, ty: &ast::Expr) -> Res<Operand> {
+        let size = match self.expr(ty)? {
+            Operand::Type(TypeWord::Type(ty)) => {
+                let scalar = ty.scalar_part().map(|scalar| i128::from(scalar.size()));
+                scalar.zip(ty.scalar_count()).map(|(size, count)| size * i128::from(count))
+            }
+            _ => None,
+        };
+        match size {
+            Some(size) => Ok(Operand::Const(Constant::untyped(Number::Int(size)))),
+            None => Err(self.report(messages::values::not_computed("ctypes.sizeof", ty.span))),
+        }
+    }
+
+    /// A name of a module that no file is of: whether it has it, only Python knows.
+    fn member_unknown(&mut self, module: &str, name: &str, span: Span) -> Reported {
+        let why = Why::Computed(Some(format!("no file of `{module}` says whether it has the name")));
+        self.c.need_unknown(&Unknown { name: format!("{module}.{name}"), place: span, why })
     }
 
     /// A float that is a whole number, as Python's integer.
@@ -331,6 +371,7 @@ enum Module {
     Builtins,
     Math,
     Numpy,
+    Ctypes,
     Warp,
 }
 
@@ -350,7 +391,8 @@ fn is_known(module: Module, name: &str, count: usize) -> bool {
             "min" | "max" => count > 0,
             "round" => (1..=2).contains(&count),
             "abs" | "int" | "float" => count == 1,
-            "pow" => count == 2,
+            "pow" | "hasattr" => count == 2,
+            "getattr" => (2..=3).contains(&count),
             _ => false,
         },
         Module::Math | Module::Numpy => {
@@ -363,7 +405,7 @@ fn is_known(module: Module, name: &str, count: usize) -> bool {
                 }
                 .is_some()
         }
-        Module::Warp => false,
+        Module::Ctypes | Module::Warp => false,
     }
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::check::body::{Body, Mode};
 use crate::check::budget;
+use crate::check::host::values::truth;
 use crate::check::messages;
 use crate::check::types::value::{Constant, Dict, Entry, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::limits::MAX_CONSTANT_PARTS;
@@ -26,6 +27,9 @@ impl Body<'_, '_> {
             }
             ast::ExprKind::Dict(entries) => Ok(Operand::Dict(Rc::new(Dict::new(entries, self.c.scopes.current)))),
             ast::ExprKind::Comprehension(comprehension) => self.comprehension(comprehension, expr.span),
+            ast::ExprKind::Lambda(_) | ast::ExprKind::Call { .. } | ast::ExprKind::Subscript { .. } => {
+                return self.host_expr(expr);
+            }
             _ => return None,
         })
     }
@@ -59,18 +63,7 @@ impl Body<'_, '_> {
     /// Whether a value counts as true where Python computes. None: it does not, or that is not
     /// known.
     pub fn python_truth(&self, value: &Operand) -> Option<bool> {
-        if !self.is_python() {
-            return None;
-        }
-        Some(match value {
-            Operand::Const(constant) => constant.number.is_true(),
-            Operand::Str(text) => !text.is_empty(),
-            Operand::Tuple(items) => !items.is_empty(),
-            Operand::Dict(dict) => dict.len() > 0,
-            Operand::Type(TypeWord::None) => false,
-            Operand::Type(_) | Operand::Function(_) | Operand::Module(_) | Operand::Enum(_) => true,
-            _ => return None,
-        })
+        if self.is_python() { truth(value) } else { None }
     }
 
     /// `a or b` where Python computes: one of them, whatever it is. None: that takes kernel code.
@@ -174,6 +167,29 @@ impl Body<'_, '_> {
         Ok(found)
     }
 
+    /// `dict.items()`, `dict.keys()` or `dict.values()`. Of equal keys the first one is where the
+    /// last one's value is.
+    pub fn entries(&mut self, dict: &Dict, method: &str, span: Span) -> Res<Operand> {
+        let mut found: Vec<(Operand, usize)> = Vec::new();
+        for (at, (key, _)) in dict.entries.iter().enumerate() {
+            let key = self.c.within(dict.scope, |c| c.constant(key, false))?;
+            match found.iter_mut().find(|(other, _)| equal(other, &key) == Some(true)) {
+                Some((_, place)) => *place = at,
+                None => found.push((key, at)),
+            }
+        }
+        let mut items = Vec::new();
+        for (key, at) in found {
+            items.push(match method {
+                "keys" => key,
+                "values" => self.entry_value(dict, at, span)?,
+                _ => Operand::Tuple(vec![key, self.entry_value(dict, at, span)?]),
+            });
+        }
+        let items = Operand::Tuple(items);
+        self.c.charge(&items, span).map(|()| items)
+    }
+
     /// The value of an entry, computed on its first use.
     fn entry_value(&mut self, dict: &Dict, at: usize, span: Span) -> Res<Operand> {
         let before = dict.found.borrow()[at].clone();
@@ -202,7 +218,7 @@ fn any_equal(items: &[Operand], value: &Operand) -> Option<bool> {
 
 /// Whether two values of Python are equal. None: they are not such values, or are not known.
 fn equal(left: &Operand, right: &Operand) -> Option<bool> {
-    use Operand::{Const, Dict, Enum, Function, Module, Str, Tuple, Type};
+    use Operand::{Const, Dict, Enum, Function, Host, Module, Str, Tuple, Type, Value};
     Some(match (left, right) {
         (Const(a), Const(b)) => match (a.as_int(), b.as_int()) {
             (Some(a), Some(b)) => a == b,
@@ -223,7 +239,8 @@ fn equal(left: &Operand, right: &Operand) -> Option<bool> {
         }
         // `None` is nothing else; nor is text.
         (Type(TypeWord::None) | Str(_), other) | (other, Type(TypeWord::None) | Str(_)) => match other {
-            Const(_) | Str(_) | Type(_) | Function(_) | Module(_) | Tuple(_) | Enum(_) | Dict(_) => false,
+            Const(_) | Str(_) | Type(_) | Function(_) | Module(_) | Tuple(_) | Enum(_) | Dict(_) | Host(_)
+            | Value(_) => false,
             _ => return None,
         },
         _ => return None,

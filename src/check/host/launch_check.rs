@@ -66,7 +66,7 @@ impl Checker<'_> {
             ));
         }
         let (kernel, lists) = parts_of(args)?;
-        let kernel = kernel.to_string();
+        let kernel = self.sources.text(kernel.span).to_string();
         let Some((_, Global::Kernel(definition))) = self.follow(&kernel) else { return None };
         let errors = self.diagnostics.error_count();
         let signature = self.signature(&definition).ok()?;

@@ -16,12 +16,12 @@ use crate::types::{ArrayType, F32, MAX_DIMS, Type};
 pub(crate) const MAX_STEPS: u32 = 16;
 
 /// The kernel of a launch and what it is given.
-pub(crate) fn parts_of(args: &[Arg]) -> Option<(&str, Vec<Expr>)> {
+pub(crate) fn parts_of(args: &[Arg]) -> Option<(&Expr, Vec<Expr>)> {
     let find = |name: &str, position: usize| {
         let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|n| n.text == name));
         named.or_else(|| args.get(position).filter(|arg| arg.name.is_none())).map(|arg| &arg.value)
     };
-    let ExprKind::Name(kernel) = &find("kernel", 0)?.kind else { return None };
+    let kernel = find("kernel", 0).filter(|kernel| matches!(kernel.kind, ExprKind::Name(_)))?;
     let given = [find("inputs", 2), find("outputs", 3)].into_iter().flatten().cloned().collect();
     Some((kernel, given))
 }
@@ -41,7 +41,7 @@ impl Checker<'_> {
                 Some("launch_tiled") => 1,
                 _ => continue,
             };
-            let value = self.within(scope, |c| c.host_value(&given.value));
+            let value = self.within(scope, |c| c.host_value(&given.value).or_else(|| c.default_of(&given.value)));
             let Some(Operand::Const(constant)) = value else { continue };
             let threads = constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n));
             if threads.is_none() && given.value.span.file == self.modules.main {
@@ -55,11 +55,31 @@ impl Checker<'_> {
             }
             let dims = self.within(scope, |c| c.dimensions(args)).map(|dims| dims + tiled);
             if let Some((kernel, _)) = parts_of(args) {
-                let known = self.host.launched.entry(kernel.to_string()).or_insert(dims);
+                let kernel = self.sources.text(kernel.span).to_string();
+                let known = self.host.launched.entry(kernel).or_insert(dims);
                 *known = known.filter(|&known| Some(known) == dims);
             }
         }
-        stated.unwrap_or(1)
+        stated.or_else(|| self.optional_block_dim()).unwrap_or(1)
+    }
+
+    /// What a parameter is where a call does not say it.
+    fn default_of(&mut self, name: &Expr) -> Option<Operand> {
+        let ExprKind::Name(name) = &name.kind else { return None };
+        let (scope, Global::Unknown(_)) = self.lookup(name)? else { return None };
+        let default = self.scopes[scope].defaults.get(name)?.clone();
+        self.within(scope, |c| c.host_value(&default))
+    }
+
+    /// The threads of a block that `wp.set_module_options` says, for launches that say none.
+    fn optional_block_dim(&mut self) -> Option<u32> {
+        let (scope, value) = self.host.block_dim.clone()?;
+        match self.within(scope, |c| c.host_value(&value))? {
+            Operand::Const(constant) => {
+                constant.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1024).contains(n))
+            }
+            _ => None,
+        }
     }
 
     /// The number of dimensions of a launch, where the file tells.
@@ -123,6 +143,23 @@ impl Checker<'_> {
                 (_, Global::Value(operand)) => return type_of(&operand),
                 _ => return None,
             },
+            ExprKind::Attribute { base, name } if let ExprKind::Name(this) = &base.kind => {
+                let path = format!("{this}.{}", name.text);
+                let mut known = None;
+                for scope in self.bindings_of_self(this, &name.text) {
+                    let Some(Global::Constant(value)) = self.scopes[scope].names.get(&path).cloned() else {
+                        return None;
+                    };
+                    let ty = self.within(scope, |c| c.argument_type(&value, pattern, steps.saturating_sub(1)))?;
+                    if known.is_some_and(|known| known != ty) {
+                        return None;
+                    }
+                    known = Some(ty);
+                }
+                if known.is_some() {
+                    return known;
+                }
+            }
             ExprKind::Call { callee, args } if steps > 0 => {
                 if let Some(word) = self.warp_word(callee)
                     && let Some(made) = self.made_array(&word, args, pattern, steps)

@@ -5,3 +5,4 @@ mod launch_check;
 pub(super) mod launches;
 pub(super) mod nest;
 pub(super) mod overload;
+pub(super) mod values;

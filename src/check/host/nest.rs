@@ -12,10 +12,13 @@ use std::sync::Arc;
 
 use crate::check::Checker;
 use crate::check::body::Body;
+use crate::check::host::values;
 use crate::check::messages;
 use crate::check::state::definition::Definition;
 use crate::check::state::globals::{Global, MODULE, Maker, Unknown, Why};
-use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, ScopeId, TypeWord};
+use crate::check::types::value::{
+    Constant, FunctionName, HostValue, Number, Operand, Reported, Res, ScopeId, TypeWord,
+};
 use crate::diag::{Diagnostics, Level};
 use crate::limits::{MAX_HOST_CALLS, MAX_HOST_ITERATIONS, MAX_SCOPES};
 use crate::source::Span;
@@ -29,6 +32,13 @@ impl Checker<'_> {
         let result = f(self);
         self.scopes.current = outer;
         result
+    }
+
+    /// Notes the default of a parameter whose value is not known.
+    pub fn note_default(&mut self, param: &ast::Param) {
+        if let Some(default) = &param.default {
+            self.scopes.here_mut().defaults.insert(param.name.text.clone(), default.clone());
+        }
     }
 
     /// Runs `f` without reporting what it finds. Failures are not remembered, so that they are
@@ -45,7 +55,9 @@ impl Checker<'_> {
 
     /// The value of a host expression in the current scope, if kc can know it.
     pub fn host_value(&mut self, expr: &ast::Expr) -> Option<Operand> {
+        let hosting = std::mem::replace(&mut self.evaluation.hosting, true);
         let (result, _) = self.quietly(|c| c.constant(expr, false));
+        self.evaluation.hosting = hosting;
         result.ok()
     }
 
@@ -55,15 +67,10 @@ impl Checker<'_> {
         Reported
     }
 
-    /// Enters a region of host code.
-    pub fn collect_region(&mut self, region: &ast::Region) {
+    /// Enters a region of host code. True: what follows it does not run.
+    pub fn collect_region(&mut self, region: &ast::Region) -> bool {
         match &region.kind {
-            RegionKind::Block { conditional } => {
-                let outer = self.scopes.conditional;
-                self.scopes.conditional |= conditional;
-                self.collect_items(&region.items);
-                self.scopes.conditional = outer;
-            }
+            RegionKind::Block(runs) => return self.collect_block(runs, &region.items),
             RegionKind::Class(name) => {
                 let scope = self.new_scope(self.scopes.current, Some(&name.text), true);
                 self.within(scope, |c| c.collect_scope(&region.items));
@@ -83,22 +90,25 @@ impl Checker<'_> {
                             let (name, place) = (param.name.text.clone(), param.name.span);
                             let why = Why::Parameter(c.scopes[scope].name.clone().unwrap_or_default());
                             c.bind(&param.name.text, Global::Unknown(Unknown { name, place, why }));
+                            c.note_default(param);
                         }
                         c.collect_scope(&region.items);
                     });
                 }
             }
-            RegionKind::Function { name, params } => {
+            RegionKind::Function { name, params, computes } => {
                 let maker = Rc::new(Maker {
                     name: name.clone(),
                     params: params.clone(),
                     items: region.items.clone(),
                     scope: self.scopes.current,
+                    computes: *computes,
                 });
                 self.bind(&name.text, Global::Maker(maker.clone()));
                 self.host.makers.push((maker, Vec::new()));
             }
         }
+        false
     }
 
     /// One scope for each iteration of a loop over known values, else one with an unknown target.
@@ -123,6 +133,10 @@ impl Checker<'_> {
                 c.bind_target(target, iteration);
                 c.collect_scope(&region.items);
             });
+            if self.scopes[scope].returned.is_some() {
+                // Which turn returns is not known.
+                self.scopes.here_mut().returned = Some(None);
+            }
         }
         // Behind the loop its names have the values of the last iteration, if there was one.
         let mut bound = Vec::new();
@@ -164,7 +178,11 @@ impl Checker<'_> {
             }
             // What nobody in the file calls.
             let own = |maker: &Maker| self.module_of(maker.scope) == MODULE;
-            let uncalled = self.host.makers.iter().find(|(maker, instances)| instances.is_empty() && own(maker));
+            let uncalled = self
+                .host
+                .makers
+                .iter()
+                .find(|(maker, instances)| instances.is_empty() && own(maker) && !maker.computes);
             let Some(maker) = uncalled.map(|(maker, _)| maker.clone()) else { break };
             self.maker_scope(&maker, vec![None; maker.params.len()]);
         }
@@ -173,8 +191,12 @@ impl Checker<'_> {
     /// The scope that a call of a host function gives.
     pub fn call_scope(&mut self, call: &ast::Expr) -> Option<ScopeId> {
         let ExprKind::Call { callee, args } = &call.kind else { return None };
-        let ExprKind::Name(name) = &callee.kind else { return None };
-        let Some((_, Global::Maker(maker))) = self.follow(name) else { return None };
+        let maker = self.maker_of(callee)?;
+        self.scope_of_call(&maker, args)
+    }
+
+    /// The scope of a host function that is called with these arguments.
+    pub fn scope_of_call(&mut self, maker: &Rc<Maker>, args: &[ast::Arg]) -> Option<ScopeId> {
         let mut values: Vec<Option<Operand>> = vec![None; maker.params.len()];
         let plain: Vec<usize> = (0..maker.params.len()).filter(|&n| maker.params[n].star == ast::Star::None).collect();
         let mut given = vec![false; maker.params.len()];
@@ -198,11 +220,11 @@ impl Checker<'_> {
                 values[slot] = self.within(maker.scope, |c| c.host_value(default));
             }
         }
-        self.maker_scope(&maker, values)
+        self.maker_scope(maker, values)
     }
 
     /// The scope of a host function for these arguments.
-    fn maker_scope(&mut self, maker: &Rc<Maker>, values: Vec<Option<Operand>>) -> Option<ScopeId> {
+    pub fn maker_scope(&mut self, maker: &Rc<Maker>, values: Vec<Option<Operand>>) -> Option<ScopeId> {
         let at = self.host.makers.iter().position(|(known, _)| Rc::ptr_eq(known, maker))?;
         let key = format!("{values:?}");
         if let Some((_, scope)) = self.host.makers[at].1.iter().find(|(known, _)| *known == key) {
@@ -218,6 +240,7 @@ impl Checker<'_> {
         }
         let scope = self.new_scope(maker.scope, Some(&maker.name.text), false);
         self.host.makers[at].1.push((key, scope));
+        let hosts = values.iter().flatten().any(values::is_of_host);
         let mut tag = String::new();
         for (param, value) in maker.params.iter().zip(values) {
             let name = &param.name.text;
@@ -230,6 +253,7 @@ impl Checker<'_> {
                     Global::Value(value)
                 }
                 None => {
+                    self.within(scope, |c| c.note_default(param));
                     let why = Why::Parameter(maker.name.text.clone());
                     Global::Unknown(Unknown { name: name.clone(), place: param.name.span, why })
                 }
@@ -240,6 +264,10 @@ impl Checker<'_> {
         let outer = std::mem::replace(&mut self.scopes.conditional, false);
         self.within(scope, |c| c.collect_scope(&maker.items));
         self.scopes.conditional = outer;
+        if hosts {
+            // It may hand on the kernel that it was given.
+            values::calls(&maker.items, &mut |call| self.host.calls.push((scope, call.clone())));
+        }
         // Targets of loops that are not read hide names outside.
         let file = self.module_of(maker.scope);
         let own = |change: &&Change| change.owner.as_ref() == Some(&maker.name.text) && change.what == Changed::Name;
@@ -269,7 +297,8 @@ impl Checker<'_> {
                     ast::Expr { kind, span: value.span }
                 });
                 let wanted = part.or(whole).unwrap_or(value);
-                self.within(scope, |c| c.constant(&wanted, false))
+                let computes = self.callee_computes(call);
+                self.returned_value(scope, &wanted, computes)
             }
             _ => Err(Reported),
         };
@@ -416,12 +445,15 @@ impl Body<'_, '_> {
 
     /// The host function that a call names, and whether what it returns can be known.
     fn host_callee<'e>(&mut self, callee: &'e ast::Expr) -> Option<(&'e String, bool)> {
-        let ExprKind::Name(name) = &callee.kind else { return None };
-        if !self.is_host() || self.scope.contains_key(name) {
-            return None;
-        }
+        let name = match &callee.kind {
+            ExprKind::Name(name) if self.is_host() && !self.scope.contains_key(name) => name,
+            ExprKind::Attribute { name, .. } if self.is_python() && self.c.maker_of(callee).is_some() => {
+                return Some((&name.text, true));
+            }
+            _ => return None,
+        };
         match self.c.follow(name)?.1 {
-            Global::Maker(_) => Some((name, true)),
+            Global::Maker(_) | Global::Value(Operand::Host(HostValue::Function(_))) => Some((name, true)),
             Global::Host(_) => Some((name, false)),
             _ => None,
         }
@@ -466,7 +498,9 @@ fn is_number(value: &Operand) -> bool {
 }
 
 fn holds_definitions(items: &[Item]) -> bool {
-    items.iter().any(|item| !matches!(item, Item::Constant(_) | Item::Import(_)) && !is_launch(item))
+    items
+        .iter()
+        .any(|item| !matches!(item, Item::Constant(_) | Item::Attribute(_) | Item::Import(_)) && !is_launch(item))
 }
 
 fn is_launch(item: &Item) -> bool {
@@ -490,9 +524,9 @@ fn bound_names(items: &[Item], out: &mut Vec<(String, Span)>) {
                     bound_names(&region.items, out);
                 }
                 RegionKind::Methods(_) => {}
-                RegionKind::Block { .. } => bound_names(&region.items, out),
+                RegionKind::Block(_) => bound_names(&region.items, out),
             },
-            Item::Import(_) | Item::Call(_) | Item::Return(_) => {}
+            Item::Import(_) | Item::Attribute(_) | Item::Call(_) | Item::Return(_) => {}
         }
     }
 }

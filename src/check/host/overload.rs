@@ -8,11 +8,11 @@ use super::launches;
 use crate::check::Checker;
 use crate::check::checked::Unresolved;
 use crate::check::messages;
-use crate::check::state::definition::{Definition, GivenTypes, InstanceArg, Overload, Signature};
+use crate::check::state::definition::{Definition, GivenTypes, InstanceArg, Overload, ParamInfo, Signature};
 use crate::check::state::globals::{Global, Unknown};
 use crate::check::tree::FnId;
 use crate::check::types::pattern::{Bindings, Pattern};
-use crate::check::types::value::{Operand, Reported, Res};
+use crate::check::types::value::{Dict, HostValue, Operand, Reported, Res, TypeWord};
 use crate::diag::Diagnostics;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{self, ExprKind};
@@ -29,22 +29,28 @@ impl Checker<'_> {
         };
         let (scope, span) = (Some(self.scopes.current), call.span);
         match (word, args.as_slice()) {
-            ("overload", [ast::Arg { value: ast::Expr { kind: ExprKind::Name(kernel), .. }, .. }, types]) => {
-                let given = GivenTypes::Types(listed(&types.value));
-                self.host.overloads.push(Overload { kernel: kernel.clone(), scope, span: types.value.span, given });
+            ("overload", [kernel, types]) => {
+                let given =
+                    listed(&types.value).map_or_else(|| GivenTypes::Computed(types.value.clone()), GivenTypes::Types);
+                let (kernel, span) = (kernel.value.clone(), types.value.span);
+                self.host.overloads.push(Overload { kernel, scope, span, given });
             }
             ("launch" | "launch_tiled", args) => {
                 if let Some((kernel, lists)) = launches::parts_of(args) {
                     let given = GivenTypes::Launch(lists);
-                    self.host.overloads.push(Overload { kernel: kernel.to_string(), scope, span, given });
+                    self.host.overloads.push(Overload { kernel: kernel.clone(), scope, span, given });
                 }
             }
             ("set_module_options", [ast::Arg { value: ast::Expr { kind: ExprKind::Dict(pairs), .. }, .. }, ..]) => {
                 for (key, value) in pairs {
-                    if let (ExprKind::Str(key), ExprKind::Bool(on)) = (&key.kind, &value.kind)
-                        && key == "enable_backward"
-                    {
-                        self.settings.backward_off = !on;
+                    match (&key.kind, &value.kind) {
+                        (ExprKind::Str(key), ExprKind::Bool(on)) if key == "enable_backward" => {
+                            self.settings.backward_off = !on;
+                        }
+                        (ExprKind::Str(key), _) if key == "block_dim" && self.in_main() => {
+                            self.host.block_dim = Some((self.scopes.current, value.clone()));
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -69,12 +75,8 @@ impl Checker<'_> {
                     let given = GivenTypes::Types(types.collect());
                     let known = self.definitions.all.iter().any(|d| d.kernel && self.entry_name(d) == *kernel);
                     if known {
-                        self.host.overloads.push(Overload {
-                            kernel: kernel.clone(),
-                            scope: None,
-                            span: call.span,
-                            given,
-                        });
+                        let kernel = (**callee).clone();
+                        self.host.overloads.push(Overload { kernel, scope: None, span: call.span, given });
                     } else {
                         self.report(messages::host::overload_of_nothing(kernel, callee.span));
                     }
@@ -99,9 +101,11 @@ impl Checker<'_> {
         let wanted = self.overloads_of(definition);
         let mut found: Vec<FnId> = Vec::new();
         let mut asked = false;
+        // Why the types of an overload are not known.
+        let mut unknown: Vec<Unknown> = Vec::new();
         for overload in wanted {
             let found_id = match &overload.given {
-                GivenTypes::Types(_) if !generic => {
+                GivenTypes::Types(_) | GivenTypes::Computed(_) if !generic => {
                     if overload.scope.is_none() {
                         let name = self.entry_name(definition);
                         self.report(messages::host::overload_of_concrete(
@@ -119,15 +123,43 @@ impl Checker<'_> {
                     let Some(types) = types.filter(|types| fits(&signature, types)) else { continue };
                     self.resolved(definition, |c| c.kernel_for(definition, types, overload.span))
                 }
-                GivenTypes::Types(named) => self.resolved(definition, |c| {
-                    let types = c.overload_types(&signature, &overload, named, definition)?;
-                    c.kernel_for(definition, types, overload.span)
-                }),
+                GivenTypes::Types(named) => {
+                    self.evaluation.unknown.clear();
+                    let errors = self.diagnostics.error_count();
+                    let types = self.overload_types(&signature, &overload, named, definition);
+                    let needed = std::mem::take(&mut self.evaluation.unknown);
+                    match types {
+                        Err(Reported) if !needed.is_empty() && self.diagnostics.error_count() == errors => {
+                            unknown.extend(needed);
+                            continue;
+                        }
+                        Err(Reported) => {
+                            self.leave_out(definition, &needed);
+                            None
+                        }
+                        Ok(types) => self.resolved(definition, |c| c.kernel_for(definition, types, overload.span)),
+                    }
+                }
+                GivenTypes::Computed(list) => {
+                    let scope = overload.scope.unwrap_or(definition.scope);
+                    let types = self.within(scope, |c| c.computed_types(list));
+                    let Some(types) = types.and_then(|named| complete(&signature, &named)) else { continue };
+                    if !fits(&signature, &types) {
+                        let (kernel, shown) = (definition.ast.name.text.clone(), self.types_text(&types));
+                        let place = definition.ast.name.span;
+                        self.report(messages::host::overload_does_not_fit(&kernel, &shown, overload.span, place));
+                        asked = true;
+                        continue;
+                    }
+                    self.resolved(definition, |c| c.kernel_for(definition, types, overload.span))
+                }
             };
             asked = true;
             found.extend(found_id.filter(|id| !found.contains(id)));
         }
-        if !asked {
+        if !asked && !unknown.is_empty() {
+            self.leave_out(definition, &unknown);
+        } else if !asked {
             return self.resolved(definition, |c| c.kernel(definition)).into_iter().collect();
         }
         found
@@ -159,16 +191,65 @@ impl Checker<'_> {
     }
 
     fn overloads_of(&mut self, definition: &Arc<Definition>) -> Vec<Overload> {
-        let all = self.host.overloads.clone();
-        let of = |overload: &Overload| match overload.scope {
-            None => self.entry_name(definition) == overload.kernel,
-            Some(scope) => self.within(scope, |c| match c.lookup(&overload.kernel) {
-                Some((_, Global::Kernel(kernel))) => Arc::ptr_eq(kernel, definition),
-                _ => false,
-            }),
+        while let Some(overload) = self.host.overloads.get(self.host.overloaded.len()).cloned() {
+            let kernel = self.overloaded_kernel(&overload);
+            self.host.overloaded.push(kernel);
+        }
+        let own = Some(Arc::as_ptr(definition));
+        let all = self.host.overloads.iter().zip(&self.host.overloaded);
+        all.filter(|(_, kernel)| **kernel == own).map(|(overload, _)| overload.clone()).collect()
+    }
+
+    /// The kernel that an overload or a launch names.
+    fn overloaded_kernel(&mut self, overload: &Overload) -> Option<*const Definition> {
+        let Some(scope) = overload.scope else {
+            let name = self.kernel_text(overload);
+            let named = self.definitions.all.iter().find(|d| d.kernel && self.entry_name(d) == name);
+            return named.map(Arc::as_ptr);
         };
-        let mut of = of;
-        all.into_iter().filter(|overload| of(overload)).collect()
+        self.within(scope, |c| match &overload.kernel.kind {
+            ExprKind::Name(name) => match c.lookup(name)?.1 {
+                Global::Kernel(kernel) => Some(Arc::as_ptr(kernel)),
+                Global::Value(Operand::Host(HostValue::Kernel(kernel))) => Some(Arc::as_ptr(&kernel.0)),
+                Global::Constant(_) => c.host_kernel(&overload.kernel),
+                _ => None,
+            },
+            ExprKind::Attribute { .. } => None,
+            _ => c.host_kernel(&overload.kernel),
+        })
+    }
+
+    fn host_kernel(&mut self, kernel: &ast::Expr) -> Option<*const Definition> {
+        match self.host_value(kernel)? {
+            Operand::Host(HostValue::Kernel(kernel)) => Some(Arc::as_ptr(&kernel.0)),
+            _ => None,
+        }
+    }
+
+    fn kernel_text(&self, overload: &Overload) -> String {
+        self.sources.text(overload.kernel.span).to_string()
+    }
+
+    fn types_text(&self, types: &[Type]) -> String {
+        types.iter().map(|ty| format!("`{}`", self.show(*ty))).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The types of a list or dict that host code computes.
+    fn computed_types(&mut self, list: &ast::Expr) -> Option<Vec<(Option<String>, Type)>> {
+        let pairs = match self.host_value(list)? {
+            Operand::Tuple(items) => items.into_iter().map(|item| (None, item)).collect(),
+            Operand::Dict(dict) => self.named_entries(&dict)?,
+            _ => return None,
+        };
+        pairs.into_iter().map(|(name, value)| Some((name, host_type(&value)?))).collect()
+    }
+
+    fn named_entries(&mut self, dict: &Dict) -> Option<Vec<(Option<String>, Operand)>> {
+        let entries = dict.entries.iter().map(|(key, value)| {
+            let Operand::Str(name) = self.within(dict.scope, |c| c.host_value(key))? else { return None };
+            Some((Some(name), self.within(dict.scope, |c| c.host_value(value))?))
+        });
+        entries.collect()
     }
 
     /// The type of each parameter in an overload that names types.
@@ -186,7 +267,8 @@ impl Checker<'_> {
             if let Some(name) = name
                 && signature.params.iter().all(|param| param.name != *name)
             {
-                return Err(self.report(messages::host::overload_of_no_parameter(&overload.kernel, name, expr.span)));
+                let kernel = &definition.ast.name.text;
+                return Err(self.report(messages::host::overload_of_no_parameter(kernel, name, expr.span)));
             }
         }
         for (n, param) in signature.params.iter().enumerate() {
@@ -198,18 +280,16 @@ impl Checker<'_> {
                 (Some((_, (_, expr))), _) => self.within(scope, |c| c.overload_type(expr))?,
                 (None, Pattern::Exact(ty)) => *ty,
                 (None, _) => {
-                    return Err(self.report(messages::host::overload_incomplete(
-                        &overload.kernel,
-                        &param.name,
-                        overload.span,
-                    )));
+                    let kernel = &definition.ast.name.text;
+                    return Err(self.report(messages::host::overload_incomplete(kernel, &param.name, overload.span)));
                 }
             };
             if !param.pattern.matches(ty, &mut bindings) {
                 let (wanted, found) = (param.pattern.display(&self.output.structs), self.show(ty));
+                let kernel = &definition.ast.name.text;
                 return Err(self.report(messages::host::overload_type(
                     &param.name,
-                    &overload.kernel,
+                    kernel,
                     &wanted,
                     &found,
                     overload.span,
@@ -268,10 +348,14 @@ impl Checker<'_> {
     }
 }
 
-/// The types of `wp.overload`: a list with one per parameter, or a dict from parameter names.
-fn listed(types: &ast::Expr) -> Vec<(Option<String>, ast::Expr)> {
-    match &types.kind {
-        ExprKind::List(types) | ExprKind::Tuple(types) => types.iter().map(|ty| (None, ty.clone())).collect(),
+/// The types of `wp.overload` as they are written: a list with one per parameter, or a dict from
+/// parameter names.
+fn listed(types: &ast::Expr) -> Option<Vec<(Option<String>, ast::Expr)>> {
+    Some(match &types.kind {
+        ExprKind::List(types) | ExprKind::Tuple(types) => {
+            let plain = types.iter().all(|ty| !matches!(ty.kind, ExprKind::Starred(_)));
+            return plain.then(|| types.iter().map(|ty| (None, ty.clone())).collect());
+        }
         ExprKind::Dict(pairs) => {
             let named = pairs.iter().map(|(key, ty)| match &key.kind {
                 ExprKind::Str(name) => (Some(name.clone()), ty.clone()),
@@ -279,7 +363,33 @@ fn listed(types: &ast::Expr) -> Vec<(Option<String>, ast::Expr)> {
             });
             named.collect()
         }
-        _ => Vec::new(),
+        _ => return None,
+    })
+}
+
+/// The type of each parameter, where a list or dict gives those that are open.
+fn complete(signature: &Signature, named: &[(Option<String>, Type)]) -> Option<Vec<Type>> {
+    let typed = |(n, param): (usize, &ParamInfo)| {
+        let given = named.iter().enumerate().find(|(at, (name, _))| match name {
+            Some(name) => *name == param.name,
+            None => *at == n,
+        });
+        match (given, &param.pattern) {
+            (Some((_, (_, ty))), _) => Some(*ty),
+            (None, Pattern::Exact(ty)) => Some(*ty),
+            (None, _) => None,
+        }
+    };
+    signature.params.iter().enumerate().map(typed).collect()
+}
+
+/// The type that a value of host code is, or is an example of.
+fn host_type(value: &Operand) -> Option<Type> {
+    match value {
+        Operand::Type(TypeWord::Type(ty)) => Some(*ty),
+        Operand::Const(constant) => Some(constant.scalar().into()),
+        Operand::Value(expr) => Some(expr.ty).filter(|ty| !matches!(ty, Type::Local(_))),
+        _ => None,
     }
 }
 

@@ -110,6 +110,13 @@ pub(in crate::check) fn overload_incomplete(kernel: &str, name: &str, at: Span) 
         .label(at, "a type for each generic parameter is needed")
 }
 
+/// The types that host code computes for an overload are none of its kernel.
+pub(in crate::check) fn overload_does_not_fit(kernel: &str, types: &str, at: Span, place: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0315, format!("kernel `{kernel}` does not take these types: {types}"))
+        .label(at, "in this overload")
+        .label(place, "declared here")
+}
+
 /// An overload gives a type that its parameter does not take.
 pub(in crate::check) fn overload_type(
     name: &str,

@@ -262,3 +262,8 @@ pub(in crate::check) fn maybe_unset(name: &str, is_shape: bool, at: Span, place:
         })
         .help(format!("assign `{name}` before the branch or loop"))
 }
+
+/// A value that host code alone has is used in a kernel. `what`: a kernel, a function of Python.
+pub(in crate::check) fn host_value(what: &str, at: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0404, format!("{what} is no value of kernels")).label(at, "host code alone has it")
+}

@@ -3,6 +3,7 @@
 
 use super::foreign;
 use crate::check::Checker;
+use crate::check::host::values::is_of_host;
 use crate::check::state::globals::{Global, Unknown, Why};
 use crate::check::types::value::{Operand, Reported, Res, ScopeId};
 use crate::diag::{Code, Diagnostic};
@@ -23,6 +24,7 @@ impl Checker<'_> {
         let earlier = self.scopes[scope].earlier.get_mut(name).and_then(Vec::pop);
         self.scopes[scope].names.insert(name.to_string(), earlier.clone().unwrap_or(Global::Evaluating));
         self.evaluation.own_names.push(name.to_string());
+        let kept = value.clone();
         let needed = std::mem::take(&mut self.evaluation.unknown);
         let (result, after) = if module {
             let known = self.diagnostics.len();
@@ -50,6 +52,8 @@ impl Checker<'_> {
         self.evaluation.unknown = needed;
         self.evaluation.own_names.pop();
         let after = match &result {
+            // Kernels that name it hear what it is for them.
+            Ok(operand) if is_of_host(operand) => Global::Constant(kept),
             Ok(operand) => Global::Value(operand.clone()),
             Err(Reported) => after,
         };
@@ -65,7 +69,7 @@ impl Checker<'_> {
 
     /// Makes a constant unknown whose value only fails, in the findings after the first `known`
     /// ones, for words of Python that kernels do not have: the file is not wrong.
-    fn leave_to_python(&mut self, known: usize, name: &str, place: Span) {
+    pub fn leave_to_python(&mut self, known: usize, name: &str, place: Span) {
         let found = self.diagnostics.take_after(known);
         let is_host = |d: &Diagnostic| match d.code {
             // Of arrays that a kernel reads it is the kernel that has to change.

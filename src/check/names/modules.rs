@@ -232,6 +232,20 @@ impl Checker<'_> {
         self.module(&inner).map(|_| Ok(Operand::Module(inner)))
     }
 
+    /// Whether a module has a name. None: it has no file that is read.
+    pub fn has_member(&mut self, module: &str, name: &str) -> Option<bool> {
+        if is_core(module) || is_warp(module) {
+            // What kc does not have, programs can do without here.
+            let known = self.quietly(|c| c.member(module, name, Span::new(c.modules.main, 0, 0))).0.is_ok();
+            return Some(known).filter(|known| *known || is_warp(module));
+        }
+        let scope = self.module(module)?;
+        if self.scopes[scope].names.contains_key(name) || self.module(&format!("{module}.{name}")).is_some() {
+            return Some(true);
+        }
+        if self.scopes[scope].open { None } else { Some(false) }
+    }
+
     /// Enters the names of `from module import *`. False: there is no file of it.
     pub fn import_all(&mut self, module: &str) -> bool {
         let Some(scope) = self.module(module) else { return false };

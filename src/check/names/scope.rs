@@ -62,7 +62,7 @@ impl Checker<'_> {
         for item in items {
             match item {
                 Item::Import(import) => self.collect_import(import),
-                Item::Region(ast::Region { kind: ast::RegionKind::Block { .. }, items, .. }) => {
+                Item::Region(ast::Region { kind: ast::RegionKind::Block(_), items, .. }) => {
                     self.collect_imports(items);
                 }
                 _ => {}
@@ -70,33 +70,44 @@ impl Checker<'_> {
         }
     }
 
-    pub fn collect_items(&mut self, items: &[Item]) {
+    /// Enters the definitions of a block of the current scope. True: it ends with a `return`.
+    pub fn collect_items(&mut self, items: &[Item]) -> bool {
         for item in items {
             match item {
                 Item::Import(_) => {}
-                // What another file does with its kernels is its own business.
-                Item::Call(_) if !self.in_main() => {}
+                // What another file does with its kernels is its own business, unless this one
+                // calls it with its own.
+                Item::Call(_) if self.scopes.here().parent.is_none() && !self.in_main() => {}
                 Item::Call(call) => {
                     self.collect_call(call);
                     self.note_launch(call);
                     self.host.calls.push((self.scopes.current, call.clone()));
                 }
                 Item::Constant(constant) => {
-                    // `k_float = wp.overload(k, [...])`
+                    // `command = wp.launch(k, ..., record_cmd=True)`
                     if self.in_main() {
                         self.collect_call(&constant.value);
                     }
                     self.bind(&constant.name.text, Global::Constant(constant.value.clone()));
                 }
+                Item::Attribute(attribute) => {
+                    self.bind(&attribute.name.text, Global::Constant(attribute.value.clone()));
+                }
                 Item::Class(class) => self.collect_class(class),
                 Item::Function(function) => self.collect_function(function),
-                Item::Region(region) => self.collect_region(region),
+                Item::Region(region) => {
+                    if self.collect_region(region) {
+                        return true;
+                    }
+                }
                 Item::Return(value) => {
                     let returned = &mut self.scopes.here_mut().returned;
                     *returned = Some(if returned.is_none() { Some(value.clone()) } else { None });
+                    return true;
                 }
             }
         }
+        false
     }
 
     /// The names of the current scope.
@@ -403,9 +414,19 @@ impl Checker<'_> {
 
     /// `@wp.kernel`, `@wp.kernel(...)`, or `@kernel` after `from warp import kernel` or `*`.
     fn decorator_role(&mut self, decorator: &ast::Decorator) -> Option<Role> {
-        let path = match &decorator.expr.kind {
+        self.role_of(&decorator.expr)
+    }
+
+    /// What a decorator makes of what it decorates.
+    fn role_of(&mut self, decorator: &ast::Expr) -> Option<Role> {
+        let path = match &decorator.kind {
             ExprKind::Call { callee, .. } => callee,
-            _ => &decorator.expr,
+            // `wp.func(inline=False) if new else wp.func`
+            ExprKind::Conditional { then, otherwise, .. } => {
+                let role = self.role_of(then)?;
+                return (self.role_of(otherwise)? == role).then_some(role);
+            }
+            _ => decorator,
         };
         let word = match &path.kind {
             ExprKind::Attribute { base, name } => match &base.kind {
@@ -417,6 +438,12 @@ impl Checker<'_> {
             },
             ExprKind::Name(name) => match self.follow(name) {
                 Some((_, Global::Member { module, name })) if is_warp(&module) => name,
+                // A name of the file for one of Warp's decorators.
+                Some((scope, Global::Constant(value)))
+                    if self.scopes[scope].parent.is_none() && !mentions(&value, name) =>
+                {
+                    return self.within(scope, |c| c.role_of(&value));
+                }
                 None if self.scopes[self.module_of(self.scopes.current)].star_import => name.clone(),
                 _ => return None,
             },
@@ -562,6 +589,15 @@ impl Checker<'_> {
     pub fn knows_builtin(&self, name: &str) -> bool {
         !name.starts_with('_') && Library::has(name)
     }
+}
+
+/// Whether a name is part of an expression.
+fn mentions(expr: &ast::Expr, name: &str) -> bool {
+    let mut found = false;
+    crate::syntax::visit::walk(expr, &mut |part| {
+        found |= matches!(&part.kind, ExprKind::Name(other) if other == name);
+    });
+    found
 }
 
 /// Whether a literal is what a struct's field begins with anyway.

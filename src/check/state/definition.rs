@@ -15,7 +15,7 @@ use crate::types::Type;
 
 /// A function as written, of the user's file or of the library.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub struct Definition {
     pub ast: Arc<ast::Function>,
     /// The library's entry, for built-ins.
     pub entry: Option<Arc<crate::library::Entry>>,
@@ -110,7 +110,7 @@ pub(crate) struct Requests {
 /// Types for a generic kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Overload {
-    pub(crate) kernel: String,
+    pub(crate) kernel: ast::Expr,
     /// The scope of the kernel's name. None: it is the name of an entry, from the command line.
     pub(crate) scope: Option<ScopeId>,
     pub(crate) span: Span,
@@ -121,6 +121,8 @@ pub(crate) struct Overload {
 pub(crate) enum GivenTypes {
     /// A type for each parameter, by position or by name.
     Types(Vec<(Option<String>, ast::Expr)>),
+    /// The same, where host code computes the list.
+    Computed(ast::Expr),
     /// The argument lists of a `wp.launch`.
     Launch(Vec<ast::Expr>),
 }

@@ -33,6 +33,10 @@ pub(crate) struct Scope {
     pub open: bool,
     /// The functions of classes that are names of types.
     pub methods: HashMap<String, ScopeId>,
+    /// Of the `__init__` of an object: what it calls the object.
+    pub this: Option<String>,
+    /// The defaults of parameters whose values are not known.
+    pub defaults: HashMap<String, ast::Expr>,
     /// What names meant before they were bound anew by their own value.
     pub(crate) earlier: HashMap<String, Vec<Global>>,
     /// Of a file: what its host code changes.
@@ -56,6 +60,8 @@ impl Scope {
             star_import: false,
             open: false,
             methods: HashMap::new(),
+            this: None,
+            defaults: HashMap::new(),
             earlier: HashMap::new(),
             changes: Vec::new(),
             rebound: HashMap::new(),
@@ -100,12 +106,14 @@ pub(crate) enum Global {
 
 /// A host function that holds kernels or calls such a function.
 #[derive(Debug)]
-pub(crate) struct Maker {
+pub struct Maker {
     pub name: ast::Name,
     pub(crate) params: Vec<ast::Param>,
     pub(crate) items: Vec<Item>,
     /// Where it is defined.
     pub(crate) scope: ScopeId,
+    /// It holds no definitions of ours, and makes none: it is of interest where it is called.
+    pub(crate) computes: bool,
 }
 
 /// A name whose value kc cannot know.

@@ -60,6 +60,10 @@ impl Scopes {
         self.all.len()
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (ScopeId, &Scope)> {
+        self.all.iter()
+    }
+
     /// The scope in which names are resolved.
     pub fn here(&self) -> &Scope {
         &self.all[self.current]
@@ -132,6 +136,10 @@ pub(crate) struct HostCode {
     pub call_depth: u32,
     /// `wp.overload(kernel, types)` in the file.
     pub overloads: Vec<Overload>,
+    /// The kernel of each, as far as it is known.
+    pub overloaded: Vec<Option<*const Definition>>,
+    /// The `block_dim` of `wp.set_module_options`, with its scope.
+    pub block_dim: Option<(ScopeId, ast::Expr)>,
     /// The calls that may be launches, with their scopes.
     pub launches: Vec<(ScopeId, ast::Expr)>,
     /// By kernel the dimensions of its launches in the file that say a `block_dim`. None: not
@@ -147,6 +155,8 @@ pub(crate) struct Evaluation {
     pub quiet: u32,
     /// Module constants that failed in quiet evaluations.
     pub quiet_failures: HashSet<(ScopeId, String)>,
+    /// Values of host code are computed: kernels and functions of Python are among them.
+    pub hosting: bool,
     /// Expressions that Python computes where they stand, one within the other.
     pub computing: u32,
     /// The constants that are computed just now.

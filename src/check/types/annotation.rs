@@ -28,7 +28,17 @@ impl Checker<'_> {
                 ScalarClass::from_name(name).map(Pattern::Class).ok_or(Reported)
             }
             ExprKind::Name(name) if library && name == "Array" => Ok(Pattern::Array(Box::new(Pattern::Any), None)),
+            // `TYPES[key]`
+            ExprKind::Subscript { base, .. } if !library && self.is_table(base) => {
+                let word = self.type_word(expr, library)?;
+                self.word_pattern(word, expr.span)
+            }
             ExprKind::Subscript { base, indices } => self.subscripted(base, indices, expr.span, library),
+            // What a function of Python makes.
+            ExprKind::Call { callee, .. } if !library && self.maker_of(callee).is_some() => {
+                let word = self.type_word(expr, library)?;
+                self.word_pattern(word, expr.span)
+            }
             ExprKind::Call { callee, args } => self.called(callee, args, expr.span, library),
             ExprKind::Str(text) => match self.quoted(text, expr.span) {
                 Some(inner) => self.annotation(&inner, library),
@@ -38,6 +48,18 @@ impl Checker<'_> {
                 let word = self.type_word(expr, library)?;
                 self.word_pattern(word, expr.span)
             }
+        }
+    }
+
+    /// Whether a name is one of a dict, list or tuple.
+    fn is_table(&mut self, base: &Expr) -> bool {
+        let ExprKind::Name(name) = &base.kind else { return false };
+        match self.follow(name) {
+            Some((_, Global::Constant(value))) => {
+                matches!(value.kind, ExprKind::Dict(_) | ExprKind::List(_) | ExprKind::Tuple(_))
+            }
+            Some((_, Global::Value(value))) => matches!(value, Operand::Dict(_) | Operand::Tuple(_)),
+            _ => false,
         }
     }
 

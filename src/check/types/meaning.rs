@@ -30,6 +30,7 @@ impl Operand {
             Operand::Enum(class) => Meaning::Enum(class.name.clone()),
             Operand::Tuple(_)
             | Operand::Dict(_)
+            | Operand::Host(_)
             | Operand::Stack(_)
             | Operand::Slice(_)
             | Operand::Shape(_)

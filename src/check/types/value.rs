@@ -5,9 +5,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::check::state::definition::Definition;
+use crate::check::state::globals::Maker;
 use crate::check::tree::{Call, Expr, ExprKind, LocalId};
 use crate::check::types::pattern::ScalarClass;
 use crate::ir::Const;
+use crate::memo::Same;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{Scalar, Type};
@@ -53,6 +56,39 @@ pub enum Operand {
     Adjoint,
     /// `wp.grad(f)`
     Gradient(FunctionName),
+    /// What host code alone has.
+    Host(HostValue),
+}
+
+/// A value that host functions are given, and kernels have no use for.
+#[derive(Clone)]
+pub enum HostValue {
+    Kernel(Same<Definition>),
+    Function(Rc<Maker>),
+    /// An object of a class of Python: what its `__init__` binds is in this scope.
+    Object(ScopeId),
+}
+
+impl HostValue {
+    /// What messages call it.
+    pub(crate) fn what(&self) -> &'static str {
+        match self {
+            HostValue::Kernel(_) => "a kernel",
+            HostValue::Function(_) => "a function of Python",
+            HostValue::Object(_) => "an object of Python",
+        }
+    }
+}
+
+/// Values are told apart by their texts, of which those of definitions would be long.
+impl std::fmt::Debug for HostValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            HostValue::Kernel(kernel) => write!(f, "Kernel({:?}, {:?})", kernel.0.ast.name.span, kernel.0.scope),
+            HostValue::Function(maker) => write!(f, "Function({:?}, {:?})", maker.name.span, maker.scope),
+            HostValue::Object(scope) => write!(f, "Object({scope:?})"),
+        }
+    }
 }
 
 /// A dict: looked at entry by entry, so that those that kc cannot compute do no harm where they are
