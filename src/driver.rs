@@ -72,6 +72,8 @@ pub struct Compilation {
     /// The kernels without errors that cannot be compiled, because they need what only Python
     /// knows.
     pub unresolved: Vec<Unresolved>,
+    /// Where the kernels are that the file launches with one thread alone.
+    alone: Vec<Span>,
     /// It has gradients, and the rules for them.
     differentiable: bool,
     /// The findings that comments of the file allow.
@@ -178,7 +180,7 @@ impl Compilation {
         self.write_out(&request.gradients);
         self.differentiate(&request.gradients);
         self.find_unordered();
-        drop_echoes(&mut self.diagnostics);
+        drop_echoes(&mut self.diagnostics, &self.alone);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
         // Release builds too: IR that breaks its rules must end as an error, never as code. What is
@@ -259,6 +261,7 @@ impl Compilation {
             timings.time("check", || check::check(parsed, options, &compiler.cache.instances, sources, diagnostics));
         self.allows = Allows::read(parsed, &sources.file(file).text);
         self.declared.clone_from(&checked.declared);
+        self.alone.clone_from(&checked.alone);
         self.unresolved.clone_from(&checked.unresolved);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
@@ -387,14 +390,18 @@ impl Differentiable<'_> {
     }
 }
 
-/// A race that the checker tells is not told again for the gradient.
-fn drop_echoes(diagnostics: &mut Diagnostics) {
+/// A race that the checker tells is not told again for the gradient, and no race of kernels that
+/// the file launches with one thread `alone`.
+fn drop_echoes(diagnostics: &mut Diagnostics, alone: &[Span]) {
     let races: Vec<Span> = diagnostics
         .iter()
         .filter(|d| matches!(d.code, Code::W0701 | Code::W0702))
         .filter_map(Diagnostic::span)
         .collect();
     diagnostics.retain(|d| d.code != Code::W0602 || !d.labels.iter().any(|label| races.contains(&label.span)));
+    // One thread meets no other.
+    let meets = |d: &Diagnostic| matches!(d.code, Code::W0602 | Code::W0606);
+    diagnostics.retain(|d| !meets(d) || !alone.iter().any(|kernel| d.is_within(*kernel)));
 }
 
 /// Barriers that only some threads of a block come to, as faults of the module.

@@ -25,6 +25,8 @@ pub struct Checked {
     /// By kernel, as the file names it, how many dimensions its launches have, with that of the
     /// threads of `wp.launch_tiled`, if known.
     pub launched: HashMap<String, Option<usize>>,
+    /// Where the kernels are that the file launches with one thread alone.
+    pub alone: Vec<Span>,
     /// The names of all kernels and functions of the file, good or not.
     pub declared: Vec<String>,
     /// The kernels without errors that cannot be compiled: they need what only Python knows.

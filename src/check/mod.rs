@@ -44,7 +44,7 @@ use crate::check::state::globals::Global;
 use crate::check::state::{Definitions, Evaluation, Gradients, HostCode, InstanceTable, Output, Scopes, Settings};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, Stack};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ids::IdVec;
 use crate::ir::Nudged;
 use crate::source::{SourceMap, Span};
@@ -163,6 +163,8 @@ pub fn check(
         checker.sources,
         checker.diagnostics,
     );
+    let alone = checker.launched_alone();
+    checker.diagnostics.retain(|d| d.code != Code::W0701 || !alone.iter().any(|kernel| d.is_within(*kernel)));
     checker.check_launches();
     checker.expect_own_kernels();
     if let Some(threads) = options.last_threads {
@@ -192,6 +194,7 @@ pub fn check(
         kernels,
         block_dim,
         launched,
+        alone,
         declared,
         unresolved,
         facts,

@@ -224,7 +224,7 @@ impl Pending {
         *memory = now;
         self.allows.apply(Analysis::FILE, &mut found);
         found.iter().for_each(|finding| analysis.diagnostics.push(finding.clone()));
-        super::drop_echoes(&mut analysis.diagnostics);
+        super::drop_echoes(&mut analysis.diagnostics, &self.checked.alone);
         self.allows.report_unused(&mut analysis.diagnostics);
         true
     }

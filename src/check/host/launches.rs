@@ -2,6 +2,8 @@
 //! arguments, where reading the file tells: arrays made by `wp.zeros(..., dtype=...)` and the like,
 //! numbers, and values of kernel types. A launch with an argument of unknown type says nothing.
 
+use std::collections::HashMap;
+
 use crate::check::Checker;
 use crate::check::messages;
 use crate::check::names::member::is_warp;
@@ -9,6 +11,7 @@ use crate::check::state::definition::{ParamInfo, Signature};
 use crate::check::state::globals::Global;
 use crate::check::types::pattern::Pattern;
 use crate::check::types::value::Operand;
+use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, F32, MAX_DIMS, Type};
 
@@ -80,6 +83,28 @@ impl Checker<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Where the kernels are that the file launches, each time with one thread.
+    pub fn launched_alone(&mut self) -> Vec<Span> {
+        let mut alone: HashMap<Span, bool> = HashMap::new();
+        for (scope, call) in self.host.launches.clone() {
+            let ExprKind::Call { callee, args } = &call.kind else { continue };
+            let launch = self.within(scope, |c| c.warp_word(callee)).is_some_and(|word| word.starts_with("launch"));
+            let Some((kernel, _)) = parts_of(args).filter(|_| launch) else { continue };
+            let ExprKind::Name(name) = &kernel.kind else { continue };
+            let Some((_, Global::Kernel(kernel))) = self.within(scope, |c| c.follow(name)) else { continue };
+            let dim = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "dim"));
+            let dim = dim.or_else(|| args.get(1).filter(|arg| arg.name.is_none()));
+            let value = dim.and_then(|dim| self.within(scope, |c| c.host_value(&dim.value)));
+            let one = |value: &Operand| matches!(value, Operand::Const(constant) if constant.as_int() == Some(1));
+            let is_one = value.is_some_and(|value| match &value {
+                Operand::Tuple(items) => items.iter().all(one),
+                value => one(value),
+            });
+            *alone.entry(kernel.ast.span).or_insert(true) &= is_one;
+        }
+        alone.into_iter().filter(|(_, alone)| *alone).map(|(kernel, _)| kernel).collect()
     }
 
     /// The number of dimensions of a launch, where the file tells.
