@@ -39,7 +39,9 @@ use std::collections::HashMap;
 use crate::analysis::effects::effects;
 use crate::check;
 use crate::check::Checked;
+pub use crate::check::End;
 use crate::check::Unresolved;
+pub use crate::check::Verdict;
 use crate::check::lints::Allows;
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level, first_of};
@@ -74,6 +76,8 @@ pub struct Compilation {
     pub unresolved: Vec<Unresolved>,
     /// Where the kernels are that the file launches with one thread alone.
     alone: Vec<Span>,
+    /// What became of each kernel of the file, as it is written.
+    pub verdicts: Vec<Verdict>,
     /// It has gradients, and the rules for them.
     differentiable: bool,
     /// The findings that comments of the file allow.
@@ -262,6 +266,7 @@ impl Compilation {
         self.allows = Allows::read(parsed, &sources.file(file).text);
         self.declared.clone_from(&checked.declared);
         self.alone.clone_from(&checked.alone);
+        self.verdicts.clone_from(&checked.verdicts);
         self.unresolved.clone_from(&checked.unresolved);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked

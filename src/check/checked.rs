@@ -31,8 +31,29 @@ pub struct Checked {
     pub declared: Vec<String>,
     /// The kernels without errors that cannot be compiled: they need what only Python knows.
     pub unresolved: Vec<Unresolved>,
+    /// What became of each kernel of the file, as it is written.
+    pub verdicts: Vec<Verdict>,
     /// Empty unless the options asked for them.
     pub facts: EditorFacts,
+}
+
+/// A kernel as it is written, and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    pub name: String,
+    /// All of it, decorators too.
+    pub span: Span,
+    pub end: End,
+}
+
+/// How the check of a kernel ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum End {
+    /// It is compiled, for one kind of arguments at least.
+    Ok,
+    /// It needs what only Python knows.
+    Unresolved,
+    Errors,
 }
 
 /// A kernel that was checked and cannot be compiled.

@@ -52,7 +52,7 @@ use crate::syntax::ast::{self, Parsed};
 use crate::types::Type;
 use body::Body;
 pub use calls::instances::Instances;
-pub use checked::{Checked, Unresolved};
+pub use checked::{Checked, End, Unresolved, Verdict};
 pub use state::definition::{Imported, LibraryFunction};
 
 /// What is wanted of [`check()`].
@@ -140,7 +140,9 @@ pub fn check(
     let mut kernels = Vec::new();
     for definition in checker.definitions.all.clone() {
         if definition.kernel {
-            kernels.extend(checker.kernels(&definition));
+            let found = checker.kernels(&definition);
+            checker.note_verdict(&definition, &found);
+            kernels.extend(found);
         } else {
             // Also those that no kernel calls: their errors are worth knowing.
             checker.check_uncalled(&definition);
@@ -185,7 +187,7 @@ pub fn check(
     }
     let declared = checker.declared();
     let Checker { output, settings, host, .. } = checker;
-    let Output { structs, constants, functions, unresolved, .. } = output;
+    let Output { structs, constants, functions, unresolved, verdicts, .. } = output;
     let (block_dim, launched) = (settings.block_dim, host.launched);
     Checked {
         structs,
@@ -197,6 +199,7 @@ pub fn check(
         alone,
         declared,
         unresolved,
+        verdicts,
         facts,
     }
 }
@@ -228,6 +231,21 @@ impl Checker<'_> {
     /// The type's name for messages.
     pub fn show(&self, ty: Type) -> String {
         ty.display(&self.output.structs)
+    }
+
+    /// Notes what became of a kernel; of one in a host function, the best of what its calls give.
+    fn note_verdict(&mut self, definition: &Definition, found: &[tree::FnId]) {
+        let ast::Function { name, span, .. } = &*definition.ast;
+        let unresolved = self.output.unresolved.iter().any(|unresolved| unresolved.span == name.span);
+        let end = match found.is_empty() {
+            false => End::Ok,
+            true if unresolved => End::Unresolved,
+            true => End::Errors,
+        };
+        match self.output.verdicts.iter_mut().find(|verdict| verdict.span == *span) {
+            Some(verdict) => verdict.end = verdict.end.min(end),
+            None => self.output.verdicts.push(Verdict { name: name.text.clone(), span: *span, end }),
+        }
     }
 
     fn kernel(&mut self, definition: &Arc<Definition>) -> Res<tree::FnId> {

@@ -1,6 +1,6 @@
 //! `kc check`: findings without artefacts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::inputs::Input;
 use super::watch::{self, Seen};
@@ -8,7 +8,7 @@ use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output, with_projec
 use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
 use crate::diag::{Code, counted};
-use crate::driver::{Compiler, Overlaid, Request};
+use crate::driver::{Compilation, Compiler, End, Overlaid, Request, Verdict};
 
 /// Checks kernel files and reports errors and warnings.
 ///
@@ -29,6 +29,10 @@ pub(super) struct Args {
     /// Check again whenever a file changes, until kc is ended.
     #[arg(long)]
     watch: bool,
+    /// Print what became of each kernel, as one JSON object a line: its `file`, `name`, first and
+    /// last `line`, and `end`: `ok`, `unresolved` or `errors`.
+    #[arg(long, hide = true)]
+    kernels: bool,
     #[command(flatten)]
     report: Report,
 }
@@ -71,6 +75,11 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         let kernels = compilation.kernels.clone();
         let unresolved = compilation.unresolved.len();
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));
+        if args.kernels
+            && let Err(exit) = print(&verdicts(path, &compilation))
+        {
+            return exit;
+        }
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::stdout_style());
         if args.report.is_one_document() {
@@ -102,6 +111,22 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         return exit;
     }
     exit
+}
+
+/// What became of each kernel of a file.
+fn verdicts(path: &Path, compilation: &Compilation) -> String {
+    let line = |verdict: &Verdict| {
+        let file = compilation.sources.file(verdict.span.file);
+        let lines = [verdict.span.start, verdict.span.end].map(|at| file.line_column(at).line);
+        let end = match verdict.end {
+            End::Ok => "ok",
+            End::Unresolved => "unresolved",
+            End::Errors => "errors",
+        };
+        let object = serde_json::json!({"file": path, "name": verdict.name, "lines": lines, "end": end});
+        format!("{object}\n")
+    };
+    compilation.verdicts.iter().map(line).collect()
 }
 
 fn print(text: &str) -> Result<(), Exit> {

@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::check::checked::Unresolved;
+use crate::check::checked::{Unresolved, Verdict};
 use crate::check::facts::EditorFacts;
 use crate::check::state::definition::{
     Custom, CustomWritten, Definition, Instance, InstanceKey, Overload, Requests, Underived,
@@ -275,6 +275,8 @@ pub(crate) struct Output {
     pub names: FreeNames,
     /// The kernels that need unknown names.
     pub unresolved: Vec<Unresolved>,
+    /// What became of each kernel.
+    pub verdicts: Vec<Verdict>,
     /// What an editor asks for.
     pub facts: Option<EditorFacts>,
 }
