@@ -189,19 +189,29 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Says in the findings after the first `known` ones which kernel has no backward entry. What kc
-    /// cannot reverse may be in a function that it calls; in that of another file, the kernel is
-    /// their place.
+    /// Says in the findings after the first `known` ones which kernel has no backward entry. What
+    /// kc cannot reverse may be in a function that it calls: that is said once, for the first
+    /// kernel, and of a function of another file at the kernel.
     fn name_kernel(&mut self, id: FuncId, known: usize) {
         let kernel = &self.module.functions[id];
-        for finding in self.found.iter_mut().skip(known).filter(|finding| finding.code == Code::W0607) {
-            if !finding.is_within(kernel.span) {
-                let message = format!("kernel `{}` calls it", kernel.source_name);
-                let elsewhere = finding.span().is_some_and(|span| span.file != kernel.span.file);
-                let at = if elsewhere { 0 } else { finding.labels.len() };
-                finding.labels.insert(at, Label { span: kernel.span, message });
+        for mut finding in self.found.split_off(known) {
+            let cause = finding.span();
+            if finding.code == Code::W0607 {
+                let outside = cause.filter(|cause| !kernel.span.contains(*cause));
+                let is_known = |other: &Diagnostic| {
+                    other.code == Code::W0607 && other.labels.iter().any(|label| Some(label.span) == outside)
+                };
+                if self.found.iter().any(is_known) {
+                    continue;
+                }
+                if let Some(cause) = outside {
+                    let message = format!("kernel `{}` calls it", kernel.source_name);
+                    let at = if cause.file == kernel.span.file { finding.labels.len() } else { 0 };
+                    finding.labels.insert(at, Label { span: kernel.span, message });
+                }
+                finding.message = format!("kernel `{}`: {}", kernel.source_name, finding.message);
             }
-            finding.message = format!("kernel `{}`: {}", kernel.source_name, finding.message);
+            self.found.push(finding);
         }
     }
 
