@@ -33,7 +33,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_delimiter = ',')]
     emit: Vec<Emit>,
     /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... Those of a folder
-    /// keep its folders. A name that ends as a result does, such as `-o saxpy.ptx`, is the file of a single result; `-` prints it.
+    /// keep its folders. A name that ends as a result does, such as `-o saxpy.ptx`, is the file of
+    /// a single result; `-` prints it.
     #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
     /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
