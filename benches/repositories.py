@@ -55,7 +55,7 @@ def report(kc, folder, options):
     """What is known of one package."""
     objects, seconds = check(kc, folder, options)
     kernels = [one for one in objects if "end" in one and "lines" in one]
-    findings = [place(one) for one in objects if "code" in one]
+    findings = [place(one) for one in objects if one.get("code")]
     ends = collections.Counter(kernel["end"] for kernel in kernels)
     codes = collections.Counter()
     for kernel in kernels:
