@@ -336,7 +336,7 @@ fn symbols_of_the_workspace() {
     for text in ["@wp.func\ndef new_name(x: float):\n    return x\n", "@wp.func\ndef newer_name():\n    return 1\n", ""]
     {
         f.write("new.py", &format!("import warp as wp\n\n\n{text}"));
-        let answer = f.client.ask("workspace/symbol", json!({"query": "ne_n"}));
+        let answer = f.client.ask("workspace/symbol", json!({"query": "new"}));
         let found: Vec<&str> = answer.as_array().expect("a list").iter().filter_map(|e| e["name"].as_str()).collect();
         let wanted: Vec<&str> = text.split(['(', ' ']).filter(|word| word.ends_with("_name")).collect();
         assert_eq!(found, wanted);
