@@ -145,7 +145,7 @@ impl Nested {
         self.launching.contains(&header)
     }
 
-    /// The decorator of Warp's that a name of the file stands for.
+    /// The decorator of Warp's that a name of the file means.
     pub fn decorator(&self, name: &str) -> Option<&str> {
         self.decorators.get(name).map(String::as_str)
     }
