@@ -69,3 +69,99 @@ def test_monte_carlo():
     assert value == pytest.approx(known, rel=0.02)
     for name, slope in formula.items():
         assert slopes[name] == pytest.approx(slope, rel=0.03), name
+
+
+def test_shapes(tmp_path):
+    import shapes
+
+    for points, faces in (shapes.icosphere(3), shapes.knot(60, 8), shapes.bear(24)):
+        # Each edge has a face on both sides, which go round the same way.
+        edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+        assert len(np.unique(edges, axis=0)) == len(edges)
+        assert np.array_equal(np.unique(edges, axis=0), np.unique(edges[:, ::-1], axis=0))
+        assert shapes.volume(points, faces) > 0.5
+    points, faces = shapes.icosphere(4)
+    assert shapes.volume(points, faces) == pytest.approx(4 / 3 * np.pi, rel=5e-3)
+    np.testing.assert_allclose(shapes.normals(points, faces), points, atol=4e-3)
+    path = tmp_path / "square.obj"
+    path.write_text("# a square\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n\nf 1/1/1 2/2/1 3/3/1 4/4/1\nf -4 -3 -2\n")
+    points, faces = shapes.load(path)
+    assert points.shape == (4, 3) and faces.tolist() == [[0, 1, 2], [0, 2, 3], [0, 1, 2]]
+
+
+def test_shadows(rng):
+    import kc
+    import shadows
+    import shapes
+
+    ids, vectors = kc.array(dtype=kc.uint64), kc.array(dtype=kc.vec3)
+    center, radius = np.array([0.3, 1.2, -0.2]), 0.5
+    points, faces = shapes.icosphere(5, radius)
+    mesh = kc.Mesh((points + center).astype(np.float32), faces)
+    meshes = np.array([mesh.id], np.uint64)
+
+    @kc.kernel
+    def ground(meshes: ids, light: shadows.Light, x: vectors, seen: kc.array(dtype=float)):
+        i = kc.tid()
+        seen[i] = shadows.lit(meshes, light, x[i], 0.3)
+
+    x = (rng.uniform(-1.5, 1.5, (3000, 3)) * [1, 0, 1] + [-0.2, 0, -0.4]).astype(np.float32)
+    sun, seen = np.array([1.5, 4.0, 0.5]), np.zeros(len(x), np.float32)
+
+    def clearance(light):
+        """How far the way to the light is from the center of the ball."""
+        d = light - x.astype(np.float64)
+        away = center - x
+        return np.linalg.norm(np.cross(d, away), axis=-1) / np.linalg.norm(d, axis=-1)
+
+    # Of a point the shadow is a cone, and so it is sharp.
+    ground(len(x), meshes, shadows.Light(center=sun, radius=0.0, rays=1), x, seen)
+    clear = np.abs(clearance(sun) - radius) > 3e-3
+    np.testing.assert_array_equal(seen[clear], (clearance(sun) > radius)[clear])
+    assert 0.1 < seen.mean() < 0.95
+    # Of a disc that faces the point it is the part of the disc that is seen.
+    ground(len(x), meshes, shadows.Light(center=sun, radius=0.6, rays=200), x, seen)
+    n = (sun - x) / np.linalg.norm(sun - x, axis=1, keepdims=True)
+    u = np.cross(n, [0.0, 0.0, 1.0])
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    v, wanted = np.cross(n, u), np.zeros(len(x))
+    for a, r in zip(rng.uniform(0, 2 * np.pi, 1000), np.sqrt(rng.uniform(0, 1, 1000))):
+        wanted += clearance(sun + 0.6 * r * (np.cos(a) * u + np.sin(a) * v)) > radius
+    np.testing.assert_allclose(seen, wanted / 1000, atol=0.06)
+    assert 200 < ((seen > 0.2) & (seen < 0.8)).sum()
+
+    @kc.kernel
+    def look(
+        meshes: ids, normals: vectors, start: vectors, d: vectors, t: kc.array(dtype=float),
+        n: vectors,
+    ):
+        i = kc.tid()
+        hit = shadows.nearest(meshes, normals, start[i], d[i])
+        t[i] = hit.t
+        n[i] = hit.normal
+
+    # Rays to points of a ball, of two that overlap in part: the nearer counts, and its normals are those of a ball.
+    other = kc.Mesh((0.5 * points + center + [0.0, 0.0, 0.4]).astype(np.float32), faces)
+    normals = np.concatenate([shapes.normals(p, faces) for p in (mesh.points.numpy(), other.points.numpy())])
+    start = rng.normal(size=(500, 3))
+    start = (center + 3.0 * start / np.linalg.norm(start, axis=1, keepdims=True)).astype(np.float32)
+    d = center + rng.uniform(-0.25, 0.25, (500, 3)) - start
+    d = (d / np.linalg.norm(d, axis=1, keepdims=True)).astype(np.float32)
+    t, n = np.zeros(500, np.float32), np.zeros((500, 3), np.float32)
+    look(500, np.array([mesh.id, other.id], np.uint64), normals, start, d, t, n)
+    hits = []
+    for middle, r in ((center, radius), (center + [0.0, 0.0, 0.4], 0.5 * radius)):
+        away = start - middle
+        b = np.einsum("ij,ij->i", away, d)
+        inside = b * b - (away**2).sum(axis=1) + r * r
+        hits.append(np.where(inside > 0, -b - np.sqrt(np.maximum(inside, 0)), np.inf))
+    which = np.argmin(hits, axis=0)
+    assert 20 < which.sum() < 480
+    np.testing.assert_allclose(t, np.min(hits, axis=0), atol=5e-3)
+    sphere = start + t[:, None] * d - np.where(which[:, None] == 1, center + [0.0, 0.0, 0.4], center)
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    agree = np.abs(hits[0] - hits[1]) > 0.02
+    np.testing.assert_allclose(n[agree], sphere[agree], atol=2e-2)
+    image = shadows.draw([(mesh, (1.0, 0.0, 0.0))], eye=(0.3, 1.2, 4.0), target=tuple(center), shape=(16, 24))
+    # Red in the middle, sky above.
+    assert image.shape == (16, 24, 3) and image[8, 12, 0] > 2 * image[8, 12, 1] and image[0, 0, 2] > image[0, 0, 0]

@@ -35,8 +35,8 @@ def read(path):
             packed += data[at + 8: at + 8 + length]
         at += length + 12
     rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + width * depth)
-    assert not rows[:, 0].any(), "a filter"
-    return rows[:, 1:].reshape(height, width, depth).squeeze() / 255.0
+    assert (rows[:, 0] == 1).all(), "another filter than differences to the left"
+    return rows[:, 1:].reshape(height, width, depth).cumsum(axis=1, dtype=np.uint8).squeeze() / 255.0
 
 
 def fitted(pixels, thin=False):
