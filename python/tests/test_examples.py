@@ -165,3 +165,29 @@ def test_shadows(rng):
     image = shadows.draw([(mesh, (1.0, 0.0, 0.0))], eye=(0.3, 1.2, 4.0), target=tuple(center), shape=(16, 24))
     # Red in the middle, sky above.
     assert image.shape == (16, 24, 3) and image[8, 12, 0] > 2 * image[8, 12, 1] and image[0, 0, 2] > image[0, 0, 0]
+
+
+def test_cloth_on_body():
+    import cloth_on_body
+    import kc
+    import shapes
+
+    points, faces = shapes.icosphere(3, 0.6)
+    points[:, 1] += 0.8
+    body, rests = kc.Mesh(points, faces), []
+    for friction in (0.5, 0.0):
+        cloth = cloth_on_body.Cloth(body, n=20, size=1.6, height=1.45)
+        for _ in range(200):
+            cloth.step(rounds=8, friction=friction)
+        x = cloth.x.astype(np.float64)
+        # It lies on the ball at its thickness, and not in it: chords of the mesh are a little nearer to the center.
+        distance = np.linalg.norm(x - [0.0, 0.8, 0.0], axis=1)
+        assert 0.6 * 0.98 + cloth.thickness < distance.min() < 0.6 + 1.1 * cloth.thickness
+        assert (x[:, 1] >= cloth.thickness - 1e-6).all()
+        grid = x.reshape(20, 20, 3)
+        edges = np.concatenate([np.linalg.norm(np.diff(grid, axis=axis), axis=2).ravel() for axis in (0, 1)])
+        assert (0.9 if friction else 0.5) * cloth.rest < edges.min() and edges.max() < (1.1 if friction else 1.25) * cloth.rest
+        rests.append(x.mean(axis=0))
+    # It began beside the middle: with friction it stays up there, and without it slides further down.
+    assert rests[0][1] > rests[1][1] + 0.05
+    assert cloth.picture((12, 12)).shape == (12, 12, 3)
