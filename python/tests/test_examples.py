@@ -71,6 +71,76 @@ def test_monte_carlo():
         assert slopes[name] == pytest.approx(slope, rel=0.03), name
 
 
+def test_dam_break(rng):
+    import dam_break
+
+    dam = dam_break.Dam(spacing=0.06)
+    # Densities by all pairs, and by all pairs with images behind walls.
+    dam.x += rng.uniform(-0.01, 0.01, dam.x.shape).astype(np.float32)
+    before, size, h = dam.x.astype(np.float64), dam_break.TANK.astype(np.float64), dam.fluid.h
+    dam.step()
+    wanted, near = np.zeros(len(before)), np.linalg.norm(before[:, None] - before, axis=2) < 2 * h
+    for low_or_high in np.ndindex(3, 3, 3):
+        # In place, behind the lower wall, behind the upper one: for each axis.
+        turn = np.array(low_or_high)
+        other = np.where(turn == 0, before, np.where(turn == 1, -before, 2 * size - before))
+        q = np.linalg.norm(before[:, None] - other, axis=2) / h
+        shape = np.where(q < 1, 1 - 1.5 * q**2 + 0.75 * q**3, 0.25 * np.maximum(2 - q, 0) ** 3)
+        wanted += dam.fluid.mass * np.where(near, shape, 0).sum(axis=1) / (np.pi * h**3)
+    np.testing.assert_allclose(dam.rho, wanted, rtol=1e-4)
+    # Nothing is added to the energy, little is lost before the water meets the wall, and nothing runs faster than Ritter's front.
+    dam = dam_break.Dam(spacing=0.06)
+    first = dam.energy()
+    while dam.time < 0.2:
+        dam.step()
+        assert (dam.x >= 0).all() and (dam.x <= dam_break.TANK).all()
+    assert 0.9 * first < dam.energy() < 1.002 * first
+    ritter = 2 * np.sqrt(9.81 * 0.8) * dam.time
+    assert 0.2 * ritter < dam.x[:, 0].max() - 0.6 < ritter
+    # Rays of the picture by all balls.
+    import kc
+
+    vectors = kc.array(dtype=kc.vec3)
+
+    @kc.kernel
+    def shoot(tree: kc.uint64, x: vectors, start: vectors, d: vectors, ball: kc.array(dtype=int)):
+        i = kc.tid()
+        found, t = dam_break.first(tree, x, 0.03, start[i], d[i])
+        ball[i] = found
+
+    tree = kc.Bvh(dam.x - np.float32(0.03), dam.x + np.float32(0.03))
+    start = rng.uniform(0.0, 1.2, (200, 3)).astype(np.float32) * np.float32([1, 0.6, 1]) + np.float32([0, 0, 0.5])
+    d = dam.x[rng.integers(0, len(dam.x), 200)] + rng.normal(0.0, 0.05, (200, 3)) - start
+    d = (d / np.linalg.norm(d, axis=1, keepdims=True)).astype(np.float32)
+    ball = np.zeros(200, np.int32)
+    shoot(200, tree, dam.x, start, d, ball)
+    away = start[:, None].astype(np.float64) - dam.x
+    b = np.einsum("ijk,ik->ij", away, d)
+    inside = b * b - (away**2).sum(axis=2) + 0.03**2
+    t = np.where(inside > 0, -b - np.sqrt(np.maximum(inside, 0)), np.inf)
+    t[t <= 0] = np.inf
+    np.testing.assert_array_equal(ball, np.where(np.isinf(t.min(axis=1)), -1, t.argmin(axis=1)))
+    assert 50 < (ball >= 0).sum() < 200
+
+
+def test_momentum_of_free_water(rng):
+    import dam_break
+
+    dam = dam_break.Dam(spacing=0.03, size=(0.15, 0.15, 0.09))
+    # In the middle of the tank, and pressed together, so that it flies apart.
+    dam.fluid.mass *= 1.3
+    dam.x += np.float32([0.9, 0.6, 0.105])
+    dam.v[:] = rng.normal(0.0, 0.2, dam.v.shape)
+    x, v = dam.x.copy(), dam.v.copy()
+    for _ in range(12):
+        dam.step(gravity=(0.0, 0.0, 0.0))
+        # Walls push nothing that is out of their reach.
+        assert (np.minimum(dam.x, dam_break.TANK - dam.x) > dam.fluid.h).all()
+    assert np.abs(dam.v - v).max() > 0.5
+    np.testing.assert_allclose(dam.v.sum(axis=0), v.sum(axis=0), atol=1e-3)
+    np.testing.assert_allclose(np.cross(dam.x, dam.v).sum(axis=0), np.cross(x, v).sum(axis=0), atol=2e-3)
+
+
 def test_shapes(tmp_path):
     import shapes
 
