@@ -261,3 +261,35 @@ def test_cloth_on_body():
     # It began beside the middle: with friction it stays up there, and without it slides further down.
     assert rests[0][1] > rests[1][1] + 0.05
     assert cloth.picture((12, 12)).shape == (12, 12, 3)
+
+
+def test_inverse_mesh(rng):
+    import inverse_mesh
+    import kc
+    import shapes
+
+    points, faces = shapes.icosphere(2)
+    target = kc.Mesh((points * [0.7, 1.0, 0.5] + [0.0, 0.95, 0.2]).astype(np.float32), faces)
+    fit = inverse_mesh.Fit(target, rounds=1, views=4, size=8)
+    fit.loss()
+    gradient, before = fit.mesh.points.grad.numpy().astype(np.float64), fit.mesh.points.numpy().copy()
+
+    def moved(direction, by):
+        depth, loss = np.zeros_like(fit.depth), np.zeros(1, np.float32)
+        fit.mesh.points.numpy()[:] = before + by * direction
+        fit.mesh.refit()
+        inverse_mesh.look(len(depth), fit.mesh, fit.start, fit.direction, depth)
+        inverse_mesh.compare(len(depth), fit.mesh, fit.start, fit.direction, fit.depth, loss)
+        return float(loss[0]), depth >= 0
+
+    compared = 0
+    for direction in rng.normal(size=(4, *before.shape)):
+        (up, seen), (down, others) = moved(direction, 1e-3), moved(direction, -1e-3)
+        # A ray that leaves the mesh is a step, which no derivative has.
+        if np.array_equal(seen, others):
+            assert (gradient * direction).sum() == pytest.approx((up - down) / 2e-3, rel=2e-2, abs=1e-4)
+            compared += 1
+    assert compared >= 2
+    fit = inverse_mesh.Fit(target, rounds=2, views=4, size=5, weight=0.5)
+    losses = [fit.step(rate=0.1) for _ in range(40)]
+    assert losses[-1] < 0.1 * losses[0]
