@@ -220,7 +220,7 @@ impl Run<'_> {
 pub fn partly(looked: Option<u64>, threads: u64, kernel: Span) -> Option<Diagnostic> {
     let looked = looked.filter(|&looked| looked < threads)?;
     let help = match looked {
-        0 => "there is no room for a copy of the arrays: a smaller launch is looked at",
+        0 => "one thread takes too long, or there is no room for a copy of the arrays: a smaller launch is looked at",
         _ => "a smaller launch is looked at to its end",
     };
     Some(messages::partly_checked(&grouped(looked), &grouped(threads), help, kernel))
