@@ -58,7 +58,8 @@ fn literals() {
         "[i * j for i in a for j, k in b if j if k], f(x for x in y)",
         "(tuple (each (* i j) (for i a) (for (tuple j k) b j k)) (call f (generate x (for x y))))",
     );
-    check_expr("lambda: 1, {a}, {a: b}, {}", "(tuple ?a lambda ?a set (dict a b) (dict))");
+    check_expr("lambda: 1, {a}, {a: b}, {}", "(tuple (lambda [] 1) ?a set (dict a b) (dict))");
+    check_expr("lambda a, b=2, *c: a", "(lambda [(a _ _) (b _ 2) (*c _ _)] a)");
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn items_of_a_module() {
          x.y = 3\ndef host(a, b=[]):\n    return lambda: 0\n\nclass Mode(enum.IntEnum):\n    '''Doc.'''\n    A = 1\n    B = enum.auto()\n    \
          def f(self): return 1\n\n@wp.struct\nclass S:\n    x: wp.vec3\n    y: float = 1.0\n\nclass Other: z = 3\n",
         "import a.b as c\nimport d\nimport . (e _)\nimport ..f (g h) (i _)\nimport j (* _)\nconst N 3\nconst M 3\nconst K 4\nconst N opaque\n\
-         const V (dict)\nconst W opaque\ndef host [(a _ _) (b _ (list))] -> _\nclass Mode [(. enum IntEnum)]\n  A _ 1\n  \
+         const V (dict)\nconst W (lambda [] 0)\ndef host [(a _ _) (b _ (list))] -> _\nclass Mode [(. enum IntEnum)]\n  A _ 1\n  \
          B _ (call (. enum auto))\nclass S []\n  x (. wp vec3) _\n  y float f3ff0000000000000\n",
     );
 }

@@ -12,7 +12,7 @@ BIN = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod":
 UN = {"USub": "-", "UAdd": "+", "Not": "not", "Invert": "~"}
 CMP = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Is": "is", "IsNot": "is not",
        "In": "in", "NotIn": "not in"}
-EXPR = {"Lambda": "a lambda", "JoinedStr": "an f-string", "Set": "a set", "SetComp": "a comprehension",
+EXPR = {"JoinedStr": "an f-string", "Set": "a set", "SetComp": "a comprehension",
         "DictComp": "a comprehension", "NamedExpr": "`:=`", "Await": "`await`", "Yield": "`yield`", "YieldFrom": "`yield`"}
 STMT = {"Try": "`try`", "TryStar": "`try`", "With": "`with`", "Raise": "`raise`", "Delete": "`del`", "Global": "`global`",
         "Nonlocal": "`nonlocal`", "Import": "`import` in a function", "ImportFrom": "`import` in a function",
@@ -96,7 +96,25 @@ def expr(e):
         return f"({'each' if k == 'ListComp' else 'generate'} {expr(e.elt)}{clauses})"
     if k == "Starred":
         return f"(* {expr(e.value)})"
+    if k == "Lambda":
+        return f"(lambda [{params(e.args)}] {expr(e.body)})"
     raise ValueError(k)
+
+
+def params(a):
+    out = []
+    pos = a.posonlyargs + a.args
+    defaults = [None] * (len(pos) - len(a.defaults)) + a.defaults
+    star = lambda s, p, d: out.append(f"({s}{p.arg} {opt(p.annotation)} {opt(d)})")
+    for p, d in zip(pos, defaults):
+        star("", p, d)
+    if a.vararg:
+        star("*", a.vararg, None)
+    for p, d in zip(a.kwonlyargs, a.kw_defaults):
+        star("", p, d)
+    if a.kwarg:
+        star("**", a.kwarg, None)
+    return " ".join(out)
 
 
 def items(es):
@@ -150,21 +168,6 @@ class Dump:
             else:
                 self.line(depth, f"{at} {k.lower()}")
 
-    def params(self, a, whole):
-        out = []
-        pos = a.posonlyargs + a.args
-        defaults = [None] * (len(pos) - len(a.defaults)) + a.defaults
-        star = lambda s, p, d: out.append(f"({s}{p.arg} {opt(p.annotation)} {opt(d)})")
-        for p, d in zip(pos, defaults):
-            star("", p, d)
-        if a.vararg:
-            star("*", a.vararg, None)
-        for p, d in zip(a.kwonlyargs, a.kw_defaults):
-            star("", p, d)
-        if a.kwarg:
-            star("**", a.kwarg, None)
-        return " ".join(out)
-
     def item(self, s):
         k = name(s)
         if k == "Import":
@@ -180,7 +183,7 @@ class Dump:
             if ours:
                 for d in s.decorator_list:
                     self.line(0, "@" + expr(d))
-            self.line(0, f"def {s.name} [{self.params(s.args, ours)}] -> {opt(s.returns) if ours else '_'}")
+            self.line(0, f"def {s.name} [{params(s.args)}] -> {opt(s.returns) if ours else '_'}")
             if ours:
                 doc = ast.get_docstring(s)
                 body = s.body

@@ -15,10 +15,10 @@ pub fn items(parsed: &Parsed, source: &SourceFile) -> String {
             Item::Function(f) => out.function(f),
             Item::Class(class) => out.class(class),
             // Python's own tree has it among the statements that are skipped.
-            Item::Call(_) | Item::Return(_) => {}
+            Item::Call(_) | Item::Return(_) | Item::Attribute(_) => {}
             // What host code holds is compared where it is checked; of functions the header
             // represents it.
-            Item::Region(Region { kind: RegionKind::Function { name, params }, .. }) => {
+            Item::Region(Region { kind: RegionKind::Function { name, params, .. }, .. }) => {
                 let params: Vec<_> = params.iter().map(param).collect();
                 out.line(0, &format!("def {} [{}] -> _", name.text, params.join(" ")));
             }
@@ -204,6 +204,10 @@ pub fn expr(value: &Expr) -> String {
             let clauses: Vec<_> = comprehension.clauses.iter().map(clause).collect();
             let word = if comprehension.what == "a comprehension" { "each" } else { "generate" };
             format!("({word} {}{})", expr(&comprehension.element), clauses.concat())
+        }
+        ExprKind::Lambda(lambda) => {
+            let params: Vec<_> = lambda.params.iter().map(param).collect();
+            format!("(lambda [{}] {})", params.join(" "), expr(&lambda.body))
         }
         ExprKind::Unsupported(what) => format!("?{what}"),
         ExprKind::Opaque => "opaque".to_owned(),
