@@ -301,7 +301,7 @@ class Program:
         except Exception:
             # kc says what is wrong with it.
             return None
-        if not (isinstance(unquoted(tree), ast.Name) and is_array(kind)):
+        if not (isinstance(unquoted(tree), (ast.Name, ast.Attribute)) and is_array(kind)):
             try:
                 if alike(kind, evaluated(tree, names)):
                     return None

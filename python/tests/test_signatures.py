@@ -47,6 +47,19 @@ def test_names_of_annotations_are_of_the_scope_around():
     assert result(kc.kernel(square), 1.5) == [2.25]
 
 
+def test_array_types_may_be_attributes():
+    class shared:
+        Vectors = kc.array(dtype=kc.vec3)
+
+    @kc.kernel
+    def ones(x: shared.Vectors, o: Floats):
+        x[kc.tid()] = kc.vec3(1.0)
+        o[0] = 3.0
+
+    x = np.zeros((1, 3), np.float32)
+    assert result(ones, x) == [3] and x.sum() == 3
+
+
 def test_defaults_are_those_of_the_definition():
     def make(N):
         @kc.func
