@@ -136,6 +136,41 @@ def test_an_id_of_another_kind_is_refused(kernel, other):
         kernel(1, made, np.zeros(1, np.float32))
 
 
+@kc.kernel
+def nearest(mesh: kc.uint64, x: kc.array(dtype=kc.vec3), out: kc.array(dtype=float)):
+    i = kc.tid()
+    q = kc.mesh_query_point_no_sign(mesh, x[i], 1.0e6)
+    out[i] = kc.length(kc.mesh_eval_position(mesh, q.face, q.u, q.v) - x[i])
+
+
+@kc.kernel
+def pull(mesh: kc.uint64, points: kc.array(dtype=kc.vec3)):
+    i = kc.tid()
+    points[i] = 0.5 * kc.mesh_get_point(mesh, (i + 1) % 3)
+
+
+def test_gradients_of_what_reads_meshes_look_at_no_threads():
+    # What is looked at for one instruction is told as not looked at.
+    kc._native.look_for(1)
+    try:
+        x = np.ones((100, 3), np.float32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = nearest.grad(100, kc.Mesh(TRIANGLE.copy(), FACE), x, np.zeros(100, np.float32), grads={"out": 1.0})
+        np.testing.assert_allclose(np.linalg.norm(found["x"], axis=1), 1.0, rtol=1e-5)
+    finally:
+        kc._native.look_for(50_000_000)
+
+
+def test_threads_that_write_what_others_read_behind_an_id_have_no_gradient():
+    points = kc.array(TRIANGLE.copy(), dtype=kc.vec3)
+    other = kc.array(TRIANGLE.copy(), dtype=kc.vec3)
+    mesh = kc.Mesh(points, FACE)
+    pull.grad(3, mesh, other, grads={"points": 1.0})
+    with pytest.raises(kc.ArgumentError, match="shares memory with `mesh.points`, and the kernel writes to it"):
+        pull.grad(3, mesh, points, grads={"points": 1.0})
+
+
 def test_none_is_an_id_where_the_kernel_asks_for_it():
     out = np.zeros(1, np.float32)
     maybe(1, 0, out)
