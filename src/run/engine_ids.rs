@@ -98,7 +98,7 @@ fn add(found: &mut EngineIds, origin: Origin, call: &EngineCall) {
     }
 }
 
-/// The instructions that every thread comes to.
+/// The instructions that every thread executes.
 fn unconditional(function: &Function) -> BTreeSet<InstId> {
     let mut found = BTreeSet::new();
     for &id in &function.blocks[function.entry].insts {

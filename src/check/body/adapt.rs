@@ -1,6 +1,6 @@
 //! Numbers that adapt: a literal takes the type of what it meets, where that changes nothing of it,
 //! or where it is a decimal that meets a wider or narrower float. A variable that starts with a
-//! literal has the type that it comes to have later.
+//! literal gets its type from what it meets later.
 //!
 //! Warp's rule is stricter: nothing converts by itself ([`crate::check::Options::strict`]). What it
 //! accepts means the same here, as adapting begins where it ends in an error.
@@ -171,7 +171,7 @@ impl Body<'_, '_> {
         any.then_some(open)
     }
 
-    /// The value that a variable starts with, which has the type that it comes to have.
+    /// The value that a variable starts with, which gets its type from what the variable meets.
     pub fn start_value(&mut self, operand: Operand, at: Span, value: Span) -> Res<Expr> {
         if let (Some(c), Some(&scalar)) = (self.literal_number(&operand), self.literals.starts.get(&at))
             && c.adapts_exactly(scalar)

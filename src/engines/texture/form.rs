@@ -155,7 +155,7 @@ impl Form {
         Ok((0..self.levels).map(|level| self.size_at(level as usize)).collect())
     }
 
-    /// With the number of levels that 0 stands for.
+    /// With the number of levels that 0 asks for: all.
     pub fn resolved(mut self) -> Form {
         if self.levels == 0 {
             self.levels = i64::from(self.extents.iter().max().map_or(1, |&extent| extent.max(1)).ilog2()) + 1;

@@ -126,8 +126,8 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    /// Builds the texture that `fields` describe, and writes what stands for it at `offset`: a
-    /// struct of the kernel language.
+    /// Builds the texture that `fields` describe, and writes it at `offset` as a struct of
+    /// the kernel language.
     pub(super) fn texture(&mut self, path: &str, id: StructId, fields: &'a [Argument], offset: u32) -> Result<()> {
         let name = &self.structs[id].name;
         let Some(dims) = (1..=3).find(|dims| *name == format!("Texture{dims}D")) else {
