@@ -213,7 +213,7 @@ class Program:
             if own != _ALIAS:
                 self._use(uses, own, names[own], {}, function)
             indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-            head = [f"{indent}@{_ALIAS}.{role}"]
+            head = [f"{indent}@{own}.{role}"]
             if indent and indent != inside:
                 head.insert(0, "if True:")
             inside = indent
