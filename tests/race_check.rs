@@ -395,7 +395,7 @@ fn the_table_of_assumptions_is_true() {
         let row =
             *rows.iter().find(|line| line.starts_with(&format!("| {row}"))).unwrap_or_else(|| panic!("no row `{row}`"));
         let folder = Folder::new(&case, "forward");
-        let said = text(&folder.kc(&["check", "k.py"]));
+        let said = text(&folder.kc(&["check", "--warn", "gradients", "k.py"]));
         let mut codes = vec![check.to_string()];
         assert!(said.contains(check), "{row}\n{said}");
         for (direction, code) in [("forward", forward), ("gradient", gradient)] {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kc::diag::{Applicability, Diagnostics};
 use kc::source::{FileId, SourceFile};
-use kc::syntax::ast::Item;
+use kc::syntax::ast::{Item, Region, RegionKind};
 
 #[test]
 fn seeded_faults_are_found_and_nothing_else() {
@@ -28,7 +28,11 @@ fn seeded_faults_are_found_and_nothing_else() {
         let kept: Vec<&str> = parsed
             .items
             .iter()
-            .filter_map(|item| if let Item::Function(f) = item { Some(f.name.text.as_str()) } else { None })
+            .filter_map(|item| match item {
+                Item::Function(f) => Some(f.name.text.as_str()),
+                Item::Region(Region { kind: RegionKind::Function { name, .. }, .. }) => Some(name.text.as_str()),
+                _ => None,
+            })
             .collect();
         for wanted in text.lines().next().and_then(|line| line.strip_prefix("# keeps:")).unwrap_or("").split(' ') {
             if !wanted.is_empty() && !kept.contains(&wanted) {

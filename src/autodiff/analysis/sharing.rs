@@ -80,13 +80,11 @@ fn pair(function: &Function, first: &IdVec<ValueId, ValueId>, indices: &[ValueId
         }
         at
     };
-    let by = |value: ValueId, wanted: &[BinaryOp]| match function.op(through_casts(value)) {
-        Some(&Op::Binary(op, thread, n)) if wanted.contains(&op) => {
-            let is_thread = matches!(function.op(through_casts(thread)), Some(Op::ThreadIndex(0)));
-            let n = through_casts(n);
-            is_thread.then(|| first.get(n).copied().unwrap_or(n))
-        }
-        _ => None,
+    let by = |value: ValueId, wanted: &[BinaryOp]| {
+        let Some(&Op::Binary(op, thread, n)) = function.op(through_casts(value)) else { return None };
+        let is_thread = matches!(function.op(through_casts(thread)), Some(Op::ThreadIndex(0)));
+        let n = through_casts(n);
+        (wanted.contains(&op) && is_thread).then(|| first.get(n).copied().unwrap_or(n))
     };
     let whole = |value| by(value, &[BinaryOp::Div, BinaryOp::FloorDiv]);
     let rest = |value| by(value, &[BinaryOp::Rem]);
