@@ -111,7 +111,7 @@ pub fn builtins() -> &'static [Builtin] {
         let inexact = inexact_names();
         let mut all = Vec::new();
         let called = |name: &&str| !OF_ENGINES.iter().any(|first| name.starts_with(first));
-        for name in Library::public_names().into_iter().filter(called) {
+        for name in Library::public_names().filter(called) {
             let entries = library.entries(name, &mut sources);
             let called = entries.iter().filter(|entry| !entry.intrinsic);
             for entry in called.filter(|_| !BY_HAND.iter().any(|(other, _)| *other == name)) {
