@@ -57,6 +57,7 @@ def main(arguments=None) -> None:
 
         if _package.package_of(given) is not None:
             sys.exit(_package.run(given))
+        given = _package.without_import(given)
     if not (given[:1] == ["run"] and _is_program(given)):
         command(given)
     _run_program(given)

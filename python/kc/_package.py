@@ -37,6 +37,25 @@ def package_of(arguments) -> str | None:
     return None
 
 
+def without_import(arguments) -> list[str]:
+    """The words for `kc`, which reads files: `--no-import` goes, and a package's name becomes its folder or file."""
+    if "--no-import" not in arguments:
+        return arguments
+    command, *words = (word for word in arguments if word != "--no-import")
+    return [command, *(_place_of(word) for word in words)]
+
+
+def _place_of(word) -> str:
+    if os.path.exists(word) or not all(part.isidentifier() for part in word.split(".")) or not _is_importable(word):
+        return word
+    # The specification of what is inside a package would import the package.
+    first, *inner = word.split(".")
+    spec = importlib.util.find_spec(first)
+    folders = [os.path.join(folder, *inner) for folder in spec.submodule_search_locations or []]
+    files = [f"{folder}.py" for folder in folders] if inner else [spec.origin or ""]
+    return next((path for path in [*filter(os.path.isdir, folders), *filter(os.path.isfile, files)]), word)
+
+
 def _is_importable(name) -> bool:
     try:
         return importlib.util.find_spec(name.split(".")[0]) is not None

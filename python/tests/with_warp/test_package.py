@@ -203,8 +203,16 @@ def test_a_package_is_verified(package):
 def test_files_are_read_as_before(package):
     ran = kc("check", "many/overloads.py", cwd=package.parent)
     assert "kernels:" not in ran.stdout
-    ran = kc("check", "many", "--no-import", cwd=package.parent)
-    assert "8 kernels: " not in ran.stdout
+
+@pytest.mark.parametrize("name", ["many", "many.inner"])
+def test_a_package_may_be_read_without_an_import(package, name, tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "kc", "check", name, "--no-import"], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PYTHON), str(package.parent)])}, timeout=300,
+    )
+    # `dies.py` would end a process that imports it.
+    assert "deep.py: 1 kernel ok" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
+    assert "not imported" not in ran.stderr
 
 
 def test_a_package_that_is_not_there(tmp_path):
