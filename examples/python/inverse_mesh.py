@@ -39,7 +39,7 @@ def compare(mesh: kc.uint64, start: Vectors, direction: Vectors, depth: Numbers,
         if behind.result:
             miss = 0.5 * behind.t
     elif depth[i] >= 0.0:
-        # The ray should hit: the mesh comes to the point that is seen.
+        # The ray should hit: pull the mesh to the point that is seen.
         seen = start[i] + depth[i] * direction[i]
         q = kc.mesh_query_point_no_sign(mesh, seen, 100.0)
         miss = kc.length(kc.mesh_eval_position(mesh, q.face, q.u, q.v) - seen)

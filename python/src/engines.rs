@@ -440,7 +440,7 @@ impl Engine {
         Engine::begin(slf, Made::Texture(Box::new(texture)), arrays)
     }
 
-    /// The number of levels of a texture, and what kernels are told of how it is sampled.
+    /// The number of levels of a texture, and the word that says how kernels sample it.
     fn _texture_facts(&self, py: Python<'_>) -> PyResult<(i64, u32)> {
         self.with_texture(py, |texture| Ok((texture.form().levels, texture.form().metadata())))
     }

@@ -79,6 +79,18 @@ def test_a_search_after_a_write_without_refit_is_told_with_both_lines():
     assert out[0] == 5.0
 
 
+def test_a_gradient_tells_it_too():
+    @kc.kernel
+    def height(mesh: kc.uint64, x: kc.array(dtype=kc.vec3), out: kc.array(dtype=float)):
+        q = kc.mesh_query_point_no_sign(mesh, x[0], 1.0e6)
+        out[0] = kc.mesh_eval_position(mesh, q.face, q.u, q.v)[2]
+
+    points, x, out = kc.array(TRIANGLE.copy(), dtype=kc.vec3), np.ones((1, 3), np.float32), np.zeros(1, np.float32)
+    mesh = kc.Mesh(points, FACE)
+    move(3, points, (5.0, 0.0, 0.0))
+    assert len(stale(lambda: height.grad(1, mesh, x, out, grads={"out": 1.0}))) == 1
+
+
 def test_what_is_no_search_may_read_points_that_moved():
     points, out = kc.array(TRIANGLE.copy(), dtype=kc.vec3), np.zeros(1, np.float32)
     mesh, read = kc.Mesh(points, FACE), fresh(corner)
@@ -150,7 +162,7 @@ def pull(mesh: kc.uint64, points: kc.array(dtype=kc.vec3)):
 
 
 def test_gradients_of_what_reads_meshes_look_at_no_threads():
-    # What is looked at for one instruction is told as not looked at.
+    # A race check of one instruction would warn that it looked at no thread.
     kc._native.look_for(1)
     try:
         x = np.ones((100, 3), np.float32)

@@ -254,7 +254,7 @@ impl Gradient {
             return Ok(Ran::new(bounds, dim.extents().len(), report));
         }
         // SAFETY: the caller's promise.
-        unsafe { kernel.shared.entry.engines().before(bound.block()) }?;
+        unsafe { kernel.shared.entry.engines().check_ids(bound.block()) }?;
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =
             unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;

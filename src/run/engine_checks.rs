@@ -83,15 +83,14 @@ impl EngineChecks {
         }
     }
 
-    /// Before a launch: what is out of date.
+    /// Before a launch: whether its ids are of engines that the kernel asks.
     ///
     /// # Errors
     /// An id is of no engine, or of one of another kind (`E1127`).
     ///
     /// # Safety
     /// `args` points to the argument struct of the kernel.
-    pub unsafe fn before(&self, args: *const c_void) -> Result<Vec<Diagnostic>> {
-        let mut findings = Vec::new();
+    pub unsafe fn check_ids(&self, args: *const c_void) -> Result<()> {
         for asked in &self.asked {
             // SAFETY: the caller's promise.
             let id = unsafe { id_at(args, asked.offset) };
@@ -105,14 +104,7 @@ impl EngineChecks {
                 State::Live { kind, .. } if asked.calls.iter().all(|call| call.kind != kind) => {
                     return Err(messages::no_engine(&asked.name, call, &format!("the id of {}", kind.name())));
                 }
-                State::Live { .. } => {
-                    let search = asked.calls.iter().find(|call| call.searches());
-                    if let Some((call, writer)) = search.zip(registry::writer_of(id))
-                        && !self.told.swap(true, Relaxed)
-                    {
-                        findings.push(messages::stale_engine(&asked.name, call, &writer));
-                    }
-                }
+                State::Live { .. } => {}
                 // A kernel may take 0 for none.
                 State::Unknown if id == 0 => {
                     if let Some(call) = asked.calls.iter().find(|call| call.always) {
@@ -125,14 +117,28 @@ impl EngineChecks {
                 }
             }
         }
-        Ok(findings)
+        Ok(())
+    }
+
+    /// Before a launch: the first search of an engine that is out of date, once.
+    ///
+    /// # Safety
+    /// As for [`EngineChecks::check_ids`].
+    pub unsafe fn stale(&self, args: *const c_void) -> Option<Diagnostic> {
+        let found = self.asked.iter().find_map(|asked| {
+            let call = asked.calls.iter().find(|call| call.searches())?;
+            // SAFETY: the caller's promise.
+            let writer = registry::writer_of(unsafe { id_at(args, asked.offset) })?;
+            Some(messages::stale_engine(&asked.name, call, &writer))
+        });
+        found.filter(|_| !self.told.swap(true, Relaxed))
     }
 
     /// Whether what the kernel reads behind ids is none of the memory that it writes: start and
     /// bytes of each part.
     ///
     /// # Safety
-    /// As for [`EngineChecks::before`], after it.
+    /// As for [`EngineChecks::check_ids`], after it.
     pub unsafe fn are_apart(&self, args: *const c_void, written: &[(u64, u64)]) -> bool {
         let meets = |&(start, bytes): &(u64, u64)| bytes > 0 && registry::overlaps(start, bytes);
         if written.iter().any(meets) {
@@ -167,7 +173,7 @@ impl EngineChecks {
     /// After a launch: engines are told what it wrote.
     ///
     /// # Safety
-    /// As for [`EngineChecks::before`].
+    /// As for [`EngineChecks::check_ids`].
     pub unsafe fn after(&self, args: *const c_void, sources: &SourceMap) {
         if self.written.is_empty() || !registry::has_live() {
             return;

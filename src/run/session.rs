@@ -350,7 +350,7 @@ impl<'a> Session<'a> {
             })?;
         }
         // SAFETY: the arguments were bound for this kernel.
-        unsafe { EngineChecks::of(module, id).before(arguments.block()) }?;
+        unsafe { EngineChecks::of(module, id).check_ids(arguments.block()) }?;
         if look != Look::No {
             let only_proves = look == Look::Sampled;
             let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds, only_proves };

@@ -80,7 +80,7 @@ impl HostValue {
     }
 }
 
-/// Values are told apart by their texts, of which those of definitions would be long.
+/// Values are compared by their texts; the text of a definition would be long.
 impl std::fmt::Debug for HostValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -65,18 +65,21 @@ impl Entry {
     /// Runs code of this entry, with a look at the engines that the launch is given.
     ///
     /// # Errors
-    /// Those of the run, and of [`EngineChecks::before`].
+    /// Those of the run, and of [`EngineChecks::check_ids`].
     ///
     /// # Safety
     /// As for [`Executable::run`].
     pub unsafe fn run(&self, code: &dyn Executable, module: &Module, sources: &SourceMap, job: &Job) -> Result<Report> {
         // SAFETY: the struct of arguments begins with those of the kernel.
-        let mut stale = unsafe { self.engines.before(job.args) }?;
+        let stale = unsafe {
+            self.engines.check_ids(job.args)?;
+            self.engines.stale(job.args)
+        };
         // SAFETY: the caller's promise.
         let mut report = unsafe { code.run(module, job) }?;
         // SAFETY: as above.
         unsafe { self.engines.after(job.args, sources) };
-        report.findings.append(&mut stale);
+        report.findings.extend(stale);
         Ok(report)
     }
 
