@@ -394,7 +394,7 @@ impl Analysis<'_> {
                 if let (Some(ba), Some(bb)) = (self.known.defined[a], self.known.defined[b]) {
                     for (value, interval) in [
                         (a, ba.interval.compared(op, bb.interval)),
-                        (b, bb.interval.compared(mirrored(op), ba.interval)),
+                        (b, bb.interval.compared(op.mirrored(), ba.interval)),
                     ] {
                         if let Some(interval) = interval {
                             self.narrow_value(value, interval, depth, old);
@@ -662,16 +662,5 @@ fn inverse(op: CompareOp) -> CompareOp {
         CompareOp::Ge => CompareOp::Lt,
         CompareOp::Gt => CompareOp::Le,
         CompareOp::Le => CompareOp::Gt,
-    }
-}
-
-/// The comparison with its sides exchanged.
-fn mirrored(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Gt,
-        CompareOp::Gt => CompareOp::Lt,
-        CompareOp::Le => CompareOp::Ge,
-        CompareOp::Ge => CompareOp::Le,
-        same => same,
     }
 }

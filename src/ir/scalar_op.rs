@@ -162,6 +162,19 @@ pub enum CompareOp {
     Ge,
 }
 
+impl CompareOp {
+    /// The comparison with its sides exchanged.
+    pub fn mirrored(self) -> CompareOp {
+        match self {
+            CompareOp::Lt => CompareOp::Gt,
+            CompareOp::Gt => CompareOp::Lt,
+            CompareOp::Le => CompareOp::Ge,
+            CompareOp::Ge => CompareOp::Le,
+            CompareOp::Eq | CompareOp::Ne => self,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtomicOp {
     Add,

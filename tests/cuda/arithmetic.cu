@@ -179,15 +179,15 @@ extern "C" __global__ void narrow_cuda_kernel_forward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int8 x = a[i];
-        int8 product = (int8)(x * 100);
-        int8 sum = (int8)(product + 100);
-        a[i] = (int8)-(sum < x ? sum : product);
+        int8 x_times_100 = (int8)(x * 100);
+        int8 x_times_100_plus_100 = (int8)(x_times_100 + 100);
+        a[i] = (int8)-(x_times_100_plus_100 < x ? x_times_100_plus_100 : x_times_100);
         uint16 y = b[i];
-        uint16 difference = (uint16)(y - 65535);
-        uint16 quotient = safe_div((uint16)((uint32)difference * difference), y);
-        b[i] = quotient;
+        uint16 y_offset = (uint16)(y - 65535);
+        uint16 y_offset_squared_over_y = safe_div((uint16)((uint32)y_offset * y_offset), y);
+        b[i] = y_offset_squared_over_y;
         int64 z = c[i];
-        c[i] = max((int64)(((uint64)z + 9000000000ll) * (int64)quotient), z);
+        c[i] = max((int64)(((uint64)z + 9000000000ll) * (int64)y_offset_squared_over_y), z);
     }
 }
 
@@ -237,9 +237,9 @@ extern "C" __global__ void literals_cuda_kernel_forward(launch_bounds dim, array
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x = f[i];
-        float sum = x - 2.0f;
-        float minus = -fminf(fmaxf((sum + 2.0f) * -2.0f, -INFINITY), INFINITY);
-        f[i] = x != NAN ? sum - (x - (x - minus) / -minus) : 1e-6f;
+        float x_offset = x - 2.0f;
+        float minus = -fminf(fmaxf((x_offset + 2.0f) * -2.0f, -INFINITY), INFINITY);
+        f[i] = x != NAN ? x_offset - (x - (x - minus) / -minus) : 1e-6f;
         d[i] = fma(d[i], 0.1, (double)-INFINITY);
     }
 }

@@ -357,23 +357,23 @@ extern "C" __global__ void particles_cuda_kernel_forward(
         int i = (int)task;
         Particle p_2 = p[i];
         vec3 n = cross(p_2.velocity, p_2.position);
-        vec3 mul_value = mul(m, n);
-        p_2.velocity = mul_value;
-        float minus = -mul_value.y;
-        p_2.position.x = minus;
+        vec3 mul_m_n = mul(m, n);
+        p_2.velocity = mul_m_n;
+        float minus_mul_m_n_y = -mul_m_n.y;
+        p_2.position.x = minus_mul_m_n_y;
         p_2.class_ += 1u;
         p[i] = p_2;
-        p[i].velocity.z = minus;
-        float p_part = p[i].velocity.z;
-        speed[i] = p_part;
-        double d = (double)p_part;
+        p[i].velocity.z = minus_mul_m_n_y;
+        float p_velocity_z = p[i].velocity.z;
+        speed[i] = p_velocity_z;
+        double d = (double)p_velocity_z;
         Cell zero = {};
         zero.m(1, 0) = d;
         cells[i] = zero;
         cells[i].particle = p[1];
         vec2d row = {d, d};
         cells[i].m.row[0] = row;
-        assert((mul_value == n || mul_value != n) && "equal, or \"not\"");
+        assert((mul_m_n == n || mul_m_n != n) && "equal, or \"not\"");
     }
 }
 
@@ -436,10 +436,10 @@ extern "C" __global__ void accumulate_cuda_kernel_forward(
         atomicAdd(&m[0], m[i] * 0.5);
         vec3i i3_i = i3[i];
         x[i] = to_vec3(i3_i);
-        vec3i quotient = floor_div(i3_i, min(i3_i, i3_i));
-        vec3i old_2 = atomicMax(&i3[0], quotient);
+        vec3i i3_i_over_min_i3_i_i3_i = floor_div(i3_i, min(i3_i, i3_i));
+        vec3i old_2 = atomicMax(&i3[0], i3_i_over_min_i3_i_i3_i);
         bool flag = n > i;
-        i3[i] = flag ? old_2 : quotient;
+        i3[i] = flag ? old_2 : i3_i_over_min_i3_i_i3_i;
     }
 }
 

@@ -135,10 +135,10 @@ extern "C" __global__ void halves_cuda_kernel_forward(
         int i = (int)task;
         float16 a = x[i];
         float16 b = y[i];
-        float16 sum = a * float16(0.099975586f) + b;
-        float16 quotient = float16(sqrtf((float)sum)) / a;
-        out[i] = float16(fmaxf((float)float16(-(float)float16(fma_round_to_odd((float)(quotient < b ? quotient
-                : sum), (float)a, (float)b))), (float)a));
+        float16 scaled_a_plus_b = a * float16(0.099975586f) + b;
+        float16 root_b_sum_over_a = float16(sqrtf((float)scaled_a_plus_b)) / a;
+        out[i] = float16(fmaxf((float)float16(-(float)float16(fma_round_to_odd((float)(root_b_sum_over_a < b
+                ? root_b_sum_over_a : scaled_a_plus_b), (float)a, (float)b))), (float)a));
         x[i] = float16(round_to_odd(d[i]));
         d[i] = (double)(float)b;
         atomicAdd(&y[i], a);
@@ -151,13 +151,13 @@ extern "C" __global__ void brains_cuda_kernel_forward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         bfloat16 a = x[i];
-        bfloat16 product = a * a;
-        bfloat16 sum = bfloat16(fma_round_to_odd((float)(product
+        bfloat16 a_squared = a * a;
+        bfloat16 a_squared_plus_product = bfloat16(fma_round_to_odd((float)(a_squared
                 - bfloat16(round_to_odd((int64)(int64)((uint64)n[i] * 1234567890123ll)))), (float)a,
-                (float)product));
-        x[i] = sum;
+                (float)a_squared));
+        x[i] = a_squared_plus_product;
         v[i] *= a;
-        f[i] = (float)sum;
+        f[i] = (float)a_squared_plus_product;
         atomicMax(&x[i], a);
     }
 }

@@ -32,20 +32,20 @@ extern "C" __global__ void scans_cuda_kernel_forward(launch_bounds dim, array2<f
     auto &sums = reinterpret_cast<float (&)[60][120]>(block_memory[28800]);  // 28800 bytes
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
-        int product = i * 60;
-        if (product >= 0 && product <= x.shape[0] - 60 && 0 <= x.shape[1] - 120) {
+        int i_times_60 = i * 60;
+        if (i_times_60 >= 0 && i_times_60 <= x.shape[0] - 60 && 0 <= x.shape[1] - 120) {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
-                block_memory_[quotient][rest] = x(product + quotient, rest);
+                block_memory_[quotient][rest] = x(i_times_60 + quotient, rest);
             }
         } else {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
                 float x_value = 0.0f;
-                if (product + quotient >= 0 && product + quotient < x.shape[0] && rest < x.shape[1]) {
-                    x_value = x(product + quotient, rest);
+                if (i_times_60 + quotient >= 0 && i_times_60 + quotient < x.shape[0] && rest < x.shape[1]) {
+                    x_value = x(i_times_60 + quotient, rest);
                 }
                 block_memory_[quotient][rest] = x_value;
             }
@@ -55,7 +55,7 @@ extern "C" __global__ void scans_cuda_kernel_forward(launch_bounds dim, array2<f
             int column = k % 120;
             sums[row][column] = 0.0f;
         }
-        int product_2 = i * 60;
+        int i_times_60_2 = i * 60;
         __syncthreads();
         if (threadIdx.x == 0) {
             float sum = 0.0f;
@@ -65,18 +65,19 @@ extern "C" __global__ void scans_cuda_kernel_forward(launch_bounds dim, array2<f
             }
         }
         __syncthreads();
-        if (product_2 >= 0 && product_2 <= y.shape[0] - 60 && 0 <= y.shape[1] - 120) {
+        if (i_times_60_2 >= 0 && i_times_60_2 <= y.shape[0] - 60 && 0 <= y.shape[1] - 120) {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
-                y(product_2 + quotient, rest) = sums[quotient][rest] * block_memory_[quotient][rest];
+                y(i_times_60_2 + quotient, rest) = sums[quotient][rest] * block_memory_[quotient][rest];
             }
         } else {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
-                if (product_2 + quotient >= 0 && product_2 + quotient < y.shape[0] && rest < y.shape[1]) {
-                    y(product_2 + quotient, rest) = sums[quotient][rest] * block_memory_[quotient][rest];
+                if (i_times_60_2 + quotient >= 0 && i_times_60_2 + quotient < y.shape[0]
+                        && rest < y.shape[1]) {
+                    y(i_times_60_2 + quotient, rest) = sums[quotient][rest] * block_memory_[quotient][rest];
                 }
             }
         }
@@ -99,21 +100,21 @@ extern "C" __global__ void scans_cuda_kernel_backward(
     if (!adj_y) adj_y = y.gradient();
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
-        int product = i * 60;
-        bool test = product >= 0 && product <= x.shape[0] - 60 && 0 <= x.shape[1] - 120;
+        int i_times_60 = i * 60;
+        bool test = i_times_60 >= 0 && i_times_60 <= x.shape[0] - 60 && 0 <= x.shape[1] - 120;
         if (test) {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
-                block_memory_[quotient][rest] = x(product + quotient, rest);
+                block_memory_[quotient][rest] = x(i_times_60 + quotient, rest);
             }
         } else {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
                 float x_value = 0.0f;
-                if (product + quotient >= 0 && product + quotient < x.shape[0] && rest < x.shape[1]) {
-                    x_value = x(product + quotient, rest);
+                if (i_times_60 + quotient >= 0 && i_times_60 + quotient < x.shape[0] && rest < x.shape[1]) {
+                    x_value = x(i_times_60 + quotient, rest);
                 }
                 block_memory_[quotient][rest] = x_value;
             }
@@ -123,7 +124,7 @@ extern "C" __global__ void scans_cuda_kernel_backward(
             int column = k % 120;
             sums[row][column] = 0.0f;
         }
-        int product_2 = i * 60;
+        int i_times_60_2 = i * 60;
         __syncthreads();
         if (threadIdx.x == 0) {
             float sum = 0.0f;
@@ -143,15 +144,15 @@ extern "C" __global__ void scans_cuda_kernel_backward(
             adj_sums[row][column] = 0.0f;
         }
         __syncthreads();
-        if (product_2 >= 0 && product_2 <= y.shape[0] - 60 && 0 <= y.shape[1] - 120) {
+        if (i_times_60_2 >= 0 && i_times_60_2 <= y.shape[0] - 60 && 0 <= y.shape[1] - 120) {
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
                 float adj_y_value = 0.0f;
                 if (adj_y) {
-                    int sum = product_2 + quotient;
-                    adj_y_value = adj_y(sum, rest);
-                    adj_y(sum, rest) = 0.0f;
+                    int i_times_60_sum = i_times_60_2 + quotient;
+                    adj_y_value = adj_y(i_times_60_sum, rest);
+                    adj_y(i_times_60_sum, rest) = 0.0f;
                 }
                 float adj_sums_value = adj_y_value * block_memory_[quotient][rest];
                 adj_block_memory[quotient][rest] += adj_y_value * sums[quotient][rest];
@@ -161,12 +162,13 @@ extern "C" __global__ void scans_cuda_kernel_backward(
             for (int k = threadIdx.x; k < 7200; k += blockDim.x) {
                 int quotient = k / 120;
                 int rest = k % 120;
-                if (product_2 + quotient >= 0 && product_2 + quotient < y.shape[0] && rest < y.shape[1]) {
+                if (i_times_60_2 + quotient >= 0 && i_times_60_2 + quotient < y.shape[0]
+                        && rest < y.shape[1]) {
                     float adj_y_value = 0.0f;
                     if (adj_y) {
-                        int sum = product_2 + quotient;
-                        adj_y_value = adj_y(sum, rest);
-                        adj_y(sum, rest) = 0.0f;
+                        int i_times_60_sum = i_times_60_2 + quotient;
+                        adj_y_value = adj_y(i_times_60_sum, rest);
+                        adj_y(i_times_60_sum, rest) = 0.0f;
                     }
                     float adj_sums_value = adj_y_value * block_memory_[quotient][rest];
                     adj_block_memory[quotient][rest] += adj_y_value * sums[quotient][rest];
@@ -196,8 +198,8 @@ extern "C" __global__ void scans_cuda_kernel_backward(
                 float adj_block_memory_value = adj_block_memory[quotient][rest];
                 adj_block_memory[quotient][rest] = 0.0f;
                 if (adj_x) {
-                    int sum = product + quotient;
-                    adj_x(sum, rest) += adj_block_memory_value;
+                    int i_times_60_sum = i_times_60 + quotient;
+                    adj_x(i_times_60_sum, rest) += adj_block_memory_value;
                 }
             }
         } else {
@@ -206,10 +208,10 @@ extern "C" __global__ void scans_cuda_kernel_backward(
                 int rest = k % 120;
                 float adj_block_memory_value = adj_block_memory[quotient][rest];
                 adj_block_memory[quotient][rest] = 0.0f;
-                if (product + quotient >= 0 && product + quotient < x.shape[0] && rest < x.shape[1]) {
+                if (i_times_60 + quotient >= 0 && i_times_60 + quotient < x.shape[0] && rest < x.shape[1]) {
                     if (adj_x) {
-                        int sum = product + quotient;
-                        adj_x(sum, rest) += adj_block_memory_value;
+                        int i_times_60_sum = i_times_60 + quotient;
+                        adj_x(i_times_60_sum, rest) += adj_block_memory_value;
                     }
                 }
             }

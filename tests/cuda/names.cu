@@ -65,8 +65,8 @@ extern "C" __global__ void compared_cuda_kernel_forward(launch_bounds dim, array
         int i = (int)task;
         float x = a[i];
         float y = out[i];
-        bool test = x < y;
+        bool x_below_y = x < y;
         out[i] = x;
-        a[i] = (test ? x : y) - (test ? y : x);
+        a[i] = (x_below_y ? x : y) - (x_below_y ? y : x);
     }
 }

@@ -43,9 +43,9 @@ extern "C" __global__ void exchange_cuda_kernel_forward(launch_bounds dim, array
         int x_i = x[i];
         x[i] = x[i + 1];
         x[i + 1] = x_i;
-        int peek_value = peek(x, i);
-        int bump_value = bump(x, i);
-        out[i] = (unsigned)peek_value * peek(x, i) + bump_value;
+        int peek_x_i = peek(x, i);
+        int bump_x_i = bump(x, i);
+        out[i] = (unsigned)peek_x_i * peek(x, i) + bump_x_i;
     }
 }
 

@@ -123,16 +123,15 @@ extern "C" __global__ void choices_cuda_kernel_backward(
         int i = (int)task;
         float v = x[i];
         float adj = adj_y[i];
-        bool test = adj != 0.0f;
         float product = adj * v;
-        if (test) adj_x[i] += product;
-        if (!test) atomicAdd(&adj_x[0], v);
+        if (adj != 0.0f) adj_x[i] += product;
+        if (adj == 0.0f) atomicAdd(&adj_x[0], v);
         float adj_part = 0.0f, adj_rest = 0.0f;
         if (v != adj) {
-            float quotient = v / adj;
-            float root = sqrtf(quotient);
-            adj_part = quotient + root;
-            adj_rest = root + v;
+            float v_over_adj = v / adj;
+            float root_v_over_adj = sqrtf(v_over_adj);
+            adj_part = v_over_adj + root_v_over_adj;
+            adj_rest = root_v_over_adj + v;
         }
         adj_y[i] = adj_part * adj_rest + adj_rest;
     }

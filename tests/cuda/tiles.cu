@@ -83,39 +83,39 @@ extern "C" __global__ void product_cuda_kernel_forward(
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
-        int product = i * 2;
+        int twice_i = i * 2;
         __syncthreads();
-        if (product >= 0 && product <= a.shape[0] - 2 && 0 <= a.shape[1] - 4) {
+        if (twice_i >= 0 && twice_i <= a.shape[0] - 2 && 0 <= a.shape[1] - 4) {
             for (int k = threadIdx.x; k < 8; k += blockDim.x) {
                 int quotient = k / 4;
                 int rest = k % 4;
-                x[quotient][rest] = a(product + quotient, rest);
+                x[quotient][rest] = a(twice_i + quotient, rest);
             }
         } else {
             for (int k = threadIdx.x; k < 8; k += blockDim.x) {
                 int quotient = k / 4;
                 int rest = k % 4;
                 float a_value = 0.0f;
-                if (product + quotient >= 0 && product + quotient < a.shape[0] && rest < a.shape[1]) {
-                    a_value = a(product + quotient, rest);
+                if (twice_i + quotient >= 0 && twice_i + quotient < a.shape[0] && rest < a.shape[1]) {
+                    a_value = a(twice_i + quotient, rest);
                 }
                 x[quotient][rest] = a_value;
             }
         }
-        int product_2 = j * 3;
-        if (product_2 >= 0 && product_2 <= b.shape[0] - 3 && 0 <= b.shape[1] - 4) {
+        int j_times_3 = j * 3;
+        if (j_times_3 >= 0 && j_times_3 <= b.shape[0] - 3 && 0 <= b.shape[1] - 4) {
             for (int k = threadIdx.x; k < 12; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
-                y[quotient][rest] = b(product_2 + rest, quotient);
+                y[quotient][rest] = b(j_times_3 + rest, quotient);
             }
         } else {
             for (int k = threadIdx.x; k < 12; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
                 float b_value = 0.0f;
-                if (product_2 + rest >= 0 && product_2 + rest < b.shape[0] && quotient < b.shape[1]) {
-                    b_value = b(product_2 + rest, quotient);
+                if (j_times_3 + rest >= 0 && j_times_3 + rest < b.shape[0] && quotient < b.shape[1]) {
+                    b_value = b(j_times_3 + rest, quotient);
                 }
                 y[quotient][rest] = b_value;
             }
@@ -130,21 +130,22 @@ extern "C" __global__ void product_cuda_kernel_forward(
             }
             tile[quotient][rest] = value;
         }
-        int product_3 = i * 2;
-        int product_4 = j * 3;
-        if (product_3 >= 0 && product_3 <= c.shape[0] - 2 && product_4 >= 0 && product_4 <= c.shape[1] - 3) {
+        int twice_i_2 = i * 2;
+        int j_times_3_2 = j * 3;
+        if (twice_i_2 >= 0 && twice_i_2 <= c.shape[0] - 2 && j_times_3_2 >= 0 && j_times_3_2 <= c.shape[1]
+                - 3) {
             for (int k = threadIdx.x; k < 6; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
-                c(product_3 + quotient, product_4 + rest) = tile[quotient][rest];
+                c(twice_i_2 + quotient, j_times_3_2 + rest) = tile[quotient][rest];
             }
         } else {
             for (int k = threadIdx.x; k < 6; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
-                if (product_3 + quotient >= 0 && product_3 + quotient < c.shape[0] && product_4 + rest >= 0
-                        && product_4 + rest < c.shape[1]) {
-                    c(product_3 + quotient, product_4 + rest) = tile[quotient][rest];
+                if (twice_i_2 + quotient >= 0 && twice_i_2 + quotient < c.shape[0] && j_times_3_2 + rest >= 0
+                        && j_times_3_2 + rest < c.shape[1]) {
+                    c(twice_i_2 + quotient, j_times_3_2 + rest) = tile[quotient][rest];
                 }
             }
         }
@@ -226,9 +227,9 @@ extern "C" __global__ void running_cuda_kernel_forward(
         for (int k = threadIdx.x; k < 7; k += blockDim.x) {
             at[k] = tile[k];
         }
-        int sum = (unsigned)t[3] + i;
+        int t_value_plus_i = (unsigned)t[3] + i;
         __syncthreads();
-        if (threadIdx.x == 0) t[2] = sum;
+        if (threadIdx.x == 0) t[2] = t_value_plus_i;
         if (i == 2) {
             if (0 <= places.shape[0] - 7) {
                 for (int k = threadIdx.x; k < 7; k += blockDim.x) {
@@ -244,10 +245,10 @@ extern "C" __global__ void running_cuda_kernel_forward(
             }
             __syncthreads();
             if (threadIdx.x == 0) {
-                int sum_2 = 0;
+                int sum = 0;
                 for (int k = 0; k < 7; ++k) {
-                    sum_2 += (unsigned)t[k];
-                    tile_4[k] = sum_2;
+                    sum += (unsigned)t[k];
+                    tile_4[k] = sum;
                 }
             }
             __syncthreads();

@@ -362,16 +362,7 @@ impl Search<'_> {
         let Op::Compare(op, a, b) = self.function.def(condition)?.op else { return None };
         let (value, bound, op) = match (constant(a), constant(b)) {
             (None, Some(bound)) => (a, bound, op),
-            (Some(bound), None) => {
-                let turned = match op {
-                    CompareOp::Lt => CompareOp::Gt,
-                    CompareOp::Gt => CompareOp::Lt,
-                    CompareOp::Le => CompareOp::Ge,
-                    CompareOp::Ge => CompareOp::Le,
-                    other => other,
-                };
-                (b, bound, turned)
-            }
+            (Some(bound), None) => (b, bound, op.mirrored()),
             _ => return None,
         };
         // A NaN is not zero either, and may be non-finite by itself.

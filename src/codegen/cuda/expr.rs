@@ -2,6 +2,7 @@
 
 use super::composite;
 use super::function::{Fault, Translator};
+use super::guards::guarded;
 use super::helpers::Helper;
 use super::literal::literal;
 use super::plain;
@@ -42,6 +43,13 @@ impl Translator<'_> {
             Type::Scalar(s) => typed(s, e, self.prelude),
             _ => e,
         })
+    }
+
+    /// The adjoint of a choice in reverse code that is 0 where the adjoint is, if the text says so
+    /// by a call. The condition is written here, as `adjoint != 0`.
+    fn guard(&self, condition: ValueId, otherwise: ValueId) -> Option<ValueId> {
+        let written = self.many_guards && self.plan.form(condition) == Form::Inline;
+        written.then(|| guarded(self.function, condition, otherwise)).flatten()
     }
 
     /// The expression that an instruction with one result computes.
@@ -112,8 +120,15 @@ impl Translator<'_> {
                 cast.ok_or_else(|| self.fault(inst, "a bit cast between these types"))?
             }
             Op::Select { condition, then, otherwise } => {
+                let guard = self.guard(*condition, *otherwise);
                 let (c, a, b) = (self.value(*condition)?, self.typed_value(*then)?, self.typed_value(*otherwise)?);
-                choice(c, a, b)
+                match guard {
+                    Some(adjoint) => {
+                        let adjoint = self.typed_value(adjoint)?;
+                        Expr::call(self.prelude.helper(Helper::UnlessZero), [adjoint, a])
+                    }
+                    None => choice(c, a, b),
+                }
             }
             Op::If { condition, then, otherwise } => {
                 let c = self.value(*condition)?;

@@ -2,6 +2,7 @@
 
 use super::block_memory::TilePart;
 use super::effects::FunctionEffects;
+use super::guards::has_many_guards;
 use super::helpers::Helper;
 use super::plain;
 use super::plan::{Form, Plan};
@@ -58,6 +59,8 @@ pub struct Translator<'a> {
     pub at: InstId,
     /// How many operands read each value.
     uses: IdVec<ValueId, u32>,
+    /// Reverse code has many choices that are 0 where an adjoint is.
+    pub many_guards: bool,
     pub prelude: &'a mut Prelude,
     pub thread: Option<(Var, Var)>,
     /// A kernel with plain parameters, and its variables.
@@ -114,6 +117,7 @@ pub fn translate(
         ranges,
         at: InstId(0),
         uses: crate::analysis::uses(function),
+        many_guards: has_many_guards(function),
         prelude,
         thread: None,
         plain: plain.map(|kernel| (kernel, plain::Scope::default())),

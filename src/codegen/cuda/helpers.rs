@@ -16,6 +16,7 @@ pub enum Helper {
     ShiftLeft,
     ShiftRight,
     Saturate,
+    UnlessZero,
     RoundToOdd,
     IntRoundToOdd,
     FmaRoundToOdd,
@@ -59,6 +60,7 @@ impl Helper {
             Helper::ShiftLeft => "shift_left",
             Helper::ShiftRight => "shift_right",
             Helper::Saturate => "saturate",
+            Helper::UnlessZero => "unless_zero",
             Helper::RoundToOdd | Helper::IntRoundToOdd => "round_to_odd",
             Helper::FmaRoundToOdd => "fma_round_to_odd",
             Helper::WarpShuffle => "warp_shuffle",
@@ -83,6 +85,7 @@ impl Helper {
         "shift_left",
         "shift_right",
         "saturate",
+        "unless_zero",
         "round_to_odd",
         "fma_round_to_odd",
         "warp_shuffle",
@@ -198,6 +201,12 @@ template <typename I, typename F> static __device__ I saturate(F x) {
     if (x <= F(low)) return low;
     return x >= F(high) ? high : I(x);
 }
+"
+            }
+            Helper::UnlessZero => {
+                "\
+// x, but 0 where the adjoint a is 0: 0 * infinity is no gradient.
+template <typename A, typename T> static __device__ T unless_zero(A a, T x) { return a != A{} ? x : T{}; }
 "
             }
             Helper::RoundToOdd => {

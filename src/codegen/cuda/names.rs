@@ -7,17 +7,15 @@ use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 use super::TextContext;
+use super::describe::{Describer, element_name};
 use super::function::Body;
 use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{VarData, identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
-use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, Op, Phase, UnaryOp, ValueDef, ValueId, jumps, reports,
-    together,
-};
-use crate::types::{Scalar, StructTable, Type};
+use crate::ir::{AtomicOp, BinaryOp, Function, Op, Phase, ValueDef, ValueId};
+use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
 pub fn hint(
@@ -38,10 +36,16 @@ pub fn hint(
     if members.iter().any(|&m| variables.is_loop_start(m)) {
         return "start".to_string();
     }
-    let from_copy = members.iter().find_map(|&m| copied_name(function, m));
+    let describer = Describer { shared, function, variables, adjoints };
+    let from_copy = members.iter().find_map(|&m| describer.copied_name(m));
     let is_given = |&m: &ValueId| function.def(m).is_some_and(|inst| matches!(inst.op, Op::Load(_) | Op::Call(..)));
     let adjoint = || members.iter().find_map(|m| adjoints.get(m).cloned()).filter(|_| !members.iter().any(is_given));
-    let derived = || members.iter().find_map(|&m| derived_name(shared, function, variables, m));
+    // What a loop carries is more than the operation that ends an iteration.
+    let carried = members.iter().any(|&m| matches!(function.values[m].def, ValueDef::Param(..)));
+    let derived = || match carried {
+        true => members.iter().find_map(|&m| describer.plain_word(m)),
+        false => members.iter().find_map(|&m| describer.word(m)),
+    };
     identifier(&from_copy.or_else(adjoint).or_else(derived).unwrap_or_else(|| "value".to_string()))
 }
 
@@ -66,162 +70,13 @@ pub fn adjoints(function: &Function) -> IdMap<ValueId, String> {
             // It adds to no element.
             _ => return,
         };
-        let is_adjoint = name_of(function, access.array).is_some_and(|name| name.starts_with("adj_"));
+        let name = function.values[access.array].name.as_deref();
+        let is_adjoint = name.is_some_and(|name| name.starts_with("adj_"));
         if is_adjoint && access.path.is_empty() && !found.contains_key(&added) {
             found.insert(added, element_name(function, access));
         }
     });
     found
-}
-
-/// `x_i` for `x[i]`.
-fn element_name(function: &Function, access: &Access) -> String {
-    let named = |v: &ValueId| name_of(function, *v);
-    let array = named(&access.array).unwrap_or("element");
-    match access.indices.as_slice() {
-        [i] => named(i).map_or(format!("{array}_value"), |i| format!("{array}_{i}")),
-        indices => {
-            let names: Option<String> = indices.iter().map(named).collect::<Option<Vec<_>>>().map(|n| n.concat());
-            names.filter(|n| n.len() <= 4).map_or(format!("{array}_value"), |n| format!("{array}_{n}"))
-        }
-    }
-}
-
-fn name_of(function: &Function, value: ValueId) -> Option<&str> {
-    function.values[value].name.as_deref()
-}
-
-/// The source name of the result of an `if` or a loop in this value.
-fn copied_name(function: &Function, value: ValueId) -> Option<String> {
-    let ValueDef::Result(inst, n) = function.values[value].def else { return None };
-    let Op::If { then, otherwise, .. } = function.insts[inst].op else { return None };
-    let given = |&block: &BlockId| function.yielded(block).get(n as usize);
-    [then, otherwise].iter().filter_map(given).find_map(|&v| name_of(function, v)).map(str::to_string)
-}
-
-/// A word for what an unnamed value is.
-fn derived_name(
-    shared: &TextContext<'_>,
-    function: &Function,
-    variables: &Variables,
-    value: ValueId,
-) -> Option<String> {
-    let (inst, n) = match function.values[value].def {
-        ValueDef::Param(block, 0) if variables.is_loop_body(block) => return Some("k".to_string()),
-        ValueDef::Param(..) => return None,
-        ValueDef::Result(inst, n) => (&function.insts[inst], n as usize),
-    };
-    let named = |v: &ValueId| name_of(function, *v);
-    let word = match &inst.op {
-        Op::Load(access) if access.path.is_empty() => element_name(function, access),
-        Op::Load(Access { array, path, .. }) => part_name(named(array).unwrap_or("element"), path),
-        Op::Extract(base, path) => part_name(named(base).unwrap_or("part"), path),
-        Op::Call(callee, _) if result_name(shared, *callee, n).is_some() => result_name(shared, *callee, n)?,
-        Op::Call(callee, args) => {
-            let name = &shared.module.functions[*callee].source_name;
-            match args.first().and_then(named) {
-                Some(arg) if args.len() == 1 => format!("{name}_{arg}"),
-                _ => format!("{name}_value"),
-            }
-        }
-        Op::Atomic { .. } | Op::AtomicCas { .. } => "old".to_string(),
-        Op::LocalArray => "buffer".to_string(),
-        Op::SharedArray => "tile".to_string(),
-        Op::Exchange(exchange, _) if exchange.ask.shuffles() => "shuffled".to_string(),
-        Op::Exchange(..) => "threads".to_string(),
-        Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i").to_string(),
-        Op::BlockDim => "block_size".to_string(),
-        Op::ThreadInBlock => "lane".to_string(),
-        Op::View(array, _) => format!("{}_part", named(array).unwrap_or("array")),
-        Op::Extent(array, _) => format!("{}_extent", named(array).unwrap_or("array")),
-        Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| {
-            format!("{a}_as_{}", short(function.ty(value), &shared.module.structs))
-        }),
-        Op::Compare(..) => "test".to_string(),
-        Op::Unary(op, a) => {
-            let word = match op {
-                UnaryOp::Neg => "minus",
-                UnaryOp::Sqrt => "root",
-                other => other.name(),
-            };
-            named(a).map_or(word.to_string(), |a| format!("{word}_{a}"))
-        }
-        Op::Binary(op, ..) => match op {
-            BinaryOp::Add => "sum",
-            BinaryOp::Sub => "difference",
-            BinaryOp::Mul => "product",
-            BinaryOp::Div | BinaryOp::FloorDiv => "quotient",
-            BinaryOp::Rem => "rest",
-            BinaryOp::Min => "lower",
-            BinaryOp::Max => "upper",
-            BinaryOp::Shl | BinaryOp::Shr => "shifted",
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor if function.ty(value) == Type::Scalar(Scalar::Bool) => "test",
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => "bits",
-            BinaryOp::CopySign => "signed_value",
-            BinaryOp::MulHigh => "high",
-        }
-        .to_string(),
-        Op::Fma(..) => "sum".to_string(),
-        Op::If { then, .. } if chosen_name(shared, function, variables, *then, n).is_some() => {
-            chosen_name(shared, function, variables, *then, n)?
-        }
-        Op::Select { .. } | Op::If { .. } => "choice".to_string(),
-        Op::Const(_)
-        | Op::Zero
-        | Op::Construct(_)
-        | Op::Insert(..)
-        | Op::ThreadNumber
-        | Op::IsSet(_)
-        | Op::Gradient(_)
-        | Op::Address(_)
-        | Op::ArrayAt { .. }
-        | Op::Store { .. }
-        | together!()
-        | reports!()
-        | Op::For { .. }
-        | Op::While { .. }
-        | jumps!() => match function.ty(value) {
-            Type::Struct(_) => "record".to_string(),
-            Type::Vec(..) => "v".to_string(),
-            Type::Mat(..) => "m".to_string(),
-            Type::Quat(_) => "q".to_string(),
-            _ => return None,
-        },
-    };
-    Some(word)
-}
-
-/// The element that a branch yields.
-fn chosen_name(
-    shared: &TextContext<'_>,
-    function: &Function,
-    variables: &Variables,
-    branch: BlockId,
-    n: usize,
-) -> Option<String> {
-    let value = *function.yielded(branch).get(n)?;
-    let is_load = matches!(function.def(value)?.op, Op::Load(_));
-    is_load.then(|| derived_name(shared, function, variables, value)).flatten()
-}
-
-/// What a function calls the result that it gives through a reference.
-fn result_name(shared: &TextContext<'_>, callee: FuncId, n: usize) -> Option<String> {
-    let results = &shared.module.functions[callee].results;
-    results.get(n).filter(|_| results.len() > 1)?.name.clone()
-}
-
-fn short(ty: Type, structs: &StructTable) -> String {
-    type_name(ty, structs).chars().filter(|c| c.is_ascii_alphanumeric()).collect()
-}
-
-fn part_name(base: &str, path: &crate::ir::Path) -> String {
-    use crate::ir::Step;
-    match path.as_slice() {
-        [Step::At(n)] if *n < 4 => {
-            format!("{base}_{}", super::types::component(*n))
-        }
-        _ => format!("{base}_part"),
-    }
 }
 
 /// Gives every variable of a function its name, by number.

@@ -3,6 +3,7 @@
 
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
+use super::scalar::is_half;
 use crate::ids::{IdSet, IdVec};
 use crate::ir::{
     BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueDef, ValueId, Values, accesses,
@@ -289,6 +290,11 @@ impl Planner<'_> {
             Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
                 let constant = self.function.as_const(*b).filter(|c| c.as_int().is_some());
                 is_variable(a) && constant.is_some_and(|c| c.scalar.size() >= 4)
+            }
+            // `i >= 0`
+            Op::Compare(_, a, b) => {
+                let constant = matches!(self.function.op(*b), Some(Op::Const(_) | Op::Zero));
+                is_variable(a) && constant && !self.function.ty(*a).scalar_part().is_some_and(is_half)
             }
             // Others are longer than a name, or cost more.
             _ => false,

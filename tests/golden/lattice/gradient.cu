@@ -131,16 +131,16 @@ static __device__ void adj_equilibrium(int q, float rho, vec2 u, float adj_ret, 
     float converted = (float)component(cx, q);
     float converted_2 = (float)component(cy, q);
     float cu = 3.0f * (converted * u.x + converted_2 * u.y);
-    float part_part = component(weights, q);
-    float product = 0.5f * cu;
-    float product_2 = adj_ret * (part_part * rho);
-    adj_u = u * (-product_2 * 1.5f) * 2.0f;
-    float adj_cu = product_2 * product;
-    adj_cu += product_2 * cu * 0.5f;
-    adj_cu += product_2;
-    adj_rho = adj_ret * (1.0f + cu + product * cu - 1.5f * dot(u, u)) * part_part;
-    float product_3 = adj_cu * 3.0f;
-    adj_u += vec2{product_3 * converted, product_3 * converted_2};
+    float part = component(weights, q);
+    float half_cu = 0.5f * cu;
+    float adj_ret_times_scaled_rho = adj_ret * (part * rho);
+    adj_u = u * (-adj_ret_times_scaled_rho * 1.5f) * 2.0f;
+    float adj_cu = adj_ret_times_scaled_rho * half_cu;
+    adj_cu += adj_ret_times_scaled_rho * cu * 0.5f;
+    adj_cu += adj_ret_times_scaled_rho;
+    adj_rho = adj_ret * (1.0f + cu + half_cu * cu - 1.5f * dot(u, u)) * part;
+    float adj_cu_times_3 = adj_cu * 3.0f;
+    adj_u += vec2{adj_cu_times_3 * converted, adj_cu_times_3 * converted_2};
 }
 
 // Gradient of `lattice`: adds to the adjoints of what it reads, takes those of what it writes.
@@ -166,26 +166,25 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
         vec2 adj_u = {};
         for (int q = 8; q >= 0; --q) {
             float adj_fq = adj_f_out ? take(adj_f_out(q, x, y)) : 0.0f;
-            float product = adj_fq * OMEGA;
+            float scaled_adj_fq = adj_fq * OMEGA;
             float adj_rho_2;
             vec2 adj_u_2;
-            adj_equilibrium(q, rho, u, product, adj_rho_2, adj_u_2);
-            bool test = product != 0.0f;
-            if (test) adj_rho += adj_rho_2;
-            if (test) adj_u += adj_u_2;
+            adj_equilibrium(q, rho, u, scaled_adj_fq, adj_rho_2, adj_u_2);
+            if (scaled_adj_fq != 0.0f) adj_rho += adj_rho_2;
+            if (scaled_adj_fq != 0.0f) adj_u += adj_u_2;
             if (adj_f) {
-                float adj_fq_2 = adj_fq - product;
+                float adj_fq_2 = adj_fq - scaled_adj_fq;
                 atomicAdd(&adj_f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH,
                         (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq_2);
             }
         }
         vec2 adj_momentum = adj_u != vec2{} ? adj_u / rho : vec2{};
-        vec2 choice = adj_u != vec2{} ? adj_momentum * u : vec2{};
-        adj_rho -= choice.x + choice.y;
+        vec2 adj_momentum_times_u = adj_u != vec2{} ? adj_momentum * u : vec2{};
+        adj_rho -= adj_momentum_times_u.x + adj_momentum_times_u.y;
         for (int q = 0; q < 9; ++q) {
             if (adj_f) {
-                vec2 product = adj_momentum * vec2{(float)cx[q], (float)cy[q]};
-                float adj_fq = product.x + product.y + adj_rho;
+                vec2 scaled_adj_momentum = adj_momentum * vec2{(float)cx[q], (float)cy[q]};
+                float adj_fq = scaled_adj_momentum.x + scaled_adj_momentum.y + adj_rho;
                 atomicAdd(&adj_f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH,
                         (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq);
             }

@@ -148,16 +148,18 @@ static __device__ mat33 adj_transpose(mat33 a, mat33 adj_ret) {
 }
 
 static __device__ void adj_mul(vec3 a, mat33 b, vec3 adj_ret, vec3 &adj_a, mat33 &adj_b) {
-    vec3 product = adj_ret * b.row[2];
-    vec3 product_2 = adj_ret * a.z;
-    vec3 product_3 = adj_ret * b.row[1];
-    vec3 product_4 = adj_ret * a.y;
-    vec3 product_5 = adj_ret * b.row[0];
-    vec3 product_6 = adj_ret * a.x;
-    adj_a = vec3{product_5.x + product_5.y + product_5.z, product_3.x + product_3.y + product_3.z, product.x
-            + product.y + product.z};
-    adj_b = mat33{product_6.x, product_6.y, product_6.z, product_4.x, product_4.y, product_4.z, product_2.x,
-            product_2.y, product_2.z};
+    vec3 adj_ret_times_b_2 = adj_ret * b.row[2];
+    vec3 adj_ret_times_a_z = adj_ret * a.z;
+    vec3 adj_ret_times_b_1 = adj_ret * b.row[1];
+    vec3 adj_ret_times_a_y = adj_ret * a.y;
+    vec3 adj_ret_times_b_0 = adj_ret * b.row[0];
+    vec3 adj_ret_times_a_x = adj_ret * a.x;
+    adj_a = vec3{adj_ret_times_b_0.x + adj_ret_times_b_0.y + adj_ret_times_b_0.z, adj_ret_times_b_1.x
+            + adj_ret_times_b_1.y + adj_ret_times_b_1.z, adj_ret_times_b_2.x + adj_ret_times_b_2.y
+            + adj_ret_times_b_2.z};
+    adj_b = mat33{adj_ret_times_a_x.x, adj_ret_times_a_x.y, adj_ret_times_a_x.z, adj_ret_times_a_y.x,
+            adj_ret_times_a_y.y, adj_ret_times_a_y.z, adj_ret_times_a_z.x, adj_ret_times_a_z.y,
+            adj_ret_times_a_z.z};
 }
 
 static __device__ void adj_mul(mat33 a, mat33 b, mat33 adj_ret, mat33 &adj_a, mat33 &adj_b) {
@@ -176,20 +178,23 @@ static __device__ void adj_mul(mat33 a, mat33 b, mat33 adj_ret, mat33 &adj_a, ma
 }
 
 static __device__ void adj_cross(vec3 a, vec3 b, vec3 adj_ret, vec3 &adj_a, vec3 &adj_b) {
-    float minus = -adj_ret.z;
-    float minus_2 = -adj_ret.y;
-    float minus_3 = -adj_ret.x;
-    float sum = minus_2 * a.x + adj_ret.x * a.y;
-    float sum_2 = minus * b.x + adj_ret.x * b.z;
-    adj_a = vec3{adj_ret.z * b.y + minus_2 * b.z, sum_2, adj_ret.y * b.x + minus_3 * b.y};
-    adj_b = vec3{minus * a.y + adj_ret.y * a.z, adj_ret.z * a.x + minus_3 * a.z, sum};
+    float minus_adj_ret_z = -adj_ret.z;
+    float minus_adj_ret_y = -adj_ret.y;
+    float minus_adj_ret_x = -adj_ret.x;
+    float scaled_a_x_sum = minus_adj_ret_y * a.x + adj_ret.x * a.y;
+    float scaled_b_x_sum = minus_adj_ret_z * b.x + adj_ret.x * b.z;
+    adj_a = vec3{adj_ret.z * b.y + minus_adj_ret_y * b.z, scaled_b_x_sum, adj_ret.y * b.x + minus_adj_ret_x
+            * b.y};
+    adj_b = vec3{minus_adj_ret_z * a.y + adj_ret.y * a.z, adj_ret.z * a.x + minus_adj_ret_x * a.z,
+            scaled_a_x_sum};
 }
 
 static __device__ mat33 adj_determinant(mat33 a, float adj_ret) {
-    vec3 product = cross(a.row[1], a.row[2]) * adj_ret;
+    vec3 scaled_cross_a_1_a_2 = cross(a.row[1], a.row[2]) * adj_ret;
     vec3 adj_a, adj_b;
     adj_cross(a.row[1], a.row[2], a.row[0] * adj_ret, adj_a, adj_b);
-    mat33 adj_a_2 = {product.x, product.y, product.z, adj_a.x, adj_a.y, adj_a.z, adj_b.x, adj_b.y, adj_b.z};
+    mat33 adj_a_2 = {scaled_cross_a_1_a_2.x, scaled_cross_a_1_a_2.y, scaled_cross_a_1_a_2.z, adj_a.x, adj_a.y,
+            adj_a.z, adj_b.x, adj_b.y, adj_b.z};
     return adj_a_2;
 }
 
@@ -210,16 +215,16 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
         if (adj_f) {
             float j = determinant(m);
             mat33 inverse_m = inverse(m);
-            mat33 transpose_value = transpose(inverse_m);
+            mat33 transpose_inverse_m = transpose(inverse_m);
             mat33 adj_m_2 = adj_m
-                    - mul(mul(transpose_value, adj_transpose(inverse_m, -adj_m)), transpose_value);
-            float minus = -adj_energy_i;
-            float adj_j = minus != 0.0f ? minus / j : 0.0f;
-            float product = adj_energy_i * 0.5f;
+                    - mul(mul(transpose_inverse_m, adj_transpose(inverse_m, -adj_m)), transpose_inverse_m);
+            float minus_adj_energy_i = -adj_energy_i;
+            float adj_j = minus_adj_energy_i != 0.0f ? minus_adj_energy_i / j : 0.0f;
+            float half_adj_energy_i = adj_energy_i * 0.5f;
             mat33 m_2 = {};
-            m_2(2, 2) = product;
-            m_2(1, 1) = product;
-            m_2(0, 0) = product;
+            m_2(2, 2) = half_adj_energy_i;
+            m_2(1, 1) = half_adj_energy_i;
+            m_2(0, 0) = half_adj_energy_i;
             mat33 adj_a, adj_b;
             adj_mul(transpose(m), m, m_2, adj_a, adj_b);
             adj_m_2 = adj_m_2 + adj_b + adj_transpose(m, adj_a) + adj_determinant(m, adj_j);

@@ -21,6 +21,9 @@ template <typename T> static __device__ T take(T &place) {
     return value;
 }
 
+// x, but 0 where the adjoint a is 0: 0 * infinity is no gradient.
+template <typename A, typename T> static __device__ T unless_zero(A a, T x) { return a != A{} ? x : T{}; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -101,25 +104,25 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
         vec3 adj_force_i = adj_force ? take(adj_force[i]) : vec3{};
         vec3 adj_f = adj_force_i * mass_i;
         if (adj_mass) {
-            vec3 product = adj_force_i * f;
-            float sum = (adj_force_i.x != 0.0f ? product.x : 0.0f)
-                    + (adj_force_i.y != 0.0f ? product.y : 0.0f);
-            atomicAdd(&adj_mass[i], sum + (adj_force_i.z != 0.0f ? product.z : 0.0f));
+            vec3 adj_force_i_times_f = adj_force_i * f;
+            float adj_force_i_dot_f = unless_zero(adj_force_i.x, adj_force_i_times_f.x)
+                    + unless_zero(adj_force_i.y, adj_force_i_times_f.y);
+            atomicAdd(&adj_mass[i], adj_force_i_dot_f + unless_zero(adj_force_i.z, adj_force_i_times_f.z));
         }
         vec3 adj_p = {};
         for (int j = x.shape[0] - 1; j >= 0; --j) {
             vec3 d = x[j] - p;
             float r2 = dot(d, d) + 0.01f;
             float root_r2 = sqrtf(r2);
-            float product = r2 * root_r2;
-            float quotient = mass[j] / product;
-            vec3 product_2 = adj_f * d;
-            float sum = product_2.x + product_2.y + product_2.z;
-            float adj_mass_j = sum != 0.0f ? sum / product : 0.0f;
-            float minus = sum != 0.0f ? -(adj_mass_j * quotient) : 0.0f;
-            float adj_r2 = minus * root_r2 + minus * r2 * 0.5f / root_r2;
+            float r2_times_root_r2 = r2 * root_r2;
+            float mass_j_quotient = mass[j] / r2_times_root_r2;
+            vec3 adj_f_times_d = adj_f * d;
+            float adj_f_dot_d = adj_f_times_d.x + adj_f_times_d.y + adj_f_times_d.z;
+            float adj_mass_j = unless_zero(adj_f_dot_d, adj_f_dot_d / r2_times_root_r2);
+            float minus_scaled_adj_mass_j = -unless_zero(adj_f_dot_d, adj_mass_j * mass_j_quotient);
+            float adj_r2 = minus_scaled_adj_mass_j * root_r2 + minus_scaled_adj_mass_j * r2 * 0.5f / root_r2;
             if (adj_mass) atomicAdd(&adj_mass[j], adj_mass_j);
-            vec3 adj_d = (adj_f != vec3{} ? adj_f * quotient : vec3{}) + d * adj_r2 * 2.0f;
+            vec3 adj_d = unless_zero(adj_f, adj_f * mass_j_quotient) + d * adj_r2 * 2.0f;
             adj_p -= adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);
         }

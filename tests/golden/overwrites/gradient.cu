@@ -70,9 +70,9 @@ extern "C" __global__ void overwrites_cuda_kernel_augmented(
             int thread = (int)task;
             log_float32(0, thread) = x_i;
         }
-        float sum = x_i + dt * cosf(x_i);
-        x[i] = sum;
-        x[i] = sum * sum;
+        float x_i_sum = x_i + dt * cosf(x_i);
+        x[i] = x_i_sum;
+        x[i] = x_i_sum * x_i_sum;
     }
 }
 
@@ -93,8 +93,9 @@ extern "C" __global__ void overwrites_cuda_kernel_backward(
         float adj_x_i = adj_x ? take(adj_x[i]) : 0.0f;
         float adj_x_i_2 = adj_x ? take(adj_x[i]) : 0.0f;
         if (adj_x) {
-            float sum = adj_x_i * (log_float32_value + dt * cosf(log_float32_value)) * 2.0f + adj_x_i_2;
-            adj_x[i] += sum - sinf(log_float32_value) * (sum * dt);
+            float adj_x_i_sum = adj_x_i * (log_float32_value + dt * cosf(log_float32_value)) * 2.0f
+                    + adj_x_i_2;
+            adj_x[i] += adj_x_i_sum - sinf(log_float32_value) * (adj_x_i_sum * dt);
         }
     }
 }

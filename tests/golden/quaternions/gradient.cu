@@ -110,10 +110,11 @@ static __device__ quat adj_normalize(quat a, quat adj_ret) {
     quat adj_a;
     float adj_l;
     if (l > 0.0f) {
-        float quotient = 1.0f / l;
-        adj_a = adj_ret * quotient;
-        quat product = cw_mul(adj_ret, a);
-        adj_l = -((product.x + product.y + product.z + product.w) / l * quotient);
+        float inv_l = 1.0f / l;
+        adj_a = adj_ret * inv_l;
+        quat adj_ret_times_a = cw_mul(adj_ret, a);
+        adj_l = -((adj_ret_times_a.x + adj_ret_times_a.y + adj_ret_times_a.z + adj_ret_times_a.w) / l
+                * inv_l);
     } else {
         adj_a = quat{};
         adj_l = 0.0f;
@@ -123,51 +124,59 @@ static __device__ quat adj_normalize(quat a, quat adj_ret) {
 }
 
 static __device__ void adj_mul(quat a, quat b, quat adj_ret, quat &adj_a, quat &adj_b) {
-    float minus = -adj_ret.w;
-    float minus_2 = -adj_ret.w;
-    float minus_3 = -adj_ret.w;
-    float minus_4 = -adj_ret.z;
-    float minus_5 = -adj_ret.y;
-    float minus_6 = -adj_ret.x;
-    float sum = minus * a.z + adj_ret.z * a.w + minus_5 * a.x + adj_ret.x * a.y;
-    float sum_2 = minus_2 * b.y + minus_4 * b.x + adj_ret.y * b.w + adj_ret.x * b.z;
-    float sum_3 = minus_3 * b.x + adj_ret.z * b.y + minus_5 * b.z + adj_ret.x * b.w;
-    float sum_4 = adj_ret.w * a.w + adj_ret.z * a.z + adj_ret.y * a.y + adj_ret.x * a.x;
-    float sum_5 = minus_3 * a.x + minus_4 * a.y + adj_ret.y * a.z + adj_ret.x * a.w;
-    float sum_6 = adj_ret.w * b.w + adj_ret.z * b.z + adj_ret.y * b.y + adj_ret.x * b.x;
-    adj_a = quat{sum_3, sum_2, minus * b.z + adj_ret.z * b.w + adj_ret.y * b.x + minus_6 * b.y, sum_6};
-    adj_b = quat{sum_5, minus_2 * a.y + adj_ret.z * a.x + adj_ret.y * a.w + minus_6 * a.z, sum, sum_4};
+    float minus_adj_ret_w = -adj_ret.w;
+    float minus_adj_ret_w_2 = -adj_ret.w;
+    float minus_adj_ret_w_3 = -adj_ret.w;
+    float minus_adj_ret_z = -adj_ret.z;
+    float minus_adj_ret_y = -adj_ret.y;
+    float minus_adj_ret_x = -adj_ret.x;
+    float adj_ret_x_times_a_y_sum = minus_adj_ret_w * a.z + adj_ret.z * a.w + minus_adj_ret_y * a.x
+            + adj_ret.x * a.y;
+    float adj_ret_x_times_b_z_sum = minus_adj_ret_w_2 * b.y + minus_adj_ret_z * b.x + adj_ret.y * b.w
+            + adj_ret.x * b.z;
+    float adj_ret_x_times_b_w_sum = minus_adj_ret_w_3 * b.x + adj_ret.z * b.y + minus_adj_ret_y * b.z
+            + adj_ret.x * b.w;
+    float adj_ret_x_times_a_x_sum = adj_ret.w * a.w + adj_ret.z * a.z + adj_ret.y * a.y + adj_ret.x * a.x;
+    float adj_ret_x_times_a_w_sum = minus_adj_ret_w_3 * a.x + minus_adj_ret_z * a.y + adj_ret.y * a.z
+            + adj_ret.x * a.w;
+    float adj_ret_x_times_b_x_sum = adj_ret.w * b.w + adj_ret.z * b.z + adj_ret.y * b.y + adj_ret.x * b.x;
+    adj_a = quat{adj_ret_x_times_b_w_sum, adj_ret_x_times_b_z_sum, minus_adj_ret_w * b.z + adj_ret.z * b.w
+            + adj_ret.y * b.x + minus_adj_ret_x * b.y, adj_ret_x_times_b_x_sum};
+    adj_b = quat{adj_ret_x_times_a_w_sum, minus_adj_ret_w_2 * a.y + adj_ret.z * a.x + adj_ret.y * a.w
+            + minus_adj_ret_x * a.z, adj_ret_x_times_a_y_sum, adj_ret_x_times_a_x_sum};
 }
 
 static __device__ void adj_cross(vec3 a, vec3 b, vec3 adj_ret, vec3 &adj_a, vec3 &adj_b) {
-    float minus = -adj_ret.z;
-    float minus_2 = -adj_ret.y;
-    float minus_3 = -adj_ret.x;
-    float sum = minus_2 * a.x + adj_ret.x * a.y;
-    float sum_2 = minus * b.x + adj_ret.x * b.z;
-    adj_a = vec3{adj_ret.z * b.y + minus_2 * b.z, sum_2, adj_ret.y * b.x + minus_3 * b.y};
-    adj_b = vec3{minus * a.y + adj_ret.y * a.z, adj_ret.z * a.x + minus_3 * a.z, sum};
+    float minus_adj_ret_z = -adj_ret.z;
+    float minus_adj_ret_y = -adj_ret.y;
+    float minus_adj_ret_x = -adj_ret.x;
+    float scaled_a_x_sum = minus_adj_ret_y * a.x + adj_ret.x * a.y;
+    float scaled_b_x_sum = minus_adj_ret_z * b.x + adj_ret.x * b.z;
+    adj_a = vec3{adj_ret.z * b.y + minus_adj_ret_y * b.z, scaled_b_x_sum, adj_ret.y * b.x + minus_adj_ret_x
+            * b.y};
+    adj_b = vec3{minus_adj_ret_z * a.y + adj_ret.y * a.z, adj_ret.z * a.x + minus_adj_ret_x * a.z,
+            scaled_a_x_sum};
 }
 
 static __device__ void adj_quat_rotate(quat quat_2, vec3 vec, vec3 adj_ret, quat &adj_quat, vec3 &adj_vec) {
     vec3 u = {quat_2.x, quat_2.y, quat_2.z};
     float w = quat_2.w;
-    float product = 2.0f * w;
-    vec3 product_2 = adj_ret * 2.0f;
-    vec3 product_3 = product_2 * cross(u, vec);
-    float adj_w = product_3.x + product_3.y + product_3.z;
+    float twice_w = 2.0f * w;
+    vec3 twice_adj_ret = adj_ret * 2.0f;
+    vec3 scaled_twice_adj_ret = twice_adj_ret * cross(u, vec);
+    float adj_w = scaled_twice_adj_ret.x + scaled_twice_adj_ret.y + scaled_twice_adj_ret.z;
     vec3 adj_u;
-    adj_cross(u, vec, product_2 * w, adj_u, adj_vec);
+    adj_cross(u, vec, twice_adj_ret * w, adj_u, adj_vec);
     adj_u += adj_ret * (2.0f * dot(u, vec));
-    vec3 product_4 = adj_ret * u;
-    float product_5 = (product_4.x + product_4.y + product_4.z) * 2.0f;
-    adj_u += vec * product_5;
-    adj_vec += u * product_5;
-    adj_vec += adj_ret * (product * w - 1.0f);
-    vec3 product_6 = adj_ret * vec;
-    float sum = product_6.x + product_6.y + product_6.z;
-    adj_w += sum * product;
-    adj_w += sum * w * 2.0f;
+    vec3 adj_ret_times_u = adj_ret * u;
+    float twice_adj_ret_dot_u = (adj_ret_times_u.x + adj_ret_times_u.y + adj_ret_times_u.z) * 2.0f;
+    adj_u += vec * twice_adj_ret_dot_u;
+    adj_vec += u * twice_adj_ret_dot_u;
+    adj_vec += adj_ret * (twice_w * w - 1.0f);
+    vec3 adj_ret_times_vec = adj_ret * vec;
+    float adj_ret_dot_vec = adj_ret_times_vec.x + adj_ret_times_vec.y + adj_ret_times_vec.z;
+    adj_w += adj_ret_dot_vec * twice_w;
+    adj_w += adj_ret_dot_vec * w * 2.0f;
     adj_quat = quat{adj_u.x, adj_u.y, adj_u.z, adj_w};
 }
 
@@ -185,12 +194,12 @@ extern "C" __global__ void quaternions_cuda_kernel_backward(
         quat q_i = q[i];
         vec3 w_i = w[i];
         vec3 spin = quat_rotate(q_i, w_i);
-        quat q_2 = {spin.x, spin.y, spin.z, 0.0f};
-        float product = 0.5f * dt;
+        quat spin_2 = {spin.x, spin.y, spin.z, 0.0f};
+        float half_dt = 0.5f * dt;
         quat adj_out_i = adj_out ? take(adj_out[i]) : quat{};
-        quat adj_normalize_value = adj_normalize(q_i + mul(q_2, q_i) * product, adj_out_i);
+        quat adj_normalize_value = adj_normalize(q_i + mul(spin_2, q_i) * half_dt, adj_out_i);
         quat adj_a, adj_b;
-        adj_mul(q_2, q_i, adj_normalize_value * product, adj_a, adj_b);
+        adj_mul(spin_2, q_i, adj_normalize_value * half_dt, adj_a, adj_b);
         vec3 adj_spin = {adj_a.x, adj_a.y, adj_a.z};
         quat adj_quat;
         vec3 adj_vec;

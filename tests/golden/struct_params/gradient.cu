@@ -68,8 +68,8 @@ extern "C" __global__ void struct_params_cuda_kernel_backward(
         int i = (int)task;
         float adj_f_i = adj_f ? take(adj_f[i]) : 0.0f;
         if (adj_v) atomicAdd(&adj_v[i], -adj_f_i * m.damping);
-        float product = adj_f_i * m.stiffness;
-        if (adj_x) atomicAdd(&adj_x[i], -product);
-        if (adj_m.rest) atomicAdd(&adj_m.rest[i], product);
+        float scaled_adj_f_i = adj_f_i * m.stiffness;
+        if (adj_x) atomicAdd(&adj_x[i], -scaled_adj_f_i);
+        if (adj_m.rest) atomicAdd(&adj_m.rest[i], scaled_adj_f_i);
     }
 }

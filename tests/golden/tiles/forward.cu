@@ -253,10 +253,10 @@ extern "C" __global__ void row_sum_cuda_kernel_forward(
         for (int k = 0; k < 8; ++k) {
             sum += chains[k] + chains[k + 16] + (chains[k + 8] + chains[k + 24]);
         }
-        bool test = total.shape[0] >= 1;
+        bool total_extent_at_least_1 = total.shape[0] >= 1;
         if (threadIdx.x == 0) {
             sums[i] = sum;
-            if (test) {
+            if (total_extent_at_least_1) {
                 atomicAdd(&total[0], sum);
             } else if (0 < total.shape[0]) {
                 atomicAdd(&total[0], sum);

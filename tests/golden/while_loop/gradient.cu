@@ -122,9 +122,9 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
                 reached = end;
             }
             adj_r *= 0.5f;
-            float choice = adj_r != 0.0f ? adj_r / r_2 : 0.0f;
-            adj_a += choice;
-            if (adj_r != 0.0f) adj_r -= choice * (a / r_2);
+            float adj_r_over_r = adj_r != 0.0f ? adj_r / r_2 : 0.0f;
+            adj_a += adj_r_over_r;
+            if (adj_r != 0.0f) adj_r -= adj_r_over_r * (a / r_2);
             if (iteration_kept[latest] == iteration_2 && latest > 0u) latest -= 1u;
         }
         if (adj_x) adj_x[i] += adj_a;
