@@ -19,6 +19,7 @@
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
 //! | [`forward_loads`] | reads no element again that this thread has just written |
 //! | [`dead_stores`] | removes stores that the next one overwrites |
+//! | [`own_sums`] | makes plain sums of atomic ones into elements that only their thread touches |
 //! | [`zero_sums`] | lets sums of adjoints begin with their first part |
 //! | [`code_sinking`] | moves under a branch what only one side of a choice needs |
 //! | [`adjacent`] | joins neighbouring branches on one condition |
@@ -55,6 +56,7 @@ pub mod local_arrays;
 pub mod loop_exits;
 pub mod loop_reversal;
 pub mod loops;
+pub mod own_sums;
 pub mod pipelines;
 mod rebuild;
 pub mod reverse_sums;

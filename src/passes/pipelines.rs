@@ -10,7 +10,7 @@
 //! | [`forward_loops`] | [`loop_reversal`], [`clean`] | finished reverse code: only there is it known what a loop carries |
 //! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | joined branches take in more of what only they need |
 //! | [`last_takes`] | [`unread_stores`], [`clean`] | finished reverse code: nothing reads the tiles again |
-//! | [`own_elements`] | [`forward_loads`], [`zero_sums`], [`dead_stores`], [`clean`] | a store is dead when no load of its element is left |
+//! | [`own_elements`] | [`own_sums`], [`forward_loads`], [`zero_sums`], [`dead_stores`], [`clean`] | plain sums load; a store is dead when no load of its element is left |
 //! | [`write_out`] | [`unroll`], [`clean`] | written-out loops leave constants |
 //! | [`drop_tests`] | [`clean`] | what only the tests used is unused without them |
 //! | [`small_tiles`] | [`clean`], [`unroll`], [`local_arrays`] | elements have constant indices when their loops are written out |
@@ -47,7 +47,7 @@
 
 use super::{
     adjacent, chosen_arrays, code_sinking, dce, dead_stores, forward_loads, inline, join_stores, local_arrays,
-    loop_exits, loop_reversal, rewrite, select, test_inside, unread_stores, unroll, zero_sums,
+    loop_exits, loop_reversal, own_sums, rewrite, select, test_inside, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
@@ -168,10 +168,14 @@ pub fn last_takes(function: &mut Function, structs: &StructTable, effects: &Effe
     }
 }
 
-/// Lets reverse code read no element again that it has just written, where different arrays share
-/// no memory.
+/// Lets reverse code add plainly to the thread's own elements, and read none again that it has just
+/// written, where different arrays share no memory.
 pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
-    if function.is_deeper_than(MAX_DEPTH) || !forward_loads::run_stored(function, effects) {
+    if function.is_deeper_than(MAX_DEPTH) {
+        return;
+    }
+    let plain = own_sums::run(function);
+    if !forward_loads::run_stored(function, effects) && !plain {
         return;
     }
     clean(function, structs, effects);
