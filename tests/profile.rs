@@ -126,6 +126,33 @@ fn threads_store_elements_by_rows() {
     assert_eq!(kernel["metrics"][SECTORS]["value"], 8 * (9 + 3) * 4);
 }
 
+/// Products of tiles are counted as a GPU computes them: by its instructions for matrices.
+#[test]
+fn products_are_counted_as_they_run_on_a_gpu() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "import warp as wp\n\n
+@wp.kernel
+def product(a: wp.array2d(dtype=wp.float16), b: wp.array2d(dtype=wp.float16), c: wp.array2d(dtype=wp.float16)):
+    i, j = wp.tid()
+    x = wp.tile_load(a, shape=(32, 32), offset=(i * 32, 0))
+    y = wp.tile_load(b, shape=(32, 32), offset=(0, j * 32))
+    wp.tile_store(c, wp.tile_matmul(x, y), offset=(i * 32, j * 32))
+";
+    std::fs::write(folder.path().join("k.py"), source).expect("a source");
+    let dtype = json!({"class": "scalar", "scalar": "float16", "shape": []});
+    let matrix = |name: &str| json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 2, "shape": [64, 32], "fill": "random:1"});
+    let launch = json!({"format": 1, "id": "product", "source": "k.py", "kernel": "product", "dim": [2, 2, 128], "block_dim": 128,
+                        "args": [matrix("a"), matrix("b"), matrix("c")]});
+    std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+    let ptx = |flags: &[&str]| {
+        let (text, status) = kc(folder.path(), &[&["profile", "case.json", "--html", "page.html"], flags].concat());
+        assert_eq!(status, Some(0), "{text}");
+        std::fs::read_to_string(folder.path().join("page.html")).expect("the report")
+    };
+    assert!(ptx(&[]).contains("mma.sync"));
+    assert!(!ptx(&["--tensor-cores", "off"]).contains("mma.sync"));
+}
+
 #[test]
 fn a_report_is_one_file_with_the_source() {
     let folder = tempfile::tempdir().expect("a folder");

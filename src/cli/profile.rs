@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::run::{compile_from, report};
+use super::tensor_cores::TensorCoresArg;
 use super::trial::TrialArgs;
 use super::{Exit, output, registers};
 use crate::driver::Overlaid;
@@ -78,6 +79,8 @@ pub(super) struct Args {
     /// `derived__memory_l2_theoretical_sectors_global_excessive > 0`.
     #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
     fail_if: Vec<Gate>,
+    #[command(flatten)]
+    tensor_cores: TensorCoresArg,
     #[command(flatten)]
     trial: TrialArgs,
 }
@@ -241,8 +244,9 @@ fn one(args: &Args, launch: &Launch, origin: &str, files: &Arc<Overlaid>, sum: &
     let Sum { measured, kernels, shown, known } = sum;
     let trial = devices::Trial { counts: true, ..args.trial.trial() };
     let mut compile = |wanted: &Wanted| compile_from(files, wanted, None, false);
-    let finished = Session::new(Options { trial, checked: false, ..Options::of(devices::counting()?) }, &mut compile)
-        .run(launch, origin);
+    let tensor_cores = args.tensor_cores.choice();
+    let options = Options { trial, tensor_cores, checked: false, ..Options::of(devices::counting()?) };
+    let finished = Session::new(options, &mut compile).run(launch, origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
     let found = founds(&finished);

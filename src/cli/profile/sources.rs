@@ -14,7 +14,7 @@ use crate::diag::{Diagnostic, Level};
 use crate::driver::Overlaid;
 use crate::ir::{FuncId, Phase};
 use crate::profile::Resident;
-use crate::run::devices::{Cpu, How, TensorCores, Trial, holds_no_cuda_text, sim};
+use crate::run::devices::{Cpu, How, Trial, holds_no_cuda_text, sim};
 use crate::run::launch::{Launch, template};
 use crate::run::program::{Program, Wanted, kernel};
 
@@ -83,7 +83,7 @@ pub(super) fn outlines(args: &Args, path: &Path, files: &Arc<Overlaid>, list: &m
         let how = How {
             checked: false,
             fmad: false,
-            tensor_cores: TensorCores::On,
+            tensor_cores: args.tensor_cores.choice(),
             alone: false,
             cpu: Cpu::Native,
             trial,
