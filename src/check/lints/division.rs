@@ -29,6 +29,8 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
         match op {
             // An index has no fraction.
             BinaryOp::Div if indexing.divisions.contains(&expr.span) => {}
+            // Who writes `int32(2)` means an integer.
+            BinaryOp::Div if is_converted_literal(l) || is_converted_literal(r) => {}
             BinaryOp::Div if written.contains('/') && !written.contains("//") => {
                 let whole = format!("{l} // {r}");
                 let fraction = format!("{} / {}", converted(l, Scalar::F32), converted(r, Scalar::F32));
@@ -45,6 +47,14 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             _ => {}
         }
     });
+}
+
+/// Whether a text is a conversion of a whole number to an integer: `wp.int32(16)`.
+fn is_converted_literal(text: &str) -> bool {
+    let Some((name, number)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else { return false };
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let is_integer = name == "int" || Scalar::from_name(name).is_some_and(|scalar| scalar.is_int());
+    is_integer && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The divisions whose results are indices, there or by way of variables.
