@@ -155,7 +155,7 @@ def _nudged_quat_slerp(a: Quat[Float], b: Quat[Float], t: Float, how: int) -> Qu
 @func
 def _nudged_singular(a: Mat[N, N, Float], how: int) -> Mat[N, N, Float]:
     """`a`, moved if its determinant is 0."""
-    if determinant(a) != Float(0.0):
+    if not _is_singular(_wide(a)):
         return a
     moved = Mat[N, N, Float]()
     for i in range(N):

@@ -226,90 +226,42 @@ def matrix_from_rows(
 @func
 def determinant(a: Mat[2, 2, Float]) -> Float:
     """Determinant of `a`."""
-    return a[0, 0] * a[1, 1] - a[1, 0] * a[0, 1]
+    return _scaled_determinant(a)
 
 
 @func
 def determinant(a: Mat[3, 3, Float]) -> Float:
     """Determinant of `a`: the volume that its rows span."""
-    return dot(a[0], cross(a[1], a[2]))
+    return _scaled_determinant(a)
 
 
 @func
 def determinant(a: Mat[4, 4, Float]) -> Float:
     """Determinant of `a`, by Laplace expansion over pairs of rows."""
-    upper = _minors(a[0], a[1])
-    lower = _minors(a[2], a[3])
-    return _laplace(upper, lower)
+    return _scaled_determinant(a)
 
 
-@func
-def _minors(p: Vec[4, Float], q: Vec[4, Float]) -> Vec[6, Float]:
-    """The 2x2 minors of the rows `p` and `q`, for columns 01, 02, 03, 12, 13, 23."""
-    return Vec[6, Float](
-        p[0] * q[1] - q[0] * p[1],
-        p[0] * q[2] - q[0] * p[2],
-        p[0] * q[3] - q[0] * p[3],
-        p[1] * q[2] - q[1] * p[2],
-        p[1] * q[3] - q[1] * p[3],
-        p[2] * q[3] - q[2] * p[3],
-    )
-
-
-@func
-def _laplace(u: Vec[6, Float], l: Vec[6, Float]) -> Float:
-    """The determinant from the minors of the upper and the lower two rows."""
-    return u[0] * l[5] - u[1] * l[4] + u[2] * l[3] + u[3] * l[2] - u[4] * l[1] + u[5] * l[0]
+@func_grad(determinant)
+def _(a: Mat[N, N, Float], adj_ret: Float):
+    adjoint[a] += _cofactors(a) * adj_ret
 
 
 @func
 def inverse(a: Mat[2, 2, Float]) -> Mat[2, 2, Float]:
     """Inverse of `a`; the zero matrix, with derivative 0, if the determinant is 0."""
-    det = determinant(a)
-    if det == Float(0.0):
-        return Mat[2, 2, Float]()
-    return Mat[2, 2, Float](a[1, 1], -a[0, 1], -a[1, 0], a[0, 0]) * (Float(1.0) / det)
+    return _scaled_inverse(a)
 
 
 @func
 def inverse(a: Mat[3, 3, Float]) -> Mat[3, 3, Float]:
     """Inverse of `a`; the zero matrix, with derivative 0, if the determinant is 0."""
-    c0 = cross(a[1], a[2])
-    c1 = cross(a[2], a[0])
-    c2 = cross(a[0], a[1])
-    det = dot(a[0], c0)
-    if det == Float(0.0):
-        return Mat[3, 3, Float]()
-    return matrix_from_cols(c0, c1, c2) * (Float(1.0) / det)
+    return _scaled_inverse(a)
 
 
 @func
 def inverse(a: Mat[4, 4, Float]) -> Mat[4, 4, Float]:
     """Inverse of `a`; the zero matrix, with derivative 0, if the determinant is 0."""
-    u = _minors(a[0], a[1])
-    l = _minors(a[2], a[3])
-    det = _laplace(u, l)
-    if det == Float(0.0):
-        return Mat[4, 4, Float]()
-    adjugate = Mat[4, 4, Float](
-        a[1, 1] * l[5] - a[1, 2] * l[4] + a[1, 3] * l[3],
-        a[0, 2] * l[4] - a[0, 1] * l[5] - a[0, 3] * l[3],
-        a[3, 1] * u[5] - a[3, 2] * u[4] + a[3, 3] * u[3],
-        a[2, 2] * u[4] - a[2, 1] * u[5] - a[2, 3] * u[3],
-        a[1, 2] * l[2] - a[1, 0] * l[5] - a[1, 3] * l[1],
-        a[0, 0] * l[5] - a[0, 2] * l[2] + a[0, 3] * l[1],
-        a[3, 2] * u[2] - a[3, 0] * u[5] - a[3, 3] * u[1],
-        a[2, 0] * u[5] - a[2, 2] * u[2] + a[2, 3] * u[1],
-        a[1, 0] * l[4] - a[1, 1] * l[2] + a[1, 3] * l[0],
-        a[0, 1] * l[2] - a[0, 0] * l[4] - a[0, 3] * l[0],
-        a[3, 0] * u[4] - a[3, 1] * u[2] + a[3, 3] * u[0],
-        a[2, 1] * u[2] - a[2, 0] * u[4] - a[2, 3] * u[0],
-        a[1, 1] * l[1] - a[1, 0] * l[3] - a[1, 2] * l[0],
-        a[0, 0] * l[3] - a[0, 1] * l[1] + a[0, 2] * l[0],
-        a[3, 1] * u[1] - a[3, 0] * u[3] - a[3, 2] * u[0],
-        a[2, 0] * u[3] - a[2, 1] * u[1] + a[2, 2] * u[0],
-    )
-    return adjugate * (Float(1.0) / det)
+    return _scaled_inverse(a)
 
 
 @func_grad(inverse)
@@ -322,7 +274,15 @@ def _(a: Mat[N, N, Float], adj_ret: Mat[N, N, Float]):
 @zero_grad("a truth value")
 def _degenerate_inverse(a: Mat[N, N, Float], adj_ret: Mat[N, N, Float]) -> bool:
     """a matrix with determinant 0 has no inverse; zeros were taken for it and its derivative"""
-    return adj_ret != Mat[N, N, Float]() and determinant(a) == Float(0.0)
+    return adj_ret != Mat[N, N, Float]() and _is_singular(_wide(a))
+
+
+@func
+@zero_grad("a truth value")
+def _is_singular(a: Mat[N, N, Float]) -> bool:
+    """Whether the determinant is 0, and not only too small for a float."""
+    b, rows, columns, far = _balanced(a)
+    return _determinant(b) == Float(0.0)
 
 
 @func
