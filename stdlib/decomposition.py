@@ -1,5 +1,6 @@
 # Decompositions of 2x2 and 3x3 matrices: singular values, QR, symmetric eigenvalues. float16 and
-# bfloat16 compute in float32 and round once.
+# bfloat16 compute in float32 and round once. Matrices are scaled by a power of two first, so that
+# squares of elements stay in range. An element that is not finite makes all results NaN.
 #
 # Kinks: where two singular values or two eigenvalues are equal, their vectors are free to turn, and
 # no gradient is passed through that turn. Gradients of the values themselves are passed there as
@@ -120,6 +121,14 @@ def _apart(a: Float, b: Float, all: Vec[N, Float]) -> Float:
     return where(difference > _half_of_digits(size) * size, difference, Float(0.0))
 
 
+@func
+@zero_grad("a power of two")
+def _unit(a: Mat[N, N, Float]) -> Float:
+    """The power of two that brings the elements of `a` to about 1; NaN if one is not finite."""
+    size = _size(a * Float(0.0625))
+    return where(isfinite(size), _scale(size), Float(_nan_f32()))
+
+
 # ---- QR
 # -----------------------------------------------------------------------------------------------------------------
 
@@ -136,8 +145,10 @@ def qr3(A: Mat[3, 3, Float]) -> tuple[Mat[3, 3, Float], Mat[3, 3, Float]]:
     wp.expect_near(R, wp.diag(wp.vec3(1.0, 2.0, 3.0)))
     ```
     """
-    Q, R = _qr3(_wide(A))
-    return Mat[3, 3, Float](Q), Mat[3, 3, Float](R)
+    a = _wide(A)
+    unit = _unit(a)
+    Q, R = _qr3(a * unit)
+    return Mat[3, 3, Float](Q), Mat[3, 3, Float](R * _inverse_power(unit))
 
 
 @func
@@ -153,12 +164,7 @@ def _qr3(A: Mat[3, 3, Float]):
     t = diag(Vec[3, Float](Float(1.0), Float(1.0), Float(1.0)))
     for i in range(2):
         for j in range(i + 1, 3):
-            length = sqrt(r[i, i] * r[i, i] + r[j, i] * r[j, i])
-            c = Float(1.0)
-            s = Float(0.0)
-            if length > Float(0.0):
-                c = r[i, i] / length
-                s = r[j, i] / length
+            c, s = _unit_direction(r[i, i], r[j, i])
             upper = r[i] * c + r[j] * s
             r[j] = r[j] * c - r[i] * s
             r[i] = upper
@@ -169,17 +175,35 @@ def _qr3(A: Mat[3, 3, Float]):
     return transpose(t), r
 
 
+@func
+def _unit_direction(x: Float, y: Float) -> tuple[Float, Float]:
+    """Cosine and sine of the angle of (`x`, `y`): a unit vector, also where the squares of both are 0. (1, 0) at the origin."""
+    steep = abs(y) > abs(x)
+    long = where(steep, abs(y), abs(x))
+    t = _ratio(where(steep, abs(x), abs(y)), long)
+    along = Float(1.0) / sqrt(Float(1.0) + t * t)
+    across = t * along
+    c = where(steep, across, along)
+    s = where(steep, along, across)
+    return where(x < Float(0.0), -c, c), where(y < Float(0.0), -s, s)
+
+
 @func_grad(qr3)
 def _(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]):
-    Q, R = _qr3(_wide(A))
-    adjoint[A] += Mat[3, 3, Float](_qr_adjoint(Q, R, _wide(adj_Q), _wide(adj_R)))
+    a = _wide(A)
+    unit = _unit(a)
+    Q, R = _qr3(a * unit)
+    adjoint[A] += Mat[3, 3, Float](_qr_adjoint(Q, R, _wide(adj_Q) * unit, _wide(adj_R)))
 
 
 @func
 def _qr_adjoint(
     Q: Mat[3, 3, Float], R: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]
 ) -> Mat[3, 3, Float]:
-    """With dQ = Q W and W skew, transpose(Q) dA = W R + dR: the part below the diagonal gives W, the rest dR."""
+    """With dQ = Q W and W skew, transpose(Q) dA = W R + dR: the part below the diagonal gives W, the rest dR.
+
+    `R` and `adj_Q` are scaled by the same number: a product with `R` is divided by `R`.
+    """
     x = adj_R
     for i in range(3):
         for j in range(i):
@@ -196,8 +220,10 @@ def _qr_adjoint(
 @zero_grad("a truth value")
 def _degenerate_qr3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]) -> bool:
     """the first two columns are nearly parallel, or one is nearly 0: the turn that they leave open has few digits, or none"""
-    Q, R = _qr3(_wide(A))
-    return _qr_degenerate(Q, R, _wide(adj_Q), _wide(adj_R))
+    a = _wide(A)
+    unit = _unit(a)
+    Q, R = _qr3(a * unit)
+    return _qr_degenerate(Q, R, _wide(adj_Q) * unit, _wide(adj_R))
 
 
 @func
@@ -257,9 +283,11 @@ def eig3(A: Mat[3, 3, Float], Q: ref[Mat[3, 3, Float]], d: ref[Vec[3, Float]]):
 
 @func
 def _eig3(A: Mat[3, 3, Float]):
-    s = (A + transpose(A)) * Float(0.5)
-    Q = quat_to_matrix(_jacobi(s))
-    return Q, get_diag(transpose(Q) * s * Q)
+    unit = _unit(A)
+    a = A * unit
+    s = (a + transpose(a)) * Float(0.5)
+    Q = quat_to_matrix(_jacobi(s, _sweeps(s)))
+    return Q, get_diag(transpose(Q) * s * Q) * _inverse_power(unit)
 
 
 @func_grad(eig3)
@@ -328,14 +356,14 @@ def _sweeps(a: Mat[3, 3, float64]) -> int32:
 
 
 @func
-def _jacobi(a: Mat[3, 3, Float]) -> Quat[Float]:
+def _jacobi(a: Mat[3, 3, Float], sweeps: int32) -> Quat[Float]:
     """The rotation to eigenvectors of the symmetric `a`: cyclic Jacobi with approximate angles, taken together as a
     quaternion (A. McAdams et al., Computing the singular value decomposition of 3x3 matrices with minimal branching,
     University of Wisconsin technical report 1690, 2011, section 2).
     """
     s = a
     q = Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(1.0))
-    for sweep in range(_sweeps(a) + 2):
+    for sweep in range(sweeps + 2):
         for x in range(3):
             y = (x + 1) % 3
             z = (x + 2) % 3
@@ -346,7 +374,7 @@ def _jacobi(a: Mat[3, 3, Float]) -> Quat[Float]:
             w = Float(1.0) / sqrt(ch * ch + sh * sh)
             ch = where(small, w * ch, Float(0.9238795325112867))
             sh = where(small, w * sh, Float(0.3826834323650898))
-            small_enough = where(sweep >= _sweeps(a), Float(5.0e-7) * (abs(s[x, x]) + abs(s[y, y])), Float(0.0))
+            small_enough = where(sweep >= sweeps, Float(5.0e-7) * (abs(s[x, x]) + abs(s[y, y])), Float(0.0))
             if abs(s[x, y]) <= small_enough:
                 ch = Float(1.0)
                 sh = Float(0.0)
@@ -405,44 +433,34 @@ def svd2(A: Mat[2, 2, Float], U: ref[Mat[2, 2, Float]], sigma: ref[Vec[2, Float]
 @func
 def _svd2(A: Mat[2, 2, Float]):
     """The eigenvectors of transpose(A) A in closed form: twice their angle has the cosine and sine (d, b)."""
-    # The larger element of A as the unit keeps the squares in range.
-    unit = max(max(abs(A[0, 0]), abs(A[0, 1])), max(abs(A[1, 0]), abs(A[1, 1])))
-    if unit == Float(0.0):
-        unit = Float(1.0)
-    a = A / unit
+    unit = _unit(A)
+    a = A * unit
     d = (a[0, 0] - a[0, 1]) * (a[0, 0] + a[0, 1]) + (a[1, 0] - a[1, 1]) * (a[1, 0] + a[1, 1])
     b = Float(2.0) * (a[0, 0] * a[0, 1] + a[1, 0] * a[1, 1])
-    root = sqrt(d * d + b * b)
-    c = Float(1.0)
-    s = Float(0.0)
-    if root > Float(0.0):
-        c = b
-        s = root - d
-        if d >= Float(0.0):
-            c = root + d
-            s = b
-        elif b < Float(0.0):
-            c = -b
-            s = d - root
-        # Of the two opposite vectors, the one left of the diagonal.
-        if s > c:
-            c = -c
-            s = -s
-        n = sqrt(c * c + s * s)
-        c = c / n
-        s = s / n
+    d, b = _unit_direction(d, b)
+    # Half the angle of (d, b) is that of (1 + d, b), and of (b, 1 - d).
+    x = Float(1.0) + d
+    y = b
+    if d < Float(0.0):
+        x = abs(b)
+        y = where(b < Float(0.0), d - Float(1.0), Float(1.0) - d)
+    # Of the two opposite vectors, the one left of the diagonal.
+    if y > x:
+        x = -x
+        y = -y
+    c, s = _unit_direction(x, y)
     u = Vec[2, Float](a[0, 0] * c + a[0, 1] * s, a[1, 0] * c + a[1, 1] * s)
     first = length(u)
-    if first > Float(0.0):
-        u = u / first
-    else:
+    if first == Float(0.0):
         u = Vec[2, Float](Float(1.0), Float(0.0))
+    else:
+        u = u / first
     det = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     side = sign(det)
-    second = _ratio(abs(det), first)
+    second = min(_ratio(abs(det), first), first)
     return (
         Mat[2, 2, Float](u[0], -u[1] * side, u[1], u[0] * side),
-        Vec[2, Float](first * unit, second * unit),
+        Vec[2, Float](first, second) * _inverse_power(unit),
         Mat[2, 2, Float](c, -s, s, c),
     )
 
@@ -471,9 +489,15 @@ def svd3(A: Mat[3, 3, Float], U: ref[Mat[3, 3, Float]], sigma: ref[Vec[3, Float]
 
 @func
 def _svd3(A: Mat[3, 3, Float]):
-    """V from the eigenvectors of transpose(A) A, sorted; then A V = U diag(sigma) by QR (McAdams et al. 2011)."""
-    v = transpose(quat_to_matrix(_jacobi(transpose(A) * A)))
-    b = v * transpose(A)
+    """V from the eigenvectors of transpose(A) A (McAdams et al. 2011), made exact by rotations that make the columns of A V
+    orthogonal, and sorted; then A V = U diag(sigma) by QR.
+    """
+    unit = _unit(A)
+    a = A * unit
+    v = transpose(quat_to_matrix(_jacobi(transpose(a) * a, _sweeps(a) / 2)))
+    # The eigenvectors are right to a rounding of the largest eigenvalue, which is the square of the
+    # largest singular value: without more, small ones had half of the digits, or none.
+    b, v = _with_orthogonal_rows(v * transpose(a), v, 2)
     for k in range(3):
         i = k / 2
         j = (k + 3) / 2
@@ -485,7 +509,43 @@ def _svd3(A: Mat[3, 3, Float]):
             v[j] = -v[i]
             v[i] = longer
     U, R = _qr3(transpose(b))
-    return U, get_diag(R), transpose(v)
+    return U, _falling(get_diag(R)) * _inverse_power(unit), transpose(v)
+
+
+@func
+def _with_orthogonal_rows(
+    b: Mat[3, 3, Float], v: Mat[3, 3, Float], sweeps: int32
+) -> tuple[Mat[3, 3, Float], Mat[3, 3, Float]]:
+    """`b` and `v` times a rotation that makes the rows of `b` orthogonal. Each round takes the first two rows, and moves all by one.
+
+    The number of sweeps is a parameter to keep the loop a loop.
+    """
+    for _ in range(3 * sweeps):
+        c, s = _orthogonal(b[0], b[1])
+        b = matrix_from_rows(b[1] * c - b[0] * s, b[2], b[0] * c + b[1] * s)
+        v = matrix_from_rows(v[1] * c - v[0] * s, v[2], v[0] * c + v[1] * s)
+    return b, v
+
+
+@func
+def _orthogonal(a: Vec[3, Float], b: Vec[3, Float]) -> tuple[Float, Float]:
+    """Cosine and sine of the rotation, by pi / 4 at most, that makes `a` and `b` orthogonal (M. Hestenes, Inversion of matrices by
+    biorthogonalization, Journal of SIAM 6, 1958).
+    """
+    product = dot(a, b)
+    z = (length_sq(a) - length_sq(b)) / (Float(2.0) * product)
+    t = Float(1.0) / (abs(z) + sqrt(Float(1.0) + z * z))
+    t = where(product == Float(0.0), Float(0.0), where(z < Float(0.0), -t, t))
+    c = Float(1.0) / sqrt(Float(1.0) + t * t)
+    return c, t * c
+
+
+@func
+def _falling(d: Vec[3, Float]) -> Vec[3, Float]:
+    """`d` in the order of magnitude, where rounding has left equal ones in another."""
+    last = abs(d[2])
+    second = max(min(d[0], d[1]), last)
+    return Vec[3, Float](max(max(d[0], d[1]), last), min(max(d[0], d[1]), second), copysign(min(min(d[0], d[1]), last), d[2]))
 
 
 @func_grad(svd2)
