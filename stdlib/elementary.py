@@ -130,9 +130,15 @@ def _(x: Float, adj_ret: Float):
 
 
 @func
+def _limited(x: Float) -> Float:
+    """`x` limited to -1..1; unlike `clamp`, NaN for NaN."""
+    return where(x > Float(1.0), Float(1.0), where(x < Float(-1.0), Float(-1.0), x))
+
+
+@func
 def asin(x: Float) -> Float:
-    """The arc sine of `x` limited to -1..1, in -pi/2..pi/2. NaN gives -pi/2, as `clamp` has it."""
-    return _asin_inside(clamp(x, Float(-1.0), Float(1.0)))
+    """The arc sine of `x` limited to -1..1, in -pi/2..pi/2. NaN for NaN."""
+    return _asin_inside(_limited(x))
 
 
 @func_grad(asin)
@@ -157,8 +163,8 @@ def _asin_inside(x: Float) -> Float:
 
 @func
 def acos(x: Float) -> Float:
-    """The arc cosine of `x` limited to -1..1, in 0..pi. NaN gives pi, as `clamp` has it."""
-    return _acos_inside(clamp(x, Float(-1.0), Float(1.0)))
+    """The arc cosine of `x` limited to -1..1, in 0..pi. NaN for NaN."""
+    return _acos_inside(_limited(x))
 
 
 @func_grad(acos)

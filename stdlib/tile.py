@@ -409,7 +409,7 @@ def tile_matmul(a: Any, b: Any, out: Any = 0, alpha: Any = 1.0, beta: Any = 1.0,
 @intrinsic
 @compiler_grad("the values get it in their old order")
 def tile_sort(keys: Any, values: Any):
-    """Sorts the tile `keys` upward, and `values` with it; equal keys stay in order.
+    """Sorts the tile `keys` upward, and `values` with it; equal keys stay in order, as do -0 and 0. NaN comes last.
 
     ```python
     keys = wp.tile_arange(3, 0, -1, dtype=int)
@@ -585,6 +585,19 @@ def tile_randf(shape: Any, rng: uint32, min: float32 = 0.0, max: float32 = 1.0, 
 
 
 @func
+@no_grad("a truth value")
+def _in_order(a: Int, b: Int) -> bool:
+    """Whether the key `a` stays before the key `b`."""
+    return a <= b
+
+
+@func
+@no_grad("a truth value")
+def _in_order(a: Float, b: Float) -> bool:
+    return a <= b or isnan(b)
+
+
+@func
 def _tile_sort(keys: Array[Scalar, 1], values: Array[Any, 1], next_keys: Array[Scalar, 1], next_values: Array[Any, 1]):
     """Merges sorted runs of 1, 2, 4, ... elements; of equal keys the left one comes first."""
     n = keys.shape[0]
@@ -599,7 +612,7 @@ def _tile_sort(keys: Array[Scalar, 1], values: Array[Any, 1], next_keys: Array[S
             for k in range(start, end):
                 left = a < middle
                 if left and b < end:
-                    left = not (keys[b] < keys[a])
+                    left = _in_order(keys[a], keys[b])
                 if left:
                     next_keys[k] = keys[a]
                     next_values[k] = values[a]

@@ -109,8 +109,8 @@ def each(f, x):
 
 
 def right(x):
-    """The functions of `one_*` in float64. asin and acos limit their argument, and take NaN as -1."""
-    inside = np.clip(np.where(np.isnan(x), -1.0, x), -1.0, 1.0)
+    """The functions of `one_*` in float64. asin and acos limit their argument."""
+    inside = np.clip(x, -1.0, 1.0)
     return np.stack(
         [np.sin(x), np.cos(x), np.tan(x), np.arcsin(inside), np.arccos(inside), np.arctan(x), np.exp(x), np.log(x),
          np.log2(x), np.log10(x), np.cbrt(x), np.sinh(x), np.cosh(x), np.tanh(x), each(math.erf, x), each(math.erfc, x)],
