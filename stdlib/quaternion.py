@@ -282,12 +282,33 @@ def quat_between_vectors(a: Vec[3, Float], b: Vec[3, Float]) -> Quat[Float]:
 
     Between opposite directions there are many: such a call gives the identity, as in Warp.
     """
-    # The product of the directions is the rotation by twice the angle; its sum with no rotation is
-    # on half the way.
-    u = normalize(a)
-    v = normalize(b)
-    axis = cross(u, v)
-    return normalize(Quat[Float](axis[0], axis[1], axis[2], Float(1.0) + dot(u, v)))
+    u = _wide(a)
+    v = _wide(b)
+    q = _between(u * _scale(norm_l1(u)), v * _scale(norm_l1(v)))
+    return Quat[Float](Float(q[0]), Float(q[1]), Float(q[2]), Float(q[3]))
+
+
+@func
+def _between(a: Vec[3, Float], b: Vec[3, Float]) -> Quat[Float]:
+    """The same for vectors of about length 1."""
+    # The product of the vectors is the rotation by twice the angle; its sum with no rotation is on
+    # half the way. Both have all digits: the cross product loses none, and where the sum would,
+    # it is the quotient of what is left.
+    axis = Vec[3, Float](
+        _difference_of_products(a[1], b[2], a[2], b[1]),
+        _difference_of_products(a[2], b[0], a[0], b[2]),
+        _difference_of_products(a[0], b[1], a[1], b[0]),
+    )
+    cosine = dot(a, b)
+    lengths = length(a) * length(b)
+    real = lengths + cosine
+    if cosine < Float(0.0):
+        unit = _scale(norm_l1(axis))
+        axis = axis * unit
+        sine = length(axis)
+        axis = axis * _ratio(lengths - cosine, sine)
+        real = sine * _inverse_power(unit)
+    return normalize(Quat[Float](axis[0], axis[1], axis[2], real))
 
 
 @func
@@ -373,17 +394,41 @@ def quat_rpy(roll: Float, pitch: Float, yaw: Float) -> Quat[Float]:
 
 @func
 def quat_to_rpy(q: Quat[Float]) -> Vec[3, Float]:
-    """Roll, pitch and yaw of the rotation `q`, as `quat_rpy` takes them. Roll and yaw are inexact near pitch +-pi/2."""
-    x = q[0]
-    y = q[1]
-    z = q[2]
-    w = q[3]
-    one = Float(1.0)
-    two = Float(2.0)
-    roll = atan2(two * (w * x + y * z), one - two * (x * x + y * y))
-    pitch = asin(clamp(two * (w * y - z * x), -one, one))
-    yaw = atan2(two * (w * z + x * y), one - two * (y * y + z * z))
-    return Vec[3, Float](roll, pitch, yaw)
+    """Roll, pitch and yaw of the rotation `q`, as `quat_rpy` takes them: roll and yaw in -pi..pi, pitch in -pi/2..pi/2.
+
+    At pitch +-pi/2 only the difference or the sum of roll and yaw has a meaning: there roll is 0.
+    """
+    return Vec[3, Float](_to_rpy(_wide(Vec[4, Float](q[0], q[1], q[2], q[3]))))
+
+
+@func
+def _to_rpy(q: Vec[4, Float]) -> Vec[3, Float]:
+    # With half angles, (w + y, z - x) is cos(pitch) + sin(pitch) times the direction of yaw - roll,
+    # and (w - y, z + x) is cos(pitch) - sin(pitch) times that of yaw + roll.
+    u = Vec[2, Float](q[3] + q[1], q[2] - q[0])
+    v = Vec[2, Float](q[3] - q[1], q[2] + q[0])
+    plus = length(u)
+    minus = length(v)
+    difference = atan2(u[1], u[0])
+    sum = atan2(v[1], v[0])
+    pole = _rounding(Float(2.0))
+    if minus <= pole * plus:
+        sum = difference
+    elif plus <= pole * minus:
+        difference = sum
+    return Vec[3, Float](
+        _within_half_turn(sum - difference),
+        Float(2.0) * atan2(plus, minus) - Float(1.5707963267948966),
+        _within_half_turn(sum + difference),
+    )
+
+
+@func
+def _within_half_turn(angle: Float) -> Float:
+    """`angle`, which is within one turn, in -pi..pi."""
+    if abs(angle) <= Float(3.141592653589793):
+        return angle
+    return angle - copysign(Float(6.283185307179586), angle)
 
 
 @func
