@@ -124,3 +124,45 @@ fn integers_wrap_and_conversions_saturate_as_on_the_host() {
     }
     assert!(wrong.is_empty(), "{}\n{text}", wrong.join("\n"));
 }
+
+/// Products and sums in all forms that the text has for them: numbers, vectors, matrices, updates,
+/// a product that a function returns, and the adjoints of all.
+const SUMS: &str = r#"import warp as wp
+
+
+@wp.func
+def product(a: wp.float64, b: wp.float64) -> wp.float64:
+    return a * b
+
+
+@wp.kernel
+def k(a: wp.array(dtype=float), v: wp.array(dtype=wp.vec3), m: wp.array(dtype=wp.mat33), d: wp.array(dtype=wp.float64), q: wp.array(dtype=wp.quat)):
+    i = wp.tid()
+    x = a[i]
+    x *= a[i + 1]
+    x += 1.0
+    a[i] = a[i] * a[i + 1] - x
+    v[i] = v[i] * x + wp.cw_mul(v[i], v[i + 1])
+    m[i] = m[i] * m[i + 1] + x * m[i]
+    d[i] = product(d[i], d[i + 1]) + d[i]
+    q[i] = q[i] * q[i + 1] + q[i] * x
+"#;
+
+#[test]
+fn nothing_fuses_without_fmad() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("k.py"), SUMS).expect("a file");
+    for (fmad, fuses) in [("on", true), ("off", false)] {
+        for abi in ["plain", "warp"] {
+            let mut args = vec!["compile", "k.py", "--emit", "cuda", "--abi", abi, "--fmad", fmad, "-o", "k.cu"];
+            args.extend((abi == "plain").then_some("--no-backward"));
+            kc(&args, path);
+            let text = std::fs::read_to_string(path.join("k.cu")).expect("a text");
+            let ptx = common::assert_cuda(&text, "sm_90");
+            for instruction in ["fma.rn.f32", "fma.rn.f64"] {
+                assert_eq!(ptx.contains(instruction), fuses, "--fmad {fmad} --abi {abi}: {instruction}\n{text}");
+            }
+        }
+    }
+}

@@ -45,7 +45,8 @@ pub(super) struct Args {
     /// How much work the optimizer puts in.
     #[arg(long, value_enum, default_value = "full")]
     opt: OptArg,
-    /// Fuse `a * b + c` into one rounding on the GPU, as nvcc does.
+    /// Fuse `a * b + c` into one rounding on the GPU, as nvcc does. CUDA text made without has
+    /// products that no compiler fuses.
     #[arg(long, value_enum, default_value = "on")]
     fmad: Switch,
     #[command(flatten)]

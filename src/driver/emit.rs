@@ -198,6 +198,7 @@ impl Job<'_> {
                     remarks,
                     abi,
                     shared: self.options.block_memory(),
+                    fmad,
                 };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,

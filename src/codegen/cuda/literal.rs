@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn text(c: Const) -> String {
-        super::super::print::expression(&literal(c, &mut Prelude::default()), &NoVariables)
+        super::super::print::expression(&literal(c, &mut Prelude::new(true)), &NoVariables)
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! Kernels take their arguments as Warp's do, or as people write them ([`Abi`], [`plain`]).
 //!
 //! The text means what the IR means, with four stated limits. The compiler may contract
-//! `a * b + c` unless it is told not to (`--fmad=false`). Indices are not checked, and may overflow
+//! `a * b + c` unless the text is made without ([`CudaOptions::fmad`]), or the compiler is told not
+//! to (`--fmad=false`). Indices are not checked, and may overflow
 //! where no array has the element. A `for` whose end is within one step of the largest number of
 //! its index type may overflow, unless its step is 1 or -1. Extents and numbers of threads are
 //! below 2^31 - 2^16 ([`wrapping`]).
@@ -89,6 +90,9 @@ pub struct CudaOptions {
     pub abi: Abi,
     /// Bytes of shared memory that a block may have.
     pub shared: u64,
+    /// Whether the compiler of the text may fuse `a * b + c` into one rounding. If not, products of
+    /// floats are calls that no compiler fuses (`__fmul_rn`).
+    pub fmad: bool,
 }
 
 impl Default for CudaOptions {
@@ -98,6 +102,7 @@ impl Default for CudaOptions {
             remarks: Remarks::default(),
             abi: Abi::Warp,
             shared: blocks::DEFAULT_BYTES,
+            fmad: true,
         }
     }
 }
@@ -206,9 +211,10 @@ impl<'a> Printer<'a> {
             plain,
             entries,
             marked: self.marked,
+            fmad: options.fmad,
         };
         let mut taken = Vec::new();
-        let mut prelude = Prelude::default();
+        let mut prelude = Prelude::new(options.fmad);
         let mut functions = String::new();
         for &(id, fingerprint) in &order {
             let function = &self.module.functions[id];
@@ -246,7 +252,7 @@ impl<'a> Printer<'a> {
         }
         let as_written = rounding::as_written(self.module);
         let compares = |&&id: &&FuncId| as_written.contains(&id) && self.module.functions[id].phase == Phase::Backward;
-        if let Some(&id) = kernels.iter().find(compares) {
+        if let Some(&id) = kernels.iter().find(compares).filter(|_| options.fmad) {
             let name = &self.module.functions[id].source_name;
             let _ = writeln!(out, "// Compile with -fmad=false: the gradient of {name} finds extremes by their bits.");
         }
@@ -275,10 +281,13 @@ fn device_function(
         Some(fingerprint) => kept.get(fingerprint),
         None => own.get(&id).cloned(),
     };
-    if let Some(printed) = known.filter(|printed| names().eq(printed.names.iter().map(String::as_str))) {
+    let serves = |printed: &Arc<memo::Printed>| {
+        printed.prelude.fmad == shared.fmad && names().eq(printed.names.iter().map(String::as_str))
+    };
+    if let Some(printed) = known.filter(serves) {
         return Ok(printed);
     }
-    let mut prelude = Prelude::default();
+    let mut prelude = Prelude::new(shared.fmad);
     let (text, _) = kernel::function(shared, id, &mut prelude)?;
     let printed = Arc::new(memo::Printed { names: names().map(str::to_string).collect(), text, prelude });
     match fingerprint {
@@ -300,6 +309,8 @@ pub struct TextContext<'a> {
     entries: BTreeMap<FuncId, String>,
     /// Statements tell where they come from.
     marked: bool,
+    /// Products and sums may fuse.
+    fmad: bool,
 }
 
 impl TextContext<'_> {

@@ -80,8 +80,9 @@ static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
 const TEMPLATE: &str = "template <typename B> ";
 
 /// Collects declarations while functions are printed; each is added once.
-#[derive(Default)]
 pub struct Prelude {
+    /// Whether the compiler may fuse products of floats with sums.
+    pub fmad: bool,
     scalars: BTreeSet<Scalar>,
     launch: bool,
     turns: bool,
@@ -106,6 +107,27 @@ pub struct Prelude {
 }
 
 impl Prelude {
+    /// Nothing yet.
+    pub fn new(fmad: bool) -> Prelude {
+        Prelude {
+            fmad,
+            scalars: BTreeSet::new(),
+            launch: false,
+            turns: false,
+            output: false,
+            infinity: false,
+            not_a_number: false,
+            helpers: BTreeSet::new(),
+            arrays: BTreeMap::new(),
+            composites: BTreeMap::new(),
+            structs: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            functions: Vec::new(),
+            signatures: IdSet::default(),
+            binary: IdSet::default(),
+        }
+    }
+
     /// Whether a binary operation on these types was not asked for yet; from now on it was.
     pub fn first_time(&mut self, op: BinaryOp, a: Type, b: Type) -> bool {
         self.binary.insert((op, a, b))

@@ -200,6 +200,9 @@ pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, pr
             prelude.scalar(Scalar::U32);
             narrow(s, Expr::infix(Infix::Mul, Expr::cast(scalar_name(Scalar::U32), a), b), prelude)
         }
+        BinaryOp::Mul if !prelude.fmad && matches!(s, Scalar::F32 | Scalar::F64) => {
+            Expr::call(if s == Scalar::F32 { "__fmul_rn" } else { "__dmul_rn" }, [a, b])
+        }
         BinaryOp::Mul => {
             let e = operator(Infix::Mul, s, a, b, prelude);
             narrow(s, e, prelude)
