@@ -74,8 +74,8 @@ def inverse_erf(x):
 
 
 def clamped(f):
-    """asin and acos take their argument limited to -1..1, NaN as -1."""
-    return lambda x: f(max(gmpy2.mpfr(-1), min(gmpy2.mpfr(1), x)) if x == x else gmpy2.mpfr(-1))
+    """asin and acos take their argument limited to -1..1."""
+    return lambda x: f(max(gmpy2.mpfr(-1), min(gmpy2.mpfr(1), x)) if x == x else x)
 
 
 # Name: the MPFR function, and the interval where most samples are worth it.
