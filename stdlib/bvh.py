@@ -18,11 +18,10 @@ class BvhQuery:
     low: Vec[3, float32]
     high: Vec[3, float32]
     radius: float32
-    # The node at which it ends, the next one; -1: there is none.
-    root: int32
+    # The next node; -1: there is none.
     node: int32
-    # The nodes are in the order of the walk.
-    preorder: bool
+    # Which of its ancestors have a right child that is still to come: a bit for each, that of its parent first.
+    trail: uint64
     # What is left of a leaf.
     item: int32
     end: int32
@@ -51,10 +50,15 @@ def _bvh_query(id: uint64, kind: int32, low: Vec[3, float32], high: Vec[3, float
     query.low = low
     query.high = high
     query.radius = radius
-    query.root = _bvh_root(id, root)
-    query.node = query.root
-    if query.root >= 0:
-        query.preorder = _is_preorder(id, root)
+    query.node = _bvh_root(id, root)
+    if query.node >= 0:
+        words = _words(id, 112)
+        nodes = _integers(id, 112)[12]
+        lowers = _constant_array_at(words[0], uint64(0), nodes, vec4f())
+        uppers = _constant_array_at(words[1], uint64(0), nodes, vec4f())
+        at = uint32(query.node)
+        if not _bvh_finds(query, lowers[at], uppers[at], _INFINITY):
+            query.node = -1
     return query
 
 
@@ -157,48 +161,22 @@ def _four(v: Vec[3, float32]) -> Vec[4, float32]:
 
 
 @func
-@no_grad("an index")
-def _after(id: uint64, root: int32, node: int32) -> int32:
-    """The node at which a walk goes on that is done with `node` and all below it; -1: it ends."""
-    words = _words(id, 112)
-    nodes = _integers(id, 112)[12]
-    lowers = _constant_array_at(words[0], uint64(0), nodes, vec4f())
+@no_grad("a walk")
+def _go_on(query: ref[BvhQuery]):
+    """Lets a walk go on that is done with its node and all below it."""
+    words = _words(query.id, 112)
+    nodes = _integers(query.id, 112)[12]
     uppers = _constant_array_at(words[1], uint64(0), nodes, vec4f())
     parents = _constant_array_at(words[2], uint64(0), nodes, int32(0))
-    at = node
-    while at != root:
-        parent = parents[uint32(at)]
-        if parent < 0:
-            return -1
-        if _payload(lowers[uint32(parent)][3]) == at:
-            return _payload(uppers[uint32(parent)][3])
-        at = parent
-    return -1
-
-
-@func
-@no_grad("an index")
-def _after_in_preorder(id: uint64, node: int32) -> int32:
-    """The same in a tree whose nodes are in the order of a walk: a left child follows its parent."""
-    words = _words(id, 112)
-    nodes = _integers(id, 112)[12]
-    lowers = _constant_array_at(words[0], uint64(0), nodes, vec4f())
-    uppers = _constant_array_at(words[1], uint64(0), nodes, vec4f())
-    parents = _constant_array_at(words[2], uint64(0), nodes, int32(0))
-    at = node
-    while at > 0:
-        if not _is_leaf(lowers[uint32(at - 1)][3]):
-            return _payload(uppers[uint32(at - 1)][3])
-        at = parents[uint32(at)]
-    return -1
-
-
-@func
-@no_grad("a condition")
-def _is_preorder(id: uint64, root: int32) -> bool:
-    """Whether the nodes of a tree are in the order of a walk through all: those built from the top, without
-    groups, on the host."""
-    return root == -1 and _integers(id, 112)[24] <= 1 and _words(id, 112)[10] == uint64(0)
+    if query.trail == uint64(0):
+        query.node = -1
+    else:
+        at = parents[uint32(query.node)]
+        while (query.trail & uint64(1)) == uint64(0):
+            query.trail >>= uint64(1)
+            at = parents[uint32(at)]
+        query.trail -= uint64(1)
+        query.node = _payload(uppers[uint32(at)][3])
 
 
 @func
@@ -234,23 +212,23 @@ def bvh_query_next(query: ref[BvhQuery], index: ref[int32], max_dist: float32 = 
                 return True
         if query.node < 0:
             return False
-        node = query.node
-        low = lowers[uint32(node)]
-        high = uppers[uint32(node)]
-        hit = _bvh_finds(query, low, high, max_dist)
-        leaf = _is_leaf(low[3])
+        low = lowers[uint32(query.node)]
+        high = uppers[uint32(query.node)]
         first = _payload(low[3])
         end = _payload(high[3])
-        if hit and not leaf:
-            query.node = first
-        else:
-            if query.preorder and leaf:
-                # The next one in memory, if it is not the last.
-                query.node = where(node + 1 < counts[12], node + 1, -1)
-            elif query.preorder:
-                query.node = _after_in_preorder(query.id, node)
+        # That box is found for any distance: it was looked at before it became the next one.
+        limited = query.kind == _RAY or query.kind == _CAPSULE
+        hit = not limited or _bvh_finds(query, low, high, max_dist)
+        if hit and not _is_leaf(low[3]):
+            left = _bvh_finds(query, lowers[uint32(first)], uppers[uint32(first)], _INFINITY)
+            right = _bvh_finds(query, lowers[uint32(end)], uppers[uint32(end)], _INFINITY)
+            if left or right:
+                query.node = where(left, first, end)
+                query.trail = (query.trail << uint64(1)) | where(left and right, uint64(1), uint64(0))
             else:
-                query.node = _after(query.id, query.root, node)
+                _go_on(query)
+        else:
+            _go_on(query)
             if hit and end - first == 1:
                 # Its box is that of the node.
                 index = prims[uint32(first)]
