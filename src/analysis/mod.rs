@@ -18,6 +18,7 @@
 //! | [`ownership`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
 //! | [`rounding`] | which functions have to round each operation as it is written? |
+//! | [`side_by_side`] | may neighbouring threads run at once, operation after operation? |
 //! | [`strides`] | by how much does an integer grow from a thread to the next one? |
 //! | [`uniformity`] | in which threads do values differ? |
 //! | [`value_numbering`] | which values are equal? |
@@ -38,6 +39,7 @@ pub mod order;
 pub mod ownership;
 pub mod ranges;
 pub mod rounding;
+pub mod side_by_side;
 pub mod strides;
 #[cfg(test)]
 mod tests;

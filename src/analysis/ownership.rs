@@ -15,6 +15,7 @@
 //!   ([`IndexFacts::of_launch`]) this is not assumed: what may overflow tells nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::alias::{Root, location, root};
 use super::effects::EffectTable;
@@ -69,6 +70,15 @@ pub struct IndexFacts {
     pub first: IdVec<ValueId, ValueId>,
     /// Threads along each coordinate, where one launch is looked at.
     threads: Option<[u32; MAX_DIMS]>,
+    /// Where only the threads of one row are looked at.
+    row: Option<Row>,
+}
+
+/// Threads that differ in one coordinate only.
+struct Row {
+    coordinate: u8,
+    /// By value: it is another one in each iteration of a loop.
+    changes: IdVec<ValueId, bool>,
 }
 
 impl IndexFacts {
@@ -89,14 +99,55 @@ impl IndexFacts {
                 uniformity: Uniformity::of(function, &EffectTable::default()),
                 first: numbering(function),
                 threads: None,
+                row: None,
             },
             false => IndexFacts {
                 ranges: Ranges::of(function),
                 uniformity: Uniformity::default(),
                 first: IdVec::new(),
                 threads: None,
+                row: None,
             },
         }
+    }
+
+    /// The same of threads that differ in one coordinate only, and have the others in common.
+    pub fn in_row(self, function: &Function, coordinate: u8) -> IndexFacts {
+        let mut changes: IdVec<ValueId, bool> = function.values.ids().map(|_| false).collect();
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::For { .. } | Op::While { .. } = inst.op {
+                for block in inst.op.blocks() {
+                    function.blocks[block].params.iter().for_each(|&param| changes[param] = true);
+                    function.walk(block, &mut |_, inner| {
+                        let params = inner.op.blocks().into_iter().flat_map(|b| &function.blocks[b].params);
+                        params.chain(&inner.results).for_each(|&value| changes[value] = true);
+                    });
+                }
+            }
+        });
+        IndexFacts { row: Some(Row { coordinate, changes }), ..self }
+    }
+
+    /// Whether there is one value for all threads that are looked at, at all times.
+    fn is_same(&self, function: &Function, value: ValueId) -> bool {
+        self.uniformity.is_invariant(value)
+            || self.row.as_ref().is_some_and(|row| {
+                let once = !row.changes[value] || matches!(function.op(value), Some(Op::ThreadIndex(_)));
+                once && !self.uniformity.varies_along(value, row.coordinate)
+            })
+    }
+
+    /// Whether the threads that are looked at may have different values.
+    pub fn differs(&self, value: ValueId) -> bool {
+        match &self.row {
+            Some(row) => self.uniformity.varies_along(value, row.coordinate),
+            None => !self.uniformity.is_invariant(value),
+        }
+    }
+
+    /// The coordinates in which the threads differ that are looked at.
+    fn differing(&self, rank: u8) -> Range<u8> {
+        self.row.as_ref().map_or(0..rank, |row| row.coordinate..row.coordinate + 1)
     }
 }
 
@@ -157,7 +208,7 @@ pub fn private_arrays_among(
         let group: Vec<&Found> = accesses.iter().filter(same).collect();
         let only_read = |other: &Found| !written.contains(&other.root);
         let shifted = only_read(access) && group.iter().any(|other| only_read(other) && other.root != access.root);
-        !unknown.contains(&access.element) && !shifted && tells_thread(&group, rank, known.threads)
+        !unknown.contains(&access.element) && !shifted && tells_thread(&group, known.differing(rank), known.threads)
     };
     let mut seen = BTreeSet::new();
     let firsts = accesses.iter().filter(|access| seen.insert(&access.root));
@@ -192,10 +243,10 @@ fn elements(ty: Type, structs: &StructTable, f: &mut impl FnMut(Element)) {
     }
 }
 
-/// Whether every coordinate can be read off a dimension, in the same way in all accesses. A
+/// Whether every wanted coordinate can be read off a dimension, in the same way in all accesses. A
 /// dimension tells one coordinate, or with `threads` along each of them known, several, as
 /// `i * width + j` does.
-fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>) -> bool {
+fn tells_thread(accesses: &[&Found], wanted: Range<u8>, threads: Option<[u32; MAX_DIMS]>) -> bool {
     let Some((first, others)) = accesses.split_first() else { return false };
     let mut told = BTreeSet::new();
     for (dim, head) in first.forms.iter().enumerate() {
@@ -227,9 +278,9 @@ fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>)
     }
     let is_fixed =
         |&n: &u8| first.fixed.get(&n).is_some_and(|at| others.iter().all(|other| other.fixed.get(&n) == Some(at)));
-    told.extend((0..rank).filter(is_fixed));
+    told.extend(wanted.clone().filter(is_fixed));
     let alone = |n: u8| threads.is_some_and(|threads| threads[usize::from(n)] <= 1);
-    (0..rank).all(|n| told.contains(&n) || alone(n))
+    wanted.clone().all(|n| told.contains(&n) || alone(n))
 }
 
 /// An integer as `sum of constant * coordinate + sum of constant * uniform value + rest`, exactly.
@@ -317,7 +368,7 @@ impl Forms<'_> {
 
     fn leaf(&mut self, value: ValueId) -> Form {
         let mut form = Form::constant(0);
-        if self.known.uniformity.is_invariant(value) {
+        if self.known.is_same(self.function, value) {
             form.uniform.insert(self.known.first[value], 1);
         } else {
             // Wider than any factor, if nothing is known.
@@ -334,7 +385,7 @@ impl Forms<'_> {
         }
         let scalar = function.ty(value).as_scalar()?;
         match &function.def(value)?.op {
-            Op::ThreadIndex(n) => {
+            Op::ThreadIndex(n) if self.known.row.as_ref().is_none_or(|row| row.coordinate == *n) => {
                 let mut form = Form::constant(0);
                 form.coordinates.insert(*n, 1);
                 Some(form)

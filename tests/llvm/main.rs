@@ -14,4 +14,5 @@ mod memory;
 mod ops;
 mod prefetch;
 mod quotients;
+mod side_by_side;
 mod simd;

@@ -45,6 +45,9 @@ const SHARED_LANES_LIMIT: usize = 800;
 /// A kernel larger than this has one loop for arrays of any size, to save compile time.
 const TWO_LOOPS_LIMIT: u64 = 800;
 
+/// Where two lanes have the same key, the threads of so many vectors run one by one.
+const ONE_BY_ONE: i64 = 4;
+
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in
 /// an iteration.
 const UNROLL_LIMIT: u64 = 24;
@@ -569,8 +572,17 @@ impl KernelEntry {
             let kernel = simd_body.as_ref().map_or(self.kernel, |body| body.function);
             let copies = simd_body.is_some() && lower.target.is_alone();
             let copies = copies.then(|| simd::Copies::new(start));
-            let lanes =
-                simd_body.map(|SimdBody { count, vectors, plan, .. }| SimdLanes { count, vectors, mask: None, plan });
+            // Where lanes with equal keys go, and those at the end of a row.
+            let has_keys = simd_body.as_ref().is_some_and(|body| !body.plan.keys.is_empty());
+            let one_by_one = has_keys.then(|| ll.block(made, "onebyone"));
+            let leave = (has_keys && has_tail).then(|| ll.block(made, "leave"));
+            let lanes = simd_body.map(|SimdBody { count, vectors, plan, .. }| SimdLanes {
+                count,
+                vectors,
+                mask: None,
+                plan,
+                one_by_one: leave,
+            });
             lower.mode = Mode::Row(Row { first: row_number, coordinate: inner, guards, lanes, copies, ahead: None });
 
             // The threads that are left at the end of a row fill some lanes.
@@ -585,6 +597,9 @@ impl KernelEntry {
                 ll.br(after);
                 (part, some, limit, end)
             });
+            if let Some(lanes) = lower.mode.lanes_mut() {
+                lanes.one_by_one = one_by_one;
+            }
             ll.position_at_end(body);
             let end_of_row = prefetch::end_of_row(ll, start);
             if let (true, Some(row)) = (far, lower.mode.row_mut()) {
@@ -612,6 +627,14 @@ impl KernelEntry {
             ll.br(head);
             ll.add_incoming(j, first, preheader);
             ll.add_incoming(j, next, latch);
+            if let Some(one_by_one) = one_by_one {
+                ll.position_at_end(one_by_one);
+                let to = ll.add_nsw(j, ll.const_i64(i64::from(width) * ONE_BY_ONE));
+                let to = ll.intrinsic("llvm.smin", &[i64], &[to, end_of_fast]);
+                call_rows(j, to);
+                ll.br(head);
+                ll.add_incoming(j, to, one_by_one);
+            }
             ll.position_at_end(head);
             let full = ll.add_nsw(j, ll.const_i64(i64::from(width) - 1));
             let more = ll.icmp(IntPredicate::SLT, full, end_of_fast);
@@ -625,6 +648,11 @@ impl KernelEntry {
                 ll.position_at_end(part);
                 ll.cond_br(ll.icmp(IntPredicate::SLT, j, end_of_fast), some, after);
                 ll.add_incoming(limit, end_of_fast, part);
+                if let Some(leave) = leave {
+                    ll.position_at_end(leave);
+                    ll.br(after);
+                    ll.add_incoming(done_to, j, leave);
+                }
                 ll.position_at_end(after);
             }
             if let Some(copies) = &copies {

@@ -465,7 +465,10 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                         return End::Left;
                     }
                 }
-                straight!() => self.inst(frame, inst),
+                straight!() => {
+                    self.inst(frame, inst);
+                    self.compare_keys(frame, inst);
+                }
             }
         }
         // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both

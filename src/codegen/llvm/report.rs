@@ -55,6 +55,9 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
                     }
                     text.push('\n');
                     accesses(&function, &plan, &mut text);
+                    for &key in &plan.keys {
+                        let _ = writeln!(text, "    one by one where two have the same {}", key_name(&function, key));
+                    }
                 }
                 Err(why) => _ = writeln!(text, "  lanes: none, because {why}"),
             }
@@ -128,6 +131,15 @@ fn name(function: &Function, array: ValueId) -> String {
         _ => None,
     };
     own(array).or_else(of_root).unwrap_or_else(|| "an array".to_string())
+}
+
+/// A key as a person would write it: by its name, or as the element that it is read from.
+fn key_name(function: &Function, key: ValueId) -> String {
+    match (&function.values[key].name, function.op(key)) {
+        (Some(name), _) => name.clone(),
+        (None, Some(Op::Load(access))) => format!("element of {}", name(function, access.array)),
+        _ => "index".to_string(),
+    }
 }
 
 /// How the workers of a launch with several share it.

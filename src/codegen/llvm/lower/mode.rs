@@ -77,6 +77,10 @@ impl<'ctx> Mode<'ctx> {
         self.row()?.lanes.as_ref()
     }
 
+    pub fn lanes_mut(&mut self) -> Option<&mut SimdLanes<'ctx>> {
+        self.row_mut()?.lanes.as_mut()
+    }
+
     pub fn guards_mut(&mut self) -> Option<&mut Guards<'ctx>> {
         self.row_mut().map(|row| &mut row.guards)
     }

@@ -14,6 +14,7 @@
 //! | `access` | how do lanes read and write memory? |
 //! | `interleave` | how do elements of several components become one vector for each, and back? |
 //! | `update` | how do lanes update memory atomically? |
+//! | `keys` | what if lanes use the same element of an array that is stored to? |
 //! | `lane_copies` | how do lanes add to elements that they share, iteration after iteration? |
 //! | `quotients` | how do lanes divide several numbers by one? |
 //!
@@ -22,6 +23,7 @@
 
 mod access;
 mod interleave;
+mod keys;
 mod lane_copies;
 mod masks;
 mod profitability;
@@ -33,7 +35,7 @@ mod update;
 pub use lane_copies::Copies;
 pub use profitability::{Plan, Reach, prepare};
 
-use super::builder::{Ty, Val};
+use super::builder::{Block, Ty, Val};
 use super::lower::{Frame, Lower, Scalars};
 use crate::ids::Id;
 use crate::ir::{BlockId, Op, ValueId};
@@ -46,6 +48,8 @@ pub struct SimdLanes<'ctx> {
     /// Those that are running; None: all. Never empty where memory is touched.
     pub mask: Option<Val<'ctx>>,
     pub plan: Plan,
+    /// Where lanes go of which two have the same key.
+    pub one_by_one: Option<Block<'ctx>>,
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
@@ -91,7 +95,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn with_mask<R>(&mut self, mask: Option<Val<'ctx>>, body: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.mask();
         let set = |lower: &mut Self, mask| {
-            if let Some(lanes) = lower.mode.row_mut().and_then(|row| row.lanes.as_mut()) {
+            if let Some(lanes) = lower.mode.lanes_mut() {
                 lanes.mask = mask;
             }
         };

@@ -5,7 +5,7 @@
 //! lane-wise instruction costs what a scalar one does, for all lanes together, but memory at
 //! unrelated addresses is reached lane by lane either way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::machine::Machine;
 use super::super::options::Cpu;
@@ -16,8 +16,8 @@ use super::lane_copies::MIN_GROUPS;
 use super::refused::Refused;
 use super::registers::vectors_at_once;
 use crate::analysis::alias::{Root, accessed, root};
-use crate::analysis::order::{updates_meet, walk_loops};
 use crate::analysis::ownership::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::side_by_side;
 use crate::analysis::strides::Strides;
 use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
@@ -44,6 +44,9 @@ const DIVISION: f64 = 4.0;
 /// wait, so many times as long as others.
 const NEIGHBOURS_WAIT: f64 = 4.0;
 
+/// The keys of all lanes, compared with those of the lanes so far on.
+const KEY_COMPARED: f64 = 3.0;
+
 /// SimdLanes have to be faster than threads by this factor, as the cost model sees it: what they
 /// lose at the ends of rows is not in it.
 pub const LEAST_GAIN: f64 = 1.2;
@@ -63,6 +66,9 @@ pub struct Plan {
     pub insts: usize,
     /// In long rows so many vectors run together.
     pub vectors: u32,
+    /// Values that have to differ between the lanes, or they run one by one
+    /// ([`side_by_side`](crate::analysis::side_by_side)).
+    pub keys: Vec<ValueId>,
     /// How many times longer the threads take one by one, as the cost model sees it.
     pub gain: f64,
 }
@@ -143,12 +149,9 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
     let last = rank.max(1) - 1;
     let uniformity = known.uniformity.clone();
     let differences = Differences { strides: Strides::along(&function, &uniformity, last), uniformity, last };
-    let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
-    let (alone, private) = (private(Sharing::Never), private(Sharing::SameType));
-    let apart = |access: &Access| alone.contains(&function, access.array);
-    if depends_on_order(&function, &alone) || updates_meet(&function, &apart) {
-        return Err(Refused::Order);
-    }
+    let private = private_arrays_among(&function, &module.structs, Sharing::SameType, &known, &|_| true);
+    let row = known.in_row(&function, last);
+    let keys = side_by_side::keys(&function, &module.structs, &row).ok_or(Refused::Order)?;
     if local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
         return Err(Refused::LocalArrays);
     }
@@ -173,19 +176,21 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
     }
     let scalar_bits = if survey.doubles * 2 > survey.insts { 64 } else { 32 };
     let count = bits / scalar_bits;
-    let cost = survey.cost(function.entry, f64::from(count));
+    let mut cost = survey.cost(function.entry, f64::from(count));
+    cost.lanes += KEY_COMPARED * keys.len() as f64 * f64::from(count / 2);
     let gain = cost.threads / cost.lanes;
     if cost.lanes * LEAST_GAIN > cost.threads {
         return Err(Refused::Cost { lanes: count, gain });
     }
     let Survey { used, insts, .. } = survey;
     let sums = sums(&function, &used);
-    let vectors = vectors_at_once(&function, |value| differences.varies(value), insts, [count, bits]);
-    Ok((
-        function,
-        Plan { differences, used, private, masks_cost: Machine::host_costs(cpu).masks, sums, insts, vectors, gain },
-        count,
-    ))
+    let vectors = match keys.is_empty() {
+        true => vectors_at_once(&function, |value| differences.varies(value), insts, [count, bits]),
+        // Of more lanes, two have one key more often.
+        false => 1,
+    };
+    let masks_cost = Machine::host_costs(cpu).masks;
+    Ok((function, Plan { differences, used, private, masks_cost, sums, insts, vectors, keys, gain }, count))
 }
 
 struct Survey<'a> {
@@ -434,28 +439,6 @@ impl Cost {
     fn times(self, n: f64) -> Cost {
         Cost { lanes: self.lanes * n, threads: self.threads * n }
     }
-}
-
-/// Whether the result may depend on the order in which threads run: an array is stored to, and
-/// elements of it are used by several threads. Such a launch has a race; on one core it runs in
-/// order all the same. A single store does the same either way, since lanes store in order.
-fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
-    let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
-    let mut others: BTreeSet<Root> = BTreeSet::new();
-    let mut visit = |inst: &Inst, weight: u32| {
-        let own = inst.op.properties();
-        if !own.accesses_memory() || inst.op.access().is_some_and(|access| private.contains(function, access.array)) {
-            return;
-        }
-        let root = accessed(function, &inst.op);
-        if own.reads {
-            others.insert(root);
-        } else {
-            *stores.entry(root).or_default() += weight;
-        }
-    };
-    walk_loops(function, function.entry, 1, &mut visit);
-    stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
 }
 
 /// The arrays that a backward entry adds to and does not use otherwise; `used`: by value, something
