@@ -49,9 +49,8 @@ fn what_runs_as_lanes() {
     assert!(keyed(&plan(&update)), "read and written: {}", plan(&update));
     assert!(meet(&plan(&format!("{read}store %a[%w60], %new\n"))), "read at one index and written at another");
     // A key that comes after an effect is too late.
-    let late =
-        format!("store %b[%i], %w54\n%late: int32 = load %others[%i]\nstore %a[%late], %w54\nstore %a[%late], %w55\n");
-    assert!(meet(&plan(&late)), "{}", plan(&late));
+    let late = "store %b[%i], %w54\n%late: int32 = load %others[%i]\nstore %a[%late], %w54\nstore %a[%late], %w55\n";
+    assert!(meet(&plan(late)), "{}", plan(late));
     // Two stores to one element, or in branches, or to components of a row.
     let branches = "%b0: bool = lt %w56, %c0\nif %b0 {\nstore %a[%key], %w57\n} else {\nstore %a[%key], %w58\n}\n";
     assert!(keyed(&plan(branches)));
