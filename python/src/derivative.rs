@@ -168,8 +168,8 @@ impl<'py> Call<'_, 'py> {
             Some(Gpu { ordinal, stream }) => {
                 let queue = Queue { ordinal, stream };
                 // SAFETY: as below, and as for launches there.
-                let ran = py.detach(|| unsafe { kernel.backward_resident(gradient, dim, &binder.laid, queue) });
-                ran.map(|outcome| (outcome, Vec::new()))
+                let ran = py.detach(|| unsafe { kernel.gradient_resident(gradient, dim, &binder.laid, part, queue) });
+                ran
             }
             // SAFETY: the arguments fit, and `values` and the binder keep their memory; the
             // gradients are arrays that can be written. Who called has seen to what they share.

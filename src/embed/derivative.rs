@@ -82,6 +82,7 @@ pub struct Gradient {
     threads: Threads,
     /// Its backward entry where that takes nothing but the arguments and their gradients.
     pub(super) alone: Option<Alone>,
+    pub(super) resident: Residents,
     entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
     /// What its runs take for granted or leave out, until the first of them has told it.
     findings: Mutex<Vec<Diagnostic>>,
@@ -97,7 +98,6 @@ pub(super) struct Alone {
     pub entry: FuncId,
     /// Bytes of its struct of arguments, which begins as that of the kernel.
     pub size: usize,
-    pub resident: Residents,
 }
 
 /// What a gradient run was.
@@ -115,6 +115,16 @@ pub(super) struct Ran {
 impl Ran {
     pub fn new(bounds: LaunchBounds, dims: usize, report: Report) -> Ran {
         Ran { bounds, dims, report, parameters: Vec::new(), looked: None, beside: None }
+    }
+
+    /// With the gradients of what was given by value.
+    pub fn with(mut self, arguments: &Arguments) -> Ran {
+        let found = arguments.parameters.iter().filter_map(|parameter| {
+            let (name, shape) = (parameter.key.clone(), parameter.shape());
+            parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
+        });
+        self.parameters = found.collect();
+        self
     }
 }
 
@@ -134,7 +144,7 @@ pub(super) fn shown(found: &Diagnostic, program: &Program) -> Warning {
 }
 
 /// What a launch that was looked at in part tells, once: `told` keeps where something was told.
-fn partly(
+pub(super) fn partly(
     program: &Program,
     kernel: FuncId,
     looked: Option<u64>,
@@ -163,7 +173,7 @@ impl Gradient {
             let function = &ir.functions[entry];
             let types: Vec<Type> = function.params().iter().map(|&param| function.ty(param)).collect();
             let size = argument_layout(&types, &ir.structs).1.size as usize;
-            function.tape.is_empty().then(|| Alone { entry, size, resident: Residents::default() })
+            function.tape.is_empty().then_some(Alone { entry, size })
         });
         let findings = Mutex::new(session::findings(&program, forward, Direction::Gradient));
         let (entries, told) = (Mutex::default(), Mutex::default());
@@ -178,6 +188,7 @@ impl Gradient {
             records,
             threads,
             alone,
+            resident: Residents::default(),
             entries,
             findings,
             told,
@@ -296,12 +307,7 @@ impl Gradient {
         if report.trap.is_none() {
             bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&self.program, &key))?;
         }
-        let parameters = arguments.parameters.iter().filter_map(|parameter| {
-            let (name, shape) = (parameter.key.clone(), parameter.shape());
-            parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
-        });
-        let parameters = parameters.collect();
-        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters, looked, beside: found })
+        Ok(Ran { looked, beside: found, ..Ran::new(bounds, dim.extents().len(), report).with(&arguments) })
     }
 
     /// Runs the entries of a gradient on arguments that are laid out.
@@ -385,14 +391,15 @@ impl Gradient {
 /// The kernel with its forward mode: one that takes a tangent `d_x` for each parameter `x`, after
 /// them all.
 pub(super) struct Tangents {
-    program: Arc<Program>,
-    kernel: FuncId,
+    pub(super) program: Arc<Program>,
+    pub(super) kernel: FuncId,
     signature: Signature,
     /// None: the order of the threads is part of what it computes, and it runs in order.
     threads: Option<Threads>,
     entry: Entry,
+    pub(super) resident: Residents,
     /// Where a run was looked at in part, and said so.
-    told: Mutex<HashSet<Span>>,
+    pub(super) told: Mutex<HashSet<Span>>,
 }
 
 impl Tangents {
@@ -404,21 +411,34 @@ impl Tangents {
         let entry = Entry::new(ir, kernel, device, module.how());
         let threads = (!in_order).then(|| Threads::of(ir, kernel));
         let signature = signature(&program, kernel).named(name);
-        Ok(Tangents { program, kernel, signature, threads, entry, told: Mutex::default() })
+        let (resident, told) = (Residents::default(), Mutex::default());
+        Ok(Tangents { program, kernel, signature, threads, entry, resident, told })
+    }
+
+    /// Whether the order of the threads is part of what it computes.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.threads.is_none()
+    }
+
+    /// Fails where the order of two threads shows; gives how many were looked at, if any had to be.
+    ///
+    /// # Safety
+    /// As for [`Kernel::tangents_bound`].
+    pub(super) unsafe fn look(&self, bounds: &LaunchBounds, bound: &Bound) -> Result<Option<u64>> {
+        let Some(threads) = &self.threads else { return Ok(None) };
+        let module = &self.program.module;
+        // SAFETY: the caller's promise, and the arguments go before the run ends.
+        let mut arguments =
+            unsafe { self.signature.arguments(bound, &module.functions[self.kernel], &module.structs) }?;
+        let looked = Looked { program: &self.program, direction: Direction::Forward, bounds, only_proves: false };
+        threads.check(&looked, &mut arguments)
     }
 
     unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<Ran> {
         let module = &self.program.module;
         let bounds = bind::bounds(dim, &module.functions[self.kernel], kernel.block_dim)?;
-        let mut seen = None;
-        if let Some(threads) = &self.threads {
-            // SAFETY: the caller's promise, and the arguments go before the run ends.
-            let mut arguments =
-                unsafe { self.signature.arguments(bound, &module.functions[self.kernel], &module.structs) }?;
-            let looked =
-                Looked { program: &self.program, direction: Direction::Forward, bounds: &bounds, only_proves: false };
-            seen = threads.check(&looked, &mut arguments)?;
-        }
+        // SAFETY: the caller's promise.
+        let seen = unsafe { self.look(&bounds, bound) }?;
         let workers = if self.threads.is_some() { kernel.threads } else { 1 };
         let job = Job {
             memory: &bound.memory,

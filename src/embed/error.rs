@@ -48,6 +48,12 @@ impl Error {
         Error::new(vec![diagnostic], Arc::default())
     }
 
+    /// The same, for bindings of other languages.
+    #[doc(hidden)]
+    pub fn of(fail: crate::run::Fail) -> Error {
+        Error::plain(*fail)
+    }
+
     /// A fault of kc itself.
     pub(super) fn fault(fault: Fault) -> Error {
         Error::plain(fault.into())

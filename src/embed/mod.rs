@@ -10,6 +10,7 @@
 //! | `derivative` | how are its derivatives? |
 //! | `second` | and those of its gradients? |
 //! | `resident` | how does either run where a GPU's arrays are? |
+//! | `mirror` | where does a gradient there keep what it writes down? |
 //! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
 //!
@@ -25,6 +26,7 @@ mod element;
 mod error;
 mod kernel;
 mod messages;
+mod mirror;
 mod module;
 mod resident;
 mod second;

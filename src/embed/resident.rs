@@ -1,36 +1,41 @@
 //! How does a kernel, or its derivative, run where a GPU's arrays are? Behind what a stream does
-//! already; nobody waits for it. For bindings of other languages, whose libraries own that memory.
+//! already; nobody waits for it but for sums of parameters. For bindings of other languages, whose
+//! libraries own that memory.
 
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::arg::Dim;
 use super::bind::{self, Bound};
-use super::derivative::{Gradient, Ran};
+use super::derivative::{Gradient, ParameterGradient, Part, Ran, Seen, Tangents, partly, shown};
 use super::kernel::HOW;
 use super::{Error, Kernel, Outcome};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::driver;
-use crate::ir::{FuncId, Module};
+use crate::ir::{FuncId, Module, TapeRole};
 use crate::run::devices::{Job, Report, Resident};
+use crate::run::gradients::gradient;
 use crate::run::{Result, fail, session};
 
-/// An entry as it is loaded on GPUs, by their numbers.
+use super::mirror::Mirror;
+
+/// Entries of one module as they are loaded on GPUs, by their numbers and those of the GPUs.
 #[derive(Default)]
-pub(super) struct Residents(Mutex<HashMap<i32, Arc<Resident>>>);
+pub(super) struct Residents(Mutex<HashMap<(FuncId, i32), Arc<Resident>>>);
 
 impl Residents {
     /// The entry on a GPU, loaded when it is first asked for.
     fn on(&self, ordinal: i32, module: &Module, entry: FuncId) -> Result<Arc<Resident>> {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&ordinal) {
+        if let Some(found) = known().get(&(entry, ordinal)) {
             return Ok(found.clone());
         }
         let load = || Resident::load(module, entry, &HOW, ordinal);
         let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
         // Two threads may both load it; one's is kept.
-        Ok(known().entry(ordinal).or_insert(made).clone())
+        Ok(known().entry((entry, ordinal)).or_insert(made).clone())
     }
 }
 
@@ -42,6 +47,13 @@ pub struct Queue {
     pub ordinal: Option<i32>,
     /// A `CUstream`.
     pub stream: u64,
+}
+
+impl Queue {
+    /// The GPU in whose memory all arrays are.
+    fn ordinal(self, bound: &Bound) -> Result<i32> {
+        self.ordinal.map_or_else(|| one_gpu(bound), Ok)
+    }
 }
 
 #[doc(hidden)]
@@ -61,73 +73,176 @@ impl Kernel {
         let program = shared.module.program();
         let run = || {
             let bounds = self.bounds(dim)?;
-            let entry = (&program.module, shared.forward);
+            let to = Target { loaded: &shared.resident, module: &program.module, ordinal: queue.ordinal(bound)? };
             // SAFETY: the caller's promise.
-            unsafe { self.behind(&shared.resident, entry, &bounds, bound, bound.block(), queue) }
+            unsafe { self.behind(&to, shared.forward, &bounds, bound.block(), queue.stream) }
         };
         run().map_err(|error| self.error(error, program))
     }
 
-    /// The same for the derivative alone ([`Part::Backward`](super::Part::Backward)). The arrays of
-    /// floats have gradients, in the memory of the same GPU. Whether the order of threads shows in
-    /// them is for [`Kernel::look`] to say, of arrays on the host.
+    /// The same for the gradient. The arrays of floats have gradients, in the memory of the same
+    /// GPU. Whether the order of threads shows in them is for [`Kernel::look`] to say, of arrays on
+    /// the host. What is given by value has its gradient where [`super::Form::parameters`] asks for
+    /// it: that waits.
     ///
     /// # Errors
-    /// As there; or the derivative takes memory of its own ([`Gradient::is_alone`]), or an array
-    /// has no gradient (`E1104`).
+    /// As there; or only a run on the host finds how much the derivative keeps, or an array has no
+    /// gradient (`E1104`).
     ///
     /// # Safety
     /// As for [`Kernel::gradient_bound`], until the launch is over, in the memory of the GPU; the
     /// stream stays as long.
-    pub unsafe fn backward_resident(
+    pub unsafe fn gradient_resident(
         &self,
         gradient: &Gradient,
         dim: &Dim,
         bound: &Bound,
+        part: Part,
         queue: Queue,
-    ) -> std::result::Result<Outcome, Error> {
-        let program = &gradient.program;
-        let run = || {
-            let module = &program.module;
-            let bounds = bind::bounds(dim, &module.functions[gradient.forward], self.block_dim)?;
-            session::counts_once(&module.functions[gradient.forward], &bounds.shape[..dim.extents().len()])?;
-            let Some(alone) = gradient.alone.as_ref().filter(|_| bound.overwrites_gradients()) else {
-                return Err(fail(
-                    Code::E1104,
-                    "the derivative takes memory of its own, which it has on the host alone",
-                ));
-            };
-            if bound.lacks_gradients(&module.structs) {
-                return Err(fail(Code::E1104, "an array in the memory of a GPU has no gradient there"));
-            }
-            let block = bound.grown(alone.size);
-            let entry = (module, alone.entry);
-            // SAFETY: the block is that of the entry; the rest is the caller's promise.
-            unsafe { self.behind(&alone.resident, entry, &bounds, bound, block.as_ptr().cast(), queue) }?;
-            Ok(Ran::new(bounds, dim.extents().len(), Report::default()))
-        };
-        gradient.conclude(self, run().map_err(|error| self.error(error, program))?).map(|(outcome, _)| outcome)
+    ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
+        // SAFETY: the caller's promise.
+        let ran = unsafe { self.differentiated_on(gradient, dim, bound, part, queue) };
+        gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
     }
 
     /// # Safety
-    /// As above; `block` is the struct of arguments of the entry.
+    /// As above.
+    unsafe fn differentiated_on(
+        &self,
+        gradient: &Gradient,
+        dim: &Dim,
+        bound: &Bound,
+        part: Part,
+        queue: Queue,
+    ) -> Result<Ran> {
+        let module = &gradient.program.module;
+        let forward = &module.functions[gradient.forward];
+        let bounds = bind::bounds(dim, forward, self.block_dim)?;
+        session::counts_once(forward, &bounds.shape[..dim.extents().len()])?;
+        if !bound.overwrites_gradients() {
+            return Err(fail(Code::E1104, "gradients that stores keep are kept on the host alone"));
+        }
+        if bound.lacks_gradients(&module.structs) {
+            return Err(fail(Code::E1104, "an array in the memory of a GPU has no gradient there"));
+        }
+        let to = Target { loaded: &gradient.resident, module, ordinal: queue.ordinal(bound)? };
+        let dims = dim.extents().len();
+        if let Some(alone) = gradient.alone.as_ref().filter(|_| part == Part::Backward) {
+            let block = bound.grown(alone.size);
+            // SAFETY: the block is that of the entry; the rest is the caller's promise.
+            unsafe { self.behind(&to, alone.entry, &bounds, block.as_ptr().cast(), queue.stream) }?;
+            return Ok(Ran::new(bounds, dims, Report::default()));
+        }
+        let entries = gradient::entries(&gradient.program, gradient.forward)?;
+        for entry in [entries.augmented, entries.backward].into_iter().flatten().map(|id| &module.functions[id]) {
+            let open = entry
+                .tape
+                .iter()
+                .find(|tape| matches!(tape.role, TapeRole::Log | TapeRole::State) && tape.slots.is_none());
+            if let Some(open) = open {
+                let name = &entry.source_name;
+                let text =
+                    format!("how much the derivative of kernel `{name}` keeps is only known once it ran, on the host");
+                let mut error = fail(Code::E1104, text);
+                error.notes.extend((!open.reason.is_empty()).then(|| format!("kept: {}", open.reason)));
+                error.help = Some(format!("give its loops a bound that the compiler sees, or {ON_HOST}"));
+                return Err(error);
+            }
+        }
+        // SAFETY: the caller's promise; nothing of the arrays is read here.
+        let mut arguments = unsafe { gradient.signature.arguments(bound, forward, &module.structs) }?;
+        let mut mirror = Mirror::new(to.ordinal, queue.stream)?;
+        let mut run = |id: FuncId, block: *const c_void, more: &[(u64, u64)]| {
+            // SAFETY: the block is that of the entry, and `more` is its memory, all of zeros before
+            // its first run.
+            let block = unsafe { mirror.block(module, id, block, more) }?;
+            // SAFETY: the same; what the block names is in the memory of the GPU.
+            unsafe { self.behind(&to, id, &bounds, block.as_ptr().cast(), queue.stream) }?;
+            // SAFETY: `more` is memory of this run alone.
+            unsafe { mirror.fetch() }?;
+            Ok(Report::default())
+        };
+        let order = match part {
+            Part::Both => gradient::gradient,
+            Part::Backward => gradient::backward,
+        };
+        let report = order(&gradient.program, gradient.forward, &mut arguments, bounds.size, &mut run)?;
+        Ok(Ran::new(bounds, dims, report).with(&arguments))
+    }
+
+    /// [`Kernel::tangents_bound`] for arrays of a GPU, behind what a stream does already. Whether
+    /// the order of threads shows is for [`Kernel::look_tangents`] to say.
+    ///
+    /// # Errors
+    /// There is no forward mode (`E1103`), the order of threads is part of it, or the GPU is not
+    /// there (`E1104`), or refuses the launch (`E1107`).
+    ///
+    /// # Safety
+    /// As for [`Kernel::tangents_bound`], until the launch is over, in the memory of the GPU.
+    pub unsafe fn tangents_resident(&self, dim: &Dim, bound: &Bound, queue: Queue) -> std::result::Result<(), Error> {
+        let tangents = self.forward_mode()?;
+        let Tangents { program, kernel, .. } = tangents;
+        let run = || {
+            let bounds = bind::bounds(dim, &program.module.functions[*kernel], self.block_dim)?;
+            if tangents.is_in_order() {
+                let text =
+                    "its threads hand floats on by atomics: in forward mode they run one after the other, on the host";
+                let mut error = fail(Code::E1104, text);
+                error.help = Some(ON_HOST.to_string());
+                return Err(error);
+            }
+            let to = Target { loaded: &tangents.resident, module: &program.module, ordinal: queue.ordinal(bound)? };
+            // SAFETY: the caller's promise.
+            unsafe { self.behind(&to, *kernel, &bounds, bound.block(), queue.stream) }
+        };
+        run().map_err(|error| self.error(error, program))
+    }
+
+    /// Whether forward mode on these arguments would be refused, as an error; and how far that was
+    /// looked at. The arrays are as before afterwards.
+    ///
+    /// # Errors
+    /// It would.
+    ///
+    /// # Safety
+    /// As for [`Kernel::tangents_bound`].
+    pub unsafe fn look_tangents(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Seen, Error> {
+        let tangents = self.forward_mode()?;
+        let run = || {
+            let bounds = bind::bounds(dim, &tangents.program.module.functions[tangents.kernel], self.block_dim)?;
+            // SAFETY: the caller's promise.
+            let looked = unsafe { tangents.look(&bounds, bound) }?;
+            let found = partly(&tangents.program, tangents.kernel, looked, &bounds, &tangents.told);
+            Ok(Seen { any: looked.is_some(), partly: found.map(|found| shown(&found, &tangents.program)) })
+        };
+        run().map_err(|error| self.error(error, &tangents.program))
+    }
+
+    /// # Safety
+    /// `block` is the struct of arguments of the entry, whose arrays and the stream stay until the
+    /// launch is over.
     unsafe fn behind(
         &self,
-        loaded: &Residents,
-        (module, entry): (&Module, FuncId),
+        to: &Target,
+        entry: FuncId,
         bounds: &LaunchBounds,
-        bound: &Bound,
-        block: *const std::ffi::c_void,
-        Queue { ordinal, stream }: Queue,
+        block: *const c_void,
+        stream: u64,
     ) -> Result<()> {
-        let ordinal = match ordinal {
-            Some(ordinal) => ordinal,
-            None => one_gpu(bound)?,
-        };
         let threads = self.block_dim.unwrap_or(Job::BLOCK_DIM);
         // SAFETY: the caller's promise.
-        unsafe { loaded.on(ordinal, module, entry)?.launch(stream, bounds, block, threads) }
+        unsafe { to.loaded.on(to.ordinal, to.module, entry)?.launch(stream, bounds, block, threads) }
     }
+}
+
+/// What to do where only the host can.
+const ON_HOST: &str = "copy the arrays to the host: from Python, with `x.to(\"cpu\")`";
+
+/// The code of a launch, and the GPU.
+struct Target<'a> {
+    loaded: &'a Residents,
+    module: &'a Module,
+    ordinal: i32,
 }
 
 /// The GPU in whose memory all arrays are, by what the driver says of their addresses.

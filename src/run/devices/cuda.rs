@@ -8,7 +8,18 @@ use crate::ir::{FuncId, Module};
 use crate::run::Result;
 
 #[cfg(feature = "cuda")]
+mod card;
+#[cfg(feature = "cuda")]
 mod driver;
+#[cfg(not(feature = "cuda"))]
+mod no_card;
+#[cfg(feature = "cuda")]
+mod under_way;
+
+#[cfg(feature = "cuda")]
+pub use card::{Card, Event, Graph};
+#[cfg(not(feature = "cuda"))]
+pub use no_card::{Card, Event, Graph};
 
 /// NVIDIA GPUs, through the CUDA driver.
 pub struct Cuda;

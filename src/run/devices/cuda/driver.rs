@@ -22,6 +22,8 @@ use crate::run::devices::{Executable, Found, How, Job, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
+use super::under_way;
+
 /// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute
 /// Capabilities": 2048, 1536 or 1024).
 const THREADS_OF_MULTIPROCESSOR: u64 = 2048;
@@ -79,7 +81,7 @@ pub fn devices() -> Result<(i32, Vec<Description>)> {
 
 /// Loads the driver. The crate that binds it panics where there is none, so that is looked at
 /// first.
-fn start() -> Result<()> {
+pub(super) fn start() -> Result<()> {
     // SAFETY: loading the driver's library runs its initialisation, as every CUDA program does.
     if !unsafe { sys::is_culib_present() } {
         return Err(fail(Code::E1104, "the device `cuda` is not available: no NVIDIA driver (libcuda) was found"));
@@ -88,12 +90,12 @@ fn start() -> Result<()> {
 }
 
 /// The driver said no where it answers on any working machine.
-fn refused(what: &str, error: DriverError) -> Fail {
+pub(super) fn refused(what: &str, error: DriverError) -> Fail {
     fail(Code::E1104, format!("the device `cuda` is not available: the driver refuses {what} ({})", words(error)))
 }
 
 /// `CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected`
-fn words(error: DriverError) -> String {
+pub(super) fn words(error: DriverError) -> String {
     let text = |found: std::result::Result<&CStr, DriverError>| {
         found.map_or_else(|_| "unknown".to_string(), |text| text.to_string_lossy().into_owned())
     };
@@ -140,19 +142,26 @@ fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
 }
 
 /// The primary context of a device.
-struct Context {
+pub(super) struct Context {
+    ordinal: i32,
     device: sys::CUdevice,
-    raw: sys::CUcontext,
+    pub(super) raw: sys::CUcontext,
     arch: Arch,
     /// So many threads may be under way at once.
     resident_threads: u64,
 }
 
 impl Context {
-    fn open(ordinal: i32) -> Result<Context> {
+    pub(super) fn open(ordinal: i32) -> Result<Context> {
+        start()?;
         let (_, list) = devices()?;
+        let count = list.len();
         let Some(found) = list.into_iter().find(|d| d.ordinal == ordinal) else {
-            return Err(fail(Code::E1104, "the device `cuda` is not available: the driver knows no GPU"));
+            let what = match count {
+                0 => "the driver knows no GPU".to_string(),
+                _ => format!("the driver knows no GPU {ordinal}, and {count} before it"),
+            };
+            return Err(fail(Code::E1104, format!("the device `cuda:{ordinal}` is not available: {what}")));
         };
         let Some(arch) = found.arch else {
             let (major, minor) = found.capability;
@@ -166,13 +175,13 @@ impl Context {
         // SAFETY: `device` came from the driver; `drop` releases what is retained here.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(|e| refused("a context", e))?;
         let resident_threads = found.multiprocessors.max(1) as u64 * THREADS_OF_MULTIPROCESSOR;
-        let this = Context { device, raw: context, arch, resident_threads };
+        let this = Context { ordinal, device, raw: context, arch, resident_threads };
         this.enter()?;
         Ok(this)
     }
 
     /// Makes it the current one of this thread, which the driver's calls are about.
-    fn enter(&self) -> Result<()> {
+    pub(super) fn enter(&self) -> Result<()> {
         // SAFETY: the context was retained in `open`.
         unsafe { result::ctx::set_current(self.raw) }.map_err(|e| refused("a context", e))
     }
@@ -187,11 +196,11 @@ impl Drop for Context {
 
 /// Whatever context is current in this thread becomes it again when this goes: other libraries of
 /// the process have theirs.
-struct Beside(Option<sys::CUcontext>);
+pub(super) struct Beside(Option<sys::CUcontext>);
 
 impl Beside {
     /// The driver was started.
-    fn begin() -> Result<Beside> {
+    pub(super) fn begin() -> Result<Beside> {
         result::ctx::get_current().map(Beside).map_err(|e| refused("the context of this thread", e))
     }
 }
@@ -351,7 +360,7 @@ impl Kernel {
         let mut values: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
         // The driver copies them.
         values.extend(offsets.iter().map(|&at| args.cast_mut().wrapping_byte_add(at as usize)));
-        let stream: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
+        let handle: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
         let _beside = Beside::begin()?;
         self.context.enter()?;
         let launched = (0..repeats).try_for_each(|_| {
@@ -363,12 +372,26 @@ impl Kernel {
                     (blocks, 1, 1),
                     (block_dim, 1, 1),
                     self.asked_shared,
-                    stream,
+                    handle,
                     &mut values,
                 )
             }
         });
-        launched.map_err(|e| self.fault(e, threads, block_dim))
+        let about = format!("`{}` ({threads} threads in blocks of {block_dim})", self.name);
+        let queue = (self.context.ordinal, stream);
+        match launched {
+            Ok(()) => {
+                under_way::note(queue, about);
+                Ok(())
+            }
+            // A launch before it failed, which the driver says at the next call.
+            Err(e) if under_way::is_fault(e) => {
+                let fault = under_way::fault(self.context.ordinal, e, Some(&about));
+                under_way::note_first(queue, about);
+                Err(fault)
+            }
+            Err(e) => Err(self.fault(e, threads, block_dim)),
+        }
     }
 
     fn blocks(&self, threads: u64, block_dim: u32) -> Result<u32> {
@@ -418,16 +441,8 @@ impl Kernel {
         use sys::CUresult as E;
         let name = &self.name;
         let launch = format!("kernel `{name}`, {threads} threads in blocks of {block_dim}");
-        let message = match error.0 {
-            E::CUDA_ERROR_ILLEGAL_ADDRESS | E::CUDA_ERROR_MISALIGNED_ADDRESS | E::CUDA_ERROR_INVALID_ADDRESS_SPACE => {
-                format!("a thread on the GPU touched memory that is not an array's ({launch})")
-            }
-            E::CUDA_ERROR_ASSERT | E::CUDA_ERROR_LAUNCH_FAILED | E::CUDA_ERROR_ILLEGAL_INSTRUCTION => {
-                format!("an assertion failed or a thread stopped on the GPU ({launch})")
-            }
-            E::CUDA_ERROR_LAUNCH_TIMEOUT => format!("the GPU stopped the kernel because it ran too long ({launch})"),
-            _ => format!("the GPU did not run the launch ({launch})"),
-        };
+        let what = under_way::meaning(error).unwrap_or("the GPU did not run the launch");
+        let message = format!("{what} ({launch})");
         let mut fault = messages::gpu_fault(message, &words(error));
         if matches!(error.0, E::CUDA_ERROR_ILLEGAL_ADDRESS) {
             fault = fault.help("`kc run --device host` tests every index and names the one that is out of bounds");
