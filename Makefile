@@ -50,6 +50,7 @@ python:
 
 python-test: python
 	.env-python/bin/python -m pytest -q python/tests
+	.env-python/bin/python -m pytest -q python/tests/on_gpu
 	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
 	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
 	PYTHONPATH="$$PWD/python" .env-jax/bin/python -m pytest -q python/tests/with_jax

@@ -26,13 +26,20 @@ from ._errors import (
     SourceError,
 )
 from ._kernel import Func, Kernel, Module, compile, func, func_grad, func_replay, kernel, overload
-from ._array import OfRank, array, empty, full, zeros
+from ._array import OfRank, array, empty, full, ones, zeros
 from . import _native
 
 __version__ = _native.version()
 
 
 array1d, array2d, array3d, array4d = (OfRank(array, n) for n in (1, 2, 3, 4))
+
+
+def devices() -> list:
+    """The GPUs of this machine: objects with ``id`` (``"cuda:0"``), ``name``, ``memory`` and ``free`` in bytes, and ``synchronize()``."""
+    from . import _device
+
+    return _device.devices()
 
 
 def struct(cls):

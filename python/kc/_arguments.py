@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from . import _native
+from . import _device, _native
 from ._errors import ArgumentError
 
 
@@ -44,11 +44,19 @@ def field_of(owner, value, name):
 
 
 def as_numpy(value):
-    """A NumPy array of the same memory. None: it is no array."""
+    """A NumPy array of the same memory, which is the host's. None: it is no array."""
+    memory = as_memory(value)
+    if _device.is_far(memory):
+        raise _device.refused("an array is in the memory of a GPU, and this runs on the host", 'copy it to the host: `x.numpy()`, or `x.to("cpu")`')
+    return memory
+
+
+def as_memory(value):
+    """The same, wherever the memory is: that of a GPU has a NumPy array whose elements nobody reads."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, _native.Array):
-        return value.numpy()
+        return value._data
     if hasattr(value, "__dlpack__"):
         # PyTorch keeps tensors that require a gradient to itself.
         if getattr(value, "requires_grad", False) and hasattr(value, "detach"):
@@ -115,6 +123,8 @@ def is_plain(array) -> bool:
 
 def zeros_like(array):
     """Zeros with the strides of an array that is plain."""
+    if _device.is_far(array):
+        return _device.zeros_like(array)
     made = np.zeros(array.shape, array.dtype)
     if made.strides == array.strides or array.size == 0:
         return made
@@ -126,11 +136,15 @@ def zeros_like(array):
 
 def apart(array):
     """The same elements, each with memory of its own."""
+    if _device.is_far(array):
+        return _device.copy(_device.dense(array))
     return np.array(array)
 
 
 def copy(array):
     """The same elements, at the same strides where that can be."""
+    if _device.is_far(array):
+        return _device.copy(array)
     if not is_plain(array):
         return np.array(array)
     made = zeros_like(array)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native
-from ._arguments import as_numpy, parameters_of, refuse, zeros_like
+from . import _device, _native
+from ._arguments import as_memory, parameters_of, refuse, zeros_like
 from ._native import Arguments
 
 
@@ -18,13 +18,13 @@ def fill(name, gradient, given):
     """Sets a gradient, or a tangent, to what the caller gave for it."""
     if given is None:
         raise refuse("E1005", f"what is given for `{name}` is None", "leave it out: what is not given is zero")
-    array = as_numpy(given) if hasattr(given, "shape") else np.asarray(given, gradient.dtype)
+    array = as_memory(given) if hasattr(given, "shape") else np.asarray(given, gradient.dtype)
     if array is None or array.shape not in ((), gradient.shape):
         shape = getattr(array, "shape", None)
         raise refuse("E1009", f"what is given for `{name}` has shape {shape}, and the array {gradient.shape}")
     if array.dtype != gradient.dtype and array.shape != ():
         raise refuse("E1005", f"what is given for `{name}` is of {array.dtype}, and the array of {gradient.dtype}")
-    gradient[...] = array
+    _device.put(gradient, array)
 
 
 def jvp(kernel, dim, arguments, named, tangents) -> dict:
@@ -34,12 +34,13 @@ def jvp(kernel, dim, arguments, named, tangents) -> dict:
     started = {}
     for slot in slots:
         if slot.first not in made and (slot.name in seeds or slot.writes):
-            made[slot.first] = np.zeros(slot.array.shape, slot.array.dtype)
+            made[slot.first] = _device.zeros(_device.place_of(slot.array), slot.array.shape, slot.array.dtype)
         if slot.name in seeds:
             other = started.setdefault(slot.first, slot.name)
-            before = made[slot.first].copy()
+            far = _device.is_far(slot.array)
+            before = None if far else made[slot.first].copy()
             fill(slot.name, made[slot.first], seeds.pop(slot.name))
-            if other != slot.name and not np.array_equal(before, made[slot.first], equal_nan=True):
+            if other != slot.name and (far or not np.array_equal(before, made[slot.first], equal_nan=True)):
                 raise refuse("E1010", f"`{other}` and `{slot.name}` are one array, with two tangents")
     along = {slot.name: made.get(slot.first) for slot in slots}
     along = [_tangent(name, kind, along, seeds) for name, kind in parameters_of(kernel)]
@@ -47,8 +48,40 @@ def jvp(kernel, dim, arguments, named, tangents) -> dict:
         unknown = ", ".join(f"`{name}`" for name in seeds)
         known = ", ".join(f"`{name}`" for name in (*(slot.name for slot in slots), *arguments.floats)) or "none"
         raise refuse("E1004", f"kernel `{kernel.__name__}` has no floats {unknown}; it has {known}")
+    if arguments.far:
+        _look(kernel, dim, arguments, along)
     _native.tangents(kernel, dim, [*values, *along])
-    return {slot.name: made[slot.first] for slot in slots if slot.first in made and slot.writes}
+    return {slot.name: _handed(made[slot.first], slot.given) for slot in slots if slot.first in made and slot.writes}
+
+
+def _look(kernel, dim, arguments, along):
+    """Raises where the order of threads shows in a launch on a GPU. Each form of it is looked at once, on copies."""
+    known = kernel.__dict__.setdefault("_looked", set())
+    form = arguments.form(dim)
+    key = None if form is None else tuple(form)
+    if key in known and key is not None:
+        return
+    values = arguments.filled(lambda slot: _device.read(slot.array) if _device.is_far(slot.array) else slot.array)
+    _native.look_tangents(kernel, dim, [*values, *map(_near, along)])
+    if key is not None and len(known) < _MOST_FORMS:
+        known.add(key)
+
+
+#: So many forms of launches of a kernel are remembered.
+_MOST_FORMS = 256
+
+
+def _near(value):
+    if isinstance(value, dict):
+        return {name: _near(item) for name, item in value.items()}
+    return _device.read(value) if _device.is_far(value) else value
+
+
+def _handed(tangent, given):
+    """A tangent for who asked: one in the memory of a GPU is an array of kc."""
+    from ._array import _wrap
+
+    return _wrap(tangent, given.dtype, False) if _device.is_far(tangent) else tangent
 
 
 def second(kernel, dim, values, seeds, tangents, seed_tangents) -> dict:

@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ._arguments import as_numpy, refuse
+from ._arguments import as_memory, refuse
 from ._array import array
 from ._errors import CompileError
 from ._kernel import Kernel
@@ -101,7 +101,7 @@ class Generic(Kernel):
     def _element(self, name, wanted, value):
         if isinstance(value, array):
             return value.dtype
-        found = value if _is_traced(value) else as_numpy(value)
+        found = value if _is_traced(value) else as_memory(value)
         if found is None or found.dtype.names:
             raise self._refuse(name, wanted, value)
         scalar, inner = self._scalar(name, found.dtype), found.shape[wanted.ndim :]
@@ -209,7 +209,7 @@ def _type_of(value):
         return type(value)
     if isinstance(value, np.generic) and value.dtype.names is None:
         return scalar_of(value.dtype)
-    found = value if _is_traced(value) else as_numpy(value)
+    found = value if _is_traced(value) else as_memory(value)
     if found is None or found.dtype.names:
         return None
     # A tensor without dimensions is a number.

@@ -7,7 +7,8 @@ import weakref
 import numpy as np
 
 from . import _native, _types
-from ._arguments import as_numpy, refuse
+from ._arguments import as_memory, as_numpy, refuse
+from ._device import is_far
 
 #: An array as kernels have it in the element of another one: that is, its memory.
 _FIELDS = [("data", "u8"), ("grad", "u8"), ("shape", "i4", (4,)), ("strides", "i4", (4,)), ("ndim", "i4"), ("flags", "i4")]
@@ -62,7 +63,8 @@ def keep(memory, value):
     """Arrays that are in elements of another array are in those of this one, too, from now on."""
     # An element is a part of its array.
     value = value.base if isinstance(value, np.void) else value
-    its = _keeper(as_numpy(value)) if isinstance(value, (np.ndarray, _native.Array)) else None
+    its = as_memory(value) if isinstance(value, (np.ndarray, _native.Array)) else None
+    its = None if its is None or is_far(its) else _keeper(its)
     if its is not None:
         _add(memory, its.kept)
 
@@ -180,7 +182,7 @@ def wrong(value, wanted) -> str | None:
 
 
 def _unkept(value, known):
-    memory = value.numpy()
+    memory = value._data
     keeper = _keeper(memory, made=True)
     if id(keeper) in known:
         return None
@@ -195,7 +197,7 @@ def _unkept(value, known):
             if len(keeper.seen) >= 64:
                 keeper.seen.clear()
             keeper.seen[place] = number
-    inner = (array for array in keeper.kept.values() if isinstance(array, _native.Array) and array.numpy().dtype.names)
+    inner = (array for array in keeper.kept.values() if isinstance(array, _native.Array) and array._data.dtype.names)
     return next((what for what in (_unkept(array, known) for array in inner) if what), None)
 
 

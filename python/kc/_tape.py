@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from . import _native
-from ._arguments import as_numpy, is_plain, refuse
+from . import _device, _native
+from ._arguments import as_memory, copy, is_plain, refuse
 from ._errors import GradientError
 from ._native import current
 
@@ -47,7 +47,7 @@ class Tape(_native.Tape):
             raise RuntimeError("the tape still records: call backward after the `with` block")
         seeds = list(grads.items()) if isinstance(grads, dict) else list(grads or ())
         if loss is not None:
-            array = as_numpy(loss)
+            array = as_memory(loss)
             if array is None or array.size != 1:
                 what = type(loss).__name__ if array is None else f"an array of shape {array.shape}"
                 raise refuse("E1004", f"tape.backward starts from an array of one element, not from {what}", "use grads=[(y, gradient)]")
@@ -58,7 +58,7 @@ class Tape(_native.Tape):
 
     def assign(self, array, source):
         """Sets an array to a number, or to the contents of another array, whose gradient follows."""
-        if as_numpy(array) is None:
+        if as_memory(array) is None:
             raise refuse("E1005", f"tape.assign writes to an array, not to a {type(array).__name__}")
         from ._writes import assign
 
@@ -71,7 +71,7 @@ class Tape(_native.Tape):
         """The gradient of an array, or of a part of one: an array of the same kind. An array that no recorded step joins to the
         result is an error; with ``allow_unused`` its gradient is zeros.
         """
-        mine = as_numpy(array)
+        mine = as_memory(array)
         if mine is None:
             raise refuse("E1005", f"a {type(array).__name__} has no gradient")
         found, allow_unused = self._views(mine), self._allow_unused if allow_unused is None else allow_unused
@@ -80,7 +80,7 @@ class Tape(_native.Tape):
         why = None if allow_unused else self._unjoined(mine)
         if why is not None:
             raise _wrong(why, "compute all between them by kernels, as NumPy keeps no gradients; or ask with `allow_unused=True`")
-        total = np.array(found[0]) if found else np.zeros(mine.shape, mine.dtype)
+        total = _copied(found[0]) if found else _device.zeros(_device.place_of(mine), mine.shape, mine.dtype)
         for view in found[1:]:
             add(total, view)
         if isinstance(array, _native.Array):
@@ -98,7 +98,7 @@ class Tape(_native.Tape):
         """Sets all gradients to zero."""
         self._forget()
         for _, held in self._held():
-            held[...] = np.zeros((), held.dtype)
+            _device.put(held, np.zeros((), held.dtype))
 
 
 class _Gradients(Mapping):
@@ -111,7 +111,7 @@ class _Gradients(Mapping):
         return self._tape.gradient(array)
 
     def __contains__(self, array):
-        mine = as_numpy(array)
+        mine = as_memory(array)
         return mine is not None and bool(self._tape._views(mine)) and (self._tape._allow_unused or self._tape._unjoined(mine) is None)
 
     def get(self, array, default=None):
@@ -135,26 +135,33 @@ def _seed(gradient, value):
     """Adds what the caller gave to a gradient."""
     from ._derivative import fill
 
-    more = np.zeros(gradient.shape, gradient.dtype)
+    more = _device.zeros(_device.place_of(gradient), gradient.shape, gradient.dtype)
     fill("grads", more, value)
     scatter(gradient, more)
+
+
+def _copied(data):
+    return _device.moved(data, _device.place_of(data))
 
 
 def _hand_over(found):
     """Adds to the gradients that arrays have. Where parts of one array have parts of its gradient, each counts once."""
     sums = {}
     for held, more in found:
-        key = held.__array_interface__["data"][0], held.shape, held.strides, held.dtype
+        key = _native.address_of(held), held.shape, held.strides, held.dtype
         if key not in sums:
-            total = np.array(held)
+            total = copy(held)
             add(total, more)
             sums[key] = held, total
     for held, total in sums.values():
-        held[...] = total
+        _device.put(held, total)
 
 
 def add(to, more):
     """Adds arrays of numbers, or of structs of numbers."""
+    if _device.is_far(to):
+        _device.add(to, more)
+        return
     if to.dtype.names is None:
         np.add(to, more, out=to)
         return
@@ -165,7 +172,7 @@ def add(to, more):
 
 def scatter(to, more):
     """The same where elements of ``to`` may be one in memory: along a dimension that does not move."""
-    for axis, (n, stride) in enumerate(zip(to.shape, to.strides)):
+    for axis, (n, stride) in enumerate(zip(to.shape, to.strides) if not _device.is_far(to) else ()):
         if n > 1 and stride == 0:
             more = more.sum(axis=axis, keepdims=True)
             to = to[tuple(slice(0, 1) if k == axis else slice(None) for k in range(to.ndim))]

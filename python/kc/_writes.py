@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native, _structs
-from ._arguments import as_numpy
+from . import _device, _native, _structs
+from ._arguments import as_memory, as_numpy, copy, refuse
 from ._native import current
 from ._tape import _wrong, scatter
 from ._types import Composite, Struct
@@ -24,6 +24,17 @@ def put(array, key, value, numbers, what, fresh=False):
         _put(tape, array, key, value, _sources(tape, value), numbers, what, fresh)
 
 
+def put_far(array, key, value, numbers, what):
+    """The same where one of them is in the memory of a GPU."""
+    tape, key = current(), _frozen(key)
+    if not _is_plain_key(key):
+        raise refuse("E1005", "elements on a GPU that an array of indices chooses are not set from Python", "set them by a kernel")
+    if tape is None:
+        _device.put(as_memory(array)[_device.opened(key)], numbers)
+    else:
+        _put(tape, array, key, value, _sources(tape, value), numbers, what)
+
+
 def assign(tape, array, source):
     """``array[...] = source`` on a tape, which need not record."""
     _put(tape, array, ..., source, _sources(tape, source), source, "assign")
@@ -34,7 +45,7 @@ def made(array, value, what):
     tape = current()
     sources = [] if tape is None else _sources(tape, value)
     # An array of the same memory is a part, and no copy.
-    if sources and not any(np.may_share_memory(source, as_numpy(array)) for _, source, _ in sources):
+    if sources and not any(np.may_share_memory(source, as_memory(array)) for _, source, _ in sources):
         _put(tape, array, ..., value, sources, None, what, fresh=True)
 
 
@@ -76,18 +87,21 @@ def write(what, array, sources, run, pull, keep=None, fresh=False):
 
 def _put(tape, array, key, value, sources, numbers, what, fresh=False):
     """``array[key] = numbers``, recorded; without numbers it has happened."""
-    target, key = as_numpy(array), _frozen(key)
+    target, key = as_memory(array), _frozen(key)
     part, inside = target, key
+    far = _device.is_far(target) or any(_device.is_far(source) for _, source, _ in sources)
     if key is ...:
         given = array
     elif _is_plain_key(key):
         # The part alone: what else Python code does to the array is nothing to it.
-        part, inside = target[_open(key)], ...
+        part, inside = target[_device.opened(key)], ...
         given = _part(array, part, key)
     else:
         given = array
     if sources and target.dtype.names and any(source.dtype != target.dtype for _, source, _ in sources):
         raise _wrong(f"`{what}` converts structs, and their gradients would be lost", "copy between arrays of one struct")
+    if far:
+        return _put_far(tape, given, part, sources, numbers if numbers is None or isinstance(numbers, np.ndarray) else as_memory(numbers), what, fresh)
     written = np.shape(part[inside]) if numbers is None else np.shape(numbers)
     shape = np.shape(as_numpy(value)) if isinstance(value, _native.Array) else np.shape(value) if sources else ()
 
@@ -111,6 +125,30 @@ def _put(tape, array, key, value, sources, numbers, what, fresh=False):
     tape._write(what, [(given, part), *((given, source) for given, source, _ in sources)], run, pull)
 
 
+def _put_far(tape, given, part, sources, numbers, what, fresh):
+    """The same where one of the arrays is in the memory of a GPU: all elements of a part are set, to those of one array or to numbers."""
+    if sources:
+        source = sources[0][1]
+        if len(sources) > 1 or sources[0][2] or source.shape != part.shape or source.dtype != part.dtype:
+            text = f"`{what}` of several arrays, or of one with another shape or type, has no gradient where arrays are on a GPU"
+            raise _wrong(text, "copy arrays of one shape, or do it by a kernel")
+
+    def run():
+        if numbers is not None:
+            _device.put(part, numbers)
+
+    def pull(gradient, others):
+        more = copy(gradient)
+        if not fresh:
+            _device.put(gradient, np.zeros((), gradient.dtype))
+        for other in others:
+            if other is not None:
+                where = _device.place_of(other)
+                scatter(other, more if where == _device.place_of(more) else _device.moved(more, where))
+
+    tape._write(what, [(given, part), *((given, source) for given, source, _ in sources)], run, pull)
+
+
 def _sources(tape, value, path=()):
     """The arrays of floats that a value is made of, with the objects that they were given as, and where in it they are."""
     if isinstance(value, (list, tuple)):
@@ -119,7 +157,7 @@ def _sources(tape, value, path=()):
         return [found for n, item in enumerate(value) for found in _sources(tape, item, (*path, n))]
     if np.isscalar(value) or value is None or isinstance(value, (np.generic, Composite, Struct, np.void)):
         return []
-    mine = as_numpy(value)
+    mine = as_memory(value)
     if mine is None or not _native.has_floats(mine.dtype):
         return []
     # What Python code wrote to memory of its own are numbers, as a buffer that is filled again for every step has.
@@ -143,19 +181,13 @@ def _is_plain_key(key) -> bool:
     return all(isinstance(item, (int, np.integer, slice)) and not isinstance(item, bool) or item is ... or item is None for item in items)
 
 
-def _open(key):
-    """A key that gives an array where it names one element, too."""
-    key = key if isinstance(key, tuple) else (key,)
-    return key if any(item is ... for item in key) else (*key, ...)
-
-
 def _part(array, part, key):
     """A part as an object that has its part of the gradient."""
     if not isinstance(array, _native.Array):
         return part
     made = _native.Array(part, array.dtype)
     if array._grad is not None:
-        made._grad = as_numpy(array._grad)[_open(key)]
+        made._grad = as_memory(array._grad)[_device.opened(key)]
     return made
 
 

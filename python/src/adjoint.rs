@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 use crate::arguments::as_numpy;
+use crate::device;
 use crate::error::Refused;
 use crate::memory::{self, Place, is_same};
 use crate::tape::wrong;
@@ -34,6 +35,8 @@ struct Block {
     high: usize,
     /// What its elements are made of.
     dtype: Py<PyArrayDescr>,
+    /// The GPU whose memory it is.
+    at: Option<i32>,
     /// None: nothing was asked for yet, and all of it is zero.
     memory: Option<Memory>,
 }
@@ -60,7 +63,7 @@ impl Run {
                 }
                 _ => {
                     let dtype = place.dtype.clone_ref(py);
-                    blocks.push(Block { low: place.low, high: place.high, dtype, memory: None });
+                    blocks.push(Block { low: place.low, high: place.high, dtype, at: place.at, memory: None });
                 }
             }
         }
@@ -70,7 +73,7 @@ impl Run {
     /// The gradient of an array. None: there is none.
     pub fn view<'py>(&mut self, py: Python<'py>, place: &Place) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
         if place.is_empty() {
-            return memory::zeros(py, &place.shape, &place.dtype).map(Some);
+            return memory::zeros(py, &place.shape, &place.dtype, place.at).map(Some);
         }
         match self.block(place) {
             Some(block) => block.view(py, place),
@@ -86,17 +89,23 @@ impl Run {
         if parts.peek().is_none() {
             return Ok(None);
         }
-        let made = Memory::new(py, (place.low, place.high), None)?;
+        let made = Memory::new(py, (place.low, place.high), place.at, None)?;
         for part in parts {
             let Some(memory) = &part.memory else { continue };
             let (low, high) = (part.low.max(place.low), part.high.min(place.high));
-            let from: *const u8 = std::ptr::with_exposed_provenance(memory.start + (low - part.low));
-            let to: *mut u8 = std::ptr::with_exposed_provenance_mut(made.start + (low - place.low));
+            let (from, to) = (memory.start + (low - part.low), made.start + (low - place.low));
+            if place.at.is_some() {
+                copy_far(py, &made, to, memory, from, high - low)?;
+                continue;
+            }
+            let from: *const u8 = std::ptr::with_exposed_provenance(from);
+            let to: *mut u8 = std::ptr::with_exposed_provenance_mut(to);
             // SAFETY: both have all bytes from `low` to `high`, and one of them is new.
             unsafe { std::ptr::copy_nonoverlapping(from, to, high - low) };
         }
         // SAFETY: the memory is that of the place.
-        unsafe { memory::over(place, made.start + (place.start - place.low), made.owner.into_bound(py)) }.map(Some)
+        unsafe { memory::over(place, made.start + (place.start - place.low), made.owner.into_bound(py).into_any()) }
+            .map(Some)
     }
 
     /// Makes one block of those that an array meets, and of the array: before anything is asked
@@ -111,7 +120,7 @@ impl Run {
         for block in &self.blocks[met.clone()] {
             two_types(py, &block.dtype, &dtype)?;
         }
-        self.blocks.splice(met, [Block { low, high, dtype, memory: None }]);
+        self.blocks.splice(met, [Block { low, high, dtype, at: place.at, memory: None }]);
         Ok(())
     }
 
@@ -157,7 +166,7 @@ impl Block {
         let is_all = place.low == self.low && place.high == self.high && place.is_dense(size);
         let memory = match &mut self.memory {
             Some(memory) => memory,
-            none => none.insert(Memory::new(py, (self.low, self.high), is_all.then_some(place))?),
+            none => none.insert(Memory::new(py, (self.low, self.high), self.at, is_all.then_some(place))?),
         };
         let owner = memory.owner.bind(py);
         if is_all
@@ -169,26 +178,38 @@ impl Block {
         }
         let start = memory.start + (place.start - self.low);
         // SAFETY: the memory is that of the block, in which the place is.
-        unsafe { memory::over(place, start, owner.clone()) }.map(Some)
+        unsafe { memory::over(place, start, owner.clone().into_any()) }.map(Some)
     }
 }
 
 impl Memory {
     /// Zeros; `whole` is an array that is all of the block.
-    fn new(py: Python<'_>, (low, high): (usize, usize), whole: Option<&Place>) -> PyResult<Memory> {
+    fn new(py: Python<'_>, (low, high): (usize, usize), at: Option<i32>, whole: Option<&Place>) -> PyResult<Memory> {
         if let Some(place) = whole {
-            let owner = memory::zeros(py, &place.shape, &place.dtype)?;
+            let owner = memory::zeros(py, &place.shape, &place.dtype, at)?;
             let start = of_numpy(&owner).data.expose_provenance();
             return Ok(Memory { owner: owner.unbind(), start, whole: true });
         }
         // Aligned as the arrays are.
         const ALIGN: usize = 64;
         let bytes = numpy::dtype::<u8>(py).unbind();
-        let owner = memory::zeros(py, &[(high - low + ALIGN) as isize], &bytes)?;
+        let owner = memory::zeros(py, &[(high - low + ALIGN) as isize], &bytes, at)?;
         let data = of_numpy(&owner).data.expose_provenance();
         let start = data + (low.wrapping_sub(data)) % ALIGN;
         Ok(Memory { owner: owner.unbind(), start, whole: false })
     }
+}
+
+/// Copies bytes between the gradients of arrays of a GPU.
+fn copy_far(py: Python<'_>, into: &Memory, to: usize, of: &Memory, from: usize, bytes: usize) -> PyResult<()> {
+    let (Some(target), Some(source)) = (device::of(into.owner.bind(py)), device::of(of.owner.bind(py))) else {
+        return Ok(());
+    };
+    let (target, source) = (target.get(), source.get());
+    let stream = device::current_stream(target.card().ordinal());
+    // SAFETY: both have so many bytes there.
+    let copied = unsafe { target.card().copy(to as u64, (source.card(), from as u64), bytes, stream) };
+    copied.map_err(|fail| device::raise(py, fail))
 }
 
 /// Whether elements are, or have, floats.

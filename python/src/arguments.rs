@@ -12,6 +12,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use smallvec::SmallVec;
 
 use crate::bind;
+use crate::device;
 use crate::engines::{self, Used, UsedArray};
 use crate::error::Refused;
 use crate::kernel::{Kernel, Ready};
@@ -193,6 +194,14 @@ impl Arguments {
     /// is written.
     fn compare(&mut self, py: Python<'_>, ready: &Ready) -> PyResult<()> {
         let parts = &ready.parts().arrays;
+        if let Some((first, rest)) = self.arrays.split_first()
+            && let Some(other) = rest.iter().find(|given| given.place.at != first.place.at)
+        {
+            let refused = bind::apart(other.place.at.map(Some), &parts[first.part].name, first.place.at.map(Some));
+            let fault = crate::error::Fault::from(refused);
+            let what = format!("argument `{}` of kernel `{}`", parts[other.part].name, ready.kernel.name());
+            return Err(fault.of(&what).raise(py));
+        }
         for j in 1..self.arrays.len() {
             for i in 0..j {
                 let (a, b) = (&self.arrays[i], &self.arrays[j]);
@@ -326,7 +335,7 @@ pub fn as_numpy<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Py
         return Ok(Some(array.clone()));
     }
     if let Ok(array) = value.cast::<Array>() {
-        return Ok(Some(array.get().numpy(value.py()).into_bound(value.py())));
+        return Ok(Some(array.get().data(value.py()).into_bound(value.py())));
     }
     if value.is_none() {
         return Ok(None);
@@ -394,12 +403,25 @@ impl Arguments {
         Ok(&self.kernel.get().ready(py)?.parts().floats)
     }
 
+    /// Whether its arrays are in the memory of a GPU.
+    #[getter(far)]
+    pub fn is_far(&self, py: Python<'_>) -> bool {
+        self.arrays.iter().any(|given| device::is_far(given.array.bind(py)))
+    }
+
     /// Paths of arrays that are one.
     #[getter(same)]
     fn paths(&self, py: Python<'_>) -> PyResult<Vec<(Vec<u32>, Vec<u32>)>> {
         let ready = self.kernel.get().ready(py)?;
         let path = |n: usize| self.part(ready, n).path.to_vec();
         Ok(self.same().map(|(a, b)| (path(a), path(b))).collect())
+    }
+
+    /// A number that says what a launch is except for the contents of its arrays. None: there is
+    /// none.
+    #[pyo3(name = "form")]
+    fn form_of(&self, py: Python<'_>, dim: Vec<usize>) -> Option<Vec<u64>> {
+        form(py, self, &dim).map(SmallVec::into_vec)
     }
 
     /// The arguments for the kernel, with `of(slot)` in the place of each array.
@@ -449,6 +471,13 @@ fn put(py: Python<'_>, arguments: &Arguments, node: &Node, form: &mut SmallVec<[
             let given = &arguments.arrays[*n];
             form.push(4 | (given.first as u64) << 8 | (given.place.shape.len() as u64) << 40);
             form.extend(given.place.shape.iter().chain(&given.place.strides).map(|&n| n as u64));
+            if let Some(memory) = device::of(given.array.bind(py)) {
+                // Integers decide where threads write; what floats decide is looked at once.
+                let part = &arguments.kernel.get().ready(py).ok()?.parts().arrays[given.part];
+                let (low, high) = (given.place.low, given.place.high);
+                form.push(6);
+                form.push(if part.floats { 0 } else { memory.get().contents(low, high)? });
+            }
         }
         Node::Struct(nodes) => nodes.iter().try_for_each(|node| put(py, arguments, node, form))?,
         Node::Engine(n, _) => form.extend([5, arguments.engines[*n].engine.get().number()]),

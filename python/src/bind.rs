@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict};
 use smallvec::SmallVec;
 
+use crate::device::Memory;
 use crate::engines;
 use crate::error::{Fault, Refused};
 use crate::textures;
@@ -31,6 +32,10 @@ pub struct Binder<'k, 'py> {
     /// so first.
     anywhere: bool,
     at: Option<(Option<Gpu>, SmallVec<[u32; 4]>)>,
+    /// What is in the memory of the host and is no array: a mesh, a texture.
+    near: Option<SmallVec<[u32; 4]>>,
+    /// Memory of a GPU that is written to: whether as a gradient, and the first and last byte.
+    written: SmallVec<[(bool, Bound<'py, Memory>, usize, usize); 2]>,
 }
 
 type Done = Result<(), Fault>;
@@ -38,7 +43,8 @@ type Done = Result<(), Fault>;
 impl<'k, 'py> Binder<'k, 'py> {
     pub fn new(signature: &'k Signature, structs: &'k StructTable) -> Binder<'k, 'py> {
         let (laid, owners) = (signature.room(), SmallVec::new());
-        Binder { signature, structs, laid, owners, gradients: None, anywhere: false, at: None }
+        let (near, written) = (None, SmallVec::new());
+        Binder { signature, structs, laid, owners, gradients: None, anywhere: false, at: None, near, written }
     }
 
     /// For arrays that may be in the memory of a GPU.
@@ -48,8 +54,25 @@ impl<'k, 'py> Binder<'k, 'py> {
     }
 
     /// Where the arrays are. None: on the host.
-    pub fn gpu(&self) -> Option<Gpu> {
-        self.at.as_ref().and_then(|(gpu, _)| *gpu)
+    pub fn gpu(&self) -> Result<Option<Gpu>, Refused> {
+        let Some((Some(gpu), first)) = &self.at else { return Ok(None) };
+        let Some(near) = &self.near else { return Ok(Some(*gpu)) };
+        let name = |path: &[u32]| self.signature.name(path, self.structs);
+        let (kernel, own, first) = (self.signature.kernel(), name(near), name(first));
+        let text = format!(
+            "argument `{own}` of kernel `{kernel}`: is in the memory of the host, and `{first}` is in the memory of a GPU"
+        );
+        let help = "meshes, trees, hash grids and textures are the host's: launch with arrays there";
+        Err(Refused::new("E1104", text).help(help))
+    }
+
+    /// Notes what a launch on a GPU writes to: gradients, and with `arrays` the arrays.
+    pub fn wrote(&self, arrays: bool) {
+        for (gradient, memory, low, high) in &self.written {
+            if *gradient || arrays {
+                memory.get().wrote(*low, *high);
+            }
+        }
     }
 
     /// All arrays of a launch are on one device.
@@ -63,18 +86,11 @@ impl<'k, 'py> Binder<'k, 'py> {
             Some((known, _)) if *known == gpu => Ok(()),
             Some((known, first)) => {
                 let name = self.signature.name(first, self.structs);
-                let where_is = |gpu: &Option<Gpu>| match gpu {
-                    None => "the memory of the host".to_string(),
-                    Some(Gpu { ordinal: None, .. }) => "the memory of a GPU".to_string(),
-                    Some(Gpu { ordinal: Some(n), .. }) => format!("the memory of GPU {n}"),
-                };
-                let (here, there) = (where_is(&gpu), where_is(known));
                 let streams = known.zip(gpu).filter(|(a, b)| a.stream != b.stream && a.ordinal == b.ordinal);
                 let refused = match streams {
                     Some(_) => Refused::new("E1104", format!("its library uses another stream than that of `{name}`"))
                         .help("use one stream for all arrays of a launch, or wait for the others and convert them"),
-                    None => Refused::new("E1104", format!("is in {here}, and `{name}` is in {there}"))
-                        .help("copy one of them, so that all arrays of a launch are on one device"),
+                    None => apart(gpu.map(|gpu| gpu.ordinal), &name, known.map(|gpu| gpu.ordinal)),
                 };
                 Err(refused.into())
             }
@@ -105,6 +121,7 @@ impl<'k, 'py> Binder<'k, 'py> {
                 if texture.is_some() {
                     // Of Warp, too, until the launch is over.
                     self.owners.push(value.clone());
+                    self.near.get_or_insert_with(|| place.path.clone());
                 }
                 let value = texture.as_ref().unwrap_or(value);
                 if value.is_none() && textures::is_texture(&self.structs[id].name) {
@@ -147,6 +164,7 @@ impl<'k, 'py> Binder<'k, 'py> {
             let refused = Refused::new("E1005", "the object was not built: its __init__ was not called");
             return Err(named(place, self.signature, self.structs, refused.into()));
         }
+        self.near.get_or_insert_with(|| place.path.clone());
         self.laid.put(place.offset, &id.to_le_bytes());
         self.owners.push(engine.into_any());
         Ok(true)
@@ -169,6 +187,10 @@ impl<'k, 'py> Binder<'k, 'py> {
         self.place_at(place, view.gpu)?;
         let writes = self.signature.writes(&place.path);
         let bears_array = Type::from(ty.element).bears_array(self.structs);
+        if bears_array && view.gpu.is_some() {
+            let refused = Refused::new("E1104", "its elements hold arrays, and are in the memory of a GPU");
+            return Err(refused.help("pass these arrays as arguments, or in one struct").into());
+        }
         if bears_array {
             self.arrays_within(ty, value)?;
         }
@@ -201,8 +223,16 @@ impl<'k, 'py> Binder<'k, 'py> {
                     return Err(Refused::new("E1009", what).into());
                 }
                 descriptor.grad = its.data;
+                if let Some(memory) = other.memory {
+                    let at = its.data as usize;
+                    self.written.push((true, memory, at - extent.below.min(at), at + extent.bytes));
+                }
                 self.owners.extend(other.owner);
             }
+        }
+        if let Some(memory) = view.memory.take().filter(|_| writes && descriptor.data != 0) {
+            let at = descriptor.data as usize;
+            self.written.push((false, memory, at - extent.below, at + extent.bytes));
         }
         self.laid.put_array(place, ty, descriptor, Extent { writable: view.writable, ..extent });
         self.owners.extend(view.owner.take());
@@ -317,11 +347,24 @@ fn for_its_kind(mut refused: Refused, value: &Bound<'_, PyAny>, name: &dyn Fn() 
 /// How the advice for complex numbers begins.
 const NO_COMPLEX: &str = "kernels have no complex numbers";
 
+/// Arrays of a launch are on several devices: this one, and the one of another name. A GPU may have
+/// a number.
+pub fn apart(here: Option<Option<i32>>, name: &str, there: Option<Option<i32>>) -> Refused {
+    let memory = |gpu: Option<Option<i32>>| match gpu {
+        None => "the memory of the host".to_string(),
+        Some(None) => "the memory of a GPU".to_string(),
+        Some(Some(n)) => format!("the memory of GPU {n}"),
+    };
+    Refused::new("E1104", format!("is in {}, and `{name}` is in {}", memory(here), memory(there)))
+        .help("copy one of them, so that all arrays of a launch are on one device")
+}
+
 /// What is asked of an array on a GPU and is done on the host.
 pub fn on_gpu(what: &str) -> Refused {
     let what = if what == "it" { String::new() } else { format!("{what} ") };
     Refused::new("E1104", format!("{what}is in the memory of a GPU, and this runs on the host")).help(
-        "copy it to the host first, for PyTorch with `.cpu()`; launches and `kc.torch.function` take arrays on a GPU",
+        "launches and `kc.torch.function` take arrays on a GPU as they are, and all else takes `kc.array(x)` of them, which shares the memory; \
+         or copy it to the host, for PyTorch with `.cpu()`",
     )
 }
 

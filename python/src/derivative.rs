@@ -12,10 +12,10 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
 use crate::arguments::{self, Arguments};
-use crate::bind::{self, Binder};
+use crate::bind::Binder;
 use crate::error::{self, Refused};
 use crate::kernel::{Kernel, Ready, conclude, warn};
-use crate::memory::{apart, zeros_like};
+use crate::memory::{apart, on_host, zeros_like};
 use crate::module::interruptible;
 use crate::view::Gpu;
 
@@ -83,6 +83,8 @@ impl Launch {
             return Ok(());
         }
         let arrays = &self.arguments.arrays;
+        // On a GPU each form of launch is looked at once, on copies.
+        let far = self.arguments.is_far(py);
         let mut data: Vec<Bound<'_, PyUntypedArray>> = Vec::with_capacity(arrays.len());
         let mut made: Vec<Option<Bound<'_, PyUntypedArray>>> = Vec::with_capacity(arrays.len());
         let mut given = Gradients::default();
@@ -93,7 +95,13 @@ impl Launch {
                 made.push(made[array.first].clone());
             } else {
                 let own = array.array.bind(py);
-                data.push(if array.place.is_plain(py) { own.clone() } else { apart(own)? });
+                data.push(if far {
+                    on_host(own)?
+                } else if array.place.is_plain(py) {
+                    own.clone()
+                } else {
+                    apart(own)?
+                });
                 made.push(if part.floats { Some(zeros_like(&data[n])?) } else { None });
             }
             if let Some(gradient) = &made[n] {
@@ -102,7 +110,7 @@ impl Launch {
         }
         let values = self.arguments.filled(py, &mut |n| Ok(data[n].clone().into_any()))?;
         let looked = self.call(ready, &values, given).look(py)?;
-        if let Some(form) = form.filter(|_| !looked) {
+        if let Some(form) = form.filter(|_| !looked || far) {
             /// Of how many forms is remembered that there is nothing to look at.
             const MOST: usize = 256;
             let mut known = known();
@@ -162,11 +170,10 @@ impl<'py> Call<'_, 'py> {
         let (kernel, gradient, dim) = (&self.ready.kernel, self.gradient, self.dim);
         let binder = Binder::new(gradient.signature(), gradient.structs()).with(self.gradients).anywhere();
         let binder = filled(binder, self.values)?;
-        let ran = match binder.gpu() {
-            // Its own memory, and a kernel that runs again, are for who calls to see to.
-            Some(_) if part == Part::Both => return Err(bind::on_gpu("an array").raise(py)),
+        let ran = match binder.gpu().map_err(|refused| refused.raise(py))? {
             Some(Gpu { ordinal, stream }) => {
                 let queue = Queue { ordinal, stream };
+                binder.wrote(part == Part::Both);
                 // SAFETY: as below, and as for launches there.
                 let ran = py.detach(|| unsafe { kernel.gradient_resident(gradient, dim, &binder.laid, part, queue) });
                 ran
@@ -268,17 +275,40 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
             format!("argument `{}`: its elements hold arrays, whose tangents Python has no place for", param.name);
         return Err(Refused::new("E1103", text).help("pass them as arguments, or in one struct").raise(py));
     }
-    let mut binder = Binder::new(signature.0, signature.1);
-    for (n, value) in values.iter().enumerate() {
-        binder.bind(n, value).map_err(|fault| fault.raise(py))?;
-    }
+    let binder = filled(Binder::new(signature.0, signature.1).anywhere(), &values)?;
     let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
+    if let Some(Gpu { ordinal, stream }) = binder.gpu().map_err(|refused| refused.raise(py))? {
+        let queue = Queue { ordinal, stream };
+        binder.wrote(true);
+        // SAFETY: as for launches there; who called has looked at the order of threads.
+        let ran = py.detach(|| unsafe { ready.tangents_resident(&dim, laid, queue) });
+        return ran.map_err(|error| error::raise(py, &error));
+    }
     // SAFETY: as above.
     let mut outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
     if let Ok(outcome) = &mut outcome {
         warn(py, std::mem::take(&mut outcome.warnings))?;
     }
     conclude(py, outcome)
+}
+
+/// Raises what [`tangents`] would raise where the order of threads shows; nothing is run.
+#[pyfunction]
+pub fn look_tangents<'py>(
+    kernel: &Bound<'py, Kernel>,
+    dim: Vec<usize>,
+    values: Vec<Bound<'py, PyAny>>,
+) -> PyResult<bool> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    let signature = py.detach(|| ready.tangent_signature()).map_err(|error| error::raise(py, &error))?;
+    let binder = filled(Binder::new(signature.0, signature.1), &values)?;
+    let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
+    // SAFETY: as above.
+    let seen = py.detach(|| unsafe { ready.look_tangents(&dim, laid) });
+    let seen = seen.map_err(|error| error::raise(py, &error))?;
+    warn(py, seen.partly.into_iter().collect())?;
+    Ok(seen.any)
 }
 
 /// Runs the derivative in reverse on arrays as the launch left them, and beside it how it changes:

@@ -5,6 +5,7 @@
 use std::ffi::{CStr, c_void};
 
 use kc::types::Scalar;
+use numpy::PyUntypedArray;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -12,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Fault, Refused};
 use crate::gpu;
-use crate::view::{Gpu, Kind, LEGACY, View};
+use crate::view::{Gpu, Kind, LEGACY, View, of_numpy};
 
 #[repr(C)]
 struct Tensor {
@@ -130,7 +131,7 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     let layout = unsafe { Layout::of(tensor, scalar) };
     let Layout { data, shape, strides } = layout.map_err(|what| Refused::new("E1005", what))?;
     let (kind, owner) = (Kind::Scalar(scalar), Some(capsule.into_any()));
-    Ok(Some(View { data, shape, strides, kind, writable, owner, gpu }))
+    Ok(Some(View { data, shape, strides, kind, writable, owner, gpu, memory: None }))
 }
 
 /// The most dimensions that an array can have: NumPy's limit. A larger number is no number of
@@ -206,20 +207,129 @@ fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
 }
 
 fn scalar(tensor: &Tensor) -> Option<Scalar> {
-    Some(match (tensor.code, tensor.bits, tensor.lanes) {
-        (0, 8, 1) => Scalar::I8,
-        (0, 16, 1) => Scalar::I16,
-        (0, 32, 1) => Scalar::I32,
-        (0, 64, 1) => Scalar::I64,
-        (1, 8, 1) => Scalar::U8,
-        (1, 16, 1) => Scalar::U16,
-        (1, 32, 1) => Scalar::U32,
-        (1, 64, 1) => Scalar::U64,
-        (2, 16, 1) => Scalar::F16,
-        (2, 32, 1) => Scalar::F32,
-        (2, 64, 1) => Scalar::F64,
-        (4, 16, 1) => Scalar::BF16,
-        (6, 8, 1) => Scalar::Bool,
-        _ => return None,
-    })
+    let found = NUMBERS.iter().find(|(code, bits, _)| (*code, *bits, 1) == (tensor.code, tensor.bits, tensor.lanes));
+    found.map(|(_, _, scalar)| *scalar)
+}
+
+/// What DLPack calls the numbers: code and bits.
+const NUMBERS: [(u8, u8, Scalar); 13] = [
+    (0, 8, Scalar::I8),
+    (0, 16, Scalar::I16),
+    (0, 32, Scalar::I32),
+    (0, 64, Scalar::I64),
+    (1, 8, Scalar::U8),
+    (1, 16, Scalar::U16),
+    (1, 32, Scalar::U32),
+    (1, 64, Scalar::U64),
+    (2, 16, Scalar::F16),
+    (2, 32, Scalar::F32),
+    (2, 64, Scalar::F64),
+    (4, 16, Scalar::BF16),
+    (6, 8, Scalar::Bool),
+];
+
+/// What a capsule that this half hands out holds, of either version: the struct first.
+#[repr(C)]
+struct Lent<T> {
+    managed: T,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    owner: Py<PyAny>,
+}
+
+/// # Safety
+/// `at` is a [`Lent`] that nobody uses any more.
+unsafe extern "C" fn end<T>(at: *mut T) {
+    // SAFETY: the caller's promise.
+    let lent = unsafe { Box::from_raw(at.cast::<Lent<T>>()) };
+    Python::try_attach(|_| drop(lent));
+}
+
+/// A capsule that nobody took has its name still.
+unsafe extern "C" fn forget<T: Named>(capsule: *mut ffi::PyObject) {
+    // SAFETY: a capsule of this name holds a `Lent`.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, T::NAME.as_ptr()) == 1 {
+            end::<T>(ffi::PyCapsule_GetPointer(capsule, T::NAME.as_ptr()).cast());
+        }
+    }
+}
+
+trait Named: Sized {
+    const NAME: &'static CStr;
+    fn of(tensor: Tensor) -> Self;
+    fn tensor(&mut self) -> &mut Tensor;
+}
+
+impl Named for Managed {
+    const NAME: &'static CStr = OLD;
+    fn of(tensor: Tensor) -> Managed {
+        Managed { tensor, context: std::ptr::null_mut(), deleter: Some(end::<Managed>) }
+    }
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
+}
+
+impl Named for Versioned {
+    const NAME: &'static CStr = NEW;
+    fn of(tensor: Tensor) -> Versioned {
+        let (context, deleter) = (std::ptr::null_mut(), Some(end::<Versioned> as unsafe extern "C" fn(*mut Versioned)));
+        Versioned { major: 1, minor: 0, context, deleter, flags: 0, tensor }
+    }
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
+}
+
+fn capsule<'py, T: Named>(
+    owner: &Bound<'py, PyAny>,
+    tensor: Tensor,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = owner.py();
+    let mut lent = Box::new(Lent { managed: T::of(tensor), shape, strides, owner: owner.clone().unbind() });
+    let (shape, strides) = (lent.shape.as_mut_ptr(), lent.strides.as_mut_ptr());
+    (lent.managed.tensor().shape, lent.managed.tensor().strides) = (shape, strides);
+    let at = Box::into_raw(lent);
+    // SAFETY: who takes the capsule calls `deleter`, or else its destructor does.
+    unsafe {
+        let made = ffi::PyCapsule_New(at.cast(), T::NAME.as_ptr(), Some(forget::<T>));
+        if made.is_null() {
+            end::<T>(at.cast());
+        }
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+/// The capsule of an array in the memory of a GPU. None: DLPack has no name for its elements.
+#[pyfunction]
+pub fn far_dlpack<'py>(array: &Bound<'py, PyUntypedArray>, versioned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let View { data, shape, strides, kind, gpu, memory, .. } = of_numpy(array);
+    let (Kind::Scalar(scalar), Some(gpu), Some(memory)) = (kind, gpu, memory) else { return Ok(None) };
+    let Some((code, bits, _)) = NUMBERS.iter().find(|(_, _, known)| *known == scalar) else { return Ok(None) };
+    memory.get().share();
+    let size = scalar.size() as isize;
+    if strides.iter().any(|stride| stride % size != 0) {
+        return Ok(None);
+    }
+    let tensor = Tensor {
+        data: data.cast(),
+        device: CUDA,
+        device_id: gpu.ordinal.unwrap_or(0),
+        ndim: shape.len() as i32,
+        code: *code,
+        bits: *bits,
+        lanes: 1,
+        shape: std::ptr::null_mut(),
+        strides: std::ptr::null_mut(),
+        byte_offset: 0,
+    };
+    let shape = shape.iter().map(|&n| n as i64).collect();
+    let strides = strides.iter().map(|&stride| (stride / size) as i64).collect();
+    match versioned {
+        true => capsule::<Versioned>(array.as_any(), tensor, shape, strides).map(Some),
+        false => capsule::<Managed>(array.as_any(), tensor, shape, strides).map(Some),
+    }
 }

@@ -54,6 +54,7 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
         writable: !read_only,
         owner: None,
         gpu: Some(Gpu { ordinal: None, stream: legacy(stream) }),
+        memory: None,
     }))
 }
 

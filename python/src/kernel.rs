@@ -68,8 +68,9 @@ impl Ready {
         for (n, value) in given.iter().enumerate() {
             binder.bind(n, value).map_err(|fault| fault.raise(py))?;
         }
-        if let Some(Gpu { ordinal, stream }) = binder.gpu() {
+        if let Some(Gpu { ordinal, stream }) = binder.gpu().map_err(|refused| refused.raise(py))? {
             let queue = Queue { ordinal, stream };
+            binder.wrote(true);
             // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by
             // libraries that know of the stream.
             let launched = py.detach(|| unsafe { self.kernel.launch_resident(dim, &binder.laid, queue) });

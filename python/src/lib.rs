@@ -17,6 +17,7 @@
 //! | `engines` | what is a mesh, a tree of boxes or a hash grid? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `gpu` | and which of them are in the memory of a GPU? |
+//! | `device` | which memory of a GPU does kc hold itself? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
@@ -29,6 +30,7 @@ mod adjoint;
 mod arguments;
 mod bind;
 mod derivative;
+mod device;
 mod dlpack;
 mod engines;
 mod error;
@@ -58,7 +60,14 @@ mod _native {
     #[pymodule_export]
     use super::arguments::Arguments;
     #[pymodule_export]
-    use super::derivative::{gradient, is_alone, look, look_for, records, second, tangents};
+    use super::derivative::{gradient, is_alone, look, look_for, look_tangents, records, second, tangents};
+    #[pymodule_export]
+    use super::device::{
+        Memory, address_of, card_about, card_count, card_free, card_wait, current_stream, far_adopt, far_clear,
+        far_copy, far_empty, far_like, far_view, of as memory_of, pinned, stream_follow, use_stream,
+    };
+    #[pymodule_export]
+    use super::dlpack::far_dlpack;
     #[pymodule_export]
     use super::engines::Engine;
     #[pymodule_export]

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use twox_hash::XxHash3_128;
 
 use crate::bind;
+use crate::device;
 use crate::view::{Kind, View, of_numpy, view};
 
 /// What NumPy needs to know of an array of another library: address, whether it may be written,
@@ -22,7 +23,7 @@ type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<
 #[pyfunction]
 pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py>>> {
     let py = value.py();
-    let Some(View { data, shape, strides, kind, writable, owner, gpu }) =
+    let Some(View { data, shape, strides, kind, writable, owner, gpu, .. }) =
         view(value).map_err(|fault| fault.of("an array").raise(py))?
     else {
         return Ok(None);
@@ -43,29 +44,44 @@ pub struct Place {
     pub shape: SmallVec<[isize; 4]>,
     pub strides: SmallVec<[isize; 4]>,
     pub dtype: Py<PyArrayDescr>,
+    /// The GPU whose memory it is. None: the host's.
+    pub at: Option<i32>,
 }
 
 impl Place {
     pub fn of(array: &Bound<'_, PyUntypedArray>) -> Place {
         let view = of_numpy(array);
-        let dtype = array.dtype();
+        let (dtype, size) = (array.dtype(), array.dtype().itemsize());
         let start = view.data.expose_provenance();
-        let (mut below, mut above) = (0, dtype.itemsize());
-        for (&n, &stride) in view.shape.iter().zip(&view.strides) {
+        let (shape, strides) = (view.shape.iter().copied().collect(), view.strides.iter().copied().collect());
+        let at = view.gpu.and_then(|gpu| gpu.ordinal);
+        let mut place = Place { start, low: start, high: start, shape, strides, dtype: dtype.unbind(), at };
+        place.span_of(size);
+        place
+    }
+
+    /// Finds the first and the last byte.
+    fn span_of(&mut self, size: usize) {
+        let (mut below, mut above) = (0, size);
+        for (&n, &stride) in self.shape.iter().zip(&self.strides) {
             let reach = (n.max(1) - 1).unsigned_abs() * stride.unsigned_abs();
             *if stride < 0 { &mut below } else { &mut above } += reach;
         }
-        if view.shape.contains(&0) {
+        if self.shape.contains(&0) {
             // An array without elements has no byte.
             (below, above) = (0, 0);
         }
-        let (low, high) = (start - below, start + above);
-        let (shape, strides) = (view.shape.iter().copied().collect(), view.strides.iter().copied().collect());
-        Place { start, low, high, shape, strides, dtype: dtype.unbind() }
+        (self.low, self.high) = (self.start - below, self.start + above);
+    }
+
+    /// The same for a place that was put together.
+    pub fn span(&mut self, py: Python<'_>) {
+        let size = self.dtype.bind(py).itemsize();
+        self.span_of(size);
     }
 
     pub fn clone_ref(&self, py: Python<'_>) -> Place {
-        let Place { start, low, high, .. } = *self;
+        let Place { start, low, high, at, .. } = *self;
         Place {
             start,
             low,
@@ -73,6 +89,7 @@ impl Place {
             shape: self.shape.clone(),
             strides: self.strides.clone(),
             dtype: self.dtype.clone_ref(py),
+            at,
         }
     }
 
@@ -133,8 +150,17 @@ pub fn overlapping(arrays: Vec<Bound<'_, PyUntypedArray>>) -> Vec<(usize, usize)
     pairs.filter(|&(i, j)| places[i].meets(&places[j])).collect()
 }
 
-/// A new array of zeros.
-pub fn zeros<'py>(py: Python<'py>, shape: &[isize], dtype: &Py<PyArrayDescr>) -> PyResult<Bound<'py, PyUntypedArray>> {
+/// A new array of zeros, in the memory of a GPU or of the host.
+pub fn zeros<'py>(
+    py: Python<'py>,
+    shape: &[isize],
+    dtype: &Py<PyArrayDescr>,
+    at: Option<i32>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if let Some(ordinal) = at {
+        let made = device::far_empty(ordinal, shape.to_vec(), dtype.bind(py))?;
+        return device::far_clear(&made).map(|()| made);
+    }
     let mut shape: SmallVec<[npy_intp; 4]> = SmallVec::from_slice(shape);
     let dtype = dtype.bind(py).clone().into_dtype_ptr();
     // SAFETY: as many extents as it says; NumPy takes over the reference to the type.
@@ -165,11 +191,26 @@ pub fn apart<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyU
     made(&APART, "apart", array)
 }
 
+/// The elements of an array of a GPU, in the memory of the host.
+pub fn on_host<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(READ.import(array.py(), "kc._device", "read")?.call1((array,))?.cast_into::<PyUntypedArray>()?)
+}
+
+/// Sets all elements to those of another array.
+pub fn put(to: &Bound<'_, PyUntypedArray>, from: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    if !device::is_far(to) {
+        return to.as_any().set_item(to.py().Ellipsis(), from);
+    }
+    static PUT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    PUT.import(to.py(), "kc._device", "put")?.call1((to, from)).map(drop)
+}
+
 /// Zeros with the strides of an array whose elements are apart.
 pub fn zeros_like<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let place = Place::of(array);
     if place.is_dense(array.dtype().itemsize() as isize) {
-        return zeros(array.py(), &place.shape, &place.dtype);
+        return zeros(array.py(), &place.shape, &place.dtype, place.at);
     }
     static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     made(&ZEROS, "zeros_like", array)
@@ -185,7 +226,7 @@ pub fn put_number(array: &Bound<'_, PyUntypedArray>, value: &Bound<'_, PyAny>, a
     let Kind::Scalar(scalar @ (Scalar::F32 | Scalar::F64)) = view.kind else { return false };
     // A number that is too large is for NumPy to warn of.
     let is_large = scalar == Scalar::F32 && number.is_finite() && (number as f32).is_infinite();
-    if !array.is_c_contiguous() || !view.writable || is_large {
+    if !array.is_c_contiguous() || !view.writable || is_large || view.gpu.is_some() {
         return false;
     }
     // SAFETY: an array of so many numbers, without gaps, that may be written.
@@ -205,18 +246,16 @@ pub fn put_number(array: &Bound<'_, PyUntypedArray>, value: &Bound<'_, PyAny>, a
 ///
 /// # Safety
 /// All its elements lie in memory that `owner` keeps, and that may be written.
-pub unsafe fn over<'py>(
-    place: &Place,
-    start: usize,
-    owner: Bound<'py, PyUntypedArray>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
+pub unsafe fn over<'py>(place: &Place, start: usize, owner: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    static FAR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = owner.py();
+    let far = place.at.map(|_| FAR.import(py, "kc._device", "Far")).transpose()?;
     let (mut shape, mut strides) = (place.shape.clone(), place.strides.clone());
     let dtype = place.dtype.bind(py).clone().into_dtype_ptr();
     let data: *mut c_void = std::ptr::with_exposed_provenance_mut(start);
     // SAFETY: the caller's promise; NumPy takes over the references to the type and to the owner.
     unsafe {
-        let class = get_type_object(py, NpyTypes::PyArray_Type);
+        let class = far.map_or_else(|| get_type_object(py, NpyTypes::PyArray_Type), |far| far.as_ptr().cast());
         let (n, shape, strides) = (shape.len() as c_int, shape.as_mut_ptr(), strides.as_mut_ptr());
         let flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
         let none = std::ptr::null_mut();
@@ -232,8 +271,18 @@ pub unsafe fn over<'py>(
 /// A number that tells whether the elements have changed: 128 bits of XXH3, so that two contents
 /// with one number do not happen.
 #[pyfunction]
-pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
-    let View { data, shape, strides, .. } = of_numpy(array);
+pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> PyResult<u128> {
+    let View { data, shape, strides, memory, .. } = of_numpy(array);
+    let mut start = data.expose_provenance();
+    let mut bytes = Vec::new();
+    if let Some(memory) = memory {
+        let place = Place::of(array);
+        if let Some(number) = memory.get().contents(place.low, place.high) {
+            return Ok(number.into());
+        }
+        bytes = device::fetched(array, memory.get(), &place)?;
+        start = bytes.as_ptr().expose_provenance() + (place.start - place.low);
+    }
     let size = array.dtype().itemsize();
     // The inner dimensions without gaps are one run of bytes.
     let (mut run, mut dims) = (size, shape.len());
@@ -242,10 +291,10 @@ pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
         run *= shape[dims].unsigned_abs();
     }
     if shape.contains(&0) {
-        return 0;
+        return Ok(0);
     }
-    let (start, shape, strides) = (data.expose_provenance(), &shape[..dims], &strides[..dims]);
-    let bytes = shape.iter().fold(run, |bytes, n| bytes.saturating_mul(n.unsigned_abs()));
+    let (shape, strides) = (&shape[..dims], &strides[..dims]);
+    let all = shape.iter().fold(run, |bytes, n| bytes.saturating_mul(n.unsigned_abs()));
     let read = || {
         let mut found = 0;
         runs(start, shape, strides, &mut |at| {
@@ -260,7 +309,9 @@ pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> u128 {
     };
     // To let other threads run costs more than a few thousand bytes do.
     const SMALL: usize = 16384;
-    if bytes <= SMALL { read() } else { py.detach(read) }
+    let found = if all <= SMALL { read() } else { py.detach(read) };
+    drop(bytes);
+    Ok(found)
 }
 
 /// The start of each run of bytes.

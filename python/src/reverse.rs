@@ -9,9 +9,10 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments::held;
 use crate::derivative::{Gradients, Launch};
+use crate::device::is_far;
 use crate::error::Refused;
 use crate::kernel::{self, Called, Kernel, Ready};
-use crate::memory::{apart, put_number, zeros_like};
+use crate::memory::{apart, put, put_number, zeros_like};
 
 type Array<'py> = Bound<'py, PyUntypedArray>;
 
@@ -50,13 +51,16 @@ pub fn grad<'py>(
     for (n, gradient) in run.gradients.iter().enumerate() {
         if let Some(gradient) = gradient {
             let name = &launch.arguments.part(ready, n).name;
-            found.set_item(name, gradient)?;
+            found.set_item(name, handed(gradient, launch.arguments.arrays[n].object.bind(py))?)?;
             given.insert(name.clone(), gradient.clone().into_any());
         }
     }
     let values = launch.arguments.filled(py, &mut |n| Ok(run.data[n].clone().into_any()))?;
     launch.arguments.publish(py);
     let sums = if parameters || launch.gradient.records() {
+        if launch.arguments.is_far(py) {
+            launch.look(py, ready)?;
+        }
         launch.call(ready, &values, given).run(py, Part::Both, false)?
     } else {
         // The same in two steps, which is quicker: that the order of threads does not show may be
@@ -70,7 +74,7 @@ pub fn grad<'py>(
         ADD.import(py, "kc._tape", "add")?.call1((held, more))?;
     }
     for (held, gradient) in &run.set {
-        held.as_any().set_item(py.Ellipsis(), gradient)?;
+        put(held, gradient)?;
     }
     if !sums.is_empty() {
         static VALUES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -78,6 +82,15 @@ pub fn grad<'py>(
             .update(VALUES.import(py, "kc._derivative", "by_value")?.call1((sums,))?.cast::<PyDict>()?.as_mapping())?;
     }
     Ok(found)
+}
+
+/// A gradient for who asked: one in the memory of a GPU is an array of kc.
+fn handed<'py>(gradient: &Array<'py>, of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !is_far(gradient) {
+        return Ok(gradient.clone().into_any());
+    }
+    static WRAP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    WRAP.import(of.py(), "kc._array", "_wrap")?.call1((gradient, of.getattr("dtype")?, false))
 }
 
 impl<'py> Run<'py> {
@@ -112,7 +125,7 @@ impl<'py> Run<'py> {
             Some(held) if held.strides() == array.strides() => held,
             Some(held) => {
                 let made = zeros_like(&array)?;
-                made.as_any().set_item(py.Ellipsis(), &held)?;
+                put(&made, &held)?;
                 self.set.push((held, made.clone()));
                 made
             }

@@ -109,13 +109,13 @@ pub fn wrong(py: Python<'_>, text: &str, advice: Option<&str>) -> PyErr {
 }
 
 impl Version {
-    fn new(py: Python<'_>, array: &Array, place: Place) -> Version {
-        let digest = digest(py, array.bind(py));
-        Version { array: array.clone_ref(py), place, digest, read: false, written: false, saved: None }
+    fn new(py: Python<'_>, array: &Array, place: Place) -> PyResult<Version> {
+        let digest = digest(py, array.bind(py))?;
+        Ok(Version { array: array.clone_ref(py), place, digest, read: false, written: false, saved: None })
     }
 
-    fn is_unchanged(&self, py: Python<'_>) -> bool {
-        self.digest == digest(py, self.array.bind(py))
+    fn is_unchanged(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.digest == digest(py, self.array.bind(py))?)
     }
 
     /// Whether one of two arrays that share memory has gradients, and the other one is written to
@@ -350,7 +350,7 @@ impl Tape {
         launch.arguments.freeze(py)?;
         let used = launch.arguments.arrays.iter().map(|given| (&given.array, &given.place, given.written));
         let read = launch.arguments.behind().map(|used| (&used.array, &used.place, false));
-        tape.after(py, changed, used.chain(read));
+        tape.after(py, changed, used.chain(read))?;
         for engine in &launch.arguments.engines {
             let versions: Vec<_> = engine.arrays.iter().map(|used| tape.find(py, &used.place)).collect();
             versions.iter().flatten().for_each(|&version| tape.versions[version].read = true);
@@ -391,7 +391,7 @@ impl Tape {
                 if found.contains(&version) {
                     continue;
                 }
-                if !self.versions[version].is_unchanged(py) {
+                if !self.versions[version].is_unchanged(py)? {
                     let shape = shown(&self.versions[version].place.shape);
                     let text = format!(
                         "an array of shape {shape} was changed since a recorded launch used it, and `{what}` uses it again: gradients do not flow through what Python code writes"
@@ -444,12 +444,12 @@ impl Tape {
         py: Python<'_>,
         changed: Vec<usize>,
         used: impl Iterator<Item = (&'p Array, &'p Place, bool)>,
-    ) {
+    ) -> PyResult<()> {
         for old in changed {
             let place = self.versions[old].place.clone_ref(py);
             let first = self.now.partition_point(|(low, _)| *low < place.low);
             let written = self.versions[old].written;
-            let made = Version { written, ..Version::new(py, &self.versions[old].array, place) };
+            let made = Version { written, ..Version::new(py, &self.versions[old].array, place)? };
             if let Some(entry) = self.now[first..].iter_mut().find(|(_, version)| *version == old) {
                 entry.1 = self.versions.len();
                 self.versions.push(made);
@@ -466,8 +466,9 @@ impl Tape {
             let at = self.now.partition_point(|(low, _)| *low <= place.low);
             self.now.insert(at, (place.low, self.versions.len()));
             self.longest = self.longest.max(place.high - place.low);
-            self.versions.push(Version { written, ..Version::new(py, array, place.clone_ref(py)) });
+            self.versions.push(Version { written, ..Version::new(py, array, place.clone_ref(py))? });
         }
+        Ok(())
     }
 }
 
@@ -532,7 +533,7 @@ impl Tape {
         };
         run.call0()?;
         let mut tape = Tape::edit(slf)?;
-        tape.after(py, changed, used.iter().enumerate().map(|(n, (array, place))| (array, place, n == 0)));
+        tape.after(py, changed, used.iter().enumerate().map(|(n, (array, place))| (array, place, n == 0)))?;
         tape.steps.push(Step::Host { what: what.to_string(), given, used, pull });
         Ok(())
     }
@@ -542,7 +543,15 @@ impl Tape {
     fn _is_replaced(slf: &Bound<'_, Tape>, array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
         let (py, place, tape) = (slf.py(), Place::of(array), Tape::look(slf)?);
         let versions: Vec<&Version> = tape.meeting(&place).map(|version| &tape.versions[version]).collect();
-        Ok(versions.iter().all(|version| !version.written) && versions.iter().any(|version| !version.is_unchanged(py)))
+        if versions.iter().any(|version| version.written) {
+            return Ok(false);
+        }
+        for version in versions {
+            if !version.is_unchanged(py)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Runs all derivatives, from gradients of some arrays on.
@@ -555,7 +564,7 @@ impl Tape {
             }
             for (_, version) in &tape.now {
                 let version = &tape.versions[*version];
-                if version.read && !version.is_unchanged(py) {
+                if version.read && !version.is_unchanged(py)? {
                     let shape = shown(&version.place.shape);
                     let text = format!(
                         "an array of shape {shape} that the derivative reads was changed since it was recorded"

@@ -10,7 +10,9 @@ use pyo3::{PyTraverseError, PyVisit};
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
+use crate::device::{self, Memory};
 use crate::error::Fault;
+use crate::memory::on_host;
 use crate::{dlpack, gpu};
 
 /// What an array's elements are.
@@ -33,6 +35,8 @@ pub struct View<'py> {
     pub owner: Option<Bound<'py, PyAny>>,
     /// None: the host can use it.
     pub gpu: Option<Gpu>,
+    /// That of the GPU, where this half holds it.
+    pub memory: Option<Bound<'py, Memory>>,
 }
 
 /// Where memory is that only a GPU can use.
@@ -62,8 +66,19 @@ impl Array {
         Array { data, dtype, grad: Mutex::new(None) }
     }
 
-    /// The array as a NumPy array: the same memory.
-    pub fn numpy(&self, py: Python<'_>) -> Py<PyUntypedArray> {
+    /// The array as a NumPy array: the same memory. Of one in the memory of a GPU it is a copy, once
+    /// its launches are over.
+    fn numpy(&self, py: Python<'_>) -> PyResult<Py<PyUntypedArray>> {
+        let data = self.data.bind(py);
+        match device::is_far(data) {
+            true => on_host(data).map(Bound::unbind),
+            false => Ok(self.data.clone_ref(py)),
+        }
+    }
+
+    /// The NumPy array of the memory, wherever that is: for this package alone.
+    #[getter(_data)]
+    pub fn data(&self, py: Python<'_>) -> Py<PyUntypedArray> {
         self.data.clone_ref(py)
     }
 
@@ -132,6 +147,11 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
 }
 
 pub fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
+    let memory = device::of(array);
+    let gpu = memory.as_ref().map(|memory| {
+        let ordinal = memory.get().card().ordinal();
+        Gpu { ordinal: Some(ordinal), stream: device::current_stream(ordinal) }
+    });
     // SAFETY: a NumPy array has this layout, with as many extents and strides as dimensions.
     unsafe {
         let fields = &(*array.as_ptr().cast::<PyArrayObject>()).fields;
@@ -144,7 +164,8 @@ pub fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
             kind: kind(array.py(), fields.descr),
             writable: fields.flags & NPY_ARRAY_WRITEABLE != 0,
             owner: None,
-            gpu: None,
+            gpu,
+            memory,
         }
     }
 }

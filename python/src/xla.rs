@@ -199,7 +199,7 @@ fn leaf(py: Python<'_>, given: Given, signature: &Signature, structs: &StructTab
             // Only its form is looked at.
             let data = std::ptr::without_provenance_mut(64);
             let (shape, kind) = (SmallVec::from_vec(extents), Kind::Scalar(scalar));
-            let view = View { data, shape, strides, kind, writable: true, owner: None, gpu: None };
+            let view = View { data, shape, strides, kind, writable: true, owner: None, gpu: None, memory: None };
             let (descriptor, extent) = bind::describe(ty, &view, structs)
                 .map_err(|fault| bind::named(&place, signature, structs, fault).raise(py))?;
             What::Array { ty, descriptor, bytes: extent.bytes }
