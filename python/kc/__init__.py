@@ -177,6 +177,10 @@ def __getattr__(name):
         from ._tape import Tape
 
         return Tape
+    if name in ("Stream", "Event", "Graph"):
+        from . import _streams
+
+        return getattr(_streams, name)
     if name in ("Mesh", "Bvh", "HashGrid"):
         from . import _engines
 

@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict};
 use smallvec::SmallVec;
 
-use crate::device::Memory;
+use crate::device::{self, Memory};
 use crate::engines;
 use crate::error::{Fault, Refused};
 use crate::textures;
@@ -185,6 +185,7 @@ impl<'k, 'py> Binder<'k, 'py> {
             return Err(refused.help("make an array of it, with `numpy.array` or `kc.array`").into());
         };
         self.place_at(place, view.gpu)?;
+        view.memory.iter().for_each(device::keep);
         let writes = self.signature.writes(&place.path);
         let bears_array = Type::from(ty.element).bears_array(self.structs);
         if bears_array && view.gpu.is_some() {
@@ -224,6 +225,7 @@ impl<'k, 'py> Binder<'k, 'py> {
                 }
                 descriptor.grad = its.data;
                 if let Some(memory) = other.memory {
+                    device::keep(&memory);
                     let at = its.data as usize;
                     self.written.push((true, memory, at - extent.below.min(at), at + extent.bytes));
                 }

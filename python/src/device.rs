@@ -2,7 +2,7 @@
 //! (`kc/_device.py`) for its extents and strides, over memory that only the GPU reads.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kc::run::devices::cuda::Card;
@@ -12,7 +12,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::error;
+use crate::error::{self, Refused};
 use crate::gpu::by_rows;
 use crate::memory::{Place, over};
 use crate::view::{self, LEGACY, View, of_numpy};
@@ -39,9 +39,15 @@ enum Whose {
     Other(Py<PyAny>),
 }
 
+/// How many streams are captured: meanwhile memory is neither taken from a pool nor given back.
+static CAPTURES: AtomicUsize = AtomicUsize::new(0);
+static WAITING: Mutex<Vec<(Arc<Card>, u64, bool)>> = Mutex::new(Vec::new());
+
 thread_local! {
     /// The streams that this thread uses, by GPU.
     static STREAMS: RefCell<Vec<(i32, u64)>> = const { RefCell::new(Vec::new()) };
+    /// The memory that a graph uses which this thread captures.
+    static KEPT: RefCell<Option<Vec<Py<Memory>>>> = const { RefCell::new(None) };
 }
 
 /// The stream of a GPU that this thread uses.
@@ -62,6 +68,41 @@ pub fn use_stream(ordinal: i32, stream: u64) -> u64 {
     before
 }
 
+/// A capture of a stream begins or ends; gives the memory that was used meanwhile.
+pub fn captures(begins: bool) -> Vec<Py<Memory>> {
+    if begins {
+        CAPTURES.fetch_add(1, Ordering::SeqCst);
+        KEPT.set(Some(Vec::new()));
+        return Vec::new();
+    }
+    if CAPTURES.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let waiting = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
+        for (card, address, pooled) in waiting {
+            // SAFETY: nobody has it any more.
+            unsafe { card.release(address, LEGACY, pooled) };
+        }
+    }
+    KEPT.take().unwrap_or_default()
+}
+
+/// Memory is used: a graph that is captured keeps it.
+pub fn keep(memory: &Bound<'_, Memory>) {
+    KEPT.with_borrow_mut(|kept| {
+        let kept = kept.as_mut().filter(|kept| !kept.iter().any(|known| known.is(memory)));
+        kept.into_iter().for_each(|kept| kept.push(memory.clone().unbind()));
+    });
+}
+
+/// Raises where a graph is captured, which can hold no wait.
+fn waits(py: Python<'_>) -> PyResult<()> {
+    if KEPT.with_borrow(Option::is_none) {
+        return Ok(());
+    }
+    let text = "a graph is captured, and nothing can be read, written or waited for from the host meanwhile";
+    let help = "do that before the `with` block of the graph; what looks for races reads arrays once: run the launch once before";
+    Err(Refused::new("E1104", text).help(help).raise(py))
+}
+
 /// The exception for an error of kc's library.
 pub fn raise(py: Python<'_>, fail: kc::run::Fail) -> PyErr {
     error::raise(py, &kc::Error::of(fail))
@@ -74,7 +115,7 @@ pub fn card(py: Python<'_>, ordinal: i32) -> PyResult<Arc<Card>> {
 impl Memory {
     fn take(py: Python<'_>, ordinal: i32, bytes: usize) -> PyResult<Memory> {
         let card = card(py, ordinal)?;
-        let pooled = true;
+        let pooled = CAPTURES.load(Ordering::SeqCst) == 0;
         let stream = current_stream(ordinal);
         let address = py.detach(|| card.allocate(bytes, stream, pooled)).map_err(|fail| raise(py, fail))?;
         Ok(Memory::new(card, address, bytes, Whose::Own { pooled }))
@@ -108,6 +149,11 @@ impl Memory {
         }
     }
 
+    /// Notes that kc writes to all of it.
+    pub fn wrote_all(&self) {
+        self.wrote(self.address as usize, self.address as usize + self.bytes.max(1));
+    }
+
     /// A number that changes with each write of kc to these bytes. None: others may write to them.
     pub fn contents(&self, low: usize, high: usize) -> Option<u64> {
         if self.shared.load(Ordering::SeqCst) {
@@ -127,6 +173,10 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         match self.whose {
+            Whose::Own { pooled } if CAPTURES.load(Ordering::SeqCst) > 0 => {
+                let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.push((self.card.clone(), self.address, pooled));
+            }
             // SAFETY: nobody has it any more; the stream waits for the others of kc.
             Whose::Own { pooled } => unsafe { self.card.release(self.address, LEGACY, pooled) },
             Whose::Pinned => {
@@ -264,6 +314,7 @@ fn known<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, Memory>
 #[pyfunction]
 pub fn far_clear(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     let (py, memory, place) = (array.py(), known(array)?, Place::of(array));
+    keep(&memory);
     let memory = memory.get();
     memory.wrote(place.low, place.high);
     let stream = current_stream(memory.card.ordinal());
@@ -294,6 +345,10 @@ pub fn far_copy(to: &Bound<'_, PyUntypedArray>, from: &Bound<'_, PyUntypedArray>
     let (target, source) = (of(to), of(from));
     if let Some(target) = &target {
         target.get().wrote(mine.low, mine.high);
+    }
+    target.iter().chain(&source).for_each(keep);
+    if target.is_none() || source.is_none() {
+        waits(py)?;
     }
     let (low, other) = (mine.low, its.low);
     let done = match (target.as_ref().map(Bound::get), source.as_ref().map(Bound::get)) {
@@ -402,6 +457,7 @@ pub fn card_free(py: Python<'_>, ordinal: i32) -> PyResult<usize> {
 #[pyo3(signature = (ordinal, stream=None))]
 pub fn card_wait(py: Python<'_>, ordinal: i32, stream: Option<u64>) -> PyResult<()> {
     let card = card(py, ordinal)?;
+    waits(py)?;
     py.detach(|| stream.map_or_else(|| card.wait_all(), |stream| card.wait(stream))).map_err(|fail| raise(py, fail))
 }
 
@@ -412,6 +468,7 @@ pub fn fetched(array: &Bound<'_, PyUntypedArray>, memory: &Memory, place: &Place
     if bytes.is_empty() {
         return Ok(bytes);
     }
+    waits(py)?;
     // SAFETY: the memory has so many bytes.
     py.detach(|| unsafe { memory.card.download(bytes.as_mut_ptr(), low, bytes.len(), stream) })
         .map_err(|fail| raise(py, fail))?;

@@ -18,6 +18,7 @@
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `gpu` | and which of them are in the memory of a GPU? |
 //! | `device` | which memory of a GPU does kc hold itself? |
+//! | `streams` | what are streams, events and graphs of a GPU? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
@@ -41,6 +42,7 @@ mod memory;
 mod module;
 mod reverse;
 mod short;
+mod streams;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod system;
 mod tape;
@@ -82,6 +84,8 @@ mod _native {
     use super::reverse::grad;
     #[pymodule_export]
     use super::short::Short;
+    #[pymodule_export]
+    use super::streams::{RawEvent, RawGraph, RawStream, capture_begin, capture_end, streams_follow};
     #[pymodule_export]
     use super::tape::{Tape, current};
     #[pymodule_export]
