@@ -44,6 +44,28 @@ fn devices_are_as_many_and_as_large_as_was_asked() {
 }
 
 #[test]
+fn one_gpu_of_several_is_named() {
+    let launches = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/launches");
+    let run = |args: &[&str]| {
+        let output = kc_gpu(&launches, &[&["--devices", "2", "--", KC], args].concat());
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (code, said) = run(&["verify", "--devices", "host,cuda:1,cuda:0", "saxpy.json"]);
+    assert!(code == Some(0) && said.contains(", cuda:1, cuda:0\n"), "{said}");
+    for command in [&["run"][..], &["bench", "--repeats", "1"], &["gradcheck"]] {
+        let (code, said) = run(&[command, &["saxpy.json", "--device", "cuda:1"]].concat());
+        assert_eq!(code, Some(0), "{command:?}: {said}");
+        let (code, said) = run(&[command, &["saxpy.json", "--device", "cuda:2"]].concat());
+        let words = "E1104]: the device `cuda:2` is not available: the driver knows no GPU 2, and 2 before it";
+        assert!(code != Some(0) && said.contains(words), "{command:?}: {said}");
+    }
+    for name in ["cuda:", "cuda:x", "cuda:-1", "cuda:99999", "gpu:1"] {
+        let (code, said) = run(&["run", "saxpy.json", "--device", name]);
+        assert!(code == Some(2) && said.contains("possible values"), "{said}");
+    }
+}
+
+#[test]
 fn the_exit_code_is_the_programs() {
     let code = |args: &[&str]| kc_gpu(Path::new("."), args).status.code();
     assert_eq!(code(&["true"]), Some(0));

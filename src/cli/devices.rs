@@ -1,5 +1,7 @@
 //! `kc devices`: on what can kernels run here?
 
+use std::ffi::OsStr;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
@@ -108,6 +110,30 @@ fn json(found: &Found) -> String {
 /// The values of `--device`.
 pub(super) fn parser() -> impl TypedValueParser<Value = &'static dyn Device> {
     let named = |device: &&'static dyn Device| PossibleValue::new(device.name()).help(device.about());
-    PossibleValuesParser::new(devices::ALL.iter().map(named))
-        .try_map(|name| devices::named(&name).map_err(|error| error.message))
+    Names(PossibleValuesParser::new(devices::ALL.iter().map(named)))
+}
+
+/// The names of devices, and `cuda:1` for one GPU of several.
+#[derive(Clone)]
+struct Names(PossibleValuesParser);
+
+impl TypedValueParser for Names {
+    type Value = &'static dyn Device;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        if let Some(device) = value.to_str().and_then(devices::cuda::numbered) {
+            return Ok(device);
+        }
+        let name = self.0.parse_ref(command, argument, value)?;
+        devices::named(&name).map_err(|error| clap::Error::raw(clap::error::ErrorKind::InvalidValue, error.message))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
 }

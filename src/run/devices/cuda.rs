@@ -1,6 +1,9 @@
-//! How does an NVIDIA GPU run a kernel? As PTX, on the first one that the driver knows.
+//! How does an NVIDIA GPU run a kernel? As PTX, on the first one that the driver knows, or on the
+//! one with a number.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Device, Executable, Found, How};
 use crate::abi::LaunchBounds;
@@ -21,16 +24,38 @@ pub use card::{Card, Event, Graph};
 #[cfg(not(feature = "cuda"))]
 pub use no_card::{Card, Event, Graph};
 
-/// NVIDIA GPUs, through the CUDA driver.
-pub struct Cuda;
+/// An NVIDIA GPU, through the CUDA driver.
+pub struct Cuda {
+    name: &'static str,
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "there is no driver to ask"))]
+    ordinal: i32,
+}
+
+/// The first one.
+pub static FIRST: Cuda = Cuda { name: "cuda", ordinal: 0 };
+
+/// The GPU of a name such as `cuda:1`. None: it is another name.
+pub fn numbered(name: &str) -> Option<&'static dyn Device> {
+    static KNOWN: Mutex<BTreeMap<u16, &'static Cuda>> = Mutex::new(BTreeMap::new());
+    let number =
+        name.strip_prefix("cuda:").filter(|number| number.bytes().all(|b| b.is_ascii_digit()) && number.len() <= 4)?;
+    let ordinal: u16 = number.parse().ok()?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = || {
+        let name = Box::leak(format!("cuda:{ordinal}").into_boxed_str());
+        &*Box::leak(Box::new(Cuda { name, ordinal: ordinal.into() }))
+    };
+    // Each number is made once, and stays.
+    Some(*known.entry(ordinal).or_insert_with(made))
+}
 
 impl Device for Cuda {
     fn name(&self) -> &'static str {
-        "cuda"
+        self.name
     }
 
     fn about(&self) -> &'static str {
-        "The first NVIDIA GPU, through its driver"
+        "The first NVIDIA GPU, through its driver; `cuda:1` is the second"
     }
 
     #[cfg(feature = "cuda")]
@@ -41,7 +66,7 @@ impl Device for Cuda {
 
     #[cfg(feature = "cuda")]
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(driver::Kernel::load(module, kernel, how, 0)?))
+        Ok(Box::new(driver::Kernel::load(module, kernel, how, self.ordinal)?))
     }
 
     #[cfg(not(feature = "cuda"))]

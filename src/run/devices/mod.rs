@@ -48,7 +48,7 @@ pub use entry::Entry;
 pub use crate::ir::interp::Note;
 
 /// Every device, in the order in which they are reported of. The first one is the default.
-pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda, &sim::Sim];
+pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::FIRST, &sim::Sim];
 
 /// Something that kernels run on.
 pub trait Device: Send + Sync {
@@ -117,7 +117,8 @@ pub fn counting() -> Result<&'static dyn Device> {
 
 /// The device of this name.
 pub fn named(name: &str) -> Result<&'static dyn Device> {
-    ALL.iter().copied().find(|device| device.name() == name).ok_or_else(|| {
+    let found = ALL.iter().copied().find(|device| device.name() == name);
+    found.or_else(|| cuda::numbered(name)).ok_or_else(|| {
         let known: Vec<String> = ALL.iter().map(|device| device.name().to_string()).collect();
         fail(Code::E1104, format!("there is no device `{name}`; kc knows {}", crate::run::list(&known)))
     })

@@ -309,7 +309,8 @@ impl Card {
         self.within("a time", || unsafe { result::event::elapsed(start.raw(), end.raw()) })
     }
 
-    /// A new stream. Its work and that of the stream 0 go one after the other, unless it is `apart`.
+    /// A new stream. Its work and that of the stream 0 go one after the other, unless it is
+    /// `apart`.
     ///
     /// # Errors
     /// The driver refuses.
