@@ -347,11 +347,13 @@ def _check(made, dtype, inner, ndim):
 
 def _of_far(cls, data, known, dtype, ndim, copy, requires_grad, device, pinned):
     """An array of what is in the memory of a GPU."""
+    import numpy as np
+
     from . import _types
 
     if dtype is None:
         dtype = data.dtype if isinstance(data, array) else _types.scalar_of(known.dtype)
-    layout = dtype if isinstance(dtype, np_dtype()) else _types.numpy_layout(dtype)
+    layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
     if known.dtype != layout.base:
         text = f"elements of {known.dtype} in the memory of a GPU are not converted to {layout.base}"
         raise _device.refused(text, "convert them by a kernel, or on the host: `kc.array(x.numpy(), dtype=..., device=...)`")
@@ -366,12 +368,6 @@ def _of_far(cls, data, known, dtype, ndim, copy, requires_grad, device, pinned):
     result = _wrap(known, dtype, requires_grad, cls)
     _note(result, data, "kc.array")
     return result
-
-
-def np_dtype():
-    import numpy as np
-
-    return np.dtype
 
 
 def _movable(made, ordinal):

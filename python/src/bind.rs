@@ -34,8 +34,15 @@ pub struct Binder<'k, 'py> {
     at: Option<(Option<Gpu>, SmallVec<[u32; 4]>)>,
     /// What is in the memory of the host and is no array: a mesh, a texture.
     near: Option<SmallVec<[u32; 4]>>,
-    /// Memory of a GPU that is written to: whether as a gradient, and the first and last byte.
-    written: SmallVec<[(bool, Bound<'py, Memory>, usize, usize); 2]>,
+    written: SmallVec<[Written<'py>; 2]>,
+}
+
+/// Memory of a GPU that a launch writes to, from byte `low` to before `high`.
+struct Written<'py> {
+    memory: Bound<'py, Memory>,
+    low: usize,
+    high: usize,
+    is_gradient: bool,
 }
 
 type Done = Result<(), Fault>;
@@ -68,10 +75,8 @@ impl<'k, 'py> Binder<'k, 'py> {
 
     /// Notes what a launch on a GPU writes to: gradients, and with `arrays` the arrays.
     pub fn wrote(&self, arrays: bool) {
-        for (gradient, memory, low, high) in &self.written {
-            if *gradient || arrays {
-                memory.get().wrote(*low, *high);
-            }
+        for written in self.written.iter().filter(|written| written.is_gradient || arrays) {
+            written.memory.get().wrote(written.low, written.high);
         }
     }
 
@@ -227,14 +232,16 @@ impl<'k, 'py> Binder<'k, 'py> {
                 if let Some(memory) = other.memory {
                     device::keep(&memory);
                     let at = its.data as usize;
-                    self.written.push((true, memory, at - extent.below.min(at), at + extent.bytes));
+                    let (low, high) = (at - extent.below.min(at), at + extent.bytes);
+                    self.written.push(Written { memory, low, high, is_gradient: true });
                 }
                 self.owners.extend(other.owner);
             }
         }
         if let Some(memory) = view.memory.take().filter(|_| writes && descriptor.data != 0) {
             let at = descriptor.data as usize;
-            self.written.push((false, memory, at - extent.below, at + extent.bytes));
+            let (low, high) = (at - extent.below, at + extent.bytes);
+            self.written.push(Written { memory, low, high, is_gradient: false });
         }
         self.laid.put_array(place, ty, descriptor, Extent { writable: view.writable, ..extent });
         self.owners.extend(view.owner.take());

@@ -175,8 +175,7 @@ impl<'py> Call<'_, 'py> {
                 let queue = Queue { ordinal, stream };
                 binder.wrote(part == Part::Both);
                 // SAFETY: as below, and as for launches there.
-                let ran = py.detach(|| unsafe { kernel.gradient_resident(gradient, dim, &binder.laid, part, queue) });
-                ran
+                py.detach(|| unsafe { kernel.gradient_resident(gradient, dim, &binder.laid, part, queue) })
             }
             // SAFETY: the arguments fit, and `values` and the binder keep their memory; the
             // gradients are arrays that can be written. Who called has seen to what they share.

@@ -18,6 +18,7 @@
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `gpu` | and which of them are in the memory of a GPU? |
 //! | `device` | which memory of a GPU does kc hold itself? |
+//! | `far` | how are arrays there made, copied and shared? |
 //! | `streams` | what are streams, events and graphs of a GPU? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
@@ -35,6 +36,7 @@ mod device;
 mod dlpack;
 mod engines;
 mod error;
+mod far;
 mod gpu;
 mod joined;
 mod kernel;
@@ -65,13 +67,15 @@ mod _native {
     use super::derivative::{gradient, is_alone, look, look_for, look_tangents, records, second, tangents};
     #[pymodule_export]
     use super::device::{
-        Memory, address_of, card_about, card_count, card_free, card_wait, current_stream, far_adopt, far_clear,
-        far_copy, far_empty, far_like, far_view, of as memory_of, pinned, stream_follow, use_stream,
+        Memory, address_of, card_about, card_count, card_free, card_wait, current_stream, of as memory_of, pinned,
+        stream_follow, use_stream,
     };
     #[pymodule_export]
     use super::dlpack::far_dlpack;
     #[pymodule_export]
     use super::engines::Engine;
+    #[pymodule_export]
+    use super::far::{far_adopt, far_clear, far_copy, far_empty, far_like, far_view};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]

@@ -13,6 +13,7 @@ use twox_hash::XxHash3_128;
 
 use crate::bind;
 use crate::device;
+use crate::far;
 use crate::view::{Kind, View, of_numpy, view};
 
 /// What NumPy needs to know of an array of another library: address, whether it may be written,
@@ -158,8 +159,8 @@ pub fn zeros<'py>(
     at: Option<i32>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Some(ordinal) = at {
-        let made = device::far_empty(ordinal, shape.to_vec(), dtype.bind(py))?;
-        return device::far_clear(&made).map(|()| made);
+        let made = far::far_empty(ordinal, shape.to_vec(), dtype.bind(py))?;
+        return far::far_clear(&made).map(|()| made);
     }
     let mut shape: SmallVec<[npy_intp; 4]> = SmallVec::from_slice(shape);
     let dtype = dtype.bind(py).clone().into_dtype_ptr();
@@ -280,7 +281,7 @@ pub fn digest(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> PyResult<u12
         if let Some(number) = memory.get().contents(place.low, place.high) {
             return Ok(number.into());
         }
-        bytes = device::fetched(array, memory.get(), &place)?;
+        bytes = far::fetched(array, memory.get(), &place)?;
         start = bytes.as_ptr().expose_provenance() + (place.start - place.low);
     }
     let size = array.dtype().itemsize();

@@ -66,8 +66,8 @@ impl Array {
         Array { data, dtype, grad: Mutex::new(None) }
     }
 
-    /// The array as a NumPy array: the same memory. Of one in the memory of a GPU it is a copy, once
-    /// its launches are over.
+    /// The array as a NumPy array: the same memory. Of one in the memory of a GPU it is a copy,
+    /// once its launches are over.
     fn numpy(&self, py: Python<'_>) -> PyResult<Py<PyUntypedArray>> {
         let data = self.data.bind(py);
         match device::is_far(data) {

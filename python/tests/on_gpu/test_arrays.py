@@ -171,6 +171,34 @@ def test_other_libraries_share_the_memory(other, dtype, ordinal):
     assert not y.numpy().any()
 
 
+class Tensor:
+    """As PyTorch's: one that requires a gradient is only shared by what it is detached to."""
+
+    def __init__(self, array, requires_grad=True):
+        self.array, self.requires_grad = array, requires_grad
+
+    def detach(self):
+        return Tensor(self.array, False)
+
+    def __dlpack__(self, **options):
+        if self.requires_grad:
+            raise BufferError("it requires a gradient")
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:1"])
+def test_tensors_that_require_a_gradient(device):
+    x = kc.ones(3, device=device)
+    y = kc.array(Tensor(x))
+    y.fill_(2.0)
+    assert y.device == device and x.numpy().tolist() == [2, 2, 2]
+    x.assign(Tensor(kc.array([4.0, 5.0, 6.0], device=device)))
+    assert y.numpy().tolist() == [4, 5, 6]
+
+
 def test_what_others_are_told():
     x = kc.zeros((3, 4), dtype=kc.vec2, device="cuda:1")
     about = x.__cuda_array_interface__
