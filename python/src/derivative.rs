@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::arguments::{self, Arguments};
 use crate::bind::Binder;
+use crate::device;
 use crate::error::{self, Refused};
 use crate::kernel::{Kernel, Ready, conclude, warn};
 use crate::memory::{apart, on_host, zeros_like};
@@ -173,6 +174,9 @@ impl<'py> Call<'_, 'py> {
         let ran = match binder.gpu().map_err(|refused| refused.raise(py))? {
             Some(Gpu { ordinal, stream }) => {
                 let queue = Queue { ordinal, stream };
+                if !gradient.is_alone() {
+                    device::takes_memory(py)?;
+                }
                 binder.wrote(part == Part::Both);
                 // SAFETY: as below, and as for launches there.
                 py.detach(|| unsafe { kernel.gradient_resident(gradient, dim, &binder.laid, part, queue) })

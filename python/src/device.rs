@@ -90,6 +90,17 @@ pub fn keep(memory: &Bound<'_, Memory>) {
     });
 }
 
+/// Raises where a graph is captured, which can hold no memory that a derivative takes for one run.
+pub fn takes_memory(py: Python<'_>) -> PyResult<()> {
+    if KEPT.with_borrow(Option::is_none) {
+        return Ok(());
+    }
+    let text =
+        "a graph is captured, and this derivative takes memory of its own: it keeps values, or sums of parameters";
+    let help = "leave it out of the graph; `parameters=False` leaves out the gradients of what is given by value";
+    Err(Refused::new("E1104", text).help(help).raise(py))
+}
+
 /// Raises where a graph is captured, which can hold no wait.
 pub fn waits(py: Python<'_>) -> PyResult<()> {
     if KEPT.with_borrow(Option::is_none) {

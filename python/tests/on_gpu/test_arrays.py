@@ -195,8 +195,9 @@ def test_tensors_that_require_a_gradient(device):
     y = kc.array(Tensor(x))
     y.fill_(2.0)
     assert y.device == device and x.numpy().tolist() == [2, 2, 2]
-    x.assign(Tensor(kc.array([4.0, 5.0, 6.0], device=device)))
-    assert y.numpy().tolist() == [4, 5, 6]
+    if device != "cpu":
+        x.assign(Tensor(kc.array([4.0, 5.0, 6.0], device=device)))
+        assert y.numpy().tolist() == [4, 5, 6]
 
 
 def test_what_others_are_told():

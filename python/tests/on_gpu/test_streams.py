@@ -130,6 +130,29 @@ def test_a_graph_of_a_gradient():
         assert x.grad.numpy().tolist() == [2 * n, 4 * n, 6 * n]
 
 
+@kc.kernel
+def steps(x: kc.array(dtype=float), a: float):
+    i = kc.tid()
+    for _ in range(4):
+        x[i] = x[i] * x[i] + a
+
+
+@pytest.mark.parametrize("kernel, order", [(steps, 1), (add, -1)])
+def test_derivatives_with_memory_of_their_own_are_in_no_graph(kernel, order):
+    def gradient():
+        x = kc.ones(3, requires_grad=True, device="cuda")
+        x.grad.fill_(1.0)
+        return x, lambda: kernel.grad(3, *(x, 0.5)[::order])
+
+    (x, run), (y, again) = gradient(), gradient()
+    run()
+    with pytest.raises(kc.DeviceError, match="E1104.*a graph is captured, and this derivative takes memory of its own"):
+        with kc.Graph():
+            run()
+    again()
+    assert y.grad.numpy().tolist() == x.grad.numpy().tolist() and y.numpy().tolist() == x.numpy().tolist()
+
+
 def test_a_tape_sees_what_a_graph_writes():
     x, y, loss = kc.array([1.0, 2.0], device="cuda"), kc.zeros(2, device="cuda"), kc.zeros(1, device="cuda")
     with kc.Graph() as graph:
