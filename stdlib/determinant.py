@@ -77,31 +77,57 @@ def _adjugate(a: Mat[4, 4, Float]) -> tuple[Mat[4, 4, Float], Float]:
 
 
 @func
+def _is_plain(a: Mat[N, N, Float], det: Float) -> bool:
+    """Whether nothing left the range of floats on the way to `det`, the determinant of `a`, and its cofactors: no
+    product overflowed, and what underflowed is too small to count.
+    """
+    squares = Float(0.0)
+    for i in range(N):
+        squares += dot(a[i], a[i])
+    square = _reach(det) * _reach(det)
+    return squares < square and abs(det) * (square * square) > squares + Float(1.0)
+
+
+@func
 def _balanced_determinant(a: Mat[N, N, Float]) -> Float:
-    b, rows, columns, far = _balanced(a)
-    det = _determinant(b)
-    if far:
-        det = _times_power_of_two(det, -_exponents(rows, columns))
+    det = _determinant(a)
+    if not _is_plain(a, det):
+        b, rows, columns, far = _balanced(a)
+        det = _determinant(b)
+        if far:
+            det = _times_power_of_two(det, -_exponents(rows, columns))
     return det
 
 
 @func
 def _balanced_cofactors(a: Mat[N, N, Float]) -> Mat[N, N, Float]:
     """The derivative of the determinant."""
-    b, rows, columns, far = _balanced(a)
-    adjugate, det = _adjugate(b)
+    adjugate, det = _adjugate(a)
     cofactors = transpose(adjugate)
-    if far:
-        all = _exponents(rows, columns)
-        for i in range(N):
-            for j in range(N):
-                others = _exponent(rows[i]) + _exponent(columns[j]) - all
-                cofactors[i, j] = _times_power_of_two(cofactors[i, j], others)
+    if not _is_plain(a, det):
+        b, rows, columns, far = _balanced(a)
+        adjugate, det = _adjugate(b)
+        cofactors = transpose(adjugate)
+        if far:
+            all = _exponents(rows, columns)
+            for i in range(N):
+                for j in range(N):
+                    others = _exponent(rows[i]) + _exponent(columns[j]) - all
+                    cofactors[i, j] = _times_power_of_two(cofactors[i, j], others)
     return cofactors
 
 
 @func
 def _balanced_inverse(a: Mat[N, N, Float]) -> Mat[N, N, Float]:
+    adjugate, det = _adjugate(a)
+    inverse = adjugate * (Float(1.0) / det)
+    if not _is_plain(a, det):
+        inverse = _far_inverse(a)
+    return inverse
+
+
+@func
+def _far_inverse(a: Mat[N, N, Float]) -> Mat[N, N, Float]:
     b, rows, columns, far = _balanced(a)
     adjugate, det = _adjugate(b)
     if det == Float(0.0):

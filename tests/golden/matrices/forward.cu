@@ -55,11 +55,25 @@ static __device__ mat33 operator-(mat33 a, mat33 b) {
     return result;
 }
 
+static __device__ vec3 cross(vec3 a, vec3 b) {
+    return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+static __device__ float _determinant(mat33 a) { return dot(a.row[0], cross(a.row[1], a.row[2])); }
+
+static __device__ float _reach(float like) { return 16777216.0f; }
+
+static __device__ bool _is_plain(mat33 a, float det) {
+    float squares = 0.0f + dot(a.row[0], a.row[0]) + dot(a.row[1], a.row[1]) + dot(a.row[2], a.row[2]);
+    float square = _reach(det) * _reach(det);
+    return squares < square && fabsf(det) * (square * square) > squares + 1.0f;
+}
+
 static __device__ float norm_l1(vec3 v) { return fabsf(v.x) + fabsf(v.y) + fabsf(v.z); }
 
 static __device__ vec3 abs(vec3 x) { return vec3{fabsf(x.x), fabsf(x.y), fabsf(x.z)}; }
-
-static __device__ float _reach(float like) { return 16777216.0f; }
 
 static __device__ float max(vec3 a) {
     float s = a.x;
@@ -78,55 +92,47 @@ static __device__ float _scale(float size) {
 }
 
 static __device__ void _balanced(mat33 a, mat33 &b, vec3 &rows, vec3 &columns, bool &far) {
-    float norm_l1_value = norm_l1(a.row[0]);
-    float norm_l1_value_2 = norm_l1(a.row[1]);
-    float norm_l1_value_3 = norm_l1(a.row[2]);
-    rows = vec3{norm_l1_value, norm_l1_value_2, norm_l1_value_3};
+    float norm_l1_a_0 = norm_l1(a.row[0]);
+    float norm_l1_a_1 = norm_l1(a.row[1]);
+    float norm_l1_a_2 = norm_l1(a.row[2]);
+    rows = vec3{norm_l1_a_0, norm_l1_a_1, norm_l1_a_2};
     columns = vec3{} + abs(a.row[0]) + abs(a.row[1]) + abs(a.row[2]);
     float reach = _reach(a(0, 0));
     float most = fmaxf(max(rows), max(columns));
     far = !(fminf(min(rows), min(columns)) * reach > 1.0f && most < reach);
     if (far) {
-        float _scale_value = _scale(norm_l1_value);
-        rows.x = _scale_value;
-        vec3 product = a.row[0] * _scale_value;
+        float _scale_norm_l1_a_0 = _scale(norm_l1_a_0);
+        rows.x = _scale_norm_l1_a_0;
+        vec3 scaled_a_0 = a.row[0] * _scale_norm_l1_a_0;
         b = a;
-        b.row[0] = product;
-        float _scale_value_2 = _scale(norm_l1_value_2);
-        rows.y = _scale_value_2;
-        vec3 product_2 = a.row[1] * _scale_value_2;
-        b.row[1] = product_2;
-        float _scale_value_3 = _scale(norm_l1_value_3);
-        rows.z = _scale_value_3;
-        vec3 product_3 = a.row[2] * _scale_value_3;
-        b.row[2] = product_3;
-        vec3 columns_2 = vec3{} + abs(product) + abs(product_2) + abs(product_3);
+        b.row[0] = scaled_a_0;
+        float _scale_norm_l1_a_1 = _scale(norm_l1_a_1);
+        rows.y = _scale_norm_l1_a_1;
+        vec3 scaled_a_1 = a.row[1] * _scale_norm_l1_a_1;
+        b.row[1] = scaled_a_1;
+        float _scale_norm_l1_a_2 = _scale(norm_l1_a_2);
+        rows.z = _scale_norm_l1_a_2;
+        vec3 scaled_a_2 = a.row[2] * _scale_norm_l1_a_2;
+        b.row[2] = scaled_a_2;
+        vec3 columns_2 = vec3{} + abs(scaled_a_0) + abs(scaled_a_1) + abs(scaled_a_2);
         columns = columns_2;
         columns.x = _scale(columns_2.x);
         columns.y = _scale(columns_2.y);
         columns.z = _scale(columns_2.z);
-        b.row[0] = product * columns;
-        b.row[1] = product_2 * columns;
-        b.row[2] = product_3 * columns;
+        b.row[0] = scaled_a_0 * columns;
+        b.row[1] = scaled_a_1 * columns;
+        b.row[2] = scaled_a_2 * columns;
     } else {
         b = a;
     }
 }
 
-static __device__ vec3 cross(vec3 a, vec3 b) {
-    return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-
-static __device__ float _determinant(mat33 a) { return dot(a.row[0], cross(a.row[1], a.row[2])); }
-
 static __device__ int _exponent(float power) { return (int)(__float_as_uint(power) >> 23) - 127; }
 
 static __device__ int _exponents(vec3 rows, vec3 columns) {
-    int sum = (unsigned)_exponent(rows.x) + _exponent(columns.x)
+    int _exponent_value_sum_sum = (unsigned)_exponent(rows.x) + _exponent(columns.x)
             + ((unsigned)_exponent(rows.y) + _exponent(columns.y));
-    return (unsigned)sum + ((unsigned)_exponent(rows.z) + _exponent(columns.z));
+    return (unsigned)_exponent_value_sum_sum + ((unsigned)_exponent(rows.z) + _exponent(columns.z));
 }
 
 static __device__ float _power_of_two_f32(int n) {
@@ -141,12 +147,15 @@ static __device__ float _scale_f32(float x, int n) {
 static __device__ float _times_power_of_two(float x, int n) { return _scale_f32(x, clamp(n, -249, 249)); }
 
 static __device__ float _balanced_determinant(mat33 a) {
-    mat33 b;
-    vec3 rows, columns;
-    bool far;
-    _balanced(a, b, rows, columns, far);
-    float det = _determinant(b);
-    if (far) det = _times_power_of_two(det, (int)(0u - _exponents(rows, columns)));
+    float det = _determinant(a);
+    if (!_is_plain(a, det)) {
+        mat33 b;
+        vec3 rows, columns;
+        bool far;
+        _balanced(a, b, rows, columns, far);
+        det = _determinant(b);
+        if (far) det = _times_power_of_two(det, (int)(0u - _exponents(rows, columns)));
+    }
     return det;
 }
 
@@ -185,7 +194,7 @@ static __device__ void _adjugate(mat33 a, mat33 &result_0, float &result_1) {
     result_1 = dot(a.row[0], c0);
 }
 
-static __device__ mat33 _balanced_inverse(mat33 a) {
+static __device__ mat33 _far_inverse(mat33 a) {
     mat33 b;
     vec3 rows, columns;
     bool far;
@@ -220,6 +229,15 @@ static __device__ mat33 _balanced_inverse(mat33 a) {
         inverse_2 = inverse;
     }
     return inverse_2;
+}
+
+static __device__ mat33 _balanced_inverse(mat33 a) {
+    mat33 adjugate;
+    float det;
+    _adjugate(a, adjugate, det);
+    mat33 inverse = adjugate * (1.0f / det);
+    if (!_is_plain(a, det)) inverse = _far_inverse(a);
+    return inverse;
 }
 
 static __device__ mat33 _scaled_inverse(mat33 a) { return _balanced_inverse(a); }

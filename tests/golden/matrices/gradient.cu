@@ -102,11 +102,25 @@ static __device__ bool operator==(mat33 a, mat33 b) {
 
 static __device__ bool operator!=(mat33 a, mat33 b) { return !(a == b); }
 
+static __device__ vec3 cross(vec3 a, vec3 b) {
+    return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+static __device__ float _determinant(mat33 a) { return dot(a.row[0], cross(a.row[1], a.row[2])); }
+
+static __device__ float _reach(float like) { return 16777216.0f; }
+
+static __device__ bool _is_plain(mat33 a, float det) {
+    float squares = 0.0f + dot(a.row[0], a.row[0]) + dot(a.row[1], a.row[1]) + dot(a.row[2], a.row[2]);
+    float square = _reach(det) * _reach(det);
+    return squares < square && fabsf(det) * (square * square) > squares + 1.0f;
+}
+
 static __device__ float norm_l1(vec3 v) { return fabsf(v.x) + fabsf(v.y) + fabsf(v.z); }
 
 static __device__ vec3 abs(vec3 x) { return vec3{fabsf(x.x), fabsf(x.y), fabsf(x.z)}; }
-
-static __device__ float _reach(float like) { return 16777216.0f; }
 
 static __device__ float max(vec3 a) {
     float s = a.x;
@@ -125,55 +139,47 @@ static __device__ float _scale(float size) {
 }
 
 static __device__ void _balanced(mat33 a, mat33 &b, vec3 &rows, vec3 &columns, bool &far) {
-    float norm_l1_value = norm_l1(a.row[0]);
-    float norm_l1_value_2 = norm_l1(a.row[1]);
-    float norm_l1_value_3 = norm_l1(a.row[2]);
-    rows = vec3{norm_l1_value, norm_l1_value_2, norm_l1_value_3};
+    float norm_l1_a_0 = norm_l1(a.row[0]);
+    float norm_l1_a_1 = norm_l1(a.row[1]);
+    float norm_l1_a_2 = norm_l1(a.row[2]);
+    rows = vec3{norm_l1_a_0, norm_l1_a_1, norm_l1_a_2};
     columns = vec3{} + abs(a.row[0]) + abs(a.row[1]) + abs(a.row[2]);
     float reach = _reach(a(0, 0));
     float most = fmaxf(max(rows), max(columns));
     far = !(fminf(min(rows), min(columns)) * reach > 1.0f && most < reach);
     if (far) {
-        float _scale_value = _scale(norm_l1_value);
-        rows.x = _scale_value;
-        vec3 product = a.row[0] * _scale_value;
+        float _scale_norm_l1_a_0 = _scale(norm_l1_a_0);
+        rows.x = _scale_norm_l1_a_0;
+        vec3 scaled_a_0 = a.row[0] * _scale_norm_l1_a_0;
         b = a;
-        b.row[0] = product;
-        float _scale_value_2 = _scale(norm_l1_value_2);
-        rows.y = _scale_value_2;
-        vec3 product_2 = a.row[1] * _scale_value_2;
-        b.row[1] = product_2;
-        float _scale_value_3 = _scale(norm_l1_value_3);
-        rows.z = _scale_value_3;
-        vec3 product_3 = a.row[2] * _scale_value_3;
-        b.row[2] = product_3;
-        vec3 columns_2 = vec3{} + abs(product) + abs(product_2) + abs(product_3);
+        b.row[0] = scaled_a_0;
+        float _scale_norm_l1_a_1 = _scale(norm_l1_a_1);
+        rows.y = _scale_norm_l1_a_1;
+        vec3 scaled_a_1 = a.row[1] * _scale_norm_l1_a_1;
+        b.row[1] = scaled_a_1;
+        float _scale_norm_l1_a_2 = _scale(norm_l1_a_2);
+        rows.z = _scale_norm_l1_a_2;
+        vec3 scaled_a_2 = a.row[2] * _scale_norm_l1_a_2;
+        b.row[2] = scaled_a_2;
+        vec3 columns_2 = vec3{} + abs(scaled_a_0) + abs(scaled_a_1) + abs(scaled_a_2);
         columns = columns_2;
         columns.x = _scale(columns_2.x);
         columns.y = _scale(columns_2.y);
         columns.z = _scale(columns_2.z);
-        b.row[0] = product * columns;
-        b.row[1] = product_2 * columns;
-        b.row[2] = product_3 * columns;
+        b.row[0] = scaled_a_0 * columns;
+        b.row[1] = scaled_a_1 * columns;
+        b.row[2] = scaled_a_2 * columns;
     } else {
         b = a;
     }
 }
 
-static __device__ vec3 cross(vec3 a, vec3 b) {
-    return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-
-static __device__ float _determinant(mat33 a) { return dot(a.row[0], cross(a.row[1], a.row[2])); }
-
 static __device__ int _exponent(float power) { return (int)(__float_as_uint(power) >> 23) - 127; }
 
 static __device__ int _exponents(vec3 rows, vec3 columns) {
-    int sum = (unsigned)_exponent(rows.x) + _exponent(columns.x)
+    int _exponent_value_sum_sum = (unsigned)_exponent(rows.x) + _exponent(columns.x)
             + ((unsigned)_exponent(rows.y) + _exponent(columns.y));
-    return (unsigned)sum + ((unsigned)_exponent(rows.z) + _exponent(columns.z));
+    return (unsigned)_exponent_value_sum_sum + ((unsigned)_exponent(rows.z) + _exponent(columns.z));
 }
 
 static __device__ float _power_of_two_f32(int n) {
@@ -188,12 +194,15 @@ static __device__ float _scale_f32(float x, int n) {
 static __device__ float _times_power_of_two(float x, int n) { return _scale_f32(x, clamp(n, -249, 249)); }
 
 static __device__ float _balanced_determinant(mat33 a) {
-    mat33 b;
-    vec3 rows, columns;
-    bool far;
-    _balanced(a, b, rows, columns, far);
-    float det = _determinant(b);
-    if (far) det = _times_power_of_two(det, (int)(0u - _exponents(rows, columns)));
+    float det = _determinant(a);
+    if (!_is_plain(a, det)) {
+        mat33 b;
+        vec3 rows, columns;
+        bool far;
+        _balanced(a, b, rows, columns, far);
+        det = _determinant(b);
+        if (far) det = _times_power_of_two(det, (int)(0u - _exponents(rows, columns)));
+    }
     return det;
 }
 
@@ -232,7 +241,7 @@ static __device__ void _adjugate(mat33 a, mat33 &result_0, float &result_1) {
     result_1 = dot(a.row[0], c0);
 }
 
-static __device__ mat33 _balanced_inverse(mat33 a) {
+static __device__ mat33 _far_inverse(mat33 a) {
     mat33 b;
     vec3 rows, columns;
     bool far;
@@ -269,6 +278,15 @@ static __device__ mat33 _balanced_inverse(mat33 a) {
     return inverse_2;
 }
 
+static __device__ mat33 _balanced_inverse(mat33 a) {
+    mat33 adjugate;
+    float det;
+    _adjugate(a, adjugate, det);
+    mat33 inverse = adjugate * (1.0f / det);
+    if (!_is_plain(a, det)) inverse = _far_inverse(a);
+    return inverse;
+}
+
 static __device__ mat33 _scaled_inverse(mat33 a) { return _balanced_inverse(a); }
 
 static __device__ mat33 inverse(mat33 a) { return _scaled_inverse(a); }
@@ -292,16 +310,18 @@ static __device__ mat33 adj_transpose(mat33 a, mat33 adj_ret) {
 }
 
 static __device__ void adj_mul(vec3 a, mat33 b, vec3 adj_ret, vec3 &adj_a, mat33 &adj_b) {
-    vec3 product = adj_ret * b.row[2];
-    vec3 product_2 = adj_ret * a.z;
-    vec3 product_3 = adj_ret * b.row[1];
-    vec3 product_4 = adj_ret * a.y;
-    vec3 product_5 = adj_ret * b.row[0];
-    vec3 product_6 = adj_ret * a.x;
-    adj_a = vec3{product_5.x + product_5.y + product_5.z, product_3.x + product_3.y + product_3.z, product.x
-            + product.y + product.z};
-    adj_b = mat33{product_6.x, product_6.y, product_6.z, product_4.x, product_4.y, product_4.z, product_2.x,
-            product_2.y, product_2.z};
+    vec3 adj_ret_times_b_2 = adj_ret * b.row[2];
+    vec3 adj_ret_times_a_z = adj_ret * a.z;
+    vec3 adj_ret_times_b_1 = adj_ret * b.row[1];
+    vec3 adj_ret_times_a_y = adj_ret * a.y;
+    vec3 adj_ret_times_b_0 = adj_ret * b.row[0];
+    vec3 adj_ret_times_a_x = adj_ret * a.x;
+    adj_a = vec3{adj_ret_times_b_0.x + adj_ret_times_b_0.y + adj_ret_times_b_0.z, adj_ret_times_b_1.x
+            + adj_ret_times_b_1.y + adj_ret_times_b_1.z, adj_ret_times_b_2.x + adj_ret_times_b_2.y
+            + adj_ret_times_b_2.z};
+    adj_b = mat33{adj_ret_times_a_x.x, adj_ret_times_a_x.y, adj_ret_times_a_x.z, adj_ret_times_a_y.x,
+            adj_ret_times_a_y.y, adj_ret_times_a_y.z, adj_ret_times_a_z.x, adj_ret_times_a_z.y,
+            adj_ret_times_a_z.z};
 }
 
 static __device__ void adj_mul(mat33 a, mat33 b, mat33 adj_ret, mat33 &adj_a, mat33 &adj_b) {
@@ -320,40 +340,45 @@ static __device__ void adj_mul(mat33 a, mat33 b, mat33 adj_ret, mat33 &adj_a, ma
 }
 
 static __device__ mat33 _balanced_cofactors(mat33 a) {
-    mat33 b;
-    vec3 rows, columns;
-    bool far;
-    _balanced(a, b, rows, columns, far);
     mat33 adjugate;
     float det;
-    _adjugate(b, adjugate, det);
+    _adjugate(a, adjugate, det);
     mat33 cofactors = transpose(adjugate);
-    mat33 cofactors_2;
-    if (far) {
-        int all = _exponents(rows, columns);
-        int others = (unsigned)_exponent(rows.x) + _exponent(columns.x) - all;
-        cofactors_2 = cofactors;
-        cofactors_2(0, 0) = _times_power_of_two(cofactors(0, 0), others);
-        others = (unsigned)_exponent(rows.x) + _exponent(columns.y) - all;
-        cofactors_2(0, 1) = _times_power_of_two(cofactors(0, 1), others);
-        others = (unsigned)_exponent(rows.x) + _exponent(columns.z) - all;
-        cofactors_2(0, 2) = _times_power_of_two(cofactors(0, 2), others);
-        others = (unsigned)_exponent(rows.y) + _exponent(columns.x) - all;
-        cofactors_2(1, 0) = _times_power_of_two(cofactors(1, 0), others);
-        others = (unsigned)_exponent(rows.y) + _exponent(columns.y) - all;
-        cofactors_2(1, 1) = _times_power_of_two(cofactors(1, 1), others);
-        others = (unsigned)_exponent(rows.y) + _exponent(columns.z) - all;
-        cofactors_2(1, 2) = _times_power_of_two(cofactors(1, 2), others);
-        others = (unsigned)_exponent(rows.z) + _exponent(columns.x) - all;
-        cofactors_2(2, 0) = _times_power_of_two(cofactors(2, 0), others);
-        others = (unsigned)_exponent(rows.z) + _exponent(columns.y) - all;
-        cofactors_2(2, 1) = _times_power_of_two(cofactors(2, 1), others);
-        others = (unsigned)_exponent(rows.z) + _exponent(columns.z) - all;
-        cofactors_2(2, 2) = _times_power_of_two(cofactors(2, 2), others);
-    } else {
-        cofactors_2 = cofactors;
+    if (!_is_plain(a, det)) {
+        mat33 b;
+        vec3 rows, columns;
+        bool far;
+        _balanced(a, b, rows, columns, far);
+        mat33 adjugate_2;
+        float det_2;
+        _adjugate(b, adjugate_2, det_2);
+        mat33 cofactors_2 = transpose(adjugate_2);
+        if (far) {
+            int all = _exponents(rows, columns);
+            int others = (unsigned)_exponent(rows.x) + _exponent(columns.x) - all;
+            cofactors = cofactors_2;
+            cofactors(0, 0) = _times_power_of_two(cofactors_2(0, 0), others);
+            others = (unsigned)_exponent(rows.x) + _exponent(columns.y) - all;
+            cofactors(0, 1) = _times_power_of_two(cofactors_2(0, 1), others);
+            others = (unsigned)_exponent(rows.x) + _exponent(columns.z) - all;
+            cofactors(0, 2) = _times_power_of_two(cofactors_2(0, 2), others);
+            others = (unsigned)_exponent(rows.y) + _exponent(columns.x) - all;
+            cofactors(1, 0) = _times_power_of_two(cofactors_2(1, 0), others);
+            others = (unsigned)_exponent(rows.y) + _exponent(columns.y) - all;
+            cofactors(1, 1) = _times_power_of_two(cofactors_2(1, 1), others);
+            others = (unsigned)_exponent(rows.y) + _exponent(columns.z) - all;
+            cofactors(1, 2) = _times_power_of_two(cofactors_2(1, 2), others);
+            others = (unsigned)_exponent(rows.z) + _exponent(columns.x) - all;
+            cofactors(2, 0) = _times_power_of_two(cofactors_2(2, 0), others);
+            others = (unsigned)_exponent(rows.z) + _exponent(columns.y) - all;
+            cofactors(2, 1) = _times_power_of_two(cofactors_2(2, 1), others);
+            others = (unsigned)_exponent(rows.z) + _exponent(columns.z) - all;
+            cofactors(2, 2) = _times_power_of_two(cofactors_2(2, 2), others);
+        } else {
+            cofactors = cofactors_2;
+        }
     }
-    return cofactors_2;
+    return cofactors;
 }
 
 static __device__ mat33 _cofactors(mat33 a) { return _balanced_cofactors(a); }
@@ -376,17 +401,19 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
             float j = determinant(m);
             mat33 inverse_m = inverse(m);
             mat33 minus_adj_m = -adj_m;
-            mat33 choice = minus_adj_m != mat33{} ? adj_transpose(inverse_m, minus_adj_m) : mat33{};
-            mat33 transpose_value = transpose(inverse_m);
+            mat33 adj_transpose_value = minus_adj_m != mat33{} ? adj_transpose(inverse_m, minus_adj_m)
+                    : mat33{};
+            mat33 transpose_inverse_m = transpose(inverse_m);
             mat33 adj_m_2 = adj_m
-                    + (choice != mat33{} ? -mul(mul(transpose_value, choice), transpose_value) : mat33{});
-            float minus = -adj_energy_i;
-            float adj_j = minus != 0.0f ? minus / j : 0.0f;
-            float product = adj_energy_i * 0.5f;
+                    + (adj_transpose_value != mat33{}
+                    ? -mul(mul(transpose_inverse_m, adj_transpose_value), transpose_inverse_m) : mat33{});
+            float minus_adj_energy_i = -adj_energy_i;
+            float adj_j = minus_adj_energy_i != 0.0f ? minus_adj_energy_i / j : 0.0f;
+            float half_adj_energy_i = adj_energy_i * 0.5f;
             mat33 m_2 = {};
-            m_2(2, 2) = product;
-            m_2(1, 1) = product;
-            m_2(0, 0) = product;
+            m_2(2, 2) = half_adj_energy_i;
+            m_2(1, 1) = half_adj_energy_i;
+            m_2(0, 0) = half_adj_energy_i;
             mat33 adj_a, adj_b;
             adj_mul(transpose(m), m, m_2, adj_a, adj_b);
             adj_m_2 = adj_m_2 + adj_b + adj_transpose(m, adj_a)
