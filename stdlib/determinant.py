@@ -172,7 +172,7 @@ def _balanced(a: Mat[N, N, Float]) -> tuple[Mat[N, N, Float], Vec[N, Float], Vec
 
 
 @func
-@no_grad("an integer")
+@zero_grad("an integer")
 def _exponents(rows: Vec[N, Float], columns: Vec[N, Float]) -> int32:
     """The exponent of the product of all these powers of two."""
     sum = int32(0)
@@ -274,14 +274,14 @@ def _inverse_power(power: float64) -> float64:
 
 
 @func
-@no_grad("an integer")
+@zero_grad("an integer")
 def _exponent(power: float32) -> int32:
     """The exponent of a power of two."""
     return int32(_bits(power) >> 23) - 127
 
 
 @func
-@no_grad("an integer")
+@zero_grad("an integer")
 def _exponent(power: float64) -> int32:
     return int32(_bits(power) >> 52) - 1023
 
