@@ -153,6 +153,8 @@ class array(Operators, _array.array):
         else:
             copy(self, _of(source, self.dtype, False))
 
+    copy_ = assign
+
     def __reduce__(self):
         return _again, (self.numpy(), self.dtype, self._grad)
 

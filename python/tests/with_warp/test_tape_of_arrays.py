@@ -40,6 +40,7 @@ array.to | z = y.to("cpu") | same
 array.assign | z = like(y); z.assign(y) | same
 array.assign | z = like(y); z[1:4].assign(y[2:5]) | same
 array.assign | z = like(y); z.assign(y[:4]) | same
+array.copy_ | z = like(y); z.copy_(y) | refuses
 array.assign | z = like(y); f = like(y, wp.float32); f.assign(y); wp.utils.array_cast(f, z) | refuses
 array.assign | z = like(y); z.assign(np.arange(6.0)) | same
 array.assign | z = like(y); z.assign(y.numpy()) | drops
@@ -124,7 +125,7 @@ capture_launch ScopedCapture | z = like(y); tape.__exit__(None, None, None); g =
 
 #: What is no operation on arrays: it only asks, gives values of Python, or makes arrays of nothing.
 NO_OPERATIONS = """
-array.__array__ array.__array_interface__ array.__class_getitem__ array.__dlpack__ array.__dlpack_device__ array.__init__ array.__iter__ array.__len__
+array.__array__ array.__array_interface__ array.__cuda_array_interface__ array.__class_getitem__ array.__dlpack__ array.__dlpack_device__ array.__init__ array.__iter__ array.__len__
 array.__module__ array.__doc__ array.__new__ array.__reduce__ array.__repr__ array.__dict__ array.device array.grad array.is_contiguous array.list
 array.ndim array.ptr array.requires_grad array.shape array.size array.strides
 indexedarray.__dict__ indexedarray.__doc__ indexedarray.__init__ indexedarray.__len__ indexedarray.__module__ indexedarray.__new__ indexedarray.__repr__
