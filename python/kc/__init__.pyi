@@ -403,7 +403,7 @@ def acos(x: Any) -> Any:
     """
     kc.acos(x: Float) -> Float
 
-        The arc cosine of `x` limited to -1..1, in 0..pi. NaN gives pi, as `clamp` has it.
+        The arc cosine of `x` limited to -1..1, in 0..pi. NaN for NaN.
     """
     ...
 
@@ -451,7 +451,7 @@ def asin(x: Any) -> Any:
     """
     kc.asin(x: Float) -> Float
 
-        The arc sine of `x` limited to -1..1, in -pi/2..pi/2. NaN gives -pi/2, as `clamp` has it.
+        The arc sine of `x` limited to -1..1, in -pi/2..pi/2. NaN for NaN.
     """
     ...
 
@@ -2417,7 +2417,9 @@ def quat_to_rpy(q: Any) -> Any:
     """
     kc.quat_to_rpy(q: Quat[Float]) -> Vec[3, Float]
 
-        Roll, pitch and yaw of the rotation `q`, as `quat_rpy` takes them. Roll and yaw are inexact near pitch +-pi/2.
+        Roll, pitch and yaw of the rotation `q`, as `quat_rpy` takes them: roll and yaw in -pi..pi, pitch in -pi/2..pi/2.
+
+        At pitch +-pi/2 only the difference or the sum of roll and yaw has a meaning: there roll is 0.
     """
     ...
 
@@ -3579,7 +3581,7 @@ def tile_sort(keys: Any, values: Any) -> Any:
     """
     kc.tile_sort(keys: Any, values: Any)
 
-        Sorts the tile `keys` upward, and `values` with it; equal keys stay in order.
+        Sorts the tile `keys` upward, and `values` with it; equal keys stay in order, as do -0 and 0. NaN comes last.
 
         ```python
         keys = kc.tile_arange(3, 0, -1, dtype=int)
