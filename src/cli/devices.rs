@@ -126,7 +126,7 @@ impl TypedValueParser for Names {
         argument: Option<&clap::Arg>,
         value: &OsStr,
     ) -> Result<Self::Value, clap::Error> {
-        if let Some(device) = value.to_str().and_then(devices::cuda::numbered) {
+        if let Some(device) = value.to_str().and_then(devices::numbered) {
             return Ok(device);
         }
         let name = self.0.parse_ref(command, argument, value)?;

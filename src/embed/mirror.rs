@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::abi::{argument_layout, descriptor};
 use crate::ir::{FuncId, Module, TapeRole};
 use crate::run::Result;
-use crate::run::devices::cuda::Card;
+use crate::run::devices::Card;
 use crate::types::Type;
 
 /// Memory of the host, and what represents it.

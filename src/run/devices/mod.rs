@@ -42,7 +42,7 @@ use crate::sim::Measured;
 use crate::source::{FileId, Span};
 use crate::types::Type;
 
-pub use cuda::Resident;
+pub use cuda::{Card, Resident, numbered};
 pub use entry::Entry;
 
 pub use crate::ir::interp::Note;
