@@ -104,7 +104,9 @@ pub fn keys(function: &Function, structs: &StructTable, row: &IndexFacts) -> Opt
             return None;
         }
     }
-    let mut keys: Vec<ValueId> = keys.into_values().collect();
+    // The numbers of neighbours differ.
+    let is_number = |key: &ValueId| matches!(function.op(*key), Some(Op::ThreadNumber));
+    let mut keys: Vec<ValueId> = keys.into_values().filter(|key| !is_number(key)).collect();
     keys.sort();
     keys.dedup();
     Some(keys)
