@@ -135,11 +135,13 @@ fn name(function: &Function, array: ValueId) -> String {
 
 /// A key as a person would write it: by its name, or as the element that it is read from.
 fn key_name(function: &Function, key: ValueId) -> String {
-    match (&function.values[key].name, function.op(key)) {
-        (Some(name), _) => name.clone(),
-        (None, Some(Op::Load(access))) => format!("element of {}", name(function, access.array)),
-        _ => "index".to_string(),
+    if let Some(name) = &function.values[key].name {
+        return name.clone();
     }
+    if let Some(Op::Load(access)) = function.op(key) {
+        return format!("element of {}", name(function, access.array));
+    }
+    "index".to_string()
 }
 
 /// How the workers of a launch with several share it.
