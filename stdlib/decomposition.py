@@ -556,7 +556,8 @@ def _(A: Mat[2, 2, Float], adj_U: Mat[2, 2, Float], adj_sigma: Vec[2, Float], ad
 
 @func_grad(svd3)
 def _(A: Mat[3, 3, Float], adj_U: Mat[3, 3, Float], adj_sigma: Vec[3, Float], adj_V: Mat[3, 3, Float]):
-    U, sigma, V = _svd3(_wide(A))
+    # By `svd3`, for second derivatives: those of its iterations are 0 / 0 where these have ended.
+    U, sigma, V = svd3(_wide(A))
     adjoint[A] += Mat[3, 3, Float](_svd_adjoint(U, sigma, V, _wide(adj_U), _wide(adj_sigma), _wide(adj_V)))
 
 

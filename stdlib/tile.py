@@ -585,14 +585,14 @@ def tile_randf(shape: Any, rng: uint32, min: float32 = 0.0, max: float32 = 1.0, 
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _in_order(a: Int, b: Int) -> bool:
     """Whether the key `a` stays before the key `b`."""
     return a <= b
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _in_order(a: Float, b: Float) -> bool:
     return a <= b or isnan(b)
 

@@ -170,6 +170,23 @@ fn second_derivatives_are_right_with_every_store() {
     }
 }
 
+#[test]
+fn derivatives_of_decompositions_are_right() {
+    let cases = path("tests/gradients/decompositions.py");
+    for order in [&[][..], &["--second-order"]] {
+        let output = gradcheck(&[&["--json"], order].concat(), &cases);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        let results = results(&output);
+        assert_eq!(results.len(), kernels(&cases).len());
+        for result in results {
+            assert_eq!(result["right"], true, "{result}");
+            for row in result["arguments"].as_array().expect("rows") {
+                assert!(row["difference"].as_f64().expect("a number") < 1e-6, "{result}");
+            }
+        }
+    }
+}
+
 /// The gradients of all cases, as bits, after a run on a device.
 fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, Vec<u64>)> {
     let module = &program.module;
