@@ -23,7 +23,7 @@ class array(_native.Array):
 
     A NumPy array of the right type is taken as it is, anything else is copied. ``requires_grad`` adds a gradient of zeros.
     ``device="cuda:0"`` puts the array in the memory of a GPU, ``pinned=True`` in memory of the host that a GPU copies faster.
-    What is in the memory of a GPU already, of any library, is taken as it is, too.
+    An array of another library in the memory of a GPU is shared, not copied.
     """
 
     def __new__(cls, data=None, dtype=None, ndim=None, *, copy=False, requires_grad=False, device=None, pinned=False):

@@ -103,7 +103,7 @@ def opened(key):
     return key if any(item is ... for item in key) else (*key, ...)
 
 
-# What others are told.
+# The CUDA array interface and DLPack, for other libraries.
 
 
 def interface_of(data) -> dict:

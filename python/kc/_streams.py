@@ -90,7 +90,7 @@ class Graph:
         for _ in range(1000):
             graph.replay()
 
-    What is in the block is not done, only kept. It uses the same arrays each time, with the numbers that it was given then.
+    The block records launches and copies without running them. Each replay uses the same arrays and numbers.
     """
 
     def __init__(self, device="cuda"):

@@ -472,7 +472,7 @@ fn put(py: Python<'_>, arguments: &Arguments, node: &Node, form: &mut SmallVec<[
             form.push(4 | (given.first as u64) << 8 | (given.place.shape.len() as u64) << 40);
             form.extend(given.place.shape.iter().chain(&given.place.strides).map(|&n| n as u64));
             if let Some(memory) = device::of(given.array.bind(py)) {
-                // Integers decide where threads write; what floats decide is looked at once.
+                // Indices are integers, so other integers are a new form. Floats are not compared.
                 let part = &arguments.kernel.get().ready(py).ok()?.parts().arrays[given.part];
                 let (low, high) = (given.place.low, given.place.high);
                 form.push(6);

@@ -32,7 +32,7 @@ pub struct Binder<'k, 'py> {
     /// so first.
     anywhere: bool,
     at: Option<(Option<Gpu>, SmallVec<[u32; 4]>)>,
-    /// What is in the memory of the host and is no array: a mesh, a texture.
+    /// An engine in the memory of the host: a mesh, a texture.
     near: Option<SmallVec<[u32; 4]>>,
     written: SmallVec<[Written<'py>; 2]>,
 }

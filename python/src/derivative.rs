@@ -84,7 +84,7 @@ impl Launch {
             return Ok(());
         }
         let arrays = &self.arguments.arrays;
-        // On a GPU each form of launch is looked at once, on copies.
+        // On a GPU the race check runs once for each form of launch, on copies.
         let far = self.arguments.is_far(py);
         let mut data: Vec<Bound<'_, PyUntypedArray>> = Vec::with_capacity(arrays.len());
         let mut made: Vec<Option<Bound<'_, PyUntypedArray>>> = Vec::with_capacity(arrays.len());
