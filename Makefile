@@ -16,14 +16,16 @@
 SHELL := /bin/bash
 STATIC := --release --no-default-features --features allocator,cli,cuda,llvm-static
 KC := target/release/kc
+# Panics and symbols name files of kc and of crates, and no folders of the machine that builds.
+NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}/registry/src=crates"
 # By itself: the allocator of the command has no place in the processes of others.
-DRIVER := cargo build --release -p kc-libcuda --no-default-features --features llvm-static
+DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
 .PHONY: demo test release dist bench python python-test wheel site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
-	eval "$$(scripts/setup.sh env)" && cargo build $(STATIC) --bin kc && $(DRIVER)
+	eval "$$(scripts/setup.sh env)" && $(NO_PATHS) cargo build $(STATIC) --bin kc && $(DRIVER)
 
 dist: release
 	@scripts/dist.sh $(KC) target/release/libkc_gpu.so out/dist
@@ -62,7 +64,7 @@ wheel:
 	rm -f out/wheels/*.whl
 	eval "$$(scripts/setup.sh env)" && $(DRIVER)
 	cp -f target/release/libkc_gpu.so python/kc/
-	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
+	eval "$$(scripts/setup.sh env)" && cd python && $(NO_PATHS) PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
 	.env-python/bin/python python/needs.py out/wheels/*.whl
 

@@ -4,10 +4,11 @@
     python python/licences.py --check    # fails if it is not as it would be written
 """
 
-import json
 import pathlib
-import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
+import sbom  # noqa: E402
 
 HEAD = """# What is linked into the wheel
 
@@ -26,24 +27,11 @@ kc's own code is under the Apache License 2.0 ([LICENSE](LICENSE)). The compiled
 
 
 def text() -> str:
-    root = pathlib.Path(__file__).parent
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", "x86_64-unknown-linux-gnu"]
-    facts = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True).stdout)
-    packages = {package["id"]: package for package in facts["packages"]}
-    nodes = {node["id"]: node for node in facts["resolve"]["nodes"]}
-    left = [package["id"] for package in facts["packages"] if package["name"] == "kc-python"]
-    found = set()
-    while left:
-        one = left.pop()
-        if one in found:
-            continue
-        found.add(one)
-        for dependency in nodes[one]["deps"]:
-            # What only builds or tests is not linked in.
-            if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
-                left.append(dependency["pkg"])
-    listed = sorted((packages[one] for one in found if packages[one]["source"]), key=lambda package: (package["name"], package["version"]))
-    rows = [f"| {package['name']} | {package['version']} | {package['license'] or 'in its sources'} |" for package in listed]
+    rows = [
+        f"| {package['name']} | {package['version']} | {package['license'] or 'in its sources'} |"
+        for package in sbom.linked("kc-python")
+        if package["source"]
+    ]
     return HEAD + "\n".join(rows) + "\n"
 
 

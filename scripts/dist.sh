@@ -24,7 +24,19 @@ gzip -9n "$root"/share/man/man1/*.1
 "$kc" completions zsh >"$root/share/zsh/site-functions/_kc"
 "$kc" completions fish >"$root/share/fish/vendor_completions.d/kc.fish"
 "$kc" completions powershell >"$root/share/kc/kc.ps1"
+mkdir "$root/lib/pkgconfig"
+cat >"$root/lib/pkgconfig/kc.pc" <<'END'
+prefix=${pcfiledir}/../..
+kc=${prefix}/bin/kc
+
+Name: kc
+Description: Compiler of GPU and host kernels
+Version: @VERSION@
+END
+sed -i "s/@VERSION@/$("$kc" --version | cut -d' ' -f2)/" "$root/lib/pkgconfig/kc.pc"
 cp scripts/cmake/kcConfig.cmake scripts/cmake/kcConfigVersion.cmake "$root/lib/cmake/kc"
+cp python/THIRD-PARTY.md "$root/share/kc"
+python3 scripts/sbom.py -o "$root/share/kc/kc.cdx.json"
 cp -r README.md CHANGELOG.md LICENSE SECURITY.md CODE_OF_CONDUCT.md CITATION.cff docs "$root/share/kc"
 mkdir "$root/share/kc/examples"
 cp -r examples/*.py examples/launches examples/embed_native "$root/share/kc/examples"
