@@ -83,6 +83,8 @@ impl Npz {
             return Err(bad("claims more data than its compressed bytes can hold".to_string()));
         }
         let available = entry.size();
+        let size = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        expands(size, available).map_err(bad)?;
         let header = npy::read_header(&mut entry).map_err(bad)?;
         check(&header)?;
         npy::read_data(&mut entry, header, available).map_err(bad)
@@ -134,6 +136,25 @@ impl<W: Write + Seek> NpzWriter<W> {
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
     let failed = |e: std::io::Error| fail(Code::E0904, format!("cannot write {}: {e}", path.display()));
     whole::write_whole(path, write).map_err(failed)
+}
+
+/// Compressed files may hold so many bytes, however small they are.
+const EXPANDED: u64 = 256 << 20;
+
+/// The variable of the environment with another number of bytes.
+const EXPANDED_VARIABLE: &str = "KC_MAX_EXPANDED";
+
+/// Why so many bytes are not unpacked from a file of this size: a small file must not take all
+/// memory. Four times its size is always read.
+pub fn expands(file: u64, bytes: u64) -> std::result::Result<(), String> {
+    let given = std::env::var(EXPANDED_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let most = given.unwrap_or(EXPANDED).max(file.saturating_mul(4));
+    match bytes <= most {
+        true => Ok(()),
+        false => Err(format!(
+            "holds {bytes} bytes in a file of {file}: more than {most}; set {EXPANDED_VARIABLE}={bytes} to read it"
+        )),
+    }
 }
 
 /// Reads a whole text file of at most `limit` bytes.

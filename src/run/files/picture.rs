@@ -29,6 +29,7 @@ pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) 
     if !file.metadata().is_ok_and(|data| data.is_file()) {
         return Err(bad("is not a regular file".to_string()));
     }
+    let length = file.metadata().map_or(0, |data| data.len());
     let mut decoder = png::Decoder::new(BufReader::new(file));
     decoder.set_transformations(png::Transformations::EXPAND);
     let mut reader = decoder.read_info().map_err(broken)?;
@@ -43,6 +44,7 @@ pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) 
     let header = Header { kind: Kind::UInt, item, big_endian: false, fortran_order: false, shape };
     check(&header)?;
     // A small file may claim a large picture.
+    npz::expands(length, header.data_bytes().unwrap_or(u64::MAX)).map_err(bad)?;
     let size = reader.output_buffer_size().filter(|&size| (size as u64) <= memory::available());
     let size = size.ok_or_else(|| bad(format!("has {width} x {height} pixels, more than there is memory for")))?;
     let mut bytes = vec![0; size];

@@ -1,0 +1,213 @@
+//! Launch files, archives and pictures with random faults: each run ends by itself, with a result
+//! or a coded finding, and never by a signal or a panic.
+//!
+//! `KC_TESTS=all cargo test --test hostile_files` runs 5,000 files.
+
+#[path = "common/sample.rs"]
+mod sample;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const KERNEL: &str = "import warp as wp
+
+@wp.kernel
+def scale(x: wp.array(dtype=float), p: wp.array2d(dtype=wp.uint8), k: float, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = x[i] * k + float(p[i % 4, 0])
+";
+
+const LAUNCH: &str = r#"{
+  "format": 1, "id": "scale", "source": "../k.py", "kernel": "scale", "dim": [64],
+  "args": [
+    {"name": "x", "kind": "array", "dtype": "float32", "ndim": 1, "shape": [64], "data": "x"},
+    {"name": "p", "kind": "array", "dtype": "uint8", "ndim": 2, "shape": [4, 4], "fill": "range"},
+    {"name": "k", "kind": "value", "dtype": "float32", "value": 2.5},
+    {"name": "out", "kind": "array", "dtype": "float32", "ndim": 1, "shape": [64], "fill": 0}
+  ]
+}
+"#;
+
+/// A run that takes the picture `p.png` of a folder.
+const BY_FLAGS: [&str; 12] = [
+    "k.py",
+    "--dim",
+    "64",
+    "--arg",
+    "x=range:64",
+    "--arg",
+    "k=2.5",
+    "--arg",
+    "out=zeros:64",
+    "--out-dir",
+    "out",
+    "--arg",
+];
+
+const FILES: usize = 5_000;
+
+/// xorshift64*: the same faults each time.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+/// Numbers that sizes, offsets and extents are replaced by.
+const NUMBERS: [u64; 8] = [0, 1, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff, u64::MAX, 1 << 40];
+
+const TEXTS: [&str; 14] = [
+    "-1",
+    "1e999",
+    "null",
+    "[]",
+    "{}",
+    "\"\"",
+    "18446744073709551616",
+    "[64, 2147483647]",
+    "\"../x.npz\"",
+    "\"/dev/zero\"",
+    "true",
+    "\"\\u0000\"",
+    "[[[[[[[[0]]]]]]]]",
+    "NaN",
+];
+
+fn mutate(bytes: &mut Vec<u8>, is_text: bool, draw: &mut Draw) {
+    for _ in 0..1 + draw.below(4) {
+        let at = draw.below(bytes.len());
+        match draw.below(6) {
+            0 => bytes.truncate(at),
+            1 if !bytes.is_empty() => bytes[at] ^= 1 << draw.below(8),
+            2 => {
+                let part = bytes[at..(at + draw.below(40)).min(bytes.len())].to_vec();
+                let to = draw.below(bytes.len());
+                bytes.splice(to..to, part);
+            }
+            3 => drop(bytes.drain(at..(at + draw.below(20)).min(bytes.len()))),
+            4 if is_text => {
+                // A value of the text.
+                let value = |b: &u8| b.is_ascii_digit() || *b == b'"' || *b == b'[';
+                let from = at + bytes[at..].iter().position(value).unwrap_or(0);
+                let text = TEXTS[draw.below(TEXTS.len())].bytes();
+                bytes.splice(from..(from + 1).min(bytes.len()), text);
+            }
+            _ => {
+                let number = NUMBERS[draw.below(NUMBERS.len())].to_le_bytes();
+                let width = [1, 2, 4, 8][draw.below(4)].min(bytes.len() - at);
+                bytes[at..at + width].copy_from_slice(&number[..width]);
+            }
+        }
+    }
+}
+
+/// An archive with the array `x`, compressed or not.
+fn archive(path: &Path, method: zip::CompressionMethod) {
+    use std::io::Write as _;
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(path).expect("a file"));
+    let options = zip::write::SimpleFileOptions::default().compression_method(method);
+    zip.start_file("x.npy", options).expect("an entry");
+    let head = "{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }";
+    let head = format!("{head:<117}\n");
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend((head.len() as u16).to_le_bytes());
+    npy.extend(head.bytes());
+    npy.extend((0..64u8).flat_map(|n| f32::from(n).to_le_bytes()));
+    zip.write_all(&npy).expect("an entry");
+    zip.finish().expect("an archive");
+}
+
+fn picture(path: &Path) {
+    let file = std::fs::File::create(path).expect("a file");
+    let mut encoder = png::Encoder::new(file, 4, 4);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(&[7; 16])).expect("a picture");
+}
+
+/// Runs kc in a folder: its exit code and what it says on standard error.
+fn kc(folder: &Path, args: &[&str], expanded: Option<&str>) -> (Option<i32>, String) {
+    let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+    kc.args(["run", "-q", "--color", "never", "--timeout", "20"]).args(args).current_dir(folder);
+    kc.envs(expanded.map(|bytes| ("KC_MAX_EXPANDED", bytes)));
+    let output = kc.output().expect("kc starts");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn faulty_files_end_with_a_finding() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("k.py"), KERNEL).expect("a file");
+    std::fs::create_dir(at("l")).expect("a folder");
+    archive(&at("stored.npz"), zip::CompressionMethod::Stored);
+    archive(&at("deflated.npz"), zip::CompressionMethod::Deflated);
+    picture(&at("p.png"));
+    let read = |name: &str| std::fs::read(at(name)).expect("a file");
+    let (launch, archives, picture) = (LAUNCH.as_bytes(), [read("stored.npz"), read("deflated.npz")], read("p.png"));
+    let mut draw = Draw(20_261_129);
+    let (mut refused, mut ran) = (0, 0);
+    let files = if sample::whole() { FILES } else { FILES / 40 };
+    for n in 0..files {
+        let [mut text, mut data, mut pixels] = [launch.to_vec(), archives[draw.below(2)].clone(), picture.clone()];
+        let which = n % 3;
+        mutate([&mut text, &mut data, &mut pixels][which], which == 0, &mut draw);
+        for (name, bytes) in [("l/l.json", &text), ("l/inputs.npz", &data), ("p.png", &pixels)] {
+            std::fs::write(at(name), bytes).expect("a file");
+        }
+        let began = Instant::now();
+        let (code, said) = match which {
+            2 => kc(folder.path(), &[&BY_FLAGS[..], &["p=@p.png"]].concat(), None),
+            _ => kc(folder.path(), &["l/l.json"], None),
+        };
+        let shown = || format!("file {n}, {code:?}: {said}\n{}", String::from_utf8_lossy(&text));
+        assert!(matches!(code, Some(0..=2)), "{}", shown());
+        assert!(!said.contains("panicked") && !said.contains("E0999"), "{}", shown());
+        assert!(began.elapsed() < Duration::from_secs(30), "{}", shown());
+        if code == Some(0) {
+            ran += 1;
+        } else {
+            assert!(said.contains("error"), "{}", shown());
+            refused += 1;
+        }
+    }
+    // Some faults change nothing that matters, and most do.
+    assert!(refused > files / 4 && ran > files / 50, "{refused} of {files} were refused, and {ran} ran");
+}
+
+/// A black picture, whose file is small.
+fn black(path: &Path, side: u32) {
+    let mut encoder = png::Encoder::new(std::fs::File::create(path).expect("a file"), side, side);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header().expect("a picture");
+    let mut stream = writer.stream_writer().expect("a picture");
+    let row = vec![0u8; side as usize];
+    for _ in 0..side {
+        std::io::Write::write_all(&mut stream, &row).expect("a row");
+    }
+    stream.finish().and_then(|()| writer.finish()).expect("a picture");
+}
+
+#[test]
+fn small_files_that_hold_much_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("k.py"), KERNEL).expect("a file");
+    for (side, given, refused) in
+        [(20_000, None, true), (1500, None, false), (1500, Some("1000000"), true), (1500, Some("2250000"), false)]
+    {
+        black(&folder.path().join("p.png"), side);
+        let (code, said) = kc(folder.path(), &[&BY_FLAGS[..], &["p=@p.png"]].concat(), given);
+        let told = said.contains("error[E1007]") && said.contains(&format!("set KC_MAX_EXPANDED={}", side * side));
+        assert_eq!((code, told), (Some(i32::from(refused)), refused), "{said}");
+    }
+}
