@@ -2,6 +2,8 @@
 cannot be reaches memory."""
 
 import ctypes
+import os
+import random
 
 import numpy as np
 import pytest
@@ -90,3 +92,69 @@ def test_what_cannot_be_is_refused(array, word):
         double(8, Array(**array), y)
     assert getattr(caught.value, "code", "") in ("E1005", "E1104"), caught.value
     assert not y.any()
+
+
+# What no array can be: a change of the fields of a true one, and when it is a lie.
+LIES = [
+    lambda draw: dict(shape=(-draw.choice([1, 8, 2**31, 2**62]),)),
+    lambda draw: dict(shape=None, ndim=draw.randrange(1, 5)),
+    lambda draw: dict(ndim=draw.choice([-(2**31), -1, 5, 64, 1000, 2**31 - 1])),
+    lambda draw: dict(data=None),
+    lambda draw: dict(byte_offset=2**63 + draw.randrange(2**62)),
+    lambda draw: dict(shape=(draw.randrange(2**40, 2**62),)),
+    lambda draw: dict(shape=(8,), strides=(draw.choice([1, -1]) * draw.randrange(2**40, 2**62),)),
+    lambda draw: dict(shape=(2**20, 2**20, 2**20, 2**20)),
+    lambda draw: dict(device=draw.choice([2, 3, 4, 7, 14, 77, -1])),
+    lambda draw: dict(bits=draw.choice([0, 1, 7, 33, 255])),
+    lambda draw: dict(lanes=draw.choice([2, 4, 65535])),
+    lambda draw: dict(code=draw.choice([3, 4, 9, 255])),
+]
+
+
+def test_random_lies_are_refused():
+    """KC_HOSTILE=10000 draws more."""
+    draw = random.Random(20261129)
+    y = np.zeros(8, np.float32)
+    for n in range(int(os.environ.get("KC_HOSTILE", "500"))):
+        said = {}
+        for lie in draw.sample(LIES, draw.randrange(1, 4)):
+            said.update(lie(draw))
+        with pytest.raises(Exception) as caught:
+            double(8, Array(**said), y)
+        assert getattr(caught.value, "code", "") in ("E1005", "E1104", "E1010"), (n, said, caught.value)
+        assert not y.any(), (n, said)
+
+
+class Interface:
+    """The same by NumPy's array interface."""
+
+    def __init__(self, memory, **changes):
+        self.memory = memory
+        self.__array_interface__ = memory.__array_interface__ | changes
+
+
+INTERFACE_LIES = [
+    lambda draw: dict(shape=(-draw.choice([1, 8, 2**62]),)),
+    lambda draw: dict(shape=tuple([2**20] * draw.randrange(4, 40))),
+    lambda draw: dict(shape=draw.choice(["8", 8, None, (1.5,), ("8",)])),
+    lambda draw: dict(strides=draw.choice([(4, 4), "4", (None,)])),
+    lambda draw: dict(typestr=draw.choice(["", "<f", "<f3", "|O", "<V4", "<M8[s]", 7, None])),
+    lambda draw: dict(data=draw.choice([None, (), ("x", False), "memory"])),
+    lambda draw: dict(version=draw.choice([-1, "3", None])),
+]
+
+
+def test_random_lies_of_array_interfaces_are_refused():
+    draw = random.Random(20261130)
+    y = np.zeros(8, np.float32)
+    for n in range(int(os.environ.get("KC_HOSTILE", "500"))):
+        said = {}
+        for lie in draw.sample(INTERFACE_LIES, draw.randrange(1, 3)):
+            said.update(lie(draw))
+        try:
+            double(8, Interface(np.arange(8, dtype=np.float32), **said), y)
+        except Exception:
+            assert not y.any(), (n, said)
+            continue
+        # NumPy itself takes some: then the kernel ran on what NumPy makes of it.
+        y[:] = 0
