@@ -394,8 +394,9 @@ fn findings_are_made_in_modules_of_messages() {
 /// are few, and each says why it is sound.
 #[test]
 fn llvm_is_used_through_its_wrappers() {
-    const FACADE: &[&str] = &["builder", "instructions", "vector", "debug_locations", "machine", "fatal", "ffi"];
-    const MOST_UNSAFE: usize = 30;
+    const FACADE: &[&str] =
+        &["builder", "instructions", "vector", "debug_info", "debug_locations", "machine", "fatal", "ffi"];
+    const MOST_UNSAFE: usize = 31;
     let (mut count, mut faults) = (0, Vec::new());
     for Source { file, code } in SOURCES.iter().filter(|source| source.file.path.starts_with("src/codegen/llvm/")) {
         let name = file.path.trim_start_matches("src/codegen/llvm/").trim_end_matches(".rs");

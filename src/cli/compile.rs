@@ -64,6 +64,10 @@ pub(super) struct Args {
     /// instructions stay the same.
     #[arg(long)]
     lineinfo: bool,
+    /// Object files tell debuggers and profilers the source lines, and variables as far as they
+    /// live. With `--opt lean`, a debugger steps through a kernel line by line.
+    #[arg(short = 'g', long)]
+    debug: bool,
     /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, one such
     /// as `sapphirerapids`, `znver4` or `neoverse-n1`, or `auto`: code for each level from
     /// x86-64-v2 on, of which a program runs the best that its machine has.
@@ -430,6 +434,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         checked: args.checked,
         archs: args.arch.clone(),
         linkage: Linkage {
+        debug: args.debug.then(|| std::env::current_dir().unwrap_or_default()),
             prefix: args.prefix.clone().unwrap_or_default(),
             namespace: args.namespace.clone(),
             exported: args.export,

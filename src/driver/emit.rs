@@ -9,7 +9,7 @@ use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::check::precision_kept;
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header::{self, Source};
-use crate::codegen::llvm::{self, Atomics, CodegenError, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::llvm::{self, Atomics, CodegenError, DebugTexts, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -183,8 +183,11 @@ impl Job<'_> {
             Artefact::Object => {
                 let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };
                 let entries = header::entries(module, kernels, &self.source());
-                return llvm::emit_object(module, kernels, &host, &entries, self.options.linkage.exported)
-                    .map_err(boxed);
+                let (exported, debug) = (
+                    self.options.linkage.exported,
+                    self.options.debug.as_deref().map(|folder| DebugTexts { sources: self.sources, folder }),
+                );
+                return llvm::emit_object(module, kernels, &host, &entries, exported, debug).map_err(boxed);
             }
             Artefact::Plan => {
                 let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };

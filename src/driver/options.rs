@@ -1,5 +1,7 @@
 //! What can be asked of the back ends?
 
+use std::path::PathBuf;
+
 pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::linkage::Linkage;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt, TensorCores};
@@ -76,6 +78,9 @@ pub struct Options {
     pub lineinfo: bool,
     /// The processor that objects are for.
     pub cpu: Cpu,
+    /// Objects have what debuggers show: lines, functions that were inlined, variables. The folder
+    /// is that which paths of sources are relative to.
+    pub debug: Option<PathBuf>,
     /// Objects test every array index.
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
@@ -113,6 +118,7 @@ impl Default for Options {
             lineinfo: false,
             cpu: Cpu::Native,
             checked: false,
+            debug: None,
             ptx: Vec::new(),
             archs: Vec::new(),
             linkage: Linkage::default(),

@@ -55,6 +55,11 @@ impl FileId {
     pub fn shared(n: u32) -> FileId {
         FileId(SHARED + n)
     }
+
+    /// Whether all compilations share the text: it is of the built-in library.
+    pub fn is_shared(self) -> bool {
+        self.0 >= SHARED
+    }
 }
 
 /// A text with its line starts.

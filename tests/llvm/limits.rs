@@ -26,7 +26,7 @@ fn objects_hold_the_entries() {
     let module = parse(PRINTING);
     let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
     for options in HOST_OPTIONS {
-        let object = emit_object(&module, &kernels, &options, &[], true).unwrap();
+        let object = emit_object(&module, &kernels, &options, &[], true, None).unwrap();
         assert_eq!(&object[..4], b"\x7fELF");
         let name = b"k_cpu_kernel_forward\0";
         assert!(object.windows(name.len()).any(|w| w == name));
@@ -62,7 +62,7 @@ fn what_does_not_fit_is_refused() {
       }";
     let module = parse(calls);
     let kernel = module.find("k").unwrap();
-    assert_eq!(emit_object(&module, &[kernel], &CHECKED, &[], true).unwrap_err().code, kc::diag::Code::E0802);
+    assert_eq!(emit_object(&module, &[kernel], &CHECKED, &[], true, None).unwrap_err().code, kc::diag::Code::E0802);
     // 56 bytes for each array, and 24 for the launch.
     let ptx = |arrays: usize, arch: &str| {
         let params: Vec<String> = (0..arrays).map(|n| format!("%a{n}: array(dtype=float32)")).collect();

@@ -6,13 +6,16 @@ use std::ffi::{CStr, CString};
 use std::ptr;
 
 use inkwell::AtomicRMWBinOp;
+use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
+use inkwell::debug_info::{DIExpression, DILocalVariable, DILocation, DebugInfoBuilder};
 use inkwell::llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
 use inkwell::llvm_sys::core::{
     LLVMAddAlias2, LLVMBuildAtomicRMWSyncScope, LLVMBuildInBoundsGEP2, LLVMContextSetDiscardValueNames,
     LLVMGetSyncScopeID, LLVMReplaceMDNodeOperandWith, LLVMSetAlignment, LLVMSetAtomicSyncScopeID, LLVMValueAsMetadata,
 };
+use inkwell::llvm_sys::debuginfo::LLVMDIBuilderInsertDbgValueRecordAtEnd;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcCreateLLJIT, LLVMOrcCreateLLJITBuilder, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile,
@@ -71,6 +74,25 @@ pub fn add_alias<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>, nam
     // SAFETY: the module and its function are alive, the type is the function's, it is in the
     // address space 0, and LLVM copies the name, which ends with a zero.
     unsafe { GlobalValue::new(LLVMAddAlias2(module.as_mut_ptr(), ty, 0, value, name.as_ptr())) }
+}
+
+/// A debug variable has a value from the end of a block on. inkwell places such records before
+/// instructions only.
+pub fn insert_value_record<'ctx>(
+    builder: &DebugInfoBuilder<'ctx>,
+    value: Val<'ctx>,
+    variable: DILocalVariable<'ctx>,
+    expression: DIExpression<'ctx>,
+    location: DILocation<'ctx>,
+    block: BasicBlock<'ctx>,
+) {
+    let (variable, expression) = (variable.as_mut_ptr(), expression.as_mut_ptr());
+    let (builder, location) = (builder.as_mut_ptr(), location.as_mut_ptr());
+    // SAFETY: all handles are of one context, which is alive.
+    unsafe {
+        let value = value.as_value_ref();
+        LLVMDIBuilderInsertDbgValueRecordAtEnd(builder, value, variable, expression, location, block.as_mut_ptr());
+    }
 }
 
 /// inkwell sets the alignment of loads and stores only.

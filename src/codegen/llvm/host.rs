@@ -13,6 +13,7 @@ use std::mem::offset_of;
 use super::affine::Guards;
 use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
 use super::control::HOST_UNROLLED_TURNS;
+use super::debug_info::{DebugInfo, DebugTexts};
 use super::flatten;
 use super::library::Library;
 use super::local_memory;
@@ -91,15 +92,17 @@ const UNWOUND_ANYWHERE: u64 = 2;
 /// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C
 /// library (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
 /// `entries`: the second name of each; `exported`: libraries that it is linked into show them.
+/// With `debug` debuggers see lines and variables.
 pub fn emit_object(
     module: &Module,
     kernels: &[FuncId],
     options: &HostOptions,
     entries: &[Entry],
     exported: bool,
+    debug: Option<DebugTexts>,
 ) -> Result<Vec<u8>, CodegenError> {
     let context = Context::create();
-    let compiled = compile(&context, module, kernels, options, false, None)?;
+    let compiled = compile(&context, module, kernels, options, Extras { debug, ..Extras::default() })?;
     let ll = &compiled.ll;
     for function in ll.defined() {
         // Debuggers, profilers and sanitizers walk through the frames of kernels.
@@ -111,18 +114,27 @@ pub fn emit_object(
     compiled.machine.emit(&compiled.ll, false)
 }
 
-/// `library`: library functions are called rather than inlined, and those of these fingerprints are
-/// there.
+/// What some callers want of a host module.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Extras<'a> {
+    /// Values keep the names of their source variables.
+    pub names: bool,
+    /// Library functions are called rather than inlined, and those of these fingerprints are there.
+    pub library: Option<&'a IdSet<u128>>,
+    /// The texts that debug information is about.
+    pub debug: Option<DebugTexts<'a>>,
+}
+
 pub(super) fn compile<'ctx>(
     context: &'ctx Context,
     module: &Module,
     kernels: &[FuncId],
     options: &HostOptions,
-    names: bool,
-    library: Option<&IdSet<u128>>,
+    extras: Extras<'_>,
 ) -> Result<Compiled<'ctx>, CodegenError> {
     for &kernel in kernels {
         local_memory::validate(module, kernel)?;
+    let Extras { names, library, debug } = extras;
     }
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);
@@ -137,6 +149,8 @@ pub(super) fn compile<'ctx>(
     let target = |alone| Target::Host { checked: options.checked, alone };
     let mut versions = Versions::default();
     let mut called = Vec::new();
+    let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
+    let debug = debug.zip(file).map(|(texts, file)| DebugInfo::new(&ll, texts, file, options.opt != Opt::None));
     for cpu in options.cpu.versions() {
         let bodies = lane_bodies(&mut module, kernels, options.opt, cpu);
         let floats = Machine::host_floats(cpu);
@@ -151,6 +165,7 @@ pub(super) fn compile<'ctx>(
             state.library = library.map(|_| Library::new(&module, false, target(alone)));
             entries.define(&mut state, alone);
             sites = state.sites;
+            state.debug = debug.as_ref();
         }
         entries.define_choices(&module, &ll);
         called.extend(entries.called.into_iter().map(|(function, alone)| (function, alone, floats)));
@@ -163,6 +178,9 @@ pub(super) fn compile<'ctx>(
     }
     let mut objects = Vec::new();
     for ((id, declared, fingerprint), alone, floats) in called {
+    if let Some(debug) = debug {
+        debug.finish();
+    }
         ll.rename(declared, &symbol(fingerprint));
         if library.is_none_or(|there| there.contains(&fingerprint)) {
             continue;
@@ -373,6 +391,7 @@ impl KernelEntry {
         let (low, high) = (p(4), p(5));
         let coordinates = self.coordinates(ll, [p(1), p(2), p(3)], low);
         let thread = Thread { coordinates, block_dim: ll.const_i32(1), linear: low, status: p(7) };
+        state.enter(made, self.kernel);
         let mut lower = Lower::new(state, made, start, thread, false);
         let args = self.load_args(&mut lower, p(0));
         ll.br(head);
@@ -433,6 +452,7 @@ impl KernelEntry {
         ll.position_at_end(start);
 
         // A caller without a status gets one that nobody reads, so that the body need not ask.
+        state.enter(made, self.kernel);
         let own = ll.alloca(start, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
         ll.memset_zero(own, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
         let given = ll.icmp(IntPredicate::NE, ll.ptr_to_int(p(4), i64), ll.const_i64(0));

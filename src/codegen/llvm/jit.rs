@@ -116,7 +116,8 @@ impl HostModule {
         let engine = Engine::idle()?;
         let context = Context::create();
         let library = shares(options).then_some(&engine.library);
-        let compiled = host::compile(&context, module, kernels, options, false, library)?;
+        let compiled =
+            host::compile(&context, module, kernels, options, host::Extras { library, ..host::Extras::default() })?;
         let object = compiled.machine.emit(&compiled.ll, false)?;
         // What a site's number means has to follow from the module.
         let is_whole = !shares(options) && compiled.sites == Sites::of(module, options.checked);

@@ -17,6 +17,7 @@ use smallvec::{SmallVec, smallvec};
 use super::affine::ValueFacts;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
+use super::debug_info::{DebugInfo, Variable};
 use super::debug_locations::DebugLocations;
 use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
@@ -109,6 +110,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
     pub locations: Option<DebugLocations<'a, 'ctx>>,
+    /// What debuggers see, if that is asked for.
+    pub debug: Option<&'a DebugInfo<'a, 'ctx>>,
     /// Functions in which no multiplication fuses with an addition, though others let them.
     pub as_written: IdSet<FuncId>,
     /// Atomics so far that are loops of compare-and-swap on the host.
@@ -142,6 +145,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             library: None,
             shadows,
             locations: None,
+            debug: None,
             as_written: IdSet::default(),
             swaps: 0,
             rows: false,
@@ -154,6 +158,9 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         self.ll.contract.set(self.contract && !self.as_written.contains(&id));
         if let Some(locations) = &self.locations {
             locations.enter(function, self.ir.functions[id].span);
+        }
+        if let Some(debug) = self.debug {
+            debug.enter(function, &self.ir.functions[id]);
         }
     }
 
@@ -249,6 +256,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             }
         }
         self.locations.iter().for_each(DebugLocations::finish);
+        self.debug.iter().for_each(|debug| debug.exit());
     }
 }
 
@@ -392,7 +400,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             returns: None,
             result_types: function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect(),
         };
-        for (&param, scalars) in function.params().iter().zip(args) {
+        for ((&param, scalars), n) in function.params().iter().zip(args).zip(1..) {
+            self.describe(&frame, param, Variable::Parameter(n), &scalars);
             frame.set(param, scalars);
         }
         // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and
@@ -432,6 +441,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             (frame.at, frame.block) = (id, block);
             if let Some(locations) = &self.state.locations {
                 locations.set(inst.span);
+            }
+            if let Some(debug) = self.state.debug {
+                debug.set(inst.span);
             }
             match &inst.op {
                 Op::Yield(values) => return End::Yield(frame.flat(values)),
@@ -628,7 +640,15 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.ll.name(*scalar, name);
             }
         }
+        self.describe(frame, value, Variable::Local, &scalars);
         frame.set(value, scalars);
+    }
+
+    /// Tells debuggers that the variable of a value has it from here on.
+    fn describe(&self, frame: &Frame<'a, 'ctx>, value: ValueId, kind: Variable, scalars: &Scalars<'ctx>) {
+        if let (Some(debug), Some(name)) = (self.state.debug, &frame.function.values[value].name) {
+            debug.variable(name, kind, frame.ty(value), scalars, &self.ir.structs);
+        }
     }
 
     /// Component by component; a scalar on one side goes with every component of the other.
@@ -665,7 +685,12 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         } else if self.into.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
         } else {
-            self.function(callee, args, &known)
+            let caller = self.state.debug.and_then(|debug| Some((debug, debug.call(&self.ir.functions[callee])?)));
+            let values = self.function(callee, args, &known);
+            if let Some((debug, caller)) = caller {
+                debug.leave(caller);
+            }
+            values
         };
         for (&result, scalars) in results.iter().zip(values) {
             self.define(frame, result, scalars);

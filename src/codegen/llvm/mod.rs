@@ -23,6 +23,7 @@
 //! | `processor` | which processors are there, and what do accesses cost them? |
 //! | `versions` | how does one object run on several processors? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
+//! | `debug_info` | what do debuggers and profilers see of a kernel in an object? |
 //! | `options` | how may code be made, and why is there none? |
 //! | `local_memory` | how much memory do the local arrays of a kernel need? |
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
@@ -32,6 +33,7 @@ mod atomics;
 mod block_sums;
 mod builder;
 mod control;
+mod debug_info;
 mod debug_locations;
 mod effort;
 mod fatal;
@@ -68,6 +70,7 @@ mod warp;
 
 pub use crate::passes::block_threads::TensorCores;
 pub use block_sums::has_block_sums;
+pub use debug_info::DebugTexts;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
@@ -91,7 +94,8 @@ pub fn emit_llvm_ir(
         LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options, known),
         LlvmTarget::Host(options) => {
             let context = builder::Context::create();
-            Ok(host::compile(&context, module, kernels, &options, true, None)?.ll.print())
+            let extras = host::Extras { names: true, ..host::Extras::default() };
+            Ok(host::compile(&context, module, kernels, &options, extras)?.ll.print())
         }
     }
 }
