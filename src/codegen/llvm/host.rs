@@ -107,6 +107,8 @@ pub fn emit_object(
     for function in ll.defined() {
         // Debuggers, profilers and sanitizers walk through the frames of kernels.
         ll.add_attribute(function, AttributeLoc::Function, Attribute::Number("uwtable", UNWOUND_ANYWHERE));
+        // A frame larger than the guard page must not jump over it.
+        ll.add_attribute(function, AttributeLoc::Function, Attribute::Text("probe-stack", "inline-asm"));
     }
     for entry in entries {
         ll.name_twice(&entry.name, &entry.symbol, exported);
@@ -132,9 +134,9 @@ pub(super) fn compile<'ctx>(
     options: &HostOptions,
     extras: Extras<'_>,
 ) -> Result<Compiled<'ctx>, CodegenError> {
+    let Extras { names, library, debug } = extras;
     for &kernel in kernels {
         local_memory::validate(module, kernel)?;
-    let Extras { names, library, debug } = extras;
     }
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);
@@ -147,10 +149,10 @@ pub(super) fn compile<'ctx>(
     };
     let (mut module, shadows) = shadow::extract_all(&blocks, kernels);
     let target = |alone| Target::Host { checked: options.checked, alone };
-    let mut versions = Versions::default();
-    let mut called = Vec::new();
     let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
     let debug = debug.zip(file).map(|(texts, file)| DebugInfo::new(&ll, texts, file, options.opt != Opt::None));
+    let mut versions = Versions::default();
+    let mut called = Vec::new();
     for cpu in options.cpu.versions() {
         let bodies = lane_bodies(&mut module, kernels, options.opt, cpu);
         let floats = Machine::host_floats(cpu);
@@ -163,9 +165,9 @@ pub(super) fn compile<'ctx>(
             let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), floats, names);
             state.sites = std::mem::take(&mut sites);
             state.library = library.map(|_| Library::new(&module, false, target(alone)));
+            state.debug = debug.as_ref();
             entries.define(&mut state, alone);
             sites = state.sites;
-            state.debug = debug.as_ref();
         }
         entries.define_choices(&module, &ll);
         called.extend(entries.called.into_iter().map(|(function, alone)| (function, alone, floats)));
@@ -176,11 +178,11 @@ pub(super) fn compile<'ctx>(
     if options.cpu == Cpu::Auto {
         versions.define_entries(&ll);
     }
-    let mut objects = Vec::new();
-    for ((id, declared, fingerprint), alone, floats) in called {
     if let Some(debug) = debug {
         debug.finish();
     }
+    let mut objects = Vec::new();
+    for ((id, declared, fingerprint), alone, floats) in called {
         ll.rename(declared, &symbol(fingerprint));
         if library.is_none_or(|there| there.contains(&fingerprint)) {
             continue;
@@ -389,9 +391,9 @@ impl KernelEntry {
         let (body, done) = (ll.block(made, "thread"), ll.block(made, "done"));
         ll.position_at_end(start);
         let (low, high) = (p(4), p(5));
+        state.enter(made, self.kernel);
         let coordinates = self.coordinates(ll, [p(1), p(2), p(3)], low);
         let thread = Thread { coordinates, block_dim: ll.const_i32(1), linear: low, status: p(7) };
-        state.enter(made, self.kernel);
         let mut lower = Lower::new(state, made, start, thread, false);
         let args = self.load_args(&mut lower, p(0));
         ll.br(head);
@@ -450,9 +452,9 @@ impl KernelEntry {
         let (launch, args, begin, end) = (p(0), p(1), p(2), p(3));
         let start = ll.block(made, "start");
         ll.position_at_end(start);
+        state.enter(made, self.kernel);
 
         // A caller without a status gets one that nobody reads, so that the body need not ask.
-        state.enter(made, self.kernel);
         let own = ll.alloca(start, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
         ll.memset_zero(own, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
         let given = ll.icmp(IntPredicate::NE, ll.ptr_to_int(p(4), i64), ll.const_i64(0));
