@@ -61,6 +61,23 @@ pub fn for_each_leaf(ty: Type, base: u32, structs: &StructTable, f: &mut impl Fn
     }
 }
 
+/// The positions of the extents of arrays in a flattened value.
+pub fn extents(ty: Type, structs: &StructTable) -> Vec<usize> {
+    match ty {
+        Type::Array(array) => (ARRAY_SHAPE..array_strides(array.ndim)).collect(),
+        Type::Struct(id) => {
+            let mut start = 0;
+            let mut found = Vec::new();
+            for field in &structs[id].fields {
+                found.extend(extents(field.ty, structs).into_iter().map(|at| start + at));
+                start += leaf_count(field.ty, structs);
+            }
+            found
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The leaves of a type in order.
 pub fn leaves(ty: Type, structs: &StructTable) -> Vec<Leaf> {
     let mut list = Vec::new();

@@ -448,6 +448,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 LeafKind::Local => ll.load(ll.ptr(0), at, 8),
             });
         });
+        if self.target.is_checked() {
+            // Indices are compared as if extents were not negative: memory of others may say so.
+            for at in flatten::extents(ty, &self.ir.structs) {
+                scalars[at] = ll.intrinsic("llvm.smax", &[ll.i32()], &[scalars[at], ll.const_i32(0)]);
+            }
+        }
         scalars
     }
 
