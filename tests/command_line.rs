@@ -290,8 +290,19 @@ fn kernels_take_what_people_write() {
 fn everything_can_be_asked_for_at_once() {
     let folder = Folder::new(&[("k.py", DOUBLE)]);
     let said = folder.kc(&["compile", "k.py", "--emit", "all", "--arch", "sm_80,sm_90", "-o", "out"]).ends(0);
-    let names =
-        ["k.cu", "k.h", "k.ir", "k.json", "k.o", "k.plan", "k.sm_80.ll", "k.sm_80.ptx", "k.sm_90.ll", "k.sm_90.ptx"];
+    let names = [
+        "k.cu",
+        "k.h",
+        "k.ir",
+        "k.json",
+        "k.o",
+        "k.plan",
+        "k.rs",
+        "k.sm_80.ll",
+        "k.sm_80.ptx",
+        "k.sm_90.ll",
+        "k.sm_90.ptx",
+    ];
     assert_eq!(folder.list("out"), names);
     assert_eq!(said.err.lines().count(), 1, "{}", said.err);
     assert!(names.iter().all(|name| said.err.contains(&format!("out/{name}"))), "{}", said.err);
@@ -452,6 +463,9 @@ fn the_archive_has_what_a_machine_needs() {
         "share/fish/vendor_completions.d/kc.fish",
         "share/kc/kc.ps1",
         "share/kc/LICENSE",
+        "share/kc/THIRD-PARTY.md",
+        "share/kc/kc.cdx.json",
+        "lib/pkgconfig/kc.pc",
         "share/kc/docs/launches.md",
         "share/kc/examples/saxpy.py",
         "lib/kc/libcuda.so.1",

@@ -93,6 +93,13 @@ fn type_in_with(text: &str, folder: &Path, first: Option<&Path>) -> (usize, usiz
         let name = file.lines().next().and_then(|line| line.strip_prefix(comment)).expect("a name");
         std::fs::write(folder.join(name), file).expect("a writable folder");
     }
+    // Blocks of Rust without a name are parts of programs.
+    for file in blocks(text, "rust") {
+        if let Some(name) = file.lines().next().and_then(|line| line.strip_prefix("// ")).filter(|n| n.ends_with(".rs"))
+        {
+            std::fs::write(folder.join(name), file).expect("a writable folder");
+        }
+    }
     let commands = typed(text);
     let of_kc = commands.iter().filter(|typed| typed.command.starts_with("kc ")).count();
     let kc = Path::new(env!("CARGO_BIN_EXE_kc")).parent().expect("a folder");
@@ -143,7 +150,7 @@ fn guides_say_what_they_show() {
         ("compile", 5),
         ("tiles", 6),
         ("unsupported", 1),
-        ("embedding", 3),
+        ("embedding", 5),
         ("dataset", 10),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");

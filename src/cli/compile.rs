@@ -126,6 +126,8 @@ enum Emit {
     Plan,
     /// C and C++ header for calling the kernels (.h).
     Header,
+    /// Rust source for calling the kernels (.rs).
+    Rust,
     /// Description of kernels, parameters and layouts (.json).
     Meta,
     /// All of these.
@@ -134,7 +136,7 @@ enum Emit {
 
 impl Emit {
     /// Each result and how its file ends.
-    const ENDINGS: [(Emit, &str); 8] = [
+    const ENDINGS: [(Emit, &str); 9] = [
         (Emit::Ptx, "ptx"),
         (Emit::Cuda, "cu"),
         (Emit::Llvm, "ll"),
@@ -142,6 +144,7 @@ impl Emit {
         (Emit::Obj, "o"),
         (Emit::Plan, "plan"),
         (Emit::Header, "h"),
+        (Emit::Rust, "rs"),
         (Emit::Meta, "json"),
     ];
 }
@@ -399,6 +402,7 @@ fn artefacts(args: &Args, emit: &[Emit]) -> Vec<(Artefact, String)> {
             Emit::Obj => one(Artefact::Object),
             Emit::Plan => one(Artefact::Plan),
             Emit::Header => one(Artefact::Header),
+            Emit::Rust => one(Artefact::Rust),
             Emit::Meta => one(Artefact::Metadata),
             Emit::All => Vec::new(),
         });
@@ -430,11 +434,11 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
             AbiArg::Plain => Abi::Plain,
         },
         lineinfo: args.lineinfo,
+        debug: args.debug.then(|| std::env::current_dir().unwrap_or_default()),
         cpu: args.cpu,
         checked: args.checked,
         archs: args.arch.clone(),
         linkage: Linkage {
-        debug: args.debug.then(|| std::env::current_dir().unwrap_or_default()),
             prefix: args.prefix.clone().unwrap_or_default(),
             namespace: args.namespace.clone(),
             exported: args.export,

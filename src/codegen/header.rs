@@ -47,12 +47,12 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     /// Its name without the ending, as an identifier.
-    fn stem(&self) -> String {
+    pub fn stem(&self) -> String {
         identifier(self.name.split('.').next().unwrap_or(""))
     }
 
     /// What no other file has.
-    fn mark(&self) -> String {
+    pub fn mark(&self) -> String {
         mark(&[self.name, self.text])
     }
 }
@@ -71,7 +71,7 @@ pub fn entries(module: &Module, kernels: &[FuncId], source: &Source) -> Vec<Entr
 }
 
 /// The mark of an entry: of the file that it is from, and of the struct of its arguments.
-fn entry_mark(module: &Module, id: FuncId, file: &str, arguments: &str) -> String {
+pub(super) fn entry_mark(module: &Module, id: FuncId, file: &str, arguments: &str) -> String {
     let mut needed = BTreeSet::new();
     let kernel = &module.functions[id];
     kernel.params().iter().for_each(|&p| structs_of(kernel.ty(p), &module.structs, &mut needed));
@@ -158,7 +158,7 @@ fn user_struct(id: StructId, structs: &StructTable) -> String {
 }
 
 /// The names and types of a kernel's arguments.
-fn argument_fields(kernel: &Function) -> Vec<(String, Type)> {
+pub(super) fn argument_fields(kernel: &Function) -> Vec<(String, Type)> {
     let mut fields: Vec<(String, Type)> = Vec::new();
     for (n, &param) in kernel.params().iter().enumerate() {
         let mut name = identifier(&kernel.param_name(n));
@@ -172,7 +172,7 @@ fn argument_fields(kernel: &Function) -> Vec<(String, Type)> {
 }
 
 /// The struct of a kernel's arguments.
-fn argument_struct(module: &Module, id: FuncId) -> String {
+pub(super) fn argument_struct(module: &Module, id: FuncId) -> String {
     let kernel = &module.functions[id];
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, &module.structs);
@@ -186,9 +186,40 @@ fn argument_struct(module: &Module, id: FuncId) -> String {
     struct_text(&name, Some(rank), &fields, &offsets, layout, &module.structs)
 }
 
+/// For C, what makes each array among a kernel's arguments of a pointer and extents. Another type
+/// of pointer or number of extents does not compile.
+fn makers(module: &Module, id: FuncId, name: &str) -> String {
+    let (kernel, structs) = (&module.functions[id], &module.structs);
+    let written = written::written(module, id);
+    let mut out = String::new();
+    for (n, (field, ty)) in (0..).zip(argument_fields(kernel)) {
+        let Type::Array(array) = ty else { continue };
+        let element = element_text(array.element.into(), structs);
+        let pointer = |constness: &str| match element.split_once('[') {
+            Some((of, extents)) => format!("{constness}{of} (*)[{extents}"),
+            None => format!("{constness}{element} *"),
+        };
+        let read = if written.may_be(n, &[]) { String::new() } else { format!("{}: (p), ", pointer("const ")) };
+        let _ = writeln!(
+            out,
+            "#define {name}_{field}(p, ...) KC_MAKE(_Generic((p), {read}{}: (p)), {}, __VA_ARGS__)",
+            pointer(""),
+            array.ndim
+        );
+    }
+    if out.is_empty() {
+        return out;
+    }
+    let shown = argument_fields(kernel).into_iter().find(|(_, ty)| matches!(ty, Type::Array(_)));
+    let shown = shown.map_or_else(String::new, |(field, _)| field);
+    format!(
+        "\n/* In C, arrays of pointers and extents: `args.{shown} = {name}_{shown}(pointer, extents..)`. */\n#ifndef __cplusplus\n{out}#endif\n"
+    )
+}
+
 /// The structs that a value of this type holds or points to; a struct's number is above those of
 /// its fields.
-fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<StructId>) {
+pub(super) fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<StructId>) {
     match ty {
         Type::Struct(id) if !out.insert(id) => {}
         Type::Struct(id) => structs[id].fields.iter().for_each(|f| structs_of(f.ty, structs, out)),
@@ -208,6 +239,7 @@ fn kernel_text(module: &Module, id: FuncId, file: &str, tensor: Tensor) -> Strin
         (abi::host_entry(&kernel.source_name, kernel.phase), abi::device_entry(&kernel.source_name, kernel.phase));
     let mut out = comment(kernel, &fields, &types, structs);
     out.push_str(&arguments);
+    out.push_str(&makers(module, id, &name));
     let declared = |entry: &str| {
         format!(
             "void {entry}(const kc_launch_bounds *launch, const {name}_args *args, uint64_t begin, uint64_t end,\n    \

@@ -75,6 +75,22 @@ static inline bool kc_array_of(kc_array *out, const void *data, size_t element, 
     return true;
 }
 
+#ifndef __cplusplus
+/* As kc_array_of; an empty array where an extent or a stride does not fit. */
+static inline kc_array kc_make(const void *data, size_t element, int ndim, const int64_t *shape)
+{
+    kc_array made;
+    kc_array_of(&made, data, element, ndim, shape);
+    return made;
+}
+
+/* Pointer, dimensions, and that many extents; another number of them is a bit-field of negative width. */
+#define KC_COUNT(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define KC_MAKE(p, dimensions, ...)                                                                                                  \
+    kc_make((p), sizeof *(p) + 0 * sizeof(struct { int another_number_of_extents : KC_COUNT(__VA_ARGS__) == (dimensions) ? 1 : -1; }), \
+            (dimensions), (const int64_t[]){__VA_ARGS__})
+#endif
+
 /* A launch of so many threads. False, and a launch of none, where an extent does not fit in 31 bits, all do not fit in 63, or `ndim` is
  * not 1 to 4. */
 static inline bool kc_launch_of(kc_launch_bounds *out, int ndim, const int64_t *shape)

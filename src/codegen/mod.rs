@@ -7,5 +7,6 @@ pub mod linkage;
 pub mod llvm;
 pub mod meta;
 pub mod privatization;
+pub mod rust;
 pub mod shadow;
 pub mod sites;

@@ -145,6 +145,11 @@ impl SitePlace {
         }
     }
 
+    /// As a tuple in Rust: `("x.py", 3, 5, "y")`.
+    pub fn tuple(&self) -> String {
+        format!("({:?}, {}, {}, {:?})", self.file, self.line, self.column, self.what)
+    }
+
     /// As an initialiser in C: `{"x.py", 3, 5, "y"}`.
     pub fn initialiser(&self) -> String {
         format!("{{{}, {}, {}, {}}}", c_text(&self.file), self.line, self.column, c_text(&self.what))

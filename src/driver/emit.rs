@@ -11,6 +11,7 @@ use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header::{self, Source};
 use crate::codegen::llvm::{self, Atomics, CodegenError, DebugTexts, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
+use crate::codegen::rust;
 use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::messages;
@@ -84,6 +85,7 @@ fn stage(artefact: Artefact) -> &'static str {
         Artefact::Object => "object",
         Artefact::Plan => "plan",
         Artefact::Header => "header",
+        Artefact::Rust => "rust",
         Artefact::Metadata => "metadata",
     }
 }
@@ -214,6 +216,7 @@ impl Job<'_> {
                 let source = self.source();
                 header::emit(module, kernels, &source, &self.sites(), self.options.tensor(), &self.options.linkage)
             }
+            Artefact::Rust => rust::emit(module, kernels, &self.source(), &self.sites(), checked),
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
                 let options = MetaOptions {

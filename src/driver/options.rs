@@ -27,6 +27,8 @@ pub enum Artefact {
     Plan,
     /// C and C++ header.
     Header,
+    /// Rust source that calls an object.
+    Rust,
     /// JSON description.
     Metadata,
 }
@@ -76,11 +78,11 @@ pub struct Options {
     pub abi: Abi,
     /// PTX names the source lines that its instructions come from.
     pub lineinfo: bool,
-    /// The processor that objects are for.
-    pub cpu: Cpu,
     /// Objects have what debuggers show: lines, functions that were inlined, variables. The folder
     /// is that which paths of sources are relative to.
     pub debug: Option<PathBuf>,
+    /// The processor that objects are for.
+    pub cpu: Cpu,
     /// Objects test every array index.
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
@@ -116,9 +118,9 @@ impl Default for Options {
             grid: Grid::Any,
             abi: Abi::Warp,
             lineinfo: false,
+            debug: None,
             cpu: Cpu::Native,
             checked: false,
-            debug: None,
             ptx: Vec::new(),
             archs: Vec::new(),
             linkage: Linkage::default(),
