@@ -115,6 +115,8 @@ SITE_PACKAGES=(mkdocs==1.6.1 mkdocs-material==9.8.2)
 setup_test() {
     setup_build
     command -v cmake >/dev/null || install cmake
+    # It steps through kernels of objects.
+    command -v gdb >/dev/null || install gdb
     # It opens the documentation's site and reports of `kc profile`. Ubuntu has no package of it that runs everywhere.
     command -v chromium >/dev/null || command -v google-chrome >/dev/null || install chromium \
         || say "no Chromium: the tests that open pages in a browser say that they are left out"
