@@ -208,3 +208,22 @@ def fill(x: wp.array(dtype=float)):
     let touches = code.lines().any(|line| line.contains("$0x0,(%rsp)"));
     assert!(touches, "no page of the frame is touched in order");
 }
+
+/// The crate whose build script calls kc.
+#[test]
+fn a_crate_with_a_build_script_runs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/embed_crate");
+    std::fs::create_dir(folder.path().join("src")).expect("a folder");
+    for name in ["Cargo.toml", "build.rs", "src/main.rs", "src/heat.py"] {
+        std::fs::copy(from.join(name), folder.path().join(name)).expect("a file");
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--offline"]).current_dir(folder.path());
+    cargo.env("KC", env!("CARGO_BIN_EXE_kc")).env("CARGO_TARGET_DIR", folder.path().join("target"));
+    let said = run(&mut cargo);
+    let losses: Vec<f32> = said.lines().filter_map(|line| line.split("loss ").nth(1)?.parse().ok()).collect();
+    let [first, _, last] = losses[..] else { panic!("{said}") };
+    assert!(first > 1.0 && last < first / 100.0, "{said}");
+    assert!(said.ends_with("the extents are those of 64 elements, and there are 63\n"), "{said}");
+}

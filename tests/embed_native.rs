@@ -590,3 +590,33 @@ fn workers_that_add_keep_to_rows_that_are_apart() {
     assert_eq!(apart(1), &serde_json::json!([{"array": "s", "gap": 2, "head": 0}]));
     assert_eq!(apart(2), &serde_json::json!([{"array": "s", "rising": "rows", "first": 0}]));
 }
+
+/// A program with two files of kernels, in both configurations.
+#[test]
+fn a_loop_of_a_game_builds_for_debugging_and_for_speed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::create_dir(path("app")).expect("a folder");
+    for name in ["CMakeLists.txt", "flock.py", "ground.py", "main.cpp"] {
+        std::fs::copy(root.join("examples/embed_game").join(name), path("app").join(name)).expect("a file");
+    }
+    let cmake = || Command::new(std::env::var("KC_CMAKE").unwrap_or_else(|_| "cmake".to_string()));
+    for (kind, report) in [("Debug", "flock.py:18:12: index 500 is out of bounds"), ("Release", "no report")] {
+        let build = path(kind);
+        let mut configure = cmake();
+        configure.arg("-S").arg(path("app")).arg("-B").arg(&build).arg(format!("-DCMAKE_BUILD_TYPE={kind}"));
+        configure.arg(format!("-Dkc_DIR={}", root.join("scripts/cmake").display()));
+        run(configure.arg(format!("-DKC_PROGRAM={}", env!("CARGO_BIN_EXE_kc"))));
+        run(cmake().arg("--build").arg(&build));
+        let said = run(&mut Command::new(build.join("game")));
+        let lines: Vec<&str> = said.lines().collect();
+        let [state, check] = lines[..] else { panic!("{said}") };
+        let numbers: Vec<f32> = state.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+        assert!(
+            matches!(numbers[..], [touched, low, fast] if touched == 1.0 && low >= 0.0 && fast <= 3.001),
+            "{state}"
+        );
+        assert!(check.starts_with(report), "{kind}: {check}");
+    }
+}

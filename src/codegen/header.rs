@@ -158,7 +158,7 @@ fn user_struct(id: StructId, structs: &StructTable) -> String {
 }
 
 /// The names and types of a kernel's arguments.
-pub(super) fn argument_fields(kernel: &Function) -> Vec<(String, Type)> {
+fn argument_fields(kernel: &Function) -> Vec<(String, Type)> {
     let mut fields: Vec<(String, Type)> = Vec::new();
     for (n, &param) in kernel.params().iter().enumerate() {
         let mut name = identifier(&kernel.param_name(n));

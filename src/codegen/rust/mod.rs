@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::header::{Source, argument_fields, argument_struct, entry_mark, structs_of};
+use super::header::{Source, argument_struct, entry_mark, structs_of};
 use super::linkage::marked;
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
@@ -73,10 +73,15 @@ fn kernel_text(module: &Module, id: FuncId, file: &str, checked: bool) -> String
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
     let written = written::written(module, id);
-    let members: Vec<Member> = (0..)
-        .zip(argument_fields(kernel).into_iter().zip(offsets))
-        .map(|(n, ((name, ty), offset))| Member { name: word(&name), ty, stored: written.may_be(n, &[]), offset })
-        .collect();
+    let mut members: Vec<Member> = Vec::new();
+    for (n, (&ty, offset)) in types.iter().zip(offsets).enumerate() {
+        let mut name = word(&kernel.param_name(n));
+        // `adj_x` may be the adjoint of `x` and an argument.
+        while members.iter().any(|member| member.name == name) {
+            name.push('_');
+        }
+        members.push(Member { name, ty, stored: written.may_be(n, &[]), offset });
+    }
     let name = word(&kernel.name);
     let args = format!("{}_args", kernel.name);
     let mut out = struct_text(&args, &members, layout, false, structs);
@@ -198,6 +203,7 @@ fn word(name: &str) -> String {
     match name {
         "self" | "Self" | "super" | "crate" | "_" => format!("{name}_"),
         _ if KEYWORDS.contains(&name) => format!("r#{name}"),
+        _ if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => name.to_string(),
         _ => super::cuda::identifier(name),
     }
 }
