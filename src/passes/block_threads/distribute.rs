@@ -31,6 +31,8 @@ pub(super) struct Dealt {
     /// So many iterations are of one thread: one, or those of a part of a tile, which follows from
     /// this number and the extents (`chunks::patch`).
     pub run: u64,
+    /// The columns of such a part lie as far apart as there are parts beside each other.
+    pub apart: bool,
 }
 
 /// The function in the form for the threads of a block, except for barriers.
@@ -303,7 +305,7 @@ impl Dealer<'_> {
         self.b().yield_(&[]);
         self.b().switch_to(outside);
         let inst = self.push(Op::For { start, end, step, init: Values::new(), body: block });
-        self.shares.insert(inst, Share::Dealt(Dealt { indices, start: None, step: 1, run: 1 }));
+        self.shares.insert(inst, Share::Dealt(Dealt { indices, step: 1, run: 1, ..Dealt::default() }));
     }
 
     fn deal(&mut self, nest: &Nest) {
@@ -325,9 +327,10 @@ impl Dealer<'_> {
             }
             // Their order does not matter.
             Some(total) => self.each(total, |this, number| {
-                let extents: Vec<u64> = nest.dealt().map(|level| level.known.map_or(1, |(_, trips)| trips)).collect();
+                let levels = nest.side_by_side(&this.rebuild.b.function);
+                let extents: Vec<u64> = levels.iter().map(|level| level.known.map_or(1, |(_, trips)| trips)).collect();
                 let index = unflatten(this.b(), number, &extents);
-                for (level, &at) in nest.dealt().zip(&index) {
+                for (level, &at) in levels.iter().zip(&index) {
                     let start = level.known.map_or(0, |(start, _)| start);
                     let mut value = at;
                     if start != 0 {
@@ -368,7 +371,8 @@ impl Dealer<'_> {
                 self.b().switch_to(outside);
                 self.rebuild.b.function.insts[first].op = Op::For { start: own_start, end, step: own_step, init, body };
                 self.rebuild.b.append(first);
-                let dealt = Dealt { indices: vec![(variable, None)], start: Some(start), step: by, run: 1 };
+                let indices = vec![(variable, None)];
+                let dealt = Dealt { indices, start: Some(start), step: by, run: 1, apart: false };
                 self.shares.insert(first, Share::Dealt(dealt));
             }
         }
@@ -454,6 +458,9 @@ impl Dealt {
         }
         let sums: Vec<Option<Sum>> = place.index.iter().map(|at| at.map(|at| Sum::of(function, at))).collect();
         let mut dims = Vec::new();
+        if let Some(dim) = self.number_of(&sums) {
+            return Some(Owner { dims: vec![dim], extents: Vec::new(), start: None, step: 1, run: 1, apart: false });
+        }
         for &(index, _) in &self.indices {
             let alone = |sum: &Sum| sum.terms.len() == 1 && sum.terms.get(&index) == Some(&1);
             let (dim, sum) =
@@ -466,7 +473,25 @@ impl Dealt {
         }
         let start = self.start.filter(|_| known.is_none());
         let extents = self.indices.iter().skip(1).map(|(_, extent)| *extent).collect();
-        Some(Owner { dims, extents, start, step: self.step, run: self.run })
+        Some(Owner { dims, extents, start, step: self.step, run: self.run, apart: self.apart })
+    }
+}
+
+impl Dealt {
+    /// The dimension in which an element has the number of its iteration, of several indices
+    /// together, and what is added to that: `32 * i + k + 5` with 32 of `k`.
+    fn number_of(&self, sums: &[Option<Sum>]) -> Option<(usize, i128)> {
+        if self.run != 1 || self.start.is_some() || self.indices.len() < 2 {
+            return None;
+        }
+        let mut number = Sum::default();
+        let mut below = 1i128;
+        for &(index, count) in self.indices.iter().rev() {
+            number.terms.insert(index, below);
+            below = below.checked_mul(count?.into())?;
+        }
+        let is_number = |sum: &&Sum| sum.terms == number.terms;
+        sums.iter().enumerate().find_map(|(dim, sum)| Some((dim, sum.as_ref().filter(is_number)?.constant)))
     }
 }
 
@@ -480,4 +505,5 @@ pub(super) struct Owner {
     pub start: Option<ValueId>,
     step: i128,
     run: u64,
+    apart: bool,
 }

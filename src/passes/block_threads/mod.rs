@@ -25,6 +25,7 @@
 //! | `zero_fill` | are the zeros of a new tile needed? |
 //! | `distribute` | carries the plans out |
 //! | `rows` | how long are the rows of tiles? |
+//! | `banks` | in which banks of memory do threads meet? |
 //! | `prefetch` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
@@ -44,6 +45,7 @@
 pub(super) mod accesses;
 mod accumulators;
 mod atomic_updates;
+mod banks;
 mod barriers;
 mod chunks;
 mod copy_coalescing;

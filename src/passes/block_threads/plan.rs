@@ -12,7 +12,7 @@
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else,
 //! every thread does.
 
-use super::accesses::{Count, Kind, Memory, Region, Touch, all_touches, counts, upward_loops};
+use super::accesses::{Count, Kind, Memory, Region, Sum, Touch, all_touches, counts, upward_loops};
 use super::atomic_updates::{self, Update};
 use super::products::{self, Copied, Found};
 use super::tensor::Tensor;
@@ -63,6 +63,27 @@ pub(in crate::passes) struct Level {
 impl Nest {
     pub fn dealt(&self) -> impl Iterator<Item = &Level> {
         self.loops.iter().filter(|level| level.dealt)
+    }
+
+    /// What is dealt out, in such an order that threads side by side touch elements side by side:
+    /// the loop along which most accesses go by one comes last.
+    pub fn side_by_side(&self, function: &Function) -> Vec<&Level> {
+        let mut levels: Vec<&Level> = self.dealt().collect();
+        let mut steps = vec![0u32; levels.len()];
+        function.walk(self.loops[0].body, &mut |_, inst| {
+            let Some(&last) = inst.op.access().and_then(|access| access.indices.last()) else { return };
+            let sum = Sum::of(function, last);
+            for (steps, level) in steps.iter_mut().zip(&levels) {
+                *steps += u32::from(sum.terms.get(&level.variable).is_some_and(|times| times.abs() == 1));
+            }
+        });
+        let Some(most) = steps.iter().copied().max() else { return levels };
+        // Of several, the innermost: that is how the source goes through its elements.
+        if let Some(at) = steps.iter().rposition(|&steps| steps == most) {
+            let last = levels.remove(at);
+            levels.push(last);
+        }
+        levels
     }
 
     /// The iterations that are dealt out, where their number is known.

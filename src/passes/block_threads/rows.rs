@@ -3,7 +3,7 @@
 //! where these lie in different banks of shared memory, which an odd number of 16 bytes in a row
 //! sees to.
 
-use super::accesses::Sum;
+use super::banks;
 use super::distribute::Share;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
@@ -25,30 +25,12 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
     lengthen_all(function, structs, factors, most, |size| BANKS / size);
 }
 
-/// The same for tiles in whose columns the threads of a block go downward, each thread in a row of
-/// its own, or in a few.
+/// Makes the rows of tiles so long that the threads of a warp meet in as few banks as may be, as
+/// long as all tiles fit into so many bytes ([`banks`]).
 pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &IdMap<InstId, Share>, most: u64) {
-    let (mut read, mut read_in_parts) = (Vec::new(), Vec::new());
-    for (&id, share) in shares {
-        let (Share::Dealt(dealt), Op::For { body, .. }) = (share, &function.insts[id].op) else { continue };
-        // Threads that follow each other differ in these.
-        let Some(&(last, _)) = dealt.indices.last() else { continue };
-        let lanes: Vec<ValueId> = Sum::of(function, last).terms.into_keys().collect();
-        let goes_down = |row: ValueId, column: ValueId| {
-            let [row, column] = [row, column].map(|index| Sum::of(function, index).terms);
-            lanes.iter().any(|lane| row.get(lane).is_some_and(|n| n.abs() == 1) && !column.contains_key(lane))
-        };
-        function.walk(*body, &mut |_, inst| {
-            if let Op::Load(access) = &inst.op
-                && access.path.is_empty()
-                && matches!(function.ty(access.array), Type::Local(ty) if ty.block && ty.ndim == 2)
-                && let &[row, column] = &access.indices[..]
-                && goes_down(row, column)
-            {
-                if dealt.run == 1 { &mut read } else { &mut read_in_parts }.push(access.array);
-            }
-        });
-    }
+    let mut found = banks::better_rows(function, shares);
+    let tiles: IdSet<ValueId> = found.iter().map(|row| row.tile).collect();
+    let rigid = rigid(function, &tiles);
     // The instructions for matrices, and copies, take 16 bytes of a row at once.
     let mut whole: IdSet<ValueId> = IdSet::default();
     function.walk(function.entry, &mut |_, inst| {
@@ -56,9 +38,20 @@ pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &Id
             inst.op.for_each_operand(|v| _ = whole.insert(v));
         }
     });
-    read_in_parts.retain(|tile| !whole.contains(tile));
-    lengthen_all(function, structs, read_in_parts, most, |_| 1);
-    lengthen_all(function, structs, read, most, |size| BANKS / size);
+    found.retain(|row| !rigid.contains(&row.tile) && !whole.contains(&row.tile));
+    found.sort_by_key(|row| (std::cmp::Reverse(row.gain), row.tile));
+    let mut total = total(function, structs);
+    for row in found {
+        let Type::Local(mut ty) = function.ty(row.tile) else { continue };
+        let Some(last) = usize::from(ty.ndim).checked_sub(1) else { continue };
+        ty.shape[last] += row.longer_by;
+        let longer = Type::Local(ty);
+        let with = total - bytes(function.ty(row.tile), structs) + bytes(longer, structs);
+        if with <= most {
+            total = with;
+            function.values[row.tile].ty = longer;
+        }
+    }
 }
 
 /// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles

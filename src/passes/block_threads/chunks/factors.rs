@@ -40,6 +40,8 @@ struct Product {
     ty: LocalArrayType,
     /// Elements that are set before their sums are taken, and again with these.
     cleared: Vec<InstId>,
+    /// See [`Part::apart`].
+    apart: bool,
 }
 
 impl Product {
@@ -86,7 +88,9 @@ impl Product {
             }
             cleared.push(id);
         }
-        Some(Product { ty, cleared })
+        let mut ways = Ways::default();
+        ways.look(function, body, dealt, None);
+        Some(Product { ty, cleared, apart: ways.go_down() })
     }
 
     /// Makes of the loop one over parts, from `thread * count` to `elements` by `threads * count`,
@@ -101,7 +105,7 @@ impl Product {
         let (body, elements) = (b.new_block(&[I32]), b.new_block(&[I32]));
         let mine = b.params(body)[0];
         b.name(mine, "element");
-        let part = Part { ty: self.ty, count: own, mine, registers: None };
+        let part = Part { ty: self.ty, count: own, mine, registers: None, apart: self.apart };
         let outside = b.switch_to(body);
         let mut same = part.patched(b, dealt, patch, elements);
         let around = part.range(b, elements);
@@ -120,10 +124,42 @@ impl Product {
         }
         dealt.indices.iter_mut().for_each(|(index, _)| *index = same.get(index).copied().unwrap_or(*index));
         dealt.run = own;
+        dealt.apart = self.apart;
         let number = b.int(Scalar::I32, own.into());
         let [start, step] = [thread, threads].map(|v| b.binary(BinaryOp::Mul, v, number));
         b.function.insts[id].op = Op::For { start, end, step, init: Values::new(), body };
         Some((elements, u32::try_from(own).ok()?))
+    }
+}
+
+/// Which ways threads side by side go through the matrices that they read.
+#[derive(Default)]
+pub(super) struct Ways {
+    down: bool,
+    along: bool,
+}
+
+impl Ways {
+    /// Looks at a loop over elements; not at what it reads of `except`.
+    pub fn look(&mut self, function: &Function, body: BlockId, dealt: &Dealt, except: Option<ValueId>) {
+        let Some(&(index, _)) = dealt.indices.last() else { return };
+        function.walk(body, &mut |_, inst| {
+            let Op::Load(access) = &inst.op else { return };
+            let has = |at: &ValueId| Sum::of(function, *at).terms.contains_key(&index);
+            let is_tile = matches!(function.ty(access.array), Type::Local(ty) if ty.block);
+            if is_tile
+                && except != Some(access.array)
+                && let Some((column, rows)) = access.indices.split_last()
+            {
+                self.along |= has(column);
+                self.down |= !has(column) && rows.iter().any(has);
+            }
+        });
+    }
+
+    /// Down rows alone: where they go along, too, neighbours are better read by one access.
+    pub fn go_down(&self) -> bool {
+        self.down && !self.along
     }
 }
 

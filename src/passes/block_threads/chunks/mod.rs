@@ -97,6 +97,8 @@ struct Chunked {
     region: Vec<InstId>,
     /// The loops over its elements.
     loops: Vec<InstId>,
+    /// See [`Part::apart`].
+    apart: bool,
     thread: ValueId,
     threads: ValueId,
 }
@@ -122,6 +124,12 @@ impl Chunked {
         });
         let Op::For { start: thread, step: threads, .. } = function.insts[*loops.first()?].op else { return None };
         let work = Work { function, effects, shares, region: &region, loops: &loops };
+        let mut ways = factors::Ways::default();
+        for id in &loops {
+            if let (Some(Share::Dealt(dealt)), Op::For { body, .. }) = (shares.get(id), &function.insts[*id].op) {
+                ways.look(function, *body, dealt, Some(tile));
+            }
+        }
         (adds && work.may_be_repeated(tile)).then_some(Chunked {
             tile,
             ty,
@@ -129,13 +137,14 @@ impl Chunked {
             block,
             region,
             loops,
+            apart: ways.go_down() && patch(ty, count).is_some(),
             thread,
             threads,
         })
     }
 
     fn carry_out(self, function: &mut Function, shares: &mut IdMap<InstId, Share>) {
-        let Chunked { tile, ty, count, block, region, mut loops, thread, threads } = self;
+        let Chunked { tile, ty, count, block, region, mut loops, apart, thread, threads } = self;
         let [mut insts, mut rest] = [std::mem::take(&mut function.blocks[block].insts), Vec::new()];
         if let Some(at) = insts.iter().position(|id| Some(id) == region.first()) {
             rest = insts.split_off(at);
@@ -170,7 +179,7 @@ impl Chunked {
         b.effect(Op::For { start: zero, end, step, init: Values::new(), body });
         behind.into_iter().for_each(|id| b.append(id));
         *function = b.finish();
-        let part = Part { ty, count, mine, registers: Some((tile, registers)) };
+        let part = Part { ty, count, mine, registers: Some((tile, registers)), apart };
         let found = loops.into_iter().map(|id| (id, ())).collect();
         replace_each(function, found, |b, id, ()| {
             part.each(b, shares, id);
@@ -328,6 +337,11 @@ struct Part {
     mine: ValueId,
     /// The tile, and the registers that are in its place.
     registers: Option<(ValueId, ValueId)>,
+    /// The columns of a patch lie as far apart as there are patches beside each other. Threads that
+    /// go down the rows of a matrix, for those columns, then read rows side by side, which meet in
+    /// no bank of memory where a row has an odd length. Four rows on, they would meet whatever its
+    /// length is.
+    apart: bool,
 }
 
 impl Part {
@@ -340,6 +354,7 @@ impl Part {
         };
         b.span = b.function.insts[id].span;
         dealt.run = self.count;
+        dealt.apart = self.apart;
         let old = b.function.blocks[body].params[0];
         let insts = std::mem::take(&mut b.function.blocks[body].insts);
         let (then, otherwise, block) = (b.new_block(&[]), b.new_block(&[]), b.new_block(&[I32]));
@@ -411,7 +426,7 @@ impl Part {
         b.name(number, "patch");
         let mut index = unflatten(b, number, &extents);
         for (at, size) in [(last, columns), (last.saturating_sub(1), rows)] {
-            if size > 1 {
+            if size > 1 && !(self.apart && at == last) {
                 let size = b.int(Scalar::I32, size.into());
                 index[at] = b.binary(BinaryOp::Mul, index[at], size);
                 b.name(index[at], if at == last { "patch_column" } else { "patch_row" });
@@ -419,7 +434,11 @@ impl Part {
         }
         let (k, outside) = (b.params(block)[0], b.switch_to(block));
         let columns = b.int(Scalar::I32, columns.into());
-        let column = b.binary(BinaryOp::Rem, k, columns);
+        let mut column = b.binary(BinaryOp::Rem, k, columns);
+        if self.apart {
+            let beside = b.int(Scalar::I32, extents[last].into());
+            column = b.binary(BinaryOp::Mul, column, beside);
+        }
         index[last] = b.binary(BinaryOp::Add, index[last], column);
         if rows > 1 {
             let row = b.binary(BinaryOp::Div, k, columns);

@@ -5,10 +5,15 @@
 use super::registers_by;
 use crate::ids::IdMap;
 use crate::ir::build::Builder;
-use crate::ir::{Access, BlockId, Function, Inst, InstId, Op, ValueId, Values};
+use crate::ir::{Access, BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId, Values};
+use crate::passes::block_threads::accesses::Sum;
 use crate::passes::copy::Copier;
+use crate::passes::loops::trips;
 use crate::passes::rebuild::replace_each;
 use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
+
+/// As many turns at once as an access has numbers of 4 bytes.
+const TURNS_AT_ONCE: u64 = 4;
 
 /// Takes the sums of elements in registers together, and those in the bodies of some other loops,
 /// by the number of their elements.
@@ -36,6 +41,28 @@ struct Sums {
     body: BlockId,
     /// What is done with the sums, and the end of the loop.
     behind: Vec<InstId>,
+}
+
+/// Turns of a loop from 0 on that are done so many at once.
+struct Turns {
+    /// From the last one on.
+    down: bool,
+    trips: u64,
+    many: u64,
+}
+
+impl Turns {
+    /// Those that are done at once.
+    fn order(&self) -> Vec<i128> {
+        let many = i128::from(self.many);
+        if self.down { (0..many).rev().collect() } else { (0..many).collect() }
+    }
+
+    /// Start, end and step of the loop over what is done at once.
+    fn bounds(&self) -> [i128; 3] {
+        let count = i128::from(self.trips / self.many);
+        if self.down { [count - 1, -1, -1] } else { [0, count, 1] }
+    }
 }
 
 /// Where the sums of all elements of a thread are.
@@ -109,25 +136,43 @@ impl Sums {
             Some(c) => b.constant(c),
             None => bound,
         });
+        let at_once = self.turns_at_once(&b.function);
         let ty = b.ty(bounds[0]);
         let turn = b.new_block(&[ty]);
         let k = b.params(turn)[0];
         b.function.values[k].name = b.function.values[params[0]].name.clone();
         b.switch_to(turn);
-        self.each(b, |copier, b, e| {
-            copier.map(params[0], k);
-            for (place, &param) in sums.iter().zip(&params[1..]) {
-                let sum = place.read(b, e);
-                copier.map(param, sum);
+        let each_turn: Vec<ValueId> = match &at_once {
+            None => vec![k],
+            Some(turns) => {
+                let many = b.int(Scalar::I32, i128::from(turns.many));
+                let first = b.binary(BinaryOp::Mul, k, many);
+                let after = |b: &mut Builder, n: i128| {
+                    let n = b.int(Scalar::I32, n);
+                    b.binary(BinaryOp::Add, first, n)
+                };
+                turns.order().into_iter().map(|n| after(b, n)).collect()
             }
-            let Op::Yield(values) = copier.insts(b, self.body) else { return };
-            for (place, &value) in sums.iter().zip(&values) {
-                b.effect(Op::Store { access: Access::element(place.array, &[e]), value });
-            }
-        });
+        };
+        for k in each_turn {
+            self.each(b, |copier, b, e| {
+                copier.map(params[0], k);
+                for (place, &param) in sums.iter().zip(&params[1..]) {
+                    let sum = place.read(b, e);
+                    copier.map(param, sum);
+                }
+                let Op::Yield(values) = copier.insts(b, self.body) else { return };
+                for (place, &value) in sums.iter().zip(&values) {
+                    b.effect(Op::Store { access: Access::element(place.array, &[e]), value });
+                }
+            });
+        }
         b.yield_(&[]);
         b.switch_to(block);
-        let [start, end, step] = bounds;
+        let [start, end, step] = match at_once {
+            None => bounds,
+            Some(turns) => turns.bounds().map(|bound| b.int(Scalar::I32, bound)),
+        };
         b.effect(Op::For { start, end, step, init: Values::new(), body: turn });
         // What is left of the loop takes the sums from their arrays; those that are where they
         // belong are not put there.
@@ -152,6 +197,27 @@ impl Sums {
         }
         b.switch_to(block);
         b.append(id);
+    }
+
+    /// Turns to do at once: where each turn reads what lies beside that of the turn before in all
+    /// factors, so that four numbers are one access.
+    fn turns_at_once(&self, function: &Function) -> Option<Turns> {
+        let int = |v: ValueId| function.as_const(v)?.as_int();
+        let [start, end, step] = self.bounds;
+        let (trips, down) = (trips(function, start, end, step)?, int(step)? == -1);
+        let least = if down { int(end)? + 1 } else { int(start)? };
+        let k = *function.blocks[self.body].params.first()?;
+        let (mut along, mut loads) = (0, 0);
+        for &id in &function.blocks[self.body].insts {
+            if let Op::Load(access) = &function.insts[id].op {
+                let last = access.indices.last().map(|&at| Sum::of(function, at));
+                loads += 1;
+                along += u32::from(last.is_some_and(|sum| sum.terms.get(&k) == Some(&1)));
+            }
+        }
+        let many = TURNS_AT_ONCE;
+        let fits = least == 0 && int(step)?.abs() == 1 && trips > many && trips.is_multiple_of(many);
+        (fits && along > 1 && along == loads && function.ty(k) == I32).then_some(Turns { down, trips, many })
     }
 
     /// Where a sum is taken; `first` is what it begins with.

@@ -1,0 +1,57 @@
+//! The threads of a warp meet in no bank of shared memory in gradients of kernels with tiles:
+//! products, sums, softmax, layer norm and those of the run tests.
+
+#[path = "common/parts.rs"]
+mod parts;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// Wavefronts of shared memory beyond those that the accesses need.
+const GATE: &str = "derived__memory_l1_wavefronts_shared_excessive > 0";
+
+fn array(name: &str, shape: &[u32]) -> Value {
+    json!({"name": name, "kind": "array", "dtype": "float32", "ndim": shape.len(), "shape": shape, "fill": "random:3", "grad_fill": "random:4"})
+}
+
+/// A launch of a kernel of `benches/kernels`, with its gradient.
+fn launch(folder: &Path, file: &str, kernel: &str, dim: &[u32], args: &[Value]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/kernels").join(file);
+    let block = dim.last();
+    let text = json!({"format": 1, "id": kernel, "source": source, "kernel": kernel, "direction": "gradient",
+                      "dim": dim, "block_dim": block, "args": args});
+    let path = folder.join(format!("{kernel}_{}.json", block.copied().unwrap_or(0)));
+    std::fs::write(&path, text.to_string()).expect("a launch");
+    path
+}
+
+fn profile(launch: &Path) -> (String, Option<i32>) {
+    let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+    kc.arg("profile").arg(launch).args(["--fail-if", GATE, "--registers", "32", "--tensor-cores", "off"]);
+    kc.args(["--no-check", "races", "--no-check", "uninitialised"]);
+    let output = kc.output().expect("kc starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (text, output.status.code())
+}
+
+#[test]
+fn gradients_of_tiles_meet_in_no_bank() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let mut launches = Vec::new();
+    for threads in [128, 256] {
+        let matrices = ["a", "b", "c"].map(|name| array(name, &[128, 128]));
+        launches.push(launch(folder, "tiles.py", "gemm", &[2, 2, threads], &matrices));
+        let rows = || array("a", &[4, 1024]);
+        launches.push(launch(folder, "tiles.py", "row_sums", &[4, threads], &[rows(), array("s", &[4])]));
+        launches.push(launch(folder, "tiles.py", "softmax", &[4, threads], &[rows(), array("b", &[4, 1024])]));
+        let rest = [rows(), array("g", &[1024]), array("h", &[1024]), array("b", &[4, 1024])];
+        launches.push(launch(folder, "tiles.py", "layer_norm", &[4, threads], &rest));
+    }
+    let said = parts::each(&launches, |part| part.iter().map(|launch| profile(launch)).collect::<Vec<_>>());
+    for (text, status) in said.concat() {
+        assert_eq!(status, Some(0), "{text}");
+    }
+}
