@@ -28,8 +28,8 @@ use crate::source::{SourceFile, SourceMap};
 ///
 /// The counters are those of a GPU profiler, under the names of Nsight Compute: sectors, requests,
 /// bank conflicts, active lanes, the instruction mix, per line of the source. Each figure is exact,
-/// a bound or an estimate, and says which. No time is invented. Occupancy and advice follow, the
-/// most costly first.
+/// a bound or an estimate, and says which. Occupancy, how long the parts of some GPUs would be busy
+/// at least, and advice follow, the most costly first.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files; or source files (`.py`), of whose kernels those launches are counted that
@@ -390,6 +390,9 @@ fn text(profile: &Profile, id: &str, file: &SourceFile, args: &Args) -> String {
     let _ = writeln!(text, "  {}", profile.resident.words());
     if let Some(roof) = &profile.roofline {
         let _ = writeln!(text, "  roofline of {}: {}", roof.gpu.name, roof.words());
+    }
+    for times in &profile.times {
+        let _ = writeln!(text, "  {}", times.words());
     }
     let value = |metrics: &[Metric], name| find(metrics, name).map_or(0.0, |metric| metric.value);
     let sectors = |metrics: &[Metric]| value(metrics, "memory_l2_theoretical_sectors_global");

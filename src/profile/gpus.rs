@@ -43,6 +43,9 @@ pub const ALL: &[Gpu] = &[
     gpu("sm_120", "GeForce RTX 5090", [170, 2407], 1792.0, [128, 2], "NVIDIA RTX Blackwell whitepaper"),
 ];
 
+/// A second product of an architecture.
+pub const H200: Gpu = gpu("sm_90", "H200", [132, 1980], 4800.0, [128, 64], "NVIDIA H200 datasheet");
+
 /// Warp instructions that a multiprocessor starts a cycle: one for each of its parts.
 pub const ISSUES: u32 = 4;
 

@@ -10,12 +10,14 @@
 //! | `resident` | what follows from registers and shared memory, as far as they are known? |
 //! | `registers` | how many registers has a thread? |
 //! | `gpus`, `roofline` | what limits a launch on a GPU, and what could it reach at most? |
+//! | `times` | how long does a launch take at least? |
 //! | `plot`, `font` | how does that look? |
 //! | `html`, `program_page` | how does a person look at launches, and at all those of a program? |
 //! | `compare` | what did a GPU count? |
 //! | `gate` | does a launch hold a bound? |
 //!
-//! No time is given: addresses and masks say what is asked of a GPU, not how long it takes.
+//! Addresses and masks say what is asked of a GPU, and with that how long its parts take at least;
+//! not how long a launch takes.
 
 mod accesses;
 mod advice;
@@ -33,6 +35,7 @@ mod resident;
 mod roofline;
 #[cfg(test)]
 mod tests;
+mod times;
 
 use std::collections::BTreeMap;
 
@@ -50,6 +53,7 @@ pub use program_page::program_page;
 pub use registers::Registers;
 pub use resident::Resident;
 pub use roofline::Roofline;
+pub use times::Times;
 
 use crate::sim::Measured;
 pub use crate::sim::Text;
@@ -73,6 +77,8 @@ pub struct Profile {
     pub resident: Resident,
     /// Under the roofs of the architecture's GPU.
     pub roofline: Option<Roofline>,
+    /// At least, on some GPUs.
+    pub times: Vec<Times>,
     /// What costs most first.
     pub advice: Vec<Advice>,
 }
@@ -131,6 +137,7 @@ impl Profile {
         let shared = measured.shared_bytes + measured.form.dynamic_shared;
         let blocks = measured.form.grid.iter().map(|&extent| u64::from(extent)).product();
         Profile {
+            times: Times::all(&metrics, blocks, &measured),
             roofline: Gpu::of(limits.arch).map(|gpu| Roofline::of(&metrics, blocks, gpu)),
             resident: Resident::of(limits, measured.form.threads(), registers, shared),
             ptx: ptx_lines(&measured),
@@ -189,6 +196,7 @@ impl Profile {
             "ptx": ptx,
             "occupancy": self.resident.json(),
             "roofline": self.roofline.as_ref().map(Roofline::json),
+            "at_least": self.times.iter().map(Times::json).collect::<Vec<_>>(),
             "advice": advice,
             "findings": findings,
         });

@@ -39,31 +39,37 @@ pub struct Demand {
     pub busy: f64,
 }
 
+/// Operations, bytes of memory, and what is asked of each part, with how long it takes in seconds.
+pub(super) fn asked(metrics: &[Metric], blocks: u64, gpu: &Gpu) -> (f64, f64, Vec<Demand>) {
+    let value = |name: &str| find(metrics, name).map_or(0.0, |metric| metric.value);
+    let count = |op: &str| value(&format!("smsp__sass_thread_inst_executed_op_{op}_pred_on.sum"));
+    let float32 = count("fadd") + count("fmul") + count("ffma");
+    let float64 = count("dadd") + count("dmul") + count("dfma");
+    let flops = float32 + count("ffma") + float64 + count("dfma");
+    let bytes = value("dram__bytes_read.sum") + value("dram__bytes_write.sum");
+    // A block runs on one multiprocessor.
+    let cycles = gpu.cycles(u32::try_from(blocks.max(1)).unwrap_or(u32::MAX));
+    let of = |part, amount, unit, kind, a_second: f64| Demand { part, amount, unit, kind, busy: amount / a_second };
+    let demands = vec![
+        of("DRAM", bytes, "bytes", Kind::Bound, gpu.bandwidth * 1e9),
+        of("float32", float32, "instructions of threads", Kind::Estimate, f64::from(gpu.float32) * cycles),
+        of("float64", float64, "instructions of threads", Kind::Estimate, f64::from(gpu.float64) * cycles),
+        of(
+            "instructions",
+            value("smsp__inst_executed.sum"),
+            "instructions of warps",
+            Kind::Estimate,
+            f64::from(ISSUES) * cycles,
+        ),
+        of("shared memory", value("memory_l1_wavefronts_shared"), "wavefronts", Kind::Exact, cycles),
+    ];
+    (flops, bytes, demands)
+}
+
 impl Roofline {
     /// `metrics`: of the whole launch, of so many blocks.
     pub fn of(metrics: &[Metric], blocks: u64, gpu: &'static Gpu) -> Roofline {
-        let value = |name: &str| find(metrics, name).map_or(0.0, |metric| metric.value);
-        let count = |op: &str| value(&format!("smsp__sass_thread_inst_executed_op_{op}_pred_on.sum"));
-        let float32 = count("fadd") + count("fmul") + count("ffma");
-        let float64 = count("dadd") + count("dmul") + count("dfma");
-        let flops = float32 + count("ffma") + float64 + count("dfma");
-        let bytes = value("dram__bytes_read.sum") + value("dram__bytes_write.sum");
-        // A block runs on one multiprocessor.
-        let cycles = gpu.cycles(u32::try_from(blocks.max(1)).unwrap_or(u32::MAX));
-        let of = |part, amount, unit, kind, a_second: f64| Demand { part, amount, unit, kind, busy: amount / a_second };
-        let mut demands = vec![
-            of("DRAM", bytes, "bytes", Kind::Bound, gpu.bandwidth * 1e9),
-            of("float32", float32, "instructions of threads", Kind::Estimate, f64::from(gpu.float32) * cycles),
-            of("float64", float64, "instructions of threads", Kind::Estimate, f64::from(gpu.float64) * cycles),
-            of(
-                "instructions",
-                value("smsp__inst_executed.sum"),
-                "instructions of warps",
-                Kind::Estimate,
-                f64::from(ISSUES) * cycles,
-            ),
-            of("shared memory", value("memory_l1_wavefronts_shared"), "wavefronts", Kind::Exact, cycles),
-        ];
+        let (flops, bytes, mut demands) = asked(metrics, blocks, gpu);
         demands.retain(|demand| demand.amount > 0.0);
         demands.sort_by(|a, b| b.busy.total_cmp(&a.busy));
         let longest = demands.first().map(|demand| demand.busy);

@@ -139,7 +139,7 @@ impl Machine<'_> {
     ) {
         let addresses = addresses(warp, atomic.base, atomic.offset);
         if let Some(counters) = &mut self.counters {
-            counters.atomic(pc, atomic.space, &addresses, active, atomic.bytes);
+            counters.atomic(pc, warp.id, atomic.space, &addresses, active, atomic.bytes);
         }
         let mut any = false;
         for lane in lanes(active) {

@@ -2,6 +2,7 @@
 //! masks alone.
 
 use super::machine::lanes;
+use super::queues::Queues;
 use super::value::LANES;
 use super::windows;
 use crate::ptx::Space;
@@ -62,6 +63,8 @@ pub struct Counters {
     pub spaces: Vec<Option<Space>>,
     /// The sectors of global memory that were touched at all: read, written.
     pub touched: [Sectors; 2],
+    /// At addresses of global memory.
+    pub queues: Queues,
     met: Met,
 }
 
@@ -144,6 +147,7 @@ impl Counters {
             counts: vec![Counts::default(); instructions],
             spaces: vec![None; instructions],
             touched: [Sectors::of(base, bytes), Sectors::of(base, bytes)],
+            queues: Queues::default(),
             met: Met::default(),
         }
     }
@@ -201,11 +205,15 @@ impl Counters {
         }
     }
 
-    pub fn atomic(&mut self, pc: u32, space: Space, addresses: &[u64; LANES], mask: u32, bytes: u32) {
+    /// `warp`: its number in the launch.
+    pub fn atomic(&mut self, pc: u32, warp: u32, space: Space, addresses: &[u64; LANES], mask: u32, bytes: u32) {
         self.met.clear();
         let waiting = lanes(mask).filter(|&lane| !self.met.is_new(addresses[lane])).count();
         self.counts[pc as usize].serialised += waiting as u64;
         self.accessed(pc, space, addresses, mask, bytes, true);
+        if mask != 0 && self.spaces[pc as usize] == Some(Space::Global) {
+            self.queues.add(pc, warp, addresses, mask);
+        }
     }
 
     /// How many sectors of local memory lanes touch: each has one word of eight lanes side by side.

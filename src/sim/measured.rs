@@ -22,6 +22,10 @@ pub struct Measured {
     /// The different 32-byte sectors of global memory that were read, and written.
     pub sectors_read: u64,
     pub sectors_written: u64,
+    /// Atomics on the address of global memory that most go to.
+    pub one_address: u64,
+    /// Those that wait for each other if warps run in step.
+    pub in_step: u64,
 }
 
 /// A PTX text, and what it says of a kernel's registers.
@@ -111,6 +115,8 @@ impl Measured {
             instructions: ran.map(instruction).collect(),
             sectors_read: read.count(),
             sectors_written: written.count(),
+            one_address: counters.queues.one_address(),
+            in_step: counters.queues.in_step(),
         }
     }
 }

@@ -22,6 +22,7 @@
 //! | `races` | which accesses are ordered by nothing? |
 //! | `print` | what does `vprintf` print? |
 //! | `footprint` | which bytes did it touch? |
+//! | `queues` | how long do atomics on one address queue? |
 //! | `counters`, `measured` | what did it cost, by instruction? |
 //! | `findings` | what is wrong? |
 
@@ -40,6 +41,7 @@ mod mbarrier;
 mod measured;
 mod memory;
 mod print;
+mod queues;
 mod races;
 mod schedule;
 mod store;
