@@ -45,7 +45,7 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
 
 /// Whether all that a block does is to compute, to read what it does not write, and to add to
 /// adjoints.
-fn only_adds(function: &Function, effects: &EffectTable, uses: &IdVec<ValueId, u32>, block: BlockId) -> bool {
+pub fn only_adds(function: &Function, effects: &EffectTable, uses: &IdVec<ValueId, u32>, block: BlockId) -> bool {
     let mut good = true;
     function.walk(block, &mut |_, inst| {
         let own = effects.properties(&inst.op);

@@ -20,6 +20,7 @@
 //! | [`forward_loads`] | reads no element again that this thread has just written |
 //! | [`dead_stores`] | removes stores that the next one overwrites |
 //! | [`own_sums`] | makes plain sums of atomic ones into elements that only their thread touches |
+//! | [`zero_adjoints`] | leaves out, on a GPU, dear reverse code of an adjoint that is zero |
 //! | [`zero_sums`] | lets sums of adjoints begin with their first part |
 //! | [`code_sinking`] | moves under a branch what only one side of a choice needs |
 //! | [`adjacent`] | joins neighbouring branches on one condition |
@@ -71,6 +72,7 @@ mod tests;
 pub mod thread_loops;
 pub mod unread_stores;
 pub mod unroll;
+pub mod zero_adjoints;
 pub mod zero_sums;
 
 pub use dce::forget_calls;

@@ -29,6 +29,7 @@
 //! | [`block_alone`] | `codegen` | for the host, whose blocks are one thread |
 //! | [`block_threads`] | `codegen` | for a GPU; its own order is `block_threads::steps` |
 //! | [`index_checks`] | `codegen` | for the simulator, on finished code |
+//! | [`zero_adjoints`] | `codegen` | for a GPU, on finished code |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what
 //! the walk left unused, and fewer carried values let the walk find more; and only calls that are
@@ -44,6 +45,7 @@
 //! [`block_alone`]: super::block_alone
 //! [`block_threads`]: super::block_threads
 //! [`index_checks`]: super::index_checks
+//! [`zero_adjoints`]: super::zero_adjoints
 
 use super::{
     adjacent, chosen_arrays, code_sinking, dce, dead_stores, forward_loads, inline, join_stores, local_arrays,

@@ -123,7 +123,7 @@ fn nest(function: &Function, uses: &IdVec<ValueId, u32>, id: InstId) -> Option<N
 
 /// How often `before` is read on the way to `after`, which is that and terms, or that alone in some
 /// branches, and how many terms there are at most. None: it is something else.
-fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, after: ValueId) -> Option<[u32; 2]> {
+pub fn additions(function: &Function, uses: &IdVec<ValueId, u32>, before: ValueId, after: ValueId) -> Option<[u32; 2]> {
     if after == before {
         return Some([1, 0]);
     }

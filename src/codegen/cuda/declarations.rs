@@ -61,7 +61,7 @@ impl Finder {
         for (at, stmt) in (0..).zip(list) {
             self.path.push((number, at));
             match stmt {
-                Stmt::LocalArray(var) | Stmt::SharedArray(var, _) | Stmt::For { var, .. } => self.bring(*var),
+                Stmt::LocalArray { var, .. } | Stmt::SharedArray(var, _) | Stmt::For { var, .. } => self.bring(*var),
                 Stmt::Declare(var) | Stmt::Assign { var, .. } => self.used(*var),
                 _ => {}
             }

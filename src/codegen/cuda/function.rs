@@ -21,6 +21,7 @@ use crate::ir::{
     BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId, arithmetic, threads,
 };
 use crate::passes::block_threads::registers_by;
+use crate::passes::loops::is_set_whole_first;
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
@@ -343,7 +344,9 @@ impl<'a> Translator<'a> {
                     && self.plan.form(result) == Form::Variable
                 {
                     self.prelude.ty(self.function.ty(result), self.structs());
-                    out.push(Stmt::LocalArray(self.variables.of(result)));
+                    let var = self.variables.of(result);
+                    let zeros = !is_set_whole_first(self.function, result);
+                    out.push(Stmt::LocalArray { var, zeros });
                 }
                 Ok(())
             }

@@ -195,7 +195,7 @@ impl<'a> Namer<'a> {
         for stmt in list {
             match stmt {
                 Stmt::Declare(var)
-                | Stmt::LocalArray(var)
+                | Stmt::LocalArray { var, .. }
                 | Stmt::SharedArray(var, _)
                 | Stmt::Assign { var, declare: true, .. } => self.name(*var),
                 Stmt::For { var, body, .. } => {

@@ -380,7 +380,10 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
     let text = |e: &Expr| expression(e, vars);
     match stmt {
         Stmt::Declare(var) => line(out, level, &format!("{};", vars.declaration(*var))),
-        Stmt::LocalArray(var) => line(out, level, &format!("{} = {{}};", vars.declaration(*var))),
+        Stmt::LocalArray { var, zeros } => {
+            let zeros = if *zeros { " = {}" } else { "" };
+            line(out, level, &format!("{}{zeros};", vars.declaration(*var)));
+        }
         Stmt::SharedArray(var, None) => line(out, level, &format!("__shared__ {};", vars.declaration(*var))),
         Stmt::SharedArray(var, Some(part)) => line(out, level, &part.declaration(vars.name(*var))),
         Stmt::Assign { var, value, declare: true } => written(out, level, |out| {

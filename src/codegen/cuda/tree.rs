@@ -135,8 +135,11 @@ pub enum Stmt {
         value: Expr,
         declare: bool,
     },
-    /// `float buffer[4][4] = {};` (the extents are part of the variable's type).
-    LocalArray(Var),
+    /// `float buffer[4][4] = {};` (the extents are part of the variable's type), or without zeros.
+    LocalArray {
+        var: Var,
+        zeros: bool,
+    },
     /// `__shared__ float tile[4][4];`, or a part of the memory that launches ask for.
     SharedArray(Var, Option<TilePart>),
     /// `target = value;`
@@ -387,7 +390,7 @@ impl Stmt {
     pub fn for_each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self {
             Stmt::Declare(_)
-            | Stmt::LocalArray(_)
+            | Stmt::LocalArray { .. }
             | Stmt::SharedArray(..)
             | Stmt::Break
             | Stmt::Continue

@@ -39,6 +39,32 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if let Some(rows) = self.rows_of_sums(frame, op, access, inst) {
             return self.sum_by_rows(frame, op, access, inst, rows, &operands);
         }
+        if let Some(some) = self.adds_something(frame, op, access, value, inst) {
+            self.when(Some(some), |lower| {
+                let plain = |lower: &mut Self| _ = lower.update_each(frame, op, access, inst, &operands);
+                if !lower.add_to_private(frame, op, access, inst, &operands, plain) {
+                    plain(lower);
+                }
+                Scalars::new()
+            });
+            return operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect();
+        }
+        let plain = |lower: &mut Self| lower.update_each(frame, op, access, inst, &operands);
+        if self.add_to_private(frame, op, access, inst, &operands, |lower| _ = plain(lower)) {
+            // Nobody asks for it.
+            return operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect();
+        }
+        plain(self)
+    }
+
+    fn update_each(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        op: AtomicOp,
+        access: &Access,
+        inst: &'a Inst,
+        operands: &Scalars<'ctx>,
+    ) -> Scalars<'ctx> {
         self.update(frame, access, inst, |lower, s, pointer, local, k| {
             let operand = operands[k];
             if local {
@@ -134,6 +160,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let part = self.part(frame, &place, &access.path);
         let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
         self.when(part.exists, |lower| {
+            if same == (Same::Always { waits: true }) && lower.add_to_own(op, s, part.pointer, operands) {
+                return Scalars::new();
+            }
             let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));
             let places: Vec<_> = operands.iter().enumerate().map(|(k, operand)| (at(k), *operand)).collect();
             lower.atomic_of_warp(op, s, same, &places);

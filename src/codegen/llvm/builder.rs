@@ -247,12 +247,11 @@ impl<'ctx> Llvm<'ctx> {
         self.generic(global)
     }
 
-    /// The shared memory that launches ask for; the address is generic.
-    pub fn asked_shared(&self, align: u32) -> Val<'ctx> {
-        const NAME: &str = "block_memory";
-        let global = self.module.get_global(NAME).unwrap_or_else(|| {
+    /// The shared memory that launches ask for, by a name; the address is generic.
+    pub fn asked_shared(&self, name: &str, align: u32) -> Val<'ctx> {
+        let global = self.module.get_global(name).unwrap_or_else(|| {
             let ty = self.context.i8_type().array_type(0);
-            let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED_MEMORY)), NAME);
+            let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED_MEMORY)), name);
             global.set_linkage(Linkage::External);
             global.set_alignment(align);
             global

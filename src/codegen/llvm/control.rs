@@ -310,8 +310,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Some(-1) if signed => Some(false),
             _ => None,
         };
+        let rotated = unit.is_some() && self.is_rotated(frame, s, body);
         // Other steps count iterations, so that nothing overflows.
-        let iterations = if unit.is_some() { None } else { Some(self.trip_count(s, first, limit, stride)) };
+        let iterations = if unit.is_some() && !rotated { None } else { Some(self.trip_count(s, first, limit, stride)) };
 
         // The header's phis: the loop variable, the counter where there is one, the carried values.
         let mut types = vec![ty];
@@ -322,7 +323,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut exit = self.join("endfor", &self.types_of(frame, results));
         let body_block = ll.block(self.into.function, "body");
 
-        let mut initial: Scalars = SmallVec::from_slice(&[first]);
+        let begin = match (iterations, unit) {
+            (Some(turns), Some(up)) if rotated => {
+                let turn = self.first_turn(turns);
+                if up { ll.add(first, turn) } else { ll.sub(first, turn) }
+            }
+            _ => first,
+        };
+        let mut initial: Scalars = SmallVec::from_slice(&[begin]);
         initial.extend(iterations.map(|_| zero));
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
@@ -368,6 +376,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 Some(false) => ll.sub_nsw(i, one),
                 _ => ll.add(i, stride),
             };
+            let advanced = if rotated { self.next_turn(advanced, [first, limit]) } else { advanced };
             let mut again: Scalars = SmallVec::from_slice(&[advanced]);
             again.extend(iterations.map(|_| ll.add(header_phis[1], one)));
             again.extend(values);

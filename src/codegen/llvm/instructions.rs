@@ -231,6 +231,10 @@ impl<'ctx> Llvm<'ctx> {
     pub fn ptx_opaque(&self, a: Val<'ctx>) -> Val<'ctx> {
         self.ptx("mov.b64 $0, $1;", "=l,l", self.i64(), &[a])
     }
+    /// The bytes of shared memory that the launch asks for (i32).
+    pub fn ptx_asked_shared(&self) -> Val<'ctx> {
+        self.ptx("mov.u32 $0, %dynamic_smem_size;", "=r", self.i32(), &[])
+    }
     /// An instruction of PTX without side effects, its operands as LLVM's constraints of inline
     /// assembly name them.
     fn ptx(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {

@@ -6,6 +6,7 @@ use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars, Target};
 use super::memory::MAX_ALIGN;
 use crate::ir::ValueId;
+use crate::passes::loops::is_set_whole_first;
 use crate::types::Layout;
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
@@ -16,7 +17,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
         let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
         if self.target.is_gpu() {
-            return smallvec![self.zeroed_on_device(size, align)];
+            let zeroed = !is_set_whole_first(frame.function, array);
+            return smallvec![match zeroed {
+                true => self.zeroed_on_device(size, align),
+                false => self.ll.alloca(self.into.entry, size, align),
+            }];
         }
         let slot = self.ll.alloca(self.into.entry, size, align);
         self.ll.memset_zero(slot, size, align);
@@ -35,7 +40,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 // branches.
                 ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("sanitize_thread"));
                 if let Some(&at) = self.mode.kernel().and_then(|kernel| kernel.asked_places.get(&array)) {
-                    return smallvec![ll.offset_by(ll.asked_shared(align), at)];
+                    return smallvec![ll.offset_by(ll.asked_shared("block_memory", align), at)];
                 }
                 let own = function.values[array].name.as_deref().unwrap_or("tile");
                 let name = format!("{}_{own}", function.name).replace(|c: char| !c.is_ascii_alphanumeric(), "_");

@@ -32,7 +32,7 @@ use crate::ir::{
 };
 use crate::source::Span;
 use crate::types::{Scalar, Type};
-pub use mode::{BlockSum, BlockSums, GpuKernel, Mode, Row};
+pub use mode::{BlockSum, BlockSums, GpuKernel, Mode, PrivateCopy, Row};
 
 /// A flattened value.
 pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;

@@ -69,6 +69,13 @@ pub struct ElementPlace<'ctx> {
     later: Option<Val<'ctx>>,
 }
 
+impl<'ctx> ElementPlace<'ctx> {
+    /// Its index (i64), where it has one.
+    pub fn only_index(&self) -> Option<Val<'ctx>> {
+        if let [(index, _)] = &self.indices[..] { Some(index.wide) } else { None }
+    }
+}
+
 /// A part of an element: its address, its type, and whether a run-time component index names it at
 /// all.
 pub struct AccessedPart<'ctx> {

@@ -10,6 +10,9 @@
 //! | `memory`, `atomics` | how is memory addressed, read and written? |
 //! | `warp` | how do the threads of a warp add to one place? |
 //! | `block_sums` | how do those of a block? |
+//! | `rotated_loops` | where do warps begin that add to the same elements? |
+//! | `zero_scatters` | which sums of zero are left out? |
+//! | `private_sums` | how do they add to few elements that they find by numbers in memory? |
 //! | `results` | how does a function give several numbers? |
 //! | `run_reports`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
@@ -57,9 +60,11 @@ pub(super) mod options;
 mod param_names;
 mod prefetch;
 mod print_format;
+mod private_sums;
 mod processor;
 mod report;
 mod results;
+mod rotated_loops;
 mod rows;
 mod run_reports;
 mod simd;
@@ -67,6 +72,7 @@ mod tensor;
 mod vector;
 mod versions;
 mod warp;
+mod zero_scatters;
 
 pub use crate::passes::block_threads::TensorCores;
 pub use block_sums::has_block_sums;
@@ -78,6 +84,7 @@ pub use library::Parts;
 pub use machine::{Arch, Machine, native_processor};
 pub use nvptx::{asked_shared, emit_ptx, emit_ptx_located, emit_ptx_marked};
 pub use options::{ArrayLayout, Atomics, CodegenError, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
+pub use private_sums::PrivateSums;
 pub use processor::Processor;
 pub use report::emit_plan;
 

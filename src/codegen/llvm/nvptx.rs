@@ -22,14 +22,15 @@ use super::ops::Floats;
 use super::options::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use super::param_names::name_parameters;
 use crate::abi::{self, LaunchBounds};
+use crate::analysis::effects::EffectTable;
 use crate::analysis::rounding;
 use crate::codegen::blocks;
 use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
-use crate::ir::{FuncId, FunctionKind, Module};
+use crate::ir::{BinaryOp, FuncId, FunctionKind, Inst, Module, Op, Phase, UnaryOp};
 use crate::limits::MAX_PARAMETER_BYTES;
 use crate::passes::block_threads::own_threads;
-use crate::passes::index_checks;
+use crate::passes::{index_checks, zero_adjoints};
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
@@ -51,6 +52,32 @@ pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: 
 /// What checked code of a module is made from.
 fn with_checks<'a>(module: &'a Module, options: &PtxOptions) -> Cow<'a, Module> {
     if options.checked { index_checks::add(module) } else { Cow::Borrowed(module) }
+}
+
+/// The module whose backward entries compute nothing dear of adjoints that are zero.
+fn without_zero_adjoints<'m>(module: Cow<'m, Module>, kernels: &[FuncId]) -> Cow<'m, Module> {
+    let backward = |id: &&FuncId| module.functions[**id].phase == Phase::Backward && !module.functions[**id].by_block;
+    let backward: Vec<FuncId> = kernels.iter().filter(backward).copied().collect();
+    let mut effects = EffectTable::default();
+    let mut changed = module;
+    for id in backward {
+        let mut function = changed.functions[id].clone();
+        function.callees().into_iter().for_each(|callee| effects.cover(&changed, callee));
+        if zero_adjoints::run(&mut function, &effects, &|callee| is_dear(&changed, callee)) {
+            changed.to_mut().functions[id] = function;
+        }
+    }
+    changed
+}
+
+/// Whether a function divides or takes roots, which take many instructions.
+fn is_dear(module: &Module, id: FuncId) -> bool {
+    let function = &module.functions[id];
+    let float = |value| function.ty(value).scalar_part().is_some_and(|s| s.is_float());
+    let slow = |inst: &Inst| {
+        matches!(inst.op, Op::Unary(UnaryOp::Sqrt, _)) || matches!(inst.op, Op::Binary(BinaryOp::Div, a, _) if float(a))
+    };
+    function.has(slow) || function.callees().into_iter().any(|callee| is_dear(module, callee))
 }
 
 /// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs
@@ -202,6 +229,7 @@ impl Ready<'_> {
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
+        let module = without_zero_adjoints(module, kernels);
         let module = match with_checks(&module, options) {
             Cow::Owned(checked) => Cow::Owned(checked),
             Cow::Borrowed(_) => module,
@@ -450,10 +478,11 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     lower.mode = Mode::Kernel(GpuKernel {
         asked_places: blocks::asked_places(function, &ir.structs).unwrap_or_default(),
         block_sums: (!function.by_block).then(BlockSums::default),
+        private: Vec::new(),
     });
     let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
     match options.grid {
-        Grid::Any => tasks.in_turns(&mut lower, |lower| lower.kernel(kernel, args)),
+        Grid::Any => tasks.in_turns_or_private(&mut lower, kernel, args),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
     // Of the descriptors of arrays most kernels need a part.
@@ -523,8 +552,42 @@ impl<'ctx> Tasks<'ctx> {
         ll.ret(None);
     }
 
-    /// The thread's task and every one that lies a grid further. Ends the function.
-    fn in_turns(&self, lower: &mut Lower<'_, '_, 'ctx>, body: impl FnOnce(&mut Lower<'_, '_, 'ctx>)) {
+    /// [`Self::in_turns`], with copies of what the block adds to where it may have such
+    /// ([`super::private_sums`]).
+    fn in_turns_or_private<'a>(&self, lower: &mut Lower<'_, 'a, 'ctx>, kernel: FuncId, args: Vec<Scalars<'ctx>>) {
+        let ll = lower.ll;
+        let copies = lower.private_copies(&lower.ir.functions[kernel], &args, self.size(ll));
+        if let Some(some) = lower.any_copy(&copies) {
+            let [with, without] = ["private", "direct"].map(|name| ll.block(lower.into.function, name));
+            ll.cond_br(some, with, without);
+            ll.position_at_end(with);
+            lower.begin_private(&copies);
+            let set = |lower: &mut Lower<'_, 'a, 'ctx>, private| {
+                if let Some(own) = lower.mode.kernel_mut() {
+                    own.private = private;
+                    own.block_sums = Some(BlockSums::default());
+                }
+            };
+            set(lower, copies.clone());
+            self.in_turns(lower, |lower| lower.kernel(kernel, args.clone()));
+            lower.end_private(&copies);
+            lower.end_block_sums();
+            ll.ret(None);
+            ll.position_at_end(without);
+            set(lower, Vec::new());
+        }
+        self.in_turns(lower, |lower| lower.kernel(kernel, args));
+        lower.end_block_sums();
+        ll.ret(None);
+    }
+
+    /// How many tasks the launch has.
+    fn size(&self, ll: &Llvm<'ctx>) -> Val<'ctx> {
+        ll.load(ll.i64(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8)
+    }
+
+    /// The thread's task and every one that lies a grid further.
+    fn in_turns<'a>(&self, lower: &mut Lower<'_, 'a, 'ctx>, body: impl FnOnce(&mut Lower<'_, 'a, 'ctx>)) {
         let ll = lower.ll;
         let block = |name| ll.block(lower.into.function, name);
         let (head, task_block, done) = (block("tasks"), block("task"), block("done"));
@@ -532,7 +595,7 @@ impl<'ctx> Tasks<'ctx> {
         let grid = ll.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", &[], &[]);
         let in_block = if self.by_block { ll.const_i64(1) } else { wide(ll, self.block_dim, ll.i64()) };
         let stride = ll.mul(wide(ll, grid, ll.i64()), in_block);
-        let size = ll.load(ll.i64(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
+        let size = self.size(ll);
         let inner_extents = self.inner_extents(lower, ll.i64());
         let begin = ll.current_block();
 
@@ -556,8 +619,6 @@ impl<'ctx> Tasks<'ctx> {
         ll.add_incoming(task, first, ll.current_block());
         ll.br(head);
         ll.position_at_end(done);
-        lower.end_block_sums();
-        ll.ret(None);
     }
 }
 

@@ -80,7 +80,6 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             return;
         }
-        let waits = same == Same::Always { waits: true };
         // What is subtracted is added up first.
         let combined = if op == AtomicOp::Sub { AtomicOp::Add } else { op };
         let active = ll.intrinsic("llvm.nvvm.activemask", &[], &[]);
@@ -116,9 +115,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let adds = values.pop();
         self.when(adds, |lower| {
             for (&(pointer, _), value) in places.iter().zip(values) {
-                if !(waits && lower.add_to_block(op, s, pointer, value)) {
-                    lower.atomic_scalar(op, s, pointer, value);
-                }
+                lower.atomic_scalar(op, s, pointer, value);
             }
             Scalars::new()
         });

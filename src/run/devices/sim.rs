@@ -9,7 +9,9 @@ use super::copies::{self, within_rank};
 use super::engines::Ids;
 use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx_located};
+use crate::codegen::llvm::{
+    Arch, ArrayLayout, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx_located, has_block_sums,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Fail, Result, fail};
@@ -70,13 +72,23 @@ const ARCH: Arch = Arch::DEFAULT;
 pub fn prepared(module: &Module, kernel: FuncId, how: &How) -> Result<Kernel> {
     let (arch, layout) = (ARCH, ArrayLayout::Strided);
     let &How { fmad, checked, tensor_cores, trial, .. } = how;
-    Kernel::load(
-        module,
-        kernel,
-        &PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked, tensor_cores },
-        trial,
-    )
+    let (opt, grid) = (Opt::Full, Grid::Covering);
+    let covering = PtxOptions { arch, opt, fmad, layout, grid, checked, tensor_cores };
+    let made = Kernel::load(module, kernel, &covering, trial)?;
+    let private = PrivateSums::of(module, kernel);
+    // As a GPU has it ([`super::cuda`]), where that is counted. Else a thread has one task: several
+    // would hide their races.
+    let turns = private.is_some() || trial.counts && made.block_sums;
+    let any = PtxOptions { grid: Grid::Any, ..covering };
+    let in_turns = match turns {
+        true => Some(Box::new(Kernel { whole_grid: true, ..Kernel::load(module, kernel, &any, trial)? })),
+        false => None,
+    };
+    Ok(Kernel { in_turns, private, ..made })
 }
+
+/// Threads that the GPU holds whose launches are counted: 132 multiprocessors of 2048.
+const RESIDENT_THREADS: u64 = 132 * 2048;
 
 /// A kernel as a GPU would have it.
 pub struct Kernel {
@@ -93,6 +105,13 @@ pub struct Kernel {
     trial: Trial,
     /// Bytes of shared memory that its launches ask for.
     asked_shared: u32,
+    /// Its blocks add up what they bring to one place.
+    block_sums: bool,
+    /// Each thread has one task, whatever its code can do.
+    whole_grid: bool,
+    /// The same for threads that take tasks in turns, and what its blocks may have copies of.
+    in_turns: Option<Box<Kernel>>,
+    private: Option<PrivateSums>,
     /// What its instructions are counted of.
     text: Option<sim::Text>,
     /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to
@@ -147,6 +166,10 @@ impl Kernel {
                 by_block: function.by_block,
                 trial: *trial,
                 asked_shared,
+                block_sums: has_block_sums(&text),
+                whole_grid: options.grid == Grid::Covering,
+                in_turns: None,
+                private: None,
                 text: written,
                 shift: 0,
             })
@@ -167,7 +190,7 @@ impl Kernel {
 
     /// # Safety
     /// As for [`Executable::run`].
-    unsafe fn run_copied(&self, module: &Module, job: &Job) -> Result<Report> {
+    unsafe fn run_copied(&self, module: &Module, job: &Job, private: u32) -> Result<Report> {
         let (bounds, repeats) = within_rank(&job.bounds, self.rank);
         if bounds.size == 0 {
             return Ok(Report::default());
@@ -199,7 +222,8 @@ impl Kernel {
             true => Job::usual_blocks(job.block_dim, self.by_block),
             false => job.block_dim,
         };
-        let form = self.form(&bounds, block_dim)?;
+        let mut form = self.form(&bounds, block_dim)?;
+        form.dynamic_shared += private;
         let mut report = Report::default();
         let source = Source::Kernel {
             module,
@@ -223,6 +247,24 @@ impl Kernel {
             }
         }
         Ok(report)
+    }
+
+    /// The code that a launch runs, and the bytes that its blocks ask for to have copies.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`].
+    unsafe fn chosen(&self, job: &Job) -> (&Kernel, u32) {
+        let Some(in_turns) = self.in_turns.as_deref() else { return (self, 0) };
+        let (bounds, _) = within_rank(&job.bounds, self.rank);
+        let block_dim = if self.trial.counts { Job::usual_blocks(job.block_dim, false) } else { job.block_dim };
+        let Ok(form) = in_turns.form(&bounds, block_dim) else { return (self, 0) };
+        let (_, layout) = argument_layout(&self.params, &self.structs);
+        // SAFETY: the caller vouches for the argument struct.
+        let args = unsafe { std::slice::from_raw_parts(job.args.cast::<u8>(), layout.size as usize) };
+        let tasks = bounds.size / u64::from(form.grid[0].max(1));
+        let bytes = self.private.as_ref().map_or(0, |private| private.bytes(args, tasks));
+        let turns = bytes > 0 || self.trial.counts && self.block_sums;
+        if turns { (in_turns, bytes) } else { (self, 0) }
     }
 
     /// The bytes of the entry's parameters: the launch, then each argument.
@@ -258,8 +300,13 @@ impl Kernel {
             let message = format!("the kernel is made for blocks of {threads} threads, not {block_dim}");
             return Err(fail(Code::E1006, message));
         }
-        // Code for any grid is run on half of one, so that threads do several tasks.
-        let blocks = if self.grid == Grid::Any { blocks.div_ceil(2) } else { blocks };
+        // Code for any grid is run on half of one, so that threads do several tasks; where it is
+        // counted, on one that a GPU holds at once.
+        let blocks = match (self.grid, self.trial.counts) {
+            (Grid::Any, true) => blocks.min(RESIDENT_THREADS / u64::from(block_dim)),
+            _ if self.whole_grid => blocks,
+            _ => blocks.div_ceil(2),
+        };
         Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: self.asked_shared })
     }
 }
@@ -326,7 +373,9 @@ fn tried(
 impl Executable for Kernel {
     unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report> {
         // SAFETY: the same contract.
-        unsafe { self.run_copied(module, job) }
+        let (kernel, private) = unsafe { self.chosen(job) };
+        // SAFETY: the same contract.
+        unsafe { kernel.run_copied(module, job, private) }
     }
 }
 

@@ -97,7 +97,7 @@ extern "C" __global__ void kept_state_cuda_kernel_backward(
         int iteration_kept[32] = {};  // the iterations that were kept
         // q at the start of some iterations; the iterations between them are computed again
         float q_kept[32] = {};
-        float p_kept[8] = {};  // p at the start of each iteration, which its reverse needs
+        float p_kept[8];  // p at the start of each iteration, which its reverse needs
         int i = (int)task;
         float p = x[i];
         float p_2 = p;

@@ -1,6 +1,7 @@
 //! Which threads run where the body is lowered to? One by itself, those of a row in the host's
 //! loop, or those of a GPU's kernel.
 
+use super::Scalars;
 use crate::codegen::llvm::affine::Guards;
 use crate::codegen::llvm::builder::Val;
 use crate::codegen::llvm::prefetch::Ahead;
@@ -40,6 +41,25 @@ pub struct GpuKernel<'ctx> {
     pub asked_places: IdMap<ValueId, u64>,
     /// Where the threads of a block add up what goes to one place, in an entry that lets them.
     pub block_sums: Option<BlockSums<'ctx>>,
+    /// The arrays of which the block has copies to add to.
+    pub private: Vec<PrivateCopy<'ctx>>,
+}
+
+/// A block's copy of an array, to which its threads add.
+#[derive(Clone, Copy)]
+pub struct PrivateCopy<'ctx> {
+    /// A parameter of the kernel.
+    pub array: ValueId,
+    pub scalar: Scalar,
+    /// Numbers of an element, which are dense in the copy.
+    pub numbers: u32,
+    /// The address of the copy.
+    pub first: Val<'ctx>,
+    /// So many elements the copy has (i64): all of the array's, or none.
+    pub elements: Val<'ctx>,
+    /// Address and stride (i64) of the array.
+    pub data: Val<'ctx>,
+    pub stride: Val<'ctx>,
 }
 
 /// The sums of a kernel's blocks.
@@ -48,11 +68,12 @@ pub struct BlockSums<'ctx> {
     pub sums: Vec<BlockSum<'ctx>>,
 }
 
-/// Memory of the block.
+/// What a thread adds to one place.
 pub struct BlockSum<'ctx> {
     pub scalar: Scalar,
-    pub sum: Val<'ctx>,
-    /// The address that it belongs to; 0 as long as nobody has added.
+    /// Where the thread has its sums, one for each number of an element.
+    pub own: Scalars<'ctx>,
+    /// Where it has the address that they belong to; 0 as long as it has not added.
     pub place: Val<'ctx>,
 }
 

@@ -12,7 +12,9 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, asked_shared, emit_ptx, has_block_sums};
+use crate::codegen::llvm::{
+    Arch, ArrayLayout, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx, has_block_sums,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
@@ -27,6 +29,9 @@ use super::under_way;
 /// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute
 /// Capabilities": 2048, 1536 or 1024).
 const THREADS_OF_MULTIPROCESSOR: u64 = 2048;
+
+/// The shared memory that each block has besides its own (the same place: 1 KB).
+const RESERVED: u64 = 1 << 10;
 
 /// One GPU of this machine.
 #[derive(Clone, Debug)]
@@ -147,6 +152,7 @@ pub(super) struct Context {
     device: sys::CUdevice,
     pub(super) raw: sys::CUcontext,
     arch: Arch,
+    multiprocessors: u64,
     /// So many threads may be under way at once.
     resident_threads: u64,
 }
@@ -174,8 +180,9 @@ impl Context {
         let device = result::device::get(ordinal).map_err(|e| refused("the device", e))?;
         // SAFETY: `device` came from the driver; `drop` releases what is retained here.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(|e| refused("a context", e))?;
-        let resident_threads = found.multiprocessors.max(1) as u64 * THREADS_OF_MULTIPROCESSOR;
-        let this = Context { ordinal, device, raw: context, arch, resident_threads };
+        let multiprocessors = found.multiprocessors.max(1) as u64;
+        let resident_threads = multiprocessors * THREADS_OF_MULTIPROCESSOR;
+        let this = Context { ordinal, device, raw: context, arch, multiprocessors, resident_threads };
         this.enter()?;
         Ok(this)
     }
@@ -228,6 +235,10 @@ pub struct Kernel {
     /// The most threads of a grid, whose threads take tasks in turns ([`Grid::Any`]); None: the
     /// grid covers the launch.
     most_threads: Option<u64>,
+    /// What its blocks may have copies of, where they ask for memory; and, if its own grid covers
+    /// the launch, the same for threads that take tasks in turns.
+    private: Option<PrivateSums>,
+    in_turns: Option<Box<Kernel>>,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -243,22 +254,33 @@ impl Kernel {
     pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
         start()?;
         let _beside = Beside::begin()?;
-        let context = Context::open(ordinal)?;
-        let (arch, layout) = (context.arch, ArrayLayout::Strided);
+        let arch = Context::open(ordinal)?.arch;
         let &How { fmad, tensor_cores, .. } = how;
-        let (opt, grid) = (Opt::Full, Grid::Covering);
-        let mut options = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
+        let (opt, grid, layout) = (Opt::Full, Grid::Covering, ArrayLayout::Strided);
+        let covering = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
+        let any = PtxOptions { grid: Grid::Any, ..covering };
         let emit = |options: &PtxOptions| {
             emit_ptx(module, &[kernel], options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))
         };
-        let mut text = emit(&options)?;
-        let mut most_threads = None;
+        let (text, private) = (emit(&covering)?, PrivateSums::of(module, kernel));
         if has_block_sums(&text) {
-            options.grid = Grid::Any;
-            text = emit(&options)?;
-            most_threads = Some(context.resident_threads);
+            let mut made = Kernel::load_text(module, kernel, &any, emit(&any)?, ordinal)?;
+            made.private = private;
+            return Ok(made);
         }
-        let asked_shared = asked_shared(module, kernel, &options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let mut made = Kernel::load_text(module, kernel, &covering, text, ordinal)?;
+        if private.is_some() {
+            made.in_turns = Some(Box::new(Kernel::load_text(module, kernel, &any, emit(&any)?, ordinal)?));
+            made.private = private;
+        }
+        Ok(made)
+    }
+
+    /// The same of a text that was made with these options.
+    fn load_text(module: &Module, kernel: FuncId, options: &PtxOptions, text: String, ordinal: i32) -> Result<Kernel> {
+        let context = Context::open(ordinal)?;
+        let most_threads = (options.grid == Grid::Any).then_some(context.resident_threads);
+        let asked_shared = asked_shared(module, kernel, options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
         let loaded = load_ptx(&text)?;
@@ -275,6 +297,8 @@ impl Kernel {
             by_block: function.by_block,
             asked_shared,
             most_threads,
+            private: None,
+            in_turns: None,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -329,7 +353,12 @@ impl Kernel {
         // A parameter without bytes (an empty struct) still has a place.
         args.extend(offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
 
-        let seconds = if bounds.size == 0 { 0.0 } else { self.launch(&mut args, bounds.size, repeats, job.block_dim)? };
+        // SAFETY: the struct of arguments is copied to `block`.
+        let (kernel, private) = unsafe { self.chosen(block.as_ptr().cast(), bounds.size, job.block_dim) };
+        let seconds = match bounds.size {
+            0 => 0.0,
+            size => kernel.launch(&mut args, size, repeats, job.block_dim, private)?,
+        };
         for copy in copies.iter().filter(|copy| job.memory.contains(&(copy.host, copy.len))) {
             // SAFETY: the caller gives the memory to this launch.
             unsafe { copy.download(&ids) }?;
@@ -354,8 +383,10 @@ impl Kernel {
         if bounds.size == 0 {
             return Ok(());
         }
+        // SAFETY: the caller's promise.
+        let (kernel, private) = unsafe { self.chosen(args, bounds.size, block_dim) };
         let (threads, block_dim) = (bounds.size, Job::usual_blocks(block_dim, self.by_block));
-        let blocks = self.blocks(threads, block_dim)?;
+        let blocks = kernel.blocks(threads, block_dim, private)?;
         let (offsets, _) = argument_layout(&self.params, &self.structs);
         let mut values: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
         // The driver copies them.
@@ -368,10 +399,10 @@ impl Kernel {
             // the caller's promise.
             unsafe {
                 result::launch_kernel(
-                    self.function,
+                    kernel.function,
                     (blocks, 1, 1),
                     (block_dim, 1, 1),
-                    self.asked_shared,
+                    kernel.asked_shared + private,
                     handle,
                     &mut values,
                 )
@@ -394,21 +425,55 @@ impl Kernel {
         }
     }
 
-    fn blocks(&self, threads: u64, block_dim: u32) -> Result<u32> {
+    /// The code that a launch runs, and the bytes that its blocks ask for to have copies.
+    ///
+    /// # Safety
+    /// `args` is the struct of arguments of this kernel.
+    unsafe fn chosen(&self, args: *const c_void, threads: u64, block_dim: u32) -> (&Kernel, u32) {
+        let Some(private) = &self.private else { return (self, 0) };
+        let block_dim = Job::usual_blocks(block_dim, self.by_block);
+        let kernel = self.in_turns.as_deref().unwrap_or(self);
+        let (_, layout) = argument_layout(&self.params, &self.structs);
+        // SAFETY: the caller's promise.
+        let args = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), layout.size as usize) };
+        let bytes = |asked: u32| {
+            let blocks = kernel.blocks(threads, block_dim, asked).unwrap_or(1).max(1);
+            private.bytes(args, threads / u64::from(blocks))
+        };
+        // The more a block asks for, the fewer there are at once.
+        match bytes(bytes(0)) {
+            0 => (self, 0),
+            asked => (kernel, asked),
+        }
+    }
+
+    fn blocks(&self, threads: u64, block_dim: u32, private: u32) -> Result<u32> {
         // Numbers of tasks are of 32 bits where grids cover the launch ([`Grid::Covering`]).
         if threads > i32::MAX as u64 {
             let (name, most) = (&self.name, i32::MAX);
             let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
             return Err(fail(Code::E1107, message));
         }
-        let threads = self.most_threads.map_or(threads, |most| threads.min(most));
+        let at_once = |most: u64| {
+            // A multiprocessor has the memory of the largest block, which reserves some.
+            let blocks = (self.context.arch.shared + RESERVED) / (u64::from(private) + RESERVED);
+            most.min(blocks * u64::from(block_dim) * self.context.multiprocessors)
+        };
+        let threads = self.most_threads.map_or(threads, |most| threads.min(at_once(most)));
         Ok(if self.by_block { threads } else { threads.div_ceil(block_dim.into()) } as u32)
     }
 
     /// A launch done `repeats` times and waited for; its time on the device in seconds.
-    fn launch(&self, args: &mut [*mut c_void], threads: u64, repeats: u64, block_dim: u32) -> Result<f64> {
+    fn launch(
+        &self,
+        args: &mut [*mut c_void],
+        threads: u64,
+        repeats: u64,
+        block_dim: u32,
+        private: u32,
+    ) -> Result<f64> {
         let block_dim = Job::usual_blocks(block_dim, self.by_block);
-        let blocks = self.blocks(threads, block_dim)?;
+        let blocks = self.blocks(threads, block_dim, private)?;
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();
         let mut run = || {
@@ -421,7 +486,7 @@ impl Kernel {
                         self.function,
                         (blocks, 1, 1),
                         (block_dim, 1, 1),
-                        self.asked_shared,
+                        self.asked_shared + private,
                         stream,
                         args,
                     )?;
