@@ -40,10 +40,15 @@ pub fn assemble_ptx(ptx: &str, arch: &str) -> Result<(), String> {
 
 /// The registers of a thread that ptxas gives each entry.
 pub fn registers(ptx: &str, arch: &str) -> Vec<(String, u32)> {
+    registers_of(ptx, arch, Path::new("/dev/null"))
+}
+
+/// The same; the machine code is written to a file.
+pub fn registers_of(ptx: &str, arch: &str, cubin: &Path) -> Vec<(String, u32)> {
     let mut file = tempfile::Builder::new().suffix(".ptx").tempfile().expect("a file");
     file.write_all(ptx.as_bytes()).expect("a file takes text");
     let mut command = Command::new(tool("KC_PTXAS", "bin/ptxas"));
-    command.args(["--verbose", "--gpu-name", arch, "--output-file", "/dev/null"]).arg(file.path());
+    command.args(["--verbose", "--gpu-name", arch, "--output-file"]).arg(cubin).arg(file.path());
     let said = String::from_utf8_lossy(&command.output().expect("ptxas starts").stderr).into_owned();
     let one = |text: &str| {
         let name = text.split('\'').next()?.to_string();
