@@ -31,7 +31,17 @@ fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
 fn launch(instructions: Vec<Instruction>) -> Measured {
     let form = Form { grid: [4, 1, 1], block: [256, 1, 1], dynamic_shared: 0 };
     let (entry, shared_bytes) = ("k".to_string(), 0);
-    Measured { entry, form, text: None, shared_bytes, instructions, sectors_read: 10, sectors_written: 2 }
+    Measured {
+        entry,
+        form,
+        text: None,
+        shared_bytes,
+        instructions,
+        sectors_read: 10,
+        sectors_written: 2,
+        one_address: 0,
+        in_step: 0,
+    }
 }
 
 /// Rows of the calculator's rule by hand: warps, blocks, registers and shared memory each limit
