@@ -288,7 +288,6 @@ fn few_atomics_reach_memory() {
     let args = vec![floats("x", dim), vectors("weights", dim), floats("out", 1), vectors("sums", 2)];
     let all = profiled(&launch("total", false, [dim, block, 0], args));
     assert!(atomics(&all[0]) <= f64::from(1056 * 4), "{}", atomics(&all[0]));
-    assert!(metric(&all[0], "smsp__inst_executed.sum") < 40.0 * f64::from(dim / 32));
 }
 
 #[test]
