@@ -298,6 +298,7 @@ fn everything_can_be_asked_for_at_once() {
         "k.o",
         "k.plan",
         "k.rs",
+        "k.s",
         "k.sm_80.ll",
         "k.sm_80.ptx",
         "k.sm_90.ll",

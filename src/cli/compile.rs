@@ -121,6 +121,8 @@ enum Emit {
     Ir,
     /// Object file for this machine's processor (.o).
     Obj,
+    /// Assembly of that, to be read (.s).
+    Asm,
     /// How this machine's processor runs each kernel: vector lanes or why not, array accesses,
     /// workers (.plan).
     Plan,
@@ -142,6 +144,7 @@ impl Emit {
         (Emit::Llvm, "ll"),
         (Emit::Ir, "ir"),
         (Emit::Obj, "o"),
+        (Emit::Asm, "s"),
         (Emit::Plan, "plan"),
         (Emit::Header, "h"),
         (Emit::Rust, "rs"),
@@ -400,6 +403,7 @@ fn artefacts(args: &Args, emit: &[Emit]) -> Vec<(Artefact, String)> {
             Emit::Cuda => one(Artefact::Cuda),
             Emit::Ir => one(Artefact::Ir),
             Emit::Obj => one(Artefact::Object),
+            Emit::Asm => one(Artefact::Assembly),
             Emit::Plan => one(Artefact::Plan),
             Emit::Header => one(Artefact::Header),
             Emit::Rust => one(Artefact::Rust),

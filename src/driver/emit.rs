@@ -41,10 +41,10 @@ impl Compilation {
         bytes
     }
 
-    /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come
+    /// The text of an artefact (PTX, CUDA C++, IR or assembly) with the source lines that its lines come
     /// from; otherwise as [`Compilation::emit`]. None for artefacts that have no lines.
     pub fn emit_lined(&mut self, artefact: Artefact, options: &Options) -> Option<Lined> {
-        if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
+        if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir | Artefact::Assembly) {
             return None;
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
@@ -83,6 +83,7 @@ fn stage(artefact: Artefact) -> &'static str {
         Artefact::Cuda => "cuda text",
         Artefact::Ir => "ir text",
         Artefact::Object => "object",
+        Artefact::Assembly => "assembly",
         Artefact::Plan => "plan",
         Artefact::Header => "header",
         Artefact::Rust => "rust",
@@ -161,8 +162,10 @@ impl Job<'_> {
         let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
-        let translated =
-            matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object | Artefact::Plan);
+        let translated = matches!(
+            self.artefact,
+            Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object | Artefact::Assembly | Artefact::Plan
+        );
         if let Some((kernel, text)) =
             kernels.iter().filter(|_| translated).find_map(|&k| Some((k, module.native_below(k, |_| true)?)))
         {
@@ -190,6 +193,11 @@ impl Job<'_> {
                     self.options.debug.as_deref().map(|folder| DebugTexts { sources: self.sources, folder }),
                 );
                 return llvm::emit_object(module, kernels, &host, &entries, exported, debug).map_err(boxed);
+            }
+            Artefact::Assembly => {
+                let host = HostOptions { checked, opt, cpu, atomics: Atomics::Shared };
+                llvm::emit_assembly(module, kernels, &host, self.marked.map(|file| (self.sources, file)))
+                    .map_err(boxed)?
             }
             Artefact::Plan => {
                 let host = HostOptions { checked, opt, cpu, atomics: Atomics::Called };

@@ -22,6 +22,8 @@ pub enum Artefact {
     Ir,
     /// Object file for a host processor.
     Object,
+    /// Assembly for a host processor.
+    Assembly,
     /// How the host runs each kernel: its SIMD lanes, how they use arrays, how workers share a
     /// launch.
     Plan,

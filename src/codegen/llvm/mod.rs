@@ -25,6 +25,7 @@
 //! | `jit` | how is host code run in this process? |
 //! | `processor` | which processors are there, and what do accesses cost them? |
 //! | `versions` | how does one object run on several processors? |
+//! | `assembly` | which place of the source does an instruction of the host come from? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `debug_info` | what do debuggers and profilers see of a kernel in an object? |
 //! | `options` | how may code be made, and why is there none? |
@@ -32,6 +33,7 @@
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
+mod assembly;
 mod atomics;
 mod block_sums;
 mod builder;
@@ -75,6 +77,7 @@ mod warp;
 mod zero_scatters;
 
 pub use crate::passes::block_threads::TensorCores;
+pub use assembly::emit_assembly;
 pub use block_sums::has_block_sums;
 pub use debug_info::DebugTexts;
 pub use fatal::on_fatal_error;
