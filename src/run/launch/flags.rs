@@ -32,31 +32,14 @@ pub fn launch(
     dim: Option<&[u32]>,
     args: &[String],
 ) -> Result<Launch> {
-    let mut given: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
-    for text in args {
-        let (name, value) = split_assignment("--arg", text)?;
-        if given.insert(name, (value, false)).is_some() {
-            return Err(fail(Code::E1004, format!("argument `{name}` is given twice")));
-        }
-    }
-    let mut forms = Forms { structs, given, missing: Vec::new(), gradients: false };
+    let mut forms = Forms::of(structs, args)?;
     let mut arguments = Vec::new();
     for &param in kernel.params() {
         let name = kernel.values[param].name.clone().unwrap_or_else(|| param.to_string());
         arguments.extend(forms.argument(&name, &name, kernel.ty(param))?);
     }
-    let Forms { given, missing, gradients, .. } = forms;
-    if let Some((name, _)) = given.iter().find(|(_, (_, used))| !used) {
-        let names: Vec<String> = kernel
-            .params()
-            .iter()
-            .filter_map(|&p| Some(format!("{}: {}", kernel.values[p].name.as_ref()?, kernel.ty(p).display(structs))))
-            .collect();
-        let has = if names.is_empty() { "no parameters".to_string() } else { list(&names) };
-        let message =
-            format!("argument `{name}` is not a parameter of kernel `{}`, which has {has}", kernel.source_name);
-        return Err(fail(Code::E1004, message));
-    }
+    forms.all_used(kernel)?;
+    let Forms { missing, gradients, .. } = forms;
     let dim = match dim {
         Some(dim) if missing.is_empty() => dim,
         _ => return Err(is_missing(source, kernel, dim, &missing, args)),
@@ -73,6 +56,20 @@ pub fn launch(
         inputs: PathBuf::new(),
         grid: None,
     })
+}
+
+/// Puts what `--arg NAME=VALUE` texts say in place of arguments that a launch of `kernel` has.
+pub fn replace(launch: &mut Launch, kernel: &Function, structs: &StructTable, args: &[String]) -> Result<()> {
+    let mut forms = Forms::of(structs, args)?;
+    for (argument, &param) in launch.args.iter_mut().zip(kernel.params()) {
+        let path = argument.name.clone();
+        forms.replace(&path, argument, kernel.ty(param))?;
+    }
+    forms.all_used(kernel)?;
+    if forms.gradients {
+        launch.direction = Direction::Gradient;
+    }
+    Ok(())
 }
 
 /// `256x256` as extents.
@@ -144,6 +141,51 @@ struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
+    fn of(structs: &'a StructTable, args: &'a [String]) -> Result<Forms<'a>> {
+        let mut given: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
+        for text in args {
+            let (name, value) = split_assignment("--arg", text)?;
+            if given.insert(name, (value, false)).is_some() {
+                return Err(fail(Code::E1004, format!("argument `{name}` is given twice")));
+            }
+        }
+        Ok(Forms { structs, given, missing: Vec::new(), gradients: false })
+    }
+
+    /// Whether the kernel has a parameter for each text.
+    fn all_used(&self, kernel: &Function) -> Result<()> {
+        let Some((name, _)) = self.given.iter().find(|(_, (_, used))| !used) else { return Ok(()) };
+        let names: Vec<String> = kernel
+            .params()
+            .iter()
+            .filter_map(|&p| {
+                Some(format!("{}: {}", kernel.values[p].name.as_ref()?, kernel.ty(p).display(self.structs)))
+            })
+            .collect();
+        let has = if names.is_empty() { "no parameters".to_string() } else { list(&names) };
+        let message =
+            format!("argument `{name}` is not a parameter of kernel `{}`, which has {has}", kernel.source_name);
+        Err(fail(Code::E1004, message))
+    }
+
+    /// Puts what is said of a parameter or its fields in place of what `argument` has.
+    fn replace(&mut self, path: &str, argument: &mut Argument, ty: Type) -> Result<()> {
+        match (ty, &mut argument.kind) {
+            (Type::Struct(id), ArgumentKind::Struct { fields, .. }) => {
+                for (own, field) in fields.iter_mut().zip(&self.structs[id].fields) {
+                    self.replace(&format!("{path}.{}", field.name), own, field.ty)?;
+                }
+            }
+            _ if self.given.contains_key(path) => {
+                if let Some(said) = self.argument(path, &argument.name.clone(), ty)? {
+                    *argument = said;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn take(&mut self, path: &str) -> Option<&'a str> {
         let (value, used) = self.given.get_mut(path)?;
         *used = true;

@@ -4,6 +4,7 @@
 //! A [`Launch`] is plain data: no file but the launch file itself has been opened, and nothing is
 //! compared with the kernel yet; [`super::args`] does both.
 
+pub mod as_flags;
 mod extents;
 pub mod flags;
 mod grid;
