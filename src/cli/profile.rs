@@ -15,7 +15,8 @@ use super::{Exit, output, registers};
 use crate::driver::Overlaid;
 use crate::profile::compare::{self, Pair};
 use crate::profile::{
-    Found, Gate, Kind, Limits, Metric, Page, Picture, Profile, Registers, Text, Verdict, find, known_architectures,
+    Found, Gate, Kind, Limits, Metric, Page, Picture, Profile, Registers, Text, USUAL, Verdict, find,
+    known_architectures, locate,
 };
 use crate::run::devices;
 use crate::run::launch::{self, Launch};
@@ -252,15 +253,13 @@ fn one(args: &Args, launch: &Launch, origin: &str, files: &Arc<Overlaid>, sum: &
     let found = founds(&finished);
     let Some(file) = finished.program.as_ref().and_then(|program| file(program, launch)) else { return Ok(exit) };
     for mut counted in finished.counted {
-        for instruction in &mut counted.instructions {
-            (instruction.line, instruction.column) = match launch.grid {
-                // The lines of PTX are there; what it was made of is not.
-                Some(_) => (Some(instruction.ptx_line), 0),
-                None => {
-                    let place = instruction.line.map(|offset| file.line_column(offset - 1));
-                    (place.map(|place| place.line), place.map_or(0, |place| place.column))
-                }
-            };
+        match launch.grid {
+            // The lines of PTX are there; what it was made of is not.
+            Some(_) => counted.instructions.iter_mut().for_each(|i| (i.line, i.column) = (Some(i.ptx_line), 0)),
+            None => locate(&mut counted, |offset| {
+                let place = file.line_column(offset);
+                (place.line, place.column)
+            }),
         }
         let entry = counted.entry.clone();
         let registers = registers_of(args, counted.text.as_ref(), &entry);
@@ -357,22 +356,6 @@ fn told(finished: &Finished) -> Exit {
     }
     Exit::after(&finished.errors)
 }
-
-/// The metrics that are shown without `--all`.
-const USUAL: [&str; 12] = [
-    "smsp__inst_executed.sum",
-    "smsp__thread_inst_executed_per_inst_executed.ratio",
-    "smsp__sass_average_branch_targets_threads_uniform.pct",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
-    "memory_l2_theoretical_sectors_global",
-    "derived__memory_l2_theoretical_sectors_global_excessive",
-    "derived__memory_l1_wavefronts_shared_excessive",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-];
 
 /// The lines that are shown: those with the most sectors, then instructions.
 const LINES: usize = 12;

@@ -32,10 +32,10 @@ const HEADER: &str =
     "<tr><th>line</th><th>sectors</th><th>excessive</th><th>warp instructions</th><th>lanes</th><th></th>";
 
 /// What lines are coloured by.
-const SECTORS: &str = "memory_l2_theoretical_sectors_global";
-const EXCESS: &str = "derived__memory_l2_theoretical_sectors_global_excessive";
-const EXECUTED: &str = "smsp__inst_executed.sum";
-const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
+pub(super) const SECTORS: &str = "memory_l2_theoretical_sectors_global";
+pub(super) const EXCESS: &str = "derived__memory_l2_theoretical_sectors_global_excessive";
+pub(super) const EXECUTED: &str = "smsp__inst_executed.sum";
+pub(super) const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
 
 /// The report of some launches.
 pub fn report(pages: &[Page]) -> String {
@@ -132,25 +132,25 @@ fn entry(n: usize, page: &Page, text: &mut String) {
     text.push_str("</table></section>\n");
 }
 
-fn value(metrics: &[Metric], name: &str) -> f64 {
+pub(super) fn value(metrics: &[Metric], name: &str) -> f64 {
     find(metrics, name).map_or(0.0, |metric| metric.value)
 }
 
-/// How much lines cost beside the one that costs most.
-struct Heat {
+/// How much lines cost beside the one that costs most, from 0 to 1.
+pub(super) struct Heat {
     sectors: f64,
     executed: f64,
 }
 
 impl Heat {
-    fn of<'a>(lines: impl Iterator<Item = &'a [Metric]>) -> Heat {
+    pub fn of<'a>(lines: impl Iterator<Item = &'a [Metric]>) -> Heat {
         lines.fold(Heat { sectors: 1.0, executed: 1.0 }, |most, line| Heat {
             sectors: most.sectors.max(value(line, SECTORS)),
             executed: most.executed.max(value(line, EXECUTED)),
         })
     }
 
-    fn at(&self, line: &[Metric]) -> f64 {
+    pub fn at(&self, line: &[Metric]) -> f64 {
         (value(line, SECTORS) / self.sectors).max(0.3 * value(line, EXECUTED) / self.executed)
     }
 }

@@ -12,6 +12,7 @@
 //! | `gpus`, `roofline` | what limits a launch on a GPU, and what could it reach at most? |
 //! | `times` | how long does a launch take at least? |
 //! | `plot`, `font` | how does that look? |
+//! | `summary` | what does a page that changes while it is looked at show of a launch? |
 //! | `html`, `program_page` | how does a person look at launches, and at all those of a program? |
 //! | `compare` | what did a GPU count? |
 //! | `gate` | does a launch hold a bound? |
@@ -33,6 +34,7 @@ mod program_page;
 mod registers;
 mod resident;
 mod roofline;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -120,6 +122,31 @@ fn ptx_lines(measured: &Measured) -> Vec<PtxLine> {
     };
     by_line.into_iter().filter(|(line, _)| *line > 0).map(one).collect()
 }
+
+/// Puts lines and columns in place of the offsets that PTX of kc's own gives as lines; `place` says
+/// both for an offset.
+pub fn locate(measured: &mut Measured, place: impl Fn(u32) -> (u32, u32)) {
+    for instruction in &mut measured.instructions {
+        let found = instruction.line.map(|offset| place(offset - 1));
+        (instruction.line, instruction.column) = (found.map(|(line, _)| line), found.map_or(0, |(_, column)| column));
+    }
+}
+
+/// The metrics that are shown where not all are.
+pub const USUAL: [&str; 12] = [
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
+    "memory_l2_theoretical_sectors_global",
+    "derived__memory_l2_theoretical_sectors_global_excessive",
+    "derived__memory_l1_wavefronts_shared_excessive",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+];
 
 impl Profile {
     /// `registers`: of a thread, as far as they are known.
