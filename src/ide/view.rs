@@ -1,6 +1,8 @@
 //! What does a kernel become? PTX, CUDA C++, IR and backward code as texts, with the source line of
 //! each of their lines.
 
+use crate::source::lined::Lined;
+
 /// What can be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum View {
@@ -46,4 +48,17 @@ impl View {
     pub fn from_name(name: &str) -> Option<View> {
         View::ALL.into_iter().find(|view| view.name() == name)
     }
+}
+
+/// CUDA text without its forward kernel. None: there is no backward kernel.
+pub fn backward(lined: &Lined, kernel: &str) -> Option<Lined> {
+    let entry = format!("void {kernel}_cuda_kernel_backward(");
+    let forward = format!("extern \"C\" __global__ void {kernel}_cuda_kernel_forward(");
+    lined.text.contains(&entry).then(|| {
+        let Some(start) = lined.text.lines().position(|line| line.starts_with(&forward)) else { return lined.clone() };
+        // Up to its brace, and the blank line after it.
+        let end = lined.text.lines().skip(start).position(|line| line == "}").map_or(start, |n| start + n + 1);
+        let blank = lined.text.lines().nth(end).is_some_and(str::is_empty);
+        lined.without(start..end + usize::from(blank))
+    })
 }

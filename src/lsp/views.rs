@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::child;
 use super::documents::Snapshot;
-use crate::ide::view::View;
+use crate::ide::view::{View, backward};
 use crate::library::Library;
 use crate::process::is_private_folder;
 use crate::source::lined::Lined;
@@ -57,19 +57,6 @@ fn read(bytes: &[u8]) -> Option<Lined> {
     let lines = said.get("lines")?.as_array()?.iter();
     let lines = lines.map(|from| from.as_array().into_iter().flatten().filter_map(number).collect()).collect();
     Some(Lined { text: said.get("text")?.as_str()?.to_string(), lines })
-}
-
-/// The text without the forward kernel. None: there is no backward kernel.
-fn backward(lined: &Lined, kernel: &str) -> Option<Lined> {
-    let entry = format!("void {kernel}_cuda_kernel_backward(");
-    let forward = format!("extern \"C\" __global__ void {kernel}_cuda_kernel_forward(");
-    lined.text.contains(&entry).then(|| {
-        let Some(start) = lined.text.lines().position(|line| line.starts_with(&forward)) else { return lined.clone() };
-        // Up to its brace, and the blank line after it.
-        let end = lined.text.lines().skip(start).position(|line| line == "}").map_or(start, |n| start + n + 1);
-        let blank = lined.text.lines().nth(end).is_some_and(str::is_empty);
-        lined.without(start..end + usize::from(blank))
-    })
 }
 
 /// A folder for files that editors open: it lasts as long as the user's session. None: others could
