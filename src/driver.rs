@@ -26,7 +26,7 @@ pub use analyse::{Analysis, Memory, Pending, Reads};
 pub use child::{ends_with_this, started_by, this_program};
 pub use compiler::{Compiler, Compilers, LaunchSettings};
 pub use folders::python_files;
-pub use guard::{Fault, abandon, catch, guard};
+pub use guard::{Fault, abandon, catch, guard, on_workers};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, Stamp, read, read_stdin, reason};
 pub use options::{Abi, Arch, ArrayLayout, Artefact, BlockThreads, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use products::Product;

@@ -137,6 +137,7 @@
 //! | `dataset` | how are verified kernels made in bulk? |
 //! | `ide` | what does an editor want to know about a place in a file? |
 //! | `lsp` | how is that said in the Language Server Protocol? |
+//! | `explore` | what does a kernel become and cost, side by side in a browser? |
 //! | `cli` | what can the user ask for? |
 
 // The insides of kc are documented for who works on it
@@ -167,6 +168,9 @@ pub mod driver;
 #[doc(hidden)]
 pub mod embed;
 pub mod engines;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod explore;
 mod html;
 #[doc(hidden)]
 pub mod ide;

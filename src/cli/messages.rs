@@ -94,3 +94,18 @@ pub(super) fn panicked(place: &str, message: &str) -> Diagnostic {
 pub(super) fn nothing_to_watch() -> Diagnostic {
     Diagnostic::new(Code::E1012, "`--watch` needs files: standard input is read once")
 }
+
+/// The file of a page cannot be read.
+pub(super) fn unexplored(file: &str, reason: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0901, format!("cannot read `{file}`: {reason}"))
+}
+
+/// The file of a page has no kernel of the name.
+pub(super) fn explores_other_kernels(file: &str, name: &str, kernels: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0905, format!("`{file}` has no kernel `{name}`; it has {kernels}"))
+}
+
+/// No port can be listened at.
+pub(super) fn no_server(reason: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0904, format!("cannot serve the page: {reason}"))
+}

@@ -12,6 +12,7 @@ mod depfile;
 mod devices;
 mod doc;
 mod explain;
+mod explore;
 mod fix;
 mod gpu;
 mod gradcheck;
@@ -61,6 +62,7 @@ enum Verb {
     Check(check::Args),
     Fix(fix::Args),
     Explain(explain::Args),
+    Explore(explore::Args),
     Doc(doc::Args),
     Run(run::Args),
     Devices(devices::Args),
@@ -142,6 +144,7 @@ pub fn run_within(args: impl IntoIterator<Item = OsString>) -> u8 {
         Verb::Check(args) => check::run(&args),
         Verb::Fix(args) => fix::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Explore(args) => explore::run(&args),
         Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),

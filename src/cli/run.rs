@@ -378,6 +378,17 @@ pub(super) fn compile_from(
     store: Option<driver::Store>,
     parameters: bool,
 ) -> Program {
+    compile_by(&driver::Compiler::new(), files, wanted, store, parameters)
+}
+
+/// The same, by a compiler that may have been used before.
+pub(super) fn compile_by(
+    compiler: &driver::Compiler,
+    files: &Arc<driver::Overlaid>,
+    wanted: &Wanted,
+    store: Option<driver::Store>,
+    parameters: bool,
+) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
@@ -387,7 +398,7 @@ pub(super) fn compile_from(
         nudged: wanted.nudged,
         ..driver::Request::default()
     };
-    let compilation = driver::Compiler::new().load_from(&wanted.source, files.clone(), &request);
+    let compilation = compiler.load_from(&wanted.source, files.clone(), &request);
     Program {
         module: compilation.module,
         sources: compilation.sources,
