@@ -301,4 +301,5 @@ def main():
     print(json.dumps({"pages": summary, "links": links, "found": found, "looked": looked, "disk": disk, "faults": faults}, indent=1))
 
 
-main()
+if __name__ == "__main__":
+    main()
