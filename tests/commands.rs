@@ -148,6 +148,7 @@ fn guides_say_what_they_show() {
         ("index", 1),
         ("install", 2),
         ("compile", 5),
+        ("explore", 1),
         ("tiles", 6),
         ("unsupported", 1),
         ("embedding", 5),
