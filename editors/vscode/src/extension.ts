@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import {
     LanguageClient, type LanguageClientOptions, type ServerOptions, type ShowDocumentRequest,
 } from 'vscode-languageclient/node';
+import { endExplorers, explore } from './explore';
 import { follow } from './follow';
 import type { Lines } from './lines';
 
@@ -25,6 +26,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
             await start();
         }),
         vscode.commands.registerCommand('kc.showHere', showHere),
+        vscode.commands.registerCommand('kc.explore', explore),
         vscode.workspace.onDidChangeConfiguration(async event => {
             if (event.affectsConfiguration('kc.path')) {
                 await vscode.commands.executeCommand('kc.restart');
@@ -36,6 +38,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 }
 
 export async function deactivate(): Promise<void> {
+    endExplorers();
     await client?.stop();
 }
 
