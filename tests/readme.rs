@@ -114,6 +114,8 @@ fn what_it_counts_is_so() {
     let kinds: Vec<&str> =
         kinds.take_while(|kind| !kind.starts_with("unroll")).filter_map(|kind| kind.split(':').next()).collect();
     assert!(kinds.len() >= 9 && usage.contains(&format!("`--emit {}`", kinds[..9].join(","))), "{kinds:?}");
+    let (all, kinds) = kinds.split_last().expect("kinds");
+    assert!(*all == "all" && usage.contains(&format!("`--emit {}`", kinds.join(","))), "{kinds:?}");
     let manifest = include_str!("../Cargo.toml");
     let rust =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("a version").trim_matches('"');
