@@ -206,7 +206,7 @@ def reference():
 # === bspline_mesh
 # source: smooth particle mesh Ewald: cardinal B-splines and their derivatives (Essmann et al. 1995)
 # task: spread charges to a mesh with B-splines and interpolate potentials and forces back
-# about: The order of the splines is chosen at launch. The cell has periodic boundaries.
+# about: The order of the splines is an argument. The cell has periodic boundaries.
 # domain: physics
 # weight: 18
 # sizes: num_atoms = 1 7 71 256; mesh_x = 4 4 4 16; mesh_y = 4 4 4 12; mesh_z = 4 4 5 16
@@ -216,7 +216,7 @@ def reference():
 # - phi: float[mesh_x, mesh_y, mesh_z] uniform(-1.0, 1.0); potentials on the mesh [V]
 # - atom_phi: float[num_atoms] zeros; potentials at the atoms [V]
 # - atom_force: vec3[num_atoms] zeros; forces in units of the mesh [e V]
-# - order: int = 4; order of the splines, 2 to 6
+# - order: int = 4; order of the splines, {{quintic: 2 to 6 || 2 to 4}}
 @func
 def spline_weight(u: float, p: int) -> float:
     """Cardinal B-spline of order p on [0, p], piece by piece."""

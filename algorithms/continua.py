@@ -9,7 +9,7 @@
 # - v: vec3[num_particles] uniform(-1.0, 1.0); velocities [1/s]
 # - C: mat33[num_particles] uniform(-0.5, 0.5); affine velocities [1/s]
 # - J: float[num_particles] uniform(0.9, 1.1); relative volumes
-# - active: int[num_particles] uniform(0, 3); 0 for particles that rest
+# - active: int[num_particles] uniform(0, 2); 0 for particles that rest
 # - grid_m: float[n, n, n] zeros; masses of the nodes
 # - grid_mv: vec3[n, n, n] zeros; momenta of the nodes
 # - grid_v: vec3[n, n, n] zeros; velocities of the nodes
@@ -211,7 +211,7 @@ def reference():
 # - hy: float[ny, nx] uniform(-1.0, 1.0); magnetic field along y [A/m]
 # - eps_r: float[ny, nx] uniform(1.0, 4.0); relative permittivities
 # - sigma: float[ny, nx] uniform(0.0, 0.2); conductivities of the material
-# - conductor: int[ny, nx] uniform(0, 4); 1 in perfect conductors
+# - conductor: int[ny, nx] uniform(0, 2); 1 in perfect conductors
 # - hx_new: float[ny, nx] zeros; magnetic field along x after the step
 # - hy_new: float[ny, nx] zeros; magnetic field along y after the step
 # - ez_x_new: float[ny, nx] zeros; first part of the electric field after the step

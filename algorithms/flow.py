@@ -343,7 +343,7 @@ def reference():
 
 # === weno_advection
 # source: fifth order weighted essentially non-oscillatory reconstruction (Jiang and Shu 1996)
-# task: compute upwind derivatives of a field with fifth order WENO reconstruction on a periodic axis
+# task: step an advected field on a periodic axis with upwind fluxes from fifth order WENO reconstruction
 # about: The wind's sign selects the side from which each face value is reconstructed.
 # domain: physics
 # weight: 14

@@ -388,6 +388,13 @@ def reference():
         for i in range(num_points):
             box_min[axis] = min(box_min[axis], points[i][axis])
             box_max[axis] = max(box_max[axis], points[i][axis])
+    for i in range(num_points):
+        for axis in range(3):
+            c = 0
+            for k in range(1, res):
+                if float(res) * (points[i][axis] - box_min[axis]) >= float(k) * max(box_max[axis] - box_min[axis], 1.0e-6):
+                    c = k
+            cell[i] = cell[i] * res + c
 
 # === procrustes_frames
 # source: polar decomposition by singular values (Higham 1986)

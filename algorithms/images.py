@@ -51,6 +51,10 @@ def reference():
                     if yy >= 0 and yy < ny and xx >= 0 and xx < nx:
                         s = s + weights[a] * weights[b] * image[yy, xx]
             out[y, x] = s
+            for b in range(taps):
+                xx = x + b - half
+                if xx >= 0 and xx < nx:
+                    rows[y, x] = rows[y, x] + weights[b] * image[y, xx]
 
 # === conv1d_valid
 # source: discrete convolution of sequences, one output per thread
@@ -180,6 +184,8 @@ def reference():
             high = max(max(signal[i - 1], signal[i]), signal[i + 1])
             low = min(min(signal[i - 1], signal[i]), signal[i + 1])
             smooth[i] = total - high - low
+            if signal[i] == high or signal[i] == low:
+                changed[0] = changed[0] + 1
 
 # === image_histogram
 # source: histogram equalisation (Gonzalez and Woods, sec. 3.3)
@@ -272,6 +278,7 @@ def reference():
             for c in range(3):
                 v = exposure * hdr[y, x][c]
                 ldr[y, x][c] = math.pow(v / (v + 1.0), inv_gamma)
+                packed[y, x] = packed[y, x] * 256 + int(255.0 * ldr[y, x][c])
 
 # === resize_bilinear
 # source: bilinear resampling with aligned corners

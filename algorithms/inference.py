@@ -228,7 +228,7 @@ def reference():
 # - gain: float[width] uniform(0.5, 1.5); scale
 # - shift: float[width] uniform(-0.5, 0.5); shift
 # - residual: float[rows_count, width] uniform(-1.0, 1.0); skip connection
-# - valid: int[rows_count] uniform(0, 4); 0 in padded rows
+# - valid: int[rows_count] uniform(0, 2); 0 in padded rows
 # - d_y: float[rows_count, width] uniform(-1.0, 1.0); gradient by the output
 # - y: float[rows_count, width] zeros; outputs
 # - mean: float[rows_count] zeros; means of the rows

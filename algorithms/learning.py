@@ -323,6 +323,7 @@ def reference():
             if labels[i] == c:
                 counts[c] = counts[c] + 1
                 s = s + points[i]
+        sums[c] = s
         if counts[c] > 0:
             centroids[c] = s / float(counts[c])
 

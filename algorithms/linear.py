@@ -56,6 +56,8 @@ def reference():
     s = 0.0
     for k in range(n):
         s = s + a[k] * b[k]
+        if k < num_chunks * chunk:
+            partial[k // chunk] = partial[k // chunk] + a[k] * b[k]
     result[0] = s
 
 # === dense_matvec
@@ -130,8 +132,8 @@ def reference():
 
 # === batched_cholesky
 # source: Cholesky-Banachiewicz factorisation and two triangular solves (Golub and Van Loan, ch. 4)
-# task: solve many small symmetric positive definite systems by Cholesky factorisation
-# about: Each thread factors one matrix A = L L^T in place and solves for its right-hand side. The matrices are made diagonally dominant before.
+# task: solve many small symmetric systems with a given diagonal by Cholesky factorisation
+# about: Each thread factors one matrix A = L L^T in place and solves for its right-hand side. Before that the upper triangle is mirrored and the diagonal is overwritten with the number of unknowns, so the matrices are positive definite.
 # weight: 6
 # sizes: num_systems = 1 5 67 128; dim = 2 3 4 6
 # - mats: float[num_systems, dim, dim] uniform(-0.5, 0.5); one matrix per system, factored in place
@@ -139,7 +141,7 @@ def reference():
 # - sol: float[num_systems, dim] zeros; solutions
 @kernel[num_systems] triangular loops factorisation
 def symmetrize():
-    """Make each matrix symmetric and diagonally dominant."""
+    """Mirror the upper triangle and overwrite the diagonal with the number of unknowns."""
     batch = wp.tid()
     require batch < num_systems
     for i in range(dim):
@@ -458,6 +460,8 @@ def reference():
         ap[row] = s
         pap = pap + p[row] * s
         rr = rr + r[row] * r[row]
+    scalars[0] = rr
+    scalars[1] = pap
     for row in range(num_rows):
         x[row] = x[row] + rr / pap * p[row]
         r[row] = r[row] - rr / pap * ap[row]

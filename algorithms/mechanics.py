@@ -243,7 +243,7 @@ def reference():
 # domain: physics
 # weight: 8
 # sizes: num_joints = 1 6 70 64
-# - parents: int[num_joints] uniform(-1, 0); parent joint, -1 for the root
+# - parents: int[num_joints] full(-1); parent joint, -1 for the root
 # - links: int[num_joints] index(num_joints); candidate parents
 # - joint_x: transform[num_joints] rotation(); pose of each joint in its parent
 # - world_x: transform[num_joints] zeros; pose of each joint in the world
@@ -285,6 +285,21 @@ def reference():
         if links[j] < j:
             parents[j] = links[j]
             depth[j] = depth[links[j]] + 1
+    for j in range(num_joints):
+        world_x[j] = joint_x[j]
+        if parents[j] >= 0:
+            p = world_x[parents[j]]
+            x = joint_x[j]
+            u = np.array([p[3], p[4], p[5]])
+            t = np.array([x[0], x[1], x[2]])
+            v = np.array([x[3], x[4], x[5]])
+            c = 2.0 * np.cross(u, t)
+            moved = t + p[6] * c + np.cross(u, c)
+            turned = p[6] * v + x[6] * u + np.cross(u, v)
+            for k in range(3):
+                world_x[j][k] = p[k] + moved[k]
+                world_x[j][k + 3] = turned[k]
+            world_x[j][6] = p[6] * x[6] - np.dot(u, v)
 
 # === quaternion_integration
 # source: exponential-map-free quaternion update, q' = normalize(q + dt/2 (w, 0) q)
@@ -336,6 +351,15 @@ def reference():
         a = np.array([local[0] / inertia[b][0], local[1] / inertia[b][1], local[2] / inertia[b][2]])
         c = 2.0 * np.cross(u, a)
         omega[b] = (omega[b] + dt * (a + s * c + np.cross(u, c))) * (1.0 - angular_damping * dt)
+        c = np.cross(omega[b], u)
+        square = 0.0
+        for k in range(3):
+            body_rot[b][k] = u[k] + 0.5 * dt * (s * omega[b][k] + c[k])
+            square = square + body_rot[b][k] ** 2.0
+        body_rot[b][3] = s - 0.5 * dt * np.dot(omega[b], u)
+        size = math.sqrt(square + body_rot[b][3] ** 2.0)
+        for k in range(4):
+            body_rot[b][k] = body_rot[b][k] / size
 
 # === spatial_inertia
 # source: spatial momentum and kinetic energy of rigid bodies (Featherstone 2008, ch. 2)
@@ -374,7 +398,9 @@ def reference():
             e = 0.0
             for r in range(3):
                 for c in range(3):
+                    momentum[b][r] = momentum[b][r] + inertia[b][r, c] * body_qd[b][c]
                     e = e + body_qd[b][r] * inertia[b][r, c] * body_qd[b][c]
+                momentum[b][r + 3] = masses[b] * body_qd[b][r + 3]
                 e = e + masses[b] * body_qd[b][r + 3] * body_qd[b][r + 3]
             energy[0] = energy[0] + 0.5 * e
 
@@ -384,7 +410,7 @@ def reference():
 # domain: physics
 # weight: 7
 # sizes: num_bodies = 1 4 13 64; num_contacts = 1 9 77 512
-# - contact_body: int[num_contacts] uniform(-1, 1); body of each contact, -1 for the ground
+# - contact_body: int[num_contacts] maybe(num_bodies); body of each contact, -1 for the ground
 # - contact_point: vec3[num_contacts] uniform(-1.0, 1.0); contact points in world axes [m]
 # - contact_force: vec3[num_contacts] uniform(-1.0, 1.0); forces [N]
 # - com: vec3[num_bodies] uniform(-0.5, 0.5); centres of mass [m]

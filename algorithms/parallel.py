@@ -80,6 +80,7 @@ def reference():
     for i in range(n):
         offsets[i + 1] = offsets[i]
         if values[i] > threshold:
+            keep[i] = 1
             packed[offsets[i]] = values[i]
             source_ids[offsets[i]] = i
             offsets[i + 1] = offsets[i] + 1

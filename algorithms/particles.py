@@ -283,6 +283,7 @@ def reference():
     for p in range(num_particles):
         cell_of[p] = int(coords[p])
         counts[cell_of[p]] = counts[cell_of[p]] + 1
+        filled[cell_of[p]] = counts[cell_of[p]]
         sorted_ids[p] = p
     for c in range(num_cells):
         starts[c + 1] = starts[c] + counts[c]

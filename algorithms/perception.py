@@ -235,7 +235,7 @@ def reference():
 # weight: 16
 # sizes: height = 3 6 9 48; width = 3 7 10 48
 # - image: float[height, width] uniform(0.0, 1.0); grey values
-# - mask: int[height, width] uniform(0, 5); 0 where edges are not wanted
+# - mask: int[height, width] uniform(0, 2); 0 where edges are not wanted
 # - grad_x: float[height, width] zeros; derivatives along x
 # - grad_y: float[height, width] zeros; derivatives along y
 # - strength: int[height, width] zeros; 0 none, 1 weak, 2 strong

@@ -194,6 +194,9 @@ def gather_rank():
 
 def reference():
     for i in range(num_nodes):
+        if out_degree[i] > 0:
+            contrib[i] = rank[i] / float(out_degree[i])
+    for i in range(num_nodes):
         s = 0.0
         for k in range(in_offsets[i], in_offsets[i + 1]):
             j = in_links[k]

@@ -9,7 +9,8 @@ use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 /// Text alone, few rows: quick enough for a debug build.
-const QUICK: [&str; 9] = ["-n", "20", "--shard-rows", "5", "--seed", "3", "--emit", "cuda", "--repair"];
+const QUICK: [&str; 11] =
+    ["-n", "20", "--shard-rows", "5", "--seed", "3", "--emit", "cuda", "--repair", "--mutants", "1"];
 
 fn kc(args: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
@@ -66,7 +67,8 @@ fn bytes_do_not_depend_on_threads_or_machines() {
 /// compared, and begun anew.
 #[test]
 fn bytes_do_not_depend_on_kills() {
-    const SMALL: [&str; 9] = ["-n", "6", "--shard-rows", "2", "--seed", "4", "--emit", "cuda", "--repair"];
+    const SMALL: [&str; 11] =
+        ["-n", "6", "--shard-rows", "2", "--seed", "4", "--emit", "cuda", "--repair", "--mutants", "1"];
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let start = Instant::now();
@@ -227,6 +229,68 @@ fn ray_tasks_make_the_set() {
     good(&command.output().expect("`scripts/setup.sh ray` made .env-ray"));
     good(&kc(&[&["-n", "9"][..], &options].concat(), &folder.path().join("one")));
     same(&folder.path().join("one"), &folder.path().join("shared/whole"));
+}
+
+/// Somebody's own kernels: what passes is a row like others, what does not has a line, and the set
+/// validates as long as the folder is the same.
+#[test]
+fn own_kernels_become_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (own, set) = (folder.path().join("own"), folder.path().join("set"));
+    std::fs::create_dir(&own).expect("a folder");
+    let head = "# SPDX-License-Identifier: MIT\nimport warp as wp\n\nHALF = wp.constant(0.5)\n\n\n";
+    let mean = "@wp.kernel\ndef mean_of_pairs(x: wp.array[float], y: wp.array[float], out: wp.array[float]):\n    \
+                \"\"\"Mean of two arrays.\"\"\"\n    i = wp.tid()\n    out[i] = HALF * (x[i] + y[i])\n";
+    let below = "\n\n@wp.kernel\ndef below(x: wp.array[float]):\n    x[wp.tid() - 100] = 1.0\n";
+    std::fs::write(own.join("pairs.py"), format!("{head}{mean}{below}")).expect("a file");
+    std::fs::write(own.join("other.py"), format!("import warp as wp\n\n\n{mean}")).expect("a file");
+    let path = own.to_string_lossy().into_owned();
+    let output = kc(&["--from", &path, "--emit", "cuda"], &set);
+    good(&output);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("other.py: licence: ") && said.contains("pairs.py:14: kernel `below`: no launch"), "{said}");
+    assert!(said.contains("1 row of 2 files"), "{said}");
+    let row = &rows(&set, 1)[0];
+    assert_eq!((row["license"].as_str(), row["formula"].as_str()), (Some("MIT"), Some("pairs.py:7")));
+    assert_eq!((row["verify"]["host_ok"].as_bool(), row["verify"]["grad_ok"].as_bool()), (Some(true), Some(true)));
+    let source = row["python_source"].as_str().expect("a program");
+    assert!(source.contains("HALF = wp.constant(0.5)") && !source.contains("below"), "{source}");
+    assert!(row["verify"]["mutants"].as_u64() > Some(0), "{row:#}");
+    assert!(row["messages"][0]["content"].as_str().is_some_and(|text| text.contains("Mean of two arrays.")), "{row:#}");
+    let check = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+        let output = command.args(["dataset", "validate"]).arg(&set).output().expect("kc runs");
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    assert_eq!(check(), (Some(0), "1 row, 1 made again, 0 faults\n".to_string()));
+    std::fs::write(own.join("pairs.py"), format!("{head}{}", mean.replace("HALF", "2.0"))).expect("a file");
+    let (code, said) = check();
+    assert!(code == Some(1) && said.contains("other kernels than when the set was begun"), "{said}");
+    let gone = kc(&["--from", "/nowhere/at/all"], &folder.path().join("none"));
+    assert!(gone.status.code() == Some(1) && String::from_utf8_lossy(&gone.stderr).contains("E1404"));
+}
+
+/// Conversations: each task once, the program behind it, and little else.
+#[test]
+fn conversations_are_small() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    let output = kc(&["-n", "12", "--seed", "9", "--emit", "sft", "--mutants", "2", "--format", "jsonl"], &set);
+    good(&output);
+    let bytes: u64 = files(&set).iter().filter(|(name, _)| name.contains("/data/")).map(|(_, f)| f.len() as u64).sum();
+    assert!(bytes / 12 <= 4096, "{} bytes of a row", bytes / 12);
+    for row in rows(&set, 12) {
+        assert!(row["cuda_forward"].is_null() && row["io"]["inputs"] == serde_json::json!([]), "{row:#}");
+        let roles: Vec<&str> =
+            row["messages"].as_array().expect("a list").iter().filter_map(|m| m["role"].as_str()).collect();
+        assert_eq!(roles, ["user", "assistant"]);
+        let answer = row["messages"][1]["content"].as_str().unwrap_or_default();
+        let program = row["python_source"].as_str().expect("a program").trim_end();
+        assert_eq!(answer, format!("```python\n{program}\n```"));
+        assert!((1..=5).contains(&row["difficulty"].as_u64().unwrap_or(0)));
+    }
+    let mixed = kc(&["-n", "2", "--emit", "sft,cuda"], &folder.path().join("mixed"));
+    assert!(mixed.status.code() == Some(1) && String::from_utf8_lossy(&mixed.stderr).contains("E1404"));
 }
 
 /// Parquet holds all digits of errors: so does what a validated row is compared with.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Exit, output};
 use crate::dataset::artefacts::Rejection;
+use crate::dataset::from::{self, From, Grams, LeftOut};
 use crate::dataset::produce::Event;
 use crate::dataset::record::SCHEMA;
 use crate::dataset::store::{Store, Writer};
@@ -56,10 +57,21 @@ pub(super) struct Args {
     /// Do not run the programs: their results and gradients are not checked.
     #[arg(long)]
     no_verify: bool,
+    /// Change each program so often, at random, and see whether its checks notice: programs whose
+    /// checks notice less than 80 % are no rows. 0: none.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=100))]
+    mutants: u32,
     /// A second table, `repair`: the programs with one fault each, what kc says of it, the diff
     /// that mends it, and the launch at which it shows.
     #[arg(long, conflicts_with = "no_verify")]
     repair: bool,
+    /// Make rows of the kernels in this folder instead: of Python files under a permissive licence.
+    /// What is left out, and why, is printed.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["families", "shard", "count", "repair", "balance"])]
+    from: Option<PathBuf>,
+    /// Leave out programs that have 13 words in a row in common with the texts in this folder.
+    #[arg(long, value_name = "DIR")]
+    exclude: Vec<PathBuf>,
     /// Append the programs that were rejected, and why, to this file as JSON lines.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
@@ -150,6 +162,10 @@ enum EmitArg {
     Llvm,
     Ptx,
     Host,
+    /// Tasks, conversations and programs alone, for fine-tuning: about 4 kB a row.
+    Sft,
+    /// All texts of the compiler (the default).
+    Compiler,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
@@ -188,7 +204,11 @@ fn options(args: &Args) -> Result<Options> {
         let name = format!("{text:?}").to_lowercase();
         return Err(fail(Code::E1404, format!("rows cannot hold `--emit {name}`: {why}")));
     }
-    let wants = |text: EmitArg| args.emit.is_empty() || args.emit.contains(&text);
+    let all = args.emit.is_empty() || args.emit.contains(&EmitArg::Compiler);
+    let wants = |text: EmitArg| all || args.emit.contains(&text);
+    if args.emit.contains(&EmitArg::Sft) && args.emit.len() > 1 {
+        return Err(fail(Code::E1404, "`--emit sft` leaves all texts but the program out: it stands alone"));
+    }
     let emit = Emit {
         // A stand-alone file is made of the kernel's text.
         cuda: has(DeviceArg::Cuda) && (wants(EmitArg::Cuda) || wants(EmitArg::Standalone)),
@@ -198,6 +218,7 @@ fn options(args: &Args) -> Result<Options> {
         llvm: has(DeviceArg::Cuda) && wants(EmitArg::Llvm),
         ptx: has(DeviceArg::Cuda) && wants(EmitArg::Ptx),
         verify: !args.no_verify,
+        lean: args.emit.contains(&EmitArg::Sft),
     };
     let sorted =
         |list: &[String]| list.iter().cloned().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
@@ -208,7 +229,11 @@ fn options(args: &Args) -> Result<Options> {
         families: sorted(&args.families),
         emit,
         backward: !args.no_backward,
+        from: None,
+        exclude: args.exclude.clone(),
+        excluded: Grams::read(&args.exclude)?.digest(),
         repair: args.repair,
+        mutants: if args.no_verify { 0 } else { args.mutants },
         parquet: args.format.contains(&FileFormat::Parquet),
         jsonl: args.format.contains(&FileFormat::Jsonl),
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -226,7 +251,7 @@ fn missing(text: EmitArg, args: &Args) -> Option<&'static str> {
     let device = match text {
         EmitArg::Cuda | EmitArg::Standalone | EmitArg::Llvm | EmitArg::Ptx => Some(DeviceArg::Cuda),
         EmitArg::Host => Some(DeviceArg::Cpu),
-        EmitArg::Adjoint => None,
+        EmitArg::Adjoint | EmitArg::Sft | EmitArg::Compiler => None,
     };
     match text {
         _ if device.is_some_and(|device| !args.device.contains(&device)) => Some("`--device` leaves its device out"),
@@ -245,13 +270,70 @@ fn part(text: &str) -> Result<(u64, u64)> {
     }
 }
 
+/// The rows of somebody's own kernels.
+fn from_folder(args: &Args, folder: &Path) -> Result<()> {
+    let mut options = options(args)?;
+    let (pool, compilers, mut timings) = (workers(args.jobs)?, Compilers::default(), Timings::default());
+    let grams = Grams::read(&options.exclude)?;
+    let found = pool.install(|| from::read(folder, &grams, &compilers))?;
+    options.from = Some(From { folder: folder.to_path_buf(), digest: found.digest() });
+    let from::Found { files, samples, mut left_out } = found;
+    let places: Vec<(String, Option<String>)> = samples
+        .iter()
+        .map(|sample| (sample.meaning.source.clone(), sample.plan.steps.first().map(|step| step.kernel.clone())))
+        .collect();
+    let source = produce::Source::own(samples, grams);
+    let (rows, tally, rejected) = pool.install(|| produce::own(&options, &source, &compilers, &mut timings));
+    left_out.extend(rejected.into_iter().map(|(number, why)| {
+        let (place, kernel) = places[number as usize].clone();
+        LeftOut { place, kernel, cause: why.cause, detail: why.detail }
+    }));
+    if let Some(path) = &args.rejected {
+        let lines: String = left_out.iter().map(|one| format!("{}\n", json!(one))).collect();
+        std::fs::write(path, lines).map_err(|error| Rejected::unwritten(path, &error))?;
+    }
+    for LeftOut { place, kernel, cause, detail } in left_out.iter().filter(|_| !output::quiet()) {
+        let kernel = kernel.as_ref().map_or(String::new(), |kernel| format!("kernel `{kernel}`: "));
+        output::err(&format!("{place}: {kernel}{cause}: {detail}\n"));
+    }
+    if rows.is_empty() {
+        let mut error = fail(Code::E1405, format!("no kernel of {} becomes a row", counted(files as usize, "file")));
+        error.help = Some("each line above says what is in the way of a file or a kernel".to_string());
+        return Err(error);
+    }
+    options.rows = rows.len() as u64;
+    let mut store = Store::create(&args.out, &options, args.resume)?;
+    store.keep_intact();
+    let per_shard = options.shard_rows as usize;
+    for (shard, rows) in rows.chunks(per_shard).enumerate() {
+        let shard = shard as u64;
+        if !store.shards.contains_key(&shard) {
+            let mut writer = Writer::new(&store, shard)?;
+            writer.push(rows.to_vec())?;
+            let tally = if shard == 0 { tally.clone() } else { produce::Tally::default() };
+            pool.install(|| writer.finish(&mut store, tally))?;
+        }
+    }
+    if args.timings {
+        output::err(&stage_times(&timings, options.rows));
+    }
+    finish(&store, &pool)?;
+    let (made, out) = (counted(rows.len(), "row"), args.out.display());
+    let files = counted(files as usize, "file");
+    output::err(&format!("{made} of {files} in `{out}`; {} left out\n", left_out.len()));
+    Ok(())
+}
+
 fn generate(args: &Args) -> Result<()> {
+    if let Some(folder) = &args.from {
+        return from_folder(args, folder);
+    }
     let options = options(args)?;
     let (mine, parts) = args.shard.as_deref().map_or(Ok((0, 1)), part)?;
-    let algorithms = options.algorithms()?;
     let mut store = Store::create(&args.out, &options, args.resume)?;
     store.keep_intact();
     let pool = workers(args.jobs)?;
+    let source = produce::Source::of(&options, &Compilers::default())?;
     let own = |shard: u64| shard % parts == mine;
     let total: u64 = (0..options.shards()).filter(|&s| own(s)).map(|s| options.rows_of(s)).sum();
     let mut progress = Progress::new(total);
@@ -266,7 +348,7 @@ fn generate(args: &Args) -> Result<()> {
             break;
         }
         if !own(shard) || store.shards.contains_key(&shard) {
-            pool.install(|| produce::skip(&options, &algorithms, shard, &mut seen));
+            pool.install(|| produce::skip(&options, &source, shard, &mut seen));
             if own(shard) {
                 progress.done += options.rows_of(shard);
             }
@@ -277,12 +359,12 @@ fn generate(args: &Args) -> Result<()> {
             let mut report = |event: Event| match event {
                 Event::Rows(rows) => progress.show(rows),
                 Event::Rejected(number, why) => {
-                    let source = || produce::source(&options, &algorithms, number);
-                    rejected.iter_mut().for_each(|file| file.add(number, why, &source()));
+                    let text = || produce::source(&options, &source, number);
+                    rejected.iter_mut().for_each(|file| file.add(number, why, &text()));
                 }
             };
             let mut sink = |rows| writer.push(rows);
-            produce::shard(&options, &algorithms, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
+            produce::shard(&options, &source, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
         })?;
         progress.done += options.rows_of(shard);
         timings.time("write", || pool.install(|| writer.finish(&mut store, tally)))?;

@@ -83,7 +83,7 @@ fn kind(given: &Given) -> &'static str {
     match given {
         Given::Array { .. } => "array",
         Given::Count(_) => "count",
-        Given::Int(_) | Given::Float(_) => "value",
+        Given::Int(_) | Given::Bool(_) | Given::Float(_) => "value",
         Given::Struct(_) => "struct",
     }
 }
@@ -110,6 +110,7 @@ fn value(sizes: &[u32], given: &Given) -> Option<Value> {
         Given::Array { .. } => None,
         Given::Count(extent) => Some(json!(extent.of(sizes))),
         Given::Int(n) => Some(json!(n)),
+        Given::Bool(b) => Some(json!(b)),
         Given::Float(list) => match list.as_slice() {
             [x] => Some(json!(x)),
             list => Some(json!(list)),

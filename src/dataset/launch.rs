@@ -66,8 +66,9 @@ pub fn size(plan: &Plan, step: &Step, scale: Scale) -> Size {
 pub type Contents = BTreeMap<String, Vec<Number>>;
 
 /// What they hold before the first launch, drawn from `seed`.
-pub fn contents<'a>(steps: impl IntoIterator<Item = &'a Step>, values: &[u32], seed: u64) -> Contents {
-    let mut out = Contents::new();
+pub fn contents<'a>(plan: &Plan, steps: impl IntoIterator<Item = &'a Step>, values: &[u32], seed: u64) -> Contents {
+    let count = plan.recorded.len().max(1) as u64;
+    let mut out = plan.recorded.get((seed % count) as usize).cloned().unwrap_or_default();
     for step in steps {
         for Param { name, ty, given } in &step.params {
             if let Given::Array { shape, content } = given {
@@ -147,6 +148,7 @@ fn value(given: &Given, size: &Size) -> ArgumentKind {
             }
         },
         Given::Int(n) => one(Number::Int((*n).into())),
+        Given::Bool(b) => one(Number::Bool(*b)),
         Given::Count(extent) => one(Number::Int(extent.of(&size.values).into())),
         Given::Struct(fields) => {
             let fields =
@@ -211,6 +213,9 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
             let count = if components == 1 { count + 7 } else { count };
             draw(random, count, low, high).into_iter().map(number).collect()
         }
+        Content::Gauss(mean, deviation) => {
+            (0..count).map(|_| number(grid(mean + deviation * random.normal()))).collect()
+        }
         Content::Sorted(low, high) => {
             let mut list = draw(random, count, low, high);
             list.sort_by(f64::total_cmp);
@@ -232,6 +237,10 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
         Content::Below(extent) => {
             let below = extent.of(values).max(1) as usize;
             (0..count).map(|_| Number::Int(random.below(below) as i128)).collect()
+        }
+        Content::Maybe(extent) => {
+            let below = extent.of(values) as usize + 1;
+            (0..count).map(|_| Number::Int(random.below(below) as i128 - 1)).collect()
         }
         Content::Offsets(extent) => {
             // Rows of 2 to 4 entries, where there are as many.

@@ -4,6 +4,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | [`families`] | which programs do people write? |
+//! | [`from`] | how do the kernels of somebody's own files become rows? |
 //! | [`sample`] | what is a candidate for a row? |
 //! | [`random`] | where do random choices come from? |
 //! | [`plan`] | what is a program, for what comes after its making? |
@@ -15,6 +16,7 @@
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
 //! | [`mod@reference`] | does it compute what it is for? |
+//! | [`mutants`] | would its checks notice a mistake? |
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`statics`] | what does one of its threads do? |
 //! | [`perf`] | what do its launches cost a GPU? |
@@ -37,8 +39,10 @@ pub mod columns;
 pub mod diversity;
 pub mod entry;
 pub mod families;
+pub mod from;
 pub mod identity;
 pub mod launch;
+pub mod mutants;
 pub mod natural;
 pub mod near;
 pub mod perf;
@@ -57,6 +61,8 @@ pub mod statics;
 pub mod store;
 pub mod validate;
 pub mod verify;
+
+use std::path::PathBuf;
 
 use crate::diag::{Code, Diagnostic};
 use families::Family;
@@ -86,11 +92,22 @@ pub struct Emit {
     pub ptx: bool,
     /// Whether programs are run and their gradients checked.
     pub verify: bool,
+    /// Without what models that write programs are not trained with: arrays and sketches.
+    #[serde(default)]
+    pub lean: bool,
 }
 
 impl Emit {
-    pub const ALL: Emit =
-        Emit { cuda: true, standalone: true, adjoint: true, host: true, llvm: true, ptx: true, verify: true };
+    pub const ALL: Emit = Emit {
+        cuda: true,
+        standalone: true,
+        adjoint: true,
+        host: true,
+        llvm: true,
+        ptx: true,
+        verify: true,
+        lean: false,
+    };
 }
 
 /// What makes two data sets the same: equal options give equal bytes.
@@ -104,9 +121,21 @@ pub struct Options {
     pub families: Vec<String>,
     pub emit: Emit,
     pub backward: bool,
+    /// The folder that programs come from, in the place of families.
+    #[serde(default)]
+    pub from: Option<from::From>,
+    /// Folders with what no program may share text with.
+    #[serde(default)]
+    pub exclude: Vec<PathBuf>,
+    /// Of their texts.
+    #[serde(default)]
+    pub excluded: u64,
     /// Whether rows come with a faulty version of themselves, in the configuration `repair`.
     #[serde(default)]
     pub repair: bool,
+    /// Changed programs that the checks of each row have to notice ([`mutants`]).
+    #[serde(default)]
+    pub mutants: u32,
     pub parquet: bool,
     pub jsonl: bool,
     /// Of kc.

@@ -43,7 +43,7 @@ pub fn count(plan: &Plan, compiled: &Compiled, ptx: &str, seed: u64) -> Option<P
     let forward: Vec<FuncId> = compiled.kernels.iter().map(|kernel: &Kernel| kernel.forward).collect();
     let ready =
         sim::Kernel::of_text(module, &forward, Arc::from(ptx), &artefacts::device(artefacts::arch()?), &trial).ok()?;
-    let mut contents = launch::contents(&plan.steps, &launch::values(plan, Scale::Many), seed);
+    let mut contents = launch::contents(plan, &plan.steps, &launch::values(plan, Scale::Many), seed);
     let (mut threads, mut counted) = (0, Vec::<Measured>::new());
     for step in &plan.steps {
         let size = launch::size(plan, step, Scale::Many);

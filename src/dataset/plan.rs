@@ -1,6 +1,8 @@
 //! What is a program, for everything that comes after its making? Its text, and how its kernels are
 //! launched one after the other, at any of three sizes.
 
+use super::launch::Contents;
+
 /// A program and the launches that make sense for it.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -19,6 +21,15 @@ pub struct Plan {
     pub expected: Vec<String>,
     /// Arrays whose elements may come in any order.
     pub unordered: Vec<String>,
+    /// What arrays hold before the first launch, where that is not drawn: for one seed or the other.
+    pub recorded: Vec<Contents>,
+}
+
+impl Plan {
+    /// Whether it has one size alone.
+    pub fn is_fixed(&self) -> bool {
+        !self.recorded.is_empty()
+    }
 }
 
 /// A named number, and its value at each [`Scale`](super::launch::Scale).
@@ -100,6 +111,7 @@ pub enum Given {
     },
     Float(Vec<f64>),
     Int(i64),
+    Bool(bool),
     Count(Extent),
     Struct(Vec<(String, Given)>),
 }
@@ -116,10 +128,14 @@ pub enum Content {
     Sorted(f64, f64),
     /// Random numbers, scaled to length 1.
     Normal,
+    /// Normally distributed, with this mean and this standard deviation.
+    Gauss(f64, f64),
     /// Rotations: rows of an orthogonal matrix, or a translation and a unit quaternion.
     Rotation,
     /// Integers from 0 up to below an extent.
     Below(Extent),
+    /// Integers from -1, which means none, up to below an extent.
+    Maybe(Extent),
     /// 0, then non-decreasing up to the extent given.
     Offsets(Extent),
     /// 0, then in equal steps up to the extent given.

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::artefacts::Rejection;
 use super::diversity::Kernel;
 use super::families::{self, Family};
+use super::from::{self, Grams};
 use super::identity::{self, Identity};
 use super::row::Row;
 use super::sample::Sample;
@@ -29,6 +30,49 @@ const BATCH: u64 = 256;
 /// Candidates that a thread takes at once: some cost fifty times as much as others, and at the end
 /// of a batch threads wait for the last.
 const GRAIN: usize = 2;
+
+/// Where candidates come from, and what they must not share text with.
+pub struct Source {
+    programs: Programs,
+    grams: Grams,
+}
+
+enum Programs {
+    Families(Vec<&'static Family>),
+    Own(Vec<Sample>),
+}
+
+impl Source {
+    /// That of a set; the error names what is not there, or is not what it was.
+    pub fn of(options: &Options, compilers: &Compilers) -> Result<Source> {
+        let grams = Grams::read(&options.exclude)?;
+        if grams.digest() != options.excluded {
+            return Err(fail(Code::E1402, "the folders of `--exclude` hold other texts than when the set was begun"));
+        }
+        let Some(from) = &options.from else {
+            return Ok(Source { programs: Programs::Families(options.algorithms()?), grams });
+        };
+        let found = from::read(&from.folder, &grams, compilers)?;
+        if found.digest() != from.digest {
+            let folder = from.folder.display();
+            let message = format!("`{folder}` holds other kernels than when the set was begun");
+            return Err(fail(Code::E1402, message));
+        }
+        Ok(Source::own(found.samples, grams))
+    }
+
+    /// Programs that were read already.
+    pub fn own(samples: Vec<Sample>, grams: Grams) -> Source {
+        Source { programs: Programs::Own(samples), grams }
+    }
+
+    fn sample(&self, seed: u64, number: u64) -> Option<Sample> {
+        match &self.programs {
+            Programs::Families(algorithms) => Some(families::sample(seed, number, algorithms)),
+            Programs::Own(samples) => samples.get(number as usize).cloned(),
+        }
+    }
+}
 
 /// What a shard's rows came from.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -136,8 +180,8 @@ struct Candidate {
     identity: Identity,
 }
 
-fn candidate(options: &Options, algorithms: &[&'static Family], number: u64) -> Option<Candidate> {
-    let sample = families::sample(options.seed, number, algorithms);
+fn candidate(options: &Options, source: &Source, number: u64) -> Option<Candidate> {
+    let sample = source.sample(options.seed, number)?;
     let mut findings = Diagnostics::new();
     let parsed = syntax::parse(FileId(0), &sample.plan.text, &mut findings);
     let identity = identity::of_parsed(&parsed)?;
@@ -145,11 +189,11 @@ fn candidate(options: &Options, algorithms: &[&'static Family], number: u64) -> 
 }
 
 /// Notes the structures of a shard that another run makes, or has made.
-pub fn skip(options: &Options, algorithms: &[&'static Family], shard: u64, seen: &mut Seen) {
+pub fn skip(options: &Options, source: &Source, shard: u64, seen: &mut Seen) {
     let count = tries(options.rows_of(shard));
     let identities: Vec<Option<Identity>> = (0..count)
         .into_par_iter()
-        .map(|at| candidate(options, algorithms, number(shard, at)).map(|c| c.identity))
+        .map(|at| candidate(options, source, number(shard, at)).map(|c| c.identity))
         .collect();
     for identity in identities.iter().flatten() {
         seen.admit(identity, beginnings(options));
@@ -159,7 +203,7 @@ pub fn skip(options: &Options, algorithms: &[&'static Family], shard: u64, seen:
 /// Makes the rows of a shard and hands them to `sink`, in order. `report` is reported what happens.
 pub fn shard(
     options: &Options,
-    algorithms: &[&'static Family],
+    source: &Source,
     shard: u64,
     seen: &mut Seen,
     compilers: &Compilers,
@@ -183,7 +227,7 @@ pub fn shard(
             .with_max_len(GRAIN)
             .map(|at| {
                 let mut timings = Timings::default();
-                (timings.time("sample", || candidate(options, algorithms, number(shard, at as u64))), timings)
+                (timings.time("sample", || candidate(options, source, number(shard, at as u64))), timings)
             })
             .collect();
         at = end;
@@ -203,7 +247,7 @@ pub fn shard(
         }
         let attempt = |candidate: Candidate| {
             let mut timings = Timings::default();
-            let made = compilers.lend(|compiler| attempt(&candidate, options, compiler, &mut timings));
+            let made = compilers.lend(|compiler| attempt(&candidate, options, source, compiler, &mut timings));
             (candidate.number, made, timings)
         };
         // What is ready is written while the next rows are made.
@@ -266,6 +310,63 @@ pub fn shard(
     Ok(tally)
 }
 
+/// Makes the rows of somebody's own programs, all that pass, and says what became of the others.
+pub fn own(
+    options: &Options,
+    source: &Source,
+    compilers: &Compilers,
+    timings: &mut Timings,
+) -> (Vec<Made>, Tally, Vec<(u64, Rejection)>) {
+    let count = match &source.programs {
+        Programs::Own(samples) => samples.len() as u64,
+        Programs::Families(_) => 0,
+    };
+    let (mut seen, mut tally, mut left_out) = (Seen::default(), Tally::default(), Vec::new());
+    let mut fresh = Vec::new();
+    for number in 0..count {
+        tally.candidates += 1;
+        let Some(candidate) = candidate(options, source, number) else { continue };
+        let cause = match seen.admit(&candidate.identity, u64::MAX) {
+            Novelty::New => {
+                fresh.push(candidate);
+                continue;
+            }
+            Novelty::Same => {
+                tally.duplicates += 1;
+                "a kernel before has its structure"
+            }
+            Novelty::Near => {
+                tally.near_duplicates += 1;
+                "a kernel before is nearly the same"
+            }
+        };
+        left_out.push((number, Rejection::new("duplicate", cause)));
+    }
+    let each = fresh.into_par_iter().with_max_len(GRAIN).map(|candidate| {
+        let mut spent = Timings::default();
+        let made = compilers.lend(|compiler| attempt(&candidate, options, source, compiler, &mut spent));
+        (candidate.number, made, spent)
+    });
+    let mut rows = Vec::new();
+    for (number, made, spent) in each.collect::<Vec<_>>() {
+        timings.add(&spent);
+        match made {
+            Ok(mut made) => {
+                let index = rows.len() as u64;
+                made.pair.set("id", format!("kc1-own-{index}"));
+                made.pair.set("index", index);
+                rows.push(made);
+            }
+            Err(rejection) => {
+                *tally.rejected.entry(rejection.cause.clone()).or_default() += 1;
+                left_out.push((number, rejection));
+            }
+        }
+    }
+    left_out.sort_by_key(|(number, _)| *number);
+    (rows, tally, left_out)
+}
+
 /// The result of a piece of work, and how long it took to write.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
     let mut timings = Timings::default();
@@ -276,12 +377,19 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
 fn attempt(
     candidate: &Candidate,
     options: &Options,
+    source: &Source,
     compiler: &Compiler,
     timings: &mut Timings,
 ) -> std::result::Result<Made, Rejection> {
     let Candidate { number, sample, parsed, identity } = candidate;
     if parsed.as_ref().is_some_and(identity::is_known_program) {
         return Err(Rejection::new("known collection", "a collection that models are measured with has it"));
+    }
+    if let Some(claim) = &sample.meaning.false_claim {
+        return Err(Rejection::new("text and code differ", claim.clone()));
+    }
+    if let Some(gram) = source.grams.shared(&sample.plan.text) {
+        return Err(Rejection::new("contamination", format!("text to be left out has `{gram}` too")));
     }
     let make = || {
         let pair = record::make(sample, parsed.as_ref(), identity, *number, options, compiler, timings)?;
@@ -300,17 +408,17 @@ fn attempt(
 pub fn again(
     config: Config,
     options: &Options,
-    algorithms: &[&'static Family],
+    source: &Source,
     number: u64,
     compiler: &Compiler,
 ) -> std::result::Result<Row, Rejection> {
-    let Some(candidate) = candidate(options, algorithms, number) else {
+    let Some(candidate) = candidate(options, source, number) else {
         return Err(Rejection::new("no kernel", "the program has no kernel"));
     };
     match config {
         Config::Pairs => {
             let options = Options { repair: false, ..options.clone() };
-            attempt(&candidate, &options, compiler, &mut Timings::default()).map(|made| made.pair)
+            attempt(&candidate, &options, source, compiler, &mut Timings::default()).map(|made| made.pair)
         }
         Config::Repair => driver::catch(|| repair::make(&candidate.sample, number, options, compiler))
             .unwrap_or_default()
@@ -319,6 +427,6 @@ pub fn again(
 }
 
 /// The program of candidate number `number`.
-pub fn source(options: &Options, algorithms: &[&'static Family], number: u64) -> String {
-    families::sample(options.seed, number, algorithms).plan.text
+pub fn source(options: &Options, source: &Source, number: u64) -> String {
+    source.sample(options.seed, number).map_or(String::new(), |sample| sample.plan.text)
 }

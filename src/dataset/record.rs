@@ -13,14 +13,14 @@ use super::row::{Cell, Row};
 use super::sample::Sample;
 use super::statics::Statics;
 use super::verify::{Example, Tensor, Verdict};
-use super::{Config, Options, entry, standalone, verify};
+use super::{Config, Options, entry, mutants, standalone, verify};
 use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued
 /// or joined.
-pub const SCHEMA: u32 = 7;
+pub const SCHEMA: u32 = 8;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -46,10 +46,19 @@ pub fn make(
     }
     let compiled = artefacts::compile(&plan.text, parsed, &names, backward, verify, compiler, timings)?;
     let seed = Random::new(options.seed, candidate).word();
-    let checked = match options.emit.verify {
+    let mut checked = match options.emit.verify {
         true => Some(verify::verify(plan, parsed, &compiled, seed, timings)?),
         false => None,
     };
+    if let Some(checked) = checked.as_mut().filter(|_| options.mutants > 0) {
+        let judge = || mutants::judge(plan, &compiled, &checked.runs, seed, options.mutants, compiler);
+        let tally = timings.time("mutants", judge);
+        if let Some(share) = tally.share().filter(|share| *share < mutants::LEAST) {
+            let message = format!("{} of {} were noticed", tally.killed, tally.judged());
+            return Err(Rejection::new("mutants survive", format!("{message}: {share:.2}")));
+        }
+        checked.verdict.mutants = Some(tally);
+    }
     let mut texts = artefacts::texts(&compiled, options.emit, timings)?;
     if let (true, Some(checked)) = (options.emit.standalone, &checked) {
         let cuda = timings.time("cuda text", || artefacts::whole_cuda(&compiled))?;
@@ -105,10 +114,13 @@ fn row(
     row.set("domain", sample.domain);
     row.set("family", meaning.family);
     row.set("kinds", Cell::from_iter(meaning.kinds.iter().copied()));
-    row.set("formula", meaning.source);
+    row.set("formula", meaning.source.as_str());
     for (n, name) in ["task.short", "task.medium", "task.long"].into_iter().enumerate() {
         row.set(name, meaning.tasks[n].as_str());
     }
+    let (asked, answer) = (meaning.prompt(), format!("```python\n{}\n```", text.trim_end()));
+    row.set("messages[].role", Cell::from_iter(["user", "assistant"]));
+    row.set("messages[].content", Cell::from_iter([asked, answer.as_str()]));
     row.set("tags", tags(identity, plan, statics.atomics > 0, compiled));
     let lengths = [("tokens", tokens as fn(&str) -> u64), ("chars", |text| text.len() as u64)].map(|(name, count)| {
         let of = |text: &Option<String>| text.as_deref().map_or(0, count);
@@ -133,12 +145,14 @@ fn row(
     row.set("ptx_arch", artefacts::arch().filter(|_| has_code).map(|arch| arch.name));
     row.set("ptx_version", version);
     entry::fill(&mut row, plan, identity, compiled);
-    tensors(&mut row, "inputs", &example.inputs);
-    tensors(&mut row, "outputs", &example.outputs);
+    let shown = |list: &'_ [Tensor]| if options.emit.lean { Vec::new() } else { list.to_vec() };
+    tensors(&mut row, "inputs", &shown(&example.inputs));
+    tensors(&mut row, "outputs", &shown(&example.outputs));
     row.set("alpha_hash", hex(identity.alpha));
     row.set("ast_shape_hash", hex(identity.shape));
     row.set("skeleton_hash", hex(identity.skeleton));
-    row.set("minhash", Cell::from_iter(identity.sketch.0));
+    let sketch = identity.sketch.0.into_iter().filter(|_| !options.emit.lean);
+    row.set("minhash", Cell::from_iter(sketch));
     row.set("verify.host_ok", checked.then_some(verdict.host_ok));
     row.set("verify.n_cases", verdict.shapes.len());
     row.set("verify.shapes", Cell::from_iter(verdict.shapes));
@@ -149,6 +163,8 @@ fn row(
     row.set("verify.reference_ok", verdict.reference_error.map(|_| true));
     row.set("verify.reference_error", verdict.reference_error);
     row.set("verify.order_free", checked.then_some(verdict.order_free));
+    row.set("verify.mutants", verdict.mutants.map(|tally| tally.judged()));
+    row.set("verify.mutants_killed", verdict.mutants.and_then(|tally| tally.share()));
     row.set("verify.grad_ok", verdict.grad_ok);
     row.set("verify.grad_rel_err", verdict.grad_ok.map(|_| verdict.grad_error));
     row.set("verify.grad_skipped_reason", skipped);
@@ -162,8 +178,9 @@ fn row(
     row.set("complexity.ir_insts", instructions.all);
     row.set("complexity.mem_ops", instructions.memory);
     row.set("complexity.atomics", instructions.atomics);
-    row.set("complexity_score", complexity_score(identity, instructions.all));
-    row.set("difficulty", difficulty(identity));
+    let score = complexity_score(identity, instructions.all);
+    row.set("complexity_score", score);
+    row.set("difficulty", difficulty(score));
     row.set("perf_static.flops", statics.flops);
     row.set("perf_static.int_ops", statics.int_ops);
     row.set("perf_static.bytes_read", statics.bytes_read);
@@ -183,10 +200,10 @@ fn row(
     }
     row.set("provenance.seed", options.seed.to_string());
     row.set("provenance.candidate", candidate.to_string());
-    row.set("provenance.mode", "family");
+    row.set("provenance.mode", meaning.mode);
     row.set("generator_version", format!("kc {}", options.version));
     row.set("schema_version", SCHEMA);
-    row.set("license", LICENSE);
+    row.set("license", meaning.licence);
     row
 }
 
@@ -243,11 +260,12 @@ fn ptx_version(ptx: &str) -> Option<&str> {
     ptx.lines().find_map(|line| line.strip_prefix(".version")).map(str::trim)
 }
 
-/// From 1 to 5, at the quantiles of people's kernels: statements 3, 5, 11, 31; nesting counts as
-/// well.
-fn difficulty(identity: &Identity) -> u32 {
-    let by_size = [3, 5, 11, 31].iter().filter(|&&cut| identity.statements > cut).count() as u32;
-    (1 + by_size + identity.control_depth.saturating_sub(1)).min(5)
+/// Where a fifth of the programs of the library ends and the next begins, by their scores.
+const FIFTHS: [f64; 4] = [0.9, 1.6, 3.0, 4.6];
+
+/// From 1 to 5, by fifths of the programs.
+fn difficulty(score: f64) -> u32 {
+    1 + FIFTHS.iter().filter(|&&end| score > end).count() as u32
 }
 
 /// Grows with size, nesting, decisions and instructions; about 1 for the median row.

@@ -12,16 +12,31 @@ pub struct Sample {
 }
 
 /// What a program is for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Meaning {
     /// The algorithm ([`families`](super::families)).
-    pub family: &'static str,
+    pub family: Option<&'static str>,
     /// That all its programs are of ([`splits`](super::splits)).
     pub split: &'static str,
     /// Where its formula comes from.
-    pub source: &'static str,
+    pub source: String,
     /// The kinds of algorithm that its kernels belong to.
     pub kinds: Vec<&'static str>,
     /// What a person would ask for: in a sentence, in a few, and with all data.
     pub tasks: [String; 3],
+    /// Which of them a conversation begins with.
+    pub level: usize,
+    /// What its text says and its code does not do.
+    pub false_claim: Option<String>,
+    /// The licence of its row.
+    pub licence: &'static str,
+    /// Who wrote it: `family`, the library of algorithms; `from`, somebody whose folder was read.
+    pub mode: &'static str,
+}
+
+impl Meaning {
+    /// The task that a conversation begins with.
+    pub fn prompt(&self) -> &str {
+        &self.tasks[self.level.min(self.tasks.len() - 1)]
+    }
 }

@@ -14,7 +14,11 @@ fn options(rows: u64) -> Options {
         families: Vec::new(),
         emit: Emit { ptx: false, llvm: false, host: false, ..Emit::ALL },
         backward: true,
+        from: None,
+        exclude: Vec::new(),
+        excluded: 0,
         repair: false,
+        mutants: 4,
         parquet: true,
         jsonl: true,
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -111,7 +115,7 @@ fn two_runs_in_one_directory_are_told_of() {
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { repair: true, ..options(6) };
-    let algorithms = options.algorithms().expect("a algorithms");
+    let source = produce::Source::of(&options, &Compilers::default()).expect("algorithms");
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");
     let mut rows = Vec::new();
@@ -120,7 +124,7 @@ fn rows_are_made_again_and_damage_is_found() {
         writer.push(some)
     };
     let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
-    let tally = produce::shard(&options, &algorithms, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+    let tally = produce::shard(&options, &source, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
         .expect("rows");
     writer.finish(&mut store, tally.clone()).expect("written");
     store.finish(&serde_json::json!({})).expect("written");
@@ -236,13 +240,14 @@ fn memory_of_a_million_rows_is_bounded() {
 fn launches_are_counted_where_there_is_ptx() {
     let made = |ptx: bool| -> Vec<serde_json::Value> {
         let options = Options { emit: Emit { ptx, ..options(1).emit }, ..options(10) };
-        let (algorithms, mut rows) = (options.algorithms().expect("a algorithms"), Vec::new());
+        let source = produce::Source::of(&options, &Compilers::default()).expect("algorithms");
+        let mut rows = Vec::new();
         let mut sink = |some: Vec<produce::Made>| {
             rows.extend(some);
             Ok(())
         };
         let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
-        produce::shard(&options, &algorithms, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+        produce::shard(&options, &source, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
             .expect("rows");
         rows.iter().map(|row| serde_json::to_value(&row.pair).expect("JSON")["perf"].clone()).collect()
     };

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::families::Family;
 use super::random::Random;
 use super::record::SCHEMA;
 use super::store::Store;
@@ -37,7 +36,6 @@ pub struct Report {
 
 /// Checks a set. `share` of the rows are made again; with `leakage`, splits are compared.
 pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
-    let algorithms = store.options.algorithms()?;
     let compilers = Compilers::default();
     let (theirs, ours) = ((store.options.version.as_str(), store.options.schema), (env!("CARGO_PKG_VERSION"), SCHEMA));
     if theirs != ours && share > 0.0 {
@@ -47,6 +45,11 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         error.help = Some("`--sample 0` checks files and splits alone".to_string());
         return Err(error);
     }
+    let source = match produce::Source::of(&store.options, &compilers) {
+        Ok(source) => Some(source),
+        Err(error) if share > 0.0 => return Err(error),
+        Err(_) => None,
+    };
     let mut report = Report::default();
     let mut sides = Sides::default();
     let mut parents = Parents::default();
@@ -89,7 +92,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         let faults: Vec<Option<Fault>> = chosen
             .par_iter()
             .map(|row| {
-                let fault = |compiler: &_| fault_of(store, entry.config(), &algorithms, row, compiler);
+                let fault = |compiler: &_| fault_of(store, entry.config(), source.as_ref()?, row, compiler);
                 let reason = compilers.lend(fault)?;
                 Some(Fault { file: entry.path.clone(), row: text(row, "id"), reason })
             })
@@ -124,14 +127,14 @@ fn is_chosen(row: &Value, share: f64) -> bool {
 fn fault_of(
     store: &Store,
     config: Config,
-    algorithms: &[&'static Family],
+    source: &produce::Source,
     row: &Value,
     compiler: &Compiler,
 ) -> Option<String> {
     let Some(number) = row["provenance"]["candidate"].as_str().and_then(|n| n.parse().ok()) else {
         return Some("`provenance.candidate` is no number".to_string());
     };
-    let mut again = match produce::again(config, &store.options, algorithms, number, compiler) {
+    let mut again = match produce::again(config, &store.options, source, number, compiler) {
         Ok(again) => json!(again),
         Err(rejection) => {
             return Some(format!("it does not pass the checks: {}: {}", rejection.cause, rejection.detail));

@@ -5,6 +5,7 @@
 
 use super::artefacts::{Compiled, Kernel, Rejection};
 use super::launch::{self, Contents, Scale, Size};
+use super::mutants::{self, Run};
 use super::plan::{Plan, Step};
 use super::reference;
 use crate::abi::LaunchBounds;
@@ -23,7 +24,7 @@ use crate::syntax::ast::Parsed;
 use crate::types::Scalar;
 
 /// What the checks of a row found.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// The host gave what the interpreter gave, at each of these launch dimensions.
     pub host_ok: bool,
@@ -35,13 +36,15 @@ pub struct Verdict {
     /// The floats of the small launch are those of double precision except for rounding; None:
     /// there is no such program.
     pub f64_ok: Option<bool>,
-    /// The greatest difference, relative to 1 plus the number.
+    /// The greatest difference, relative to the number and the scale of its array.
     pub f64_error: f64,
     /// The threads may run in any order, and no two store to one element.
     pub order_free: bool,
-    /// How far the arrays are at most from what the program's reference computes, relative to 1
-    /// plus the number; None: it has none.
+    /// How far the arrays are at most from what the program's reference computes, relative to the
+    /// number and the scale of its array; None: it has none.
     pub reference_error: Option<f64>,
+    /// What became of mutants of the program, where some were made.
+    pub mutants: Option<mutants::Tally>,
     /// The gradient passed the dot-product test; None: there is none, see `grad_skipped`.
     pub grad_ok: Option<bool>,
     pub grad_error: f64,
@@ -79,6 +82,8 @@ pub struct Checked {
     pub verdict: Verdict,
     /// One per step.
     pub few: Vec<Launched>,
+    /// One per size.
+    pub runs: Vec<Run>,
 }
 
 impl Checked {
@@ -109,7 +114,7 @@ impl Checked {
     }
 }
 
-/// How far float32 may be from float64, relative to 1 plus the number: programs whose rounding
+/// How far float32 may be from float64, relative to the number and the scale of its array: programs whose rounding
 /// errors grow further say little.
 pub const MAX_F64_ERROR: f64 = 1e-3;
 
@@ -138,9 +143,10 @@ pub fn verify(
     let runners = runners.collect::<Result<Vec<Runner>, Rejection>>()?;
     let wide = timings.time("double", || reference::wide(plan, parsed, &compiled.compiler));
     let mut verdict = Verdict { host_ok: true, order_free: true, ..Verdict::default() };
-    let mut few = Vec::new();
-    for scale in Scale::ALL {
-        let mut contents = launch::contents(&plan.steps, &launch::values(plan, scale), seed);
+    let (mut few, mut runs) = (Vec::new(), Vec::new());
+    // What has one size is looked at once.
+    for scale in Scale::ALL.into_iter().filter(|scale| *scale == Scale::Few || !plan.is_fixed()) {
+        let mut contents = launch::contents(plan, &plan.steps, &launch::values(plan, scale), seed);
         let first = contents.clone();
         let mut shapes = Vec::new();
         for step in &plan.steps {
@@ -165,15 +171,21 @@ pub fn verify(
             few.extend(before.map(|(before, contents)| Launched { size, contents, before, after }));
         }
         verdict.shapes.push(shapes.join(" "));
+        let mut expected = contents.clone();
         if !plan.references.is_empty() {
-            let error = timings.time("reference", || reference::check(plan, &wide, scale, first, &contents))?;
+            let made = timings.time("reference", || reference::expected(plan, &wide, scale, first.clone()))?;
+            let error = reference::compare(plan, &made, &contents).map_err(|message| {
+                Rejection::new("reference differs", format!("{message} at {:?}", launch::values(plan, scale)))
+            })?;
             verdict.reference_error = Some(verdict.reference_error.unwrap_or(0.0).max(error));
+            expected.extend(made);
         }
+        runs.push(Run { scale, given: first, found: contents, expected });
     }
     if verdict.grad_ok.is_none() {
         verdict.grad_skipped = compiled.kernels.iter().find_map(|kernel| kernel.no_backward.clone());
     }
-    Ok(Checked { verdict, few })
+    Ok(Checked { verdict, few, runs })
 }
 
 /// A kernel in both forms that are compared.
@@ -311,8 +323,9 @@ impl Case<'_> {
         for (plain, wider) in expected.arrays.iter().zip(&arguments.arrays) {
             let ours = expected.floats(plain, false, &module.structs);
             let theirs = arguments.floats(wider, false, &wide.structs);
+            let scale = reference::scale_of(&theirs);
             for (a, b) in ours.iter().zip(&theirs) {
-                let error = (a - b).abs() / (1.0 + b.abs());
+                let error = reference::distance(*b, *a, scale);
                 worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
             }
         }

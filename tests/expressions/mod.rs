@@ -63,8 +63,7 @@ pub fn sample(seed: u64, index: u64, categories: &[Category]) -> Sample {
         taken: RESERVED.iter().map(|name| name.to_string()).collect::<HashSet<String>>(),
     };
     let program = kernel(&mut writer, category);
-    let meaning =
-        Meaning { family: "expression", split: "train", source: "", kinds: Vec::new(), tasks: Default::default() };
+    let meaning = Meaning { split: "train", ..Meaning::default() };
     Sample { plan: program.plan(), category: category.name(), domain: domain.name(), meaning }
 }
 

@@ -41,18 +41,20 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
     }
     let is_written =
         |role: &Role| draft.functions.iter().flat_map(|function| &function.body).any(|line| writes(line, &role.name));
-    // What is found by an index, and the order of things, is the same in all worlds.
-    let is_state = |role: &Role| ["zeros", "uniform", "full", "unit", "rotation"].contains(&role.content().0);
-    // What moves does so in each world by itself.
-    let moves = |role: &Role| ["position", "velocit", "pose", "twist"].iter().any(|word| role.about.contains(word));
-    let arrays = draft.roles.iter().filter(|role| role.dims.as_ref().is_some_and(|dims| dims.len() < 4));
-    let lifted: Vec<Role> = arrays
-        .filter(|role| {
-            let is_own = role.ty != "int" && moves(role);
-            is_written(role) || is_state(role) && (is_own || random.chance(if role.ty == "int" { 30 } else { 70 }))
-        })
-        .cloned()
-        .collect();
+    let is_state = |role: &Role| ["zeros", "uniform", "normal", "full", "unit", "rotation"].contains(&role.content().0);
+    // All state has the dimension or none: what is written, and every array of floats. What is found
+    // by an index, the order of things and the numbers of a method are the same in all worlds.
+    let is_method = |role: &Role| {
+        let is_table = role.dims.iter().flatten().all(|dim| dim.parse::<u32>().is_ok());
+        let words = ["weight", "coefficient", "filter", "impulse response", "quadrature", "lattice", "kernel"];
+        is_table || words.iter().any(|word| role.about.contains(word))
+    };
+    let is_own = |role: &Role| is_written(role) || !role.ty.ends_with('i') && role.ty != "int" && !is_method(role);
+    let arrays = || draft.roles.iter().filter(|role| role.is_array());
+    let lifted: Vec<Role> = arrays().filter(|role| is_own(role)).cloned().collect();
+    if lifted.iter().any(|role| role.dims.as_ref().is_some_and(|dims| dims.len() > 3)) {
+        return;
+    }
     let is_whole =
         |role: &Role| draft.runs.iter().flat_map(|run| &run.bound).any(|(a, b)| *a == role.name || *b == role.name);
     if lifted.iter().any(|role| is_whole(role) || !is_state(role)) {
@@ -76,6 +78,7 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
                     line.insert_str(pad, &format!("{index}, "));
                 }
                 function.dims.insert(0, count.to_string());
+                function.threads.insert(0, index.to_string());
                 // Its guard does not know of worlds.
                 function.is_guarded = false;
             }

@@ -182,6 +182,10 @@ pub fn flattened(line: &str, array: &str, extents: &[String]) -> Option<String> 
         if list.len() != extents.len() {
             return None;
         }
+        // What is multiplied by the 0 of a first index, nobody writes down.
+        if list[0] == "0" {
+            return None;
+        }
         let mut index = list[0].clone();
         for (next, extent) in list[1..].iter().zip(&extents[1..]) {
             let row = if is_sum(&index) { format!("({index})") } else { index };

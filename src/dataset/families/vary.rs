@@ -38,7 +38,14 @@ pub struct Body {
     pub is_flat: bool,
     /// Threads above the extents return.
     pub is_guarded: bool,
+    /// The names of the thread's indices.
+    pub threads: Vec<String>,
+    /// Under which conditions a thread does anything.
+    pub conditions: Vec<String>,
 }
+
+/// Stands for a comment that says what a thread is for: what that is, the whole program tells.
+pub const THREADS: &str = "# @threads";
 
 impl Choices<'_> {
     pub fn new(random: &mut Random) -> Choices<'_> {
@@ -73,7 +80,8 @@ impl Choices<'_> {
         let mut text = Vec::new();
         self.blocks(&mut lines.iter().copied().peekable(), true, &mut text);
         let lines: Vec<String> = text.iter().map(|line| self.words(line)).collect();
-        let mut out = Body { lines: Vec::new(), is_flat: false, is_guarded: false };
+        let (lines_out, threads, conditions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut out = Body { lines: lines_out, is_flat: false, is_guarded: false, threads, conditions };
         self.statements(&lines, dims, &mut out);
         self.lets(&mut out.lines);
         tidy(&mut out.lines);
@@ -147,6 +155,13 @@ impl Choices<'_> {
         }
     }
 
+    /// A place for what a thread is for, now and then.
+    fn mark_threads(&mut self, pad: &str, out: &mut Vec<String>) {
+        if self.random.chance(self.comments * 40 / 100) {
+            out.push(format!("{pad}{THREADS}"));
+        }
+    }
+
     fn statements(&mut self, lines: &[String], dims: &[&str], out: &mut Body) {
         let mut shift = 0;
         for (n, line) in lines.iter().enumerate() {
@@ -172,6 +187,11 @@ impl Choices<'_> {
                     }
                 }
             } else if let Some(condition) = text.strip_prefix("require ") {
+                let stores =
+                    |line: &String| line.contains("] = ") || line.contains("] += ") || line.contains("wp.atomic");
+                if !out.lines.iter().any(stores) {
+                    out.conditions.push(condition.to_string());
+                }
                 if self.returns {
                     leave(&pad, condition, &mut out.lines);
                 } else {
@@ -180,15 +200,17 @@ impl Choices<'_> {
                 }
             } else if let Some(names) = text.strip_prefix("grid ") {
                 out.is_flat = !self.grids;
-                self.remark(&pad, &threads(dims), 40, &mut out.lines);
+                out.threads = names.split(',').map(|name| name.trim().to_string()).collect();
+                self.mark_threads(&pad, &mut out.lines);
                 self.grid(names, dims, &pad, &mut out.lines);
             } else if text.starts_with('#') && !self.random.chance(self.comments) {
                 continue;
             } else if text.is_empty() {
                 out.lines.push(String::new());
             } else {
-                if text.ends_with("= wp.tid()") {
-                    self.remark(&pad, &threads(dims), 40, &mut out.lines);
+                if let Some(names) = text.strip_suffix("= wp.tid()") {
+                    out.threads = names.split(',').map(|name| name.trim().to_string()).collect();
+                    self.mark_threads(&pad, &mut out.lines);
                 }
                 out.lines.push(format!("{pad}{text}"));
             }
@@ -265,32 +287,6 @@ impl Choices<'_> {
             }
         }
     }
-}
-
-/// What a thread of a launch is for.
-fn threads(dims: &[&str]) -> Vec<String> {
-    let thing = match dims {
-        [one] => match one.strip_prefix("num_") {
-            Some(things) => things.strip_suffix("ies").map(|stem| format!("{stem}y")).unwrap_or_else(|| match things {
-                "vertices" => "vertex".to_string(),
-                "boxes" => "box".to_string(),
-                "cols" => "column".to_string(),
-                "classes" => "class".to_string(),
-                // That a thread is for a thread says nothing.
-                "threads" => "stride".to_string(),
-                "listed" | "selected" => format!("{things} element"),
-                "bodies" => "body".to_string(),
-                things => things.strip_suffix('s').unwrap_or(things).to_string(),
-            }),
-            None if *one == "batch" => "sample".to_string(),
-            None if *one == "1" => return vec!["a single thread".to_string()],
-            None => "element".to_string(),
-        },
-        [_, _, _] => "voxel".to_string(),
-        _ => "entry".to_string(),
-    };
-    let thing = thing.replace('_', " ");
-    vec![format!("one thread per {thing}"), format!("{thing} of this thread"), format!("each thread takes one {thing}")]
 }
 
 /// A return where the condition does not hold, and a blank line.

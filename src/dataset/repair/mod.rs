@@ -15,7 +15,7 @@ mod gradient;
 mod memory;
 mod semantic;
 mod shapes;
-mod sites;
+pub mod sites;
 mod syntax;
 mod trial;
 mod types;

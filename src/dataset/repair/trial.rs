@@ -94,7 +94,7 @@ impl Trial<'_> {
         let (right_code, wrong_code) = (of(&right), of(&wrong));
         for scale in [Scale::Few, Scale::One, Scale::Many] {
             let size = launch::size(self.plan, self.step, scale);
-            let contents = launch::contents([self.step], &size.values, self.seed);
+            let contents = launch::contents(self.plan, [self.step], &size.values, self.seed);
             let case = |compiled| self.case(compiled, &size, &contents);
             let (right_case, wrong_case) = (case(&right), case(&wrong));
             let expected = right_case.launch(&right_code, false).ok()?.arguments;
@@ -157,7 +157,7 @@ impl Trial<'_> {
         let new = wrong.program.diagnostics.iter().filter(of_gradients).find(|d| !known(d))?;
         right.first().backward?;
         let size = launch::size(self.plan, self.step, Scale::Few);
-        let contents = launch::contents([self.step], &size.values, self.seed);
+        let contents = launch::contents(self.plan, [self.step], &size.values, self.seed);
         let case = self.case(&right, &size, &contents);
         let wanted = launch::launch(self.step, &size, &contents, Direction::Gradient);
         let sample = |compiled: &Compiled| {

@@ -17,7 +17,8 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     let present =
         |config: Config, split: &str| store.entries().any(|entry| entry.config() == config && entry.split == split);
     let mut out = String::from("---\n");
-    out += &format!("license: {}\n", LICENSE.to_lowercase());
+    let licence = if options.from.is_some() { "other".to_string() } else { LICENSE.to_lowercase() };
+    out += &format!("license: {licence}\n");
     out += "language: [code]\ntags: [code, cuda, gpu, compilers, synthetic]\nconfigs:\n";
     let extension = if options.parquet { "parquet" } else { "jsonl.zst" };
     // A table without rows has no files, and no library can load it.
@@ -33,11 +34,22 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         }
     }
     out += "---\n\n# Verified GPU kernels\n\n";
-    out += &format!(
-        "{} programs in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
-        options.rows, options.version, options.seed
-    );
-    out += "Algorithms as people write them, each with the host program that launches and checks it. Pairs to train on: `task.*` and `python_source`, `python_source` and `cuda_forward`, `cuda_forward` and `cuda_backward`, `python_source` and `adjoint_source`, each in both directions.\n\n";
+    out += &match &options.from {
+        Some(from) => format!(
+            "{} kernels from the files of `{}`, with what kc {} made of them. Each is under the licence in its column `license`, and is here only if it passed the checks below.\n\n",
+            options.rows,
+            from.folder.file_name().unwrap_or_default().to_string_lossy(),
+            options.version
+        ),
+        None => format!(
+            "{} programs in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
+            options.rows, options.version, options.seed
+        ),
+    };
+    if options.from.is_none() {
+        out += "Algorithms as people write them, each with the host program that launches and checks it. ";
+    }
+    out += "Pairs to train on: `task.*` and `python_source`, `python_source` and `cuda_forward`, `cuda_forward` and `cuda_backward`, `python_source` and `adjoint_source`, each in both directions.\n\n";
     for config in options.configs() {
         out += &match config {
             Config::Pairs => "## Columns\n\n".to_string(),
@@ -57,6 +69,12 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     if options.emit.verify {
         out += "- Its arrays hold what the references in it compute: the statements of its plain Python, run one element after the other by kc in double precision (`verify.reference_error`). `main` was not run.\n";
         out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
+    }
+    if options.mutants > 0 {
+        out += &format!(
+            "- Of {} random changes of its kernels, those that are no equivalents, its checks notice at least 80 % (`verify.mutants_killed`).\n",
+            options.mutants
+        );
     }
     if options.repair {
         out += "\n## What is true of every row of `repair`\n\n- kc gives the `diagnostics` for `buggy_source`; for the classes syntax, type and shape there is an error among them.\n- Semantic: at the launch in `witness_input` the interpreter finds other numbers than for `fixed_source`, no index out of bounds and no race. Race: two threads store to one element there, or the order of the threads shows. Bounds: an index leaves its array there.\n- Gradient: kc refuses the gradient or warns of it, as it does not for `fixed_source`; where there is one, it differs at the launch and the adjoints in `witness_input`.\n- `unified_diff` makes `fixed_source` of `buggy_source`. A row is in the split of its program.\n";

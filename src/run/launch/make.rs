@@ -20,6 +20,7 @@ use crate::ir::{BlockThreads, Const, FuncId, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
+use crate::run::engine_ids::engine_ids;
 use crate::run::program::Program;
 use crate::run::race_check::{Looked, Threads};
 use crate::run::{Fail, Result, fail};
@@ -57,6 +58,11 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
     }
     let blocks = dim_by_block(function, &dim, block_dim)?;
     let Some(bounds) = LaunchBounds::new(&blocks) else { return Err(fail(Code::E0999, "too many threads")) };
+    // A number that is no id of an engine leads anywhere in memory.
+    let ids = engine_ids(module, kernel);
+    if ids.elsewhere || !ids.of_params.is_empty() {
+        return Err(no_launch(&function.source_name, "it asks a mesh or another engine, and none is made up"));
+    }
     let ready = interp::Program::new(module, kernel);
     let mut why: Option<String> = None;
     for (signed, counting) in [(true, false), (false, false), (true, true), (false, true)] {
