@@ -1,7 +1,7 @@
 # === gather_selected
 # source: indexed load
 # task: gather the values of selected elements
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - values: float[n] uniform(-1.0, 1.0); values
 # - selection: int[num_selected] index(n); elements that are wanted
@@ -22,7 +22,7 @@ def reference():
 # === gather_vectors
 # source: indexed load
 # task: gather the vectors of selected elements
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
 # - selection: int[num_selected] index(n); elements that are wanted
@@ -42,7 +42,7 @@ def reference():
 # === group_sums
 # source: scatter add by group
 # task: sum the values of each group
-# weight: 2
+# weight: 1
 # split: test
 # sizes: n = 1 7 71 1024; num_groups = 1 3 9 16
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -63,7 +63,7 @@ def reference():
 # === group_vectors
 # source: scatter add by group
 # task: sum the vectors of each group
-# weight: 2
+# weight: 1
 # split: test
 # sizes: n = 1 7 71 1024; num_groups = 1 3 9 16
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
@@ -86,7 +86,7 @@ def reference():
 # === active_copy
 # source: masked copy
 # task: copy the values of active elements and keep the others
-# weight: 2
+# weight: 1
 # split: validation
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -109,7 +109,7 @@ def reference():
 # === window_mean
 # source: running mean of fixed width
 # task: average the values over windows of neighbours
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024; half_width = 1 2 3 4
 # - signal: float[n] uniform(-1.0, 1.0); samples of a signal
 # - averaged: float[n] zeros; mean over the window
@@ -138,7 +138,7 @@ def reference():
 # === strided_blocks
 # source: grid-stride loop with one partial result per thread
 # task: sum the values in strides, one partial sum per thread
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 200 1024; num_threads = 1 3 66 32
 # - values: float[n] uniform(-1.0, 1.0); values
 # - partial_sums: float[num_threads] zeros; sum of every num_threads-th element
@@ -159,7 +159,7 @@ def reference():
 # === bin_lengths
 # source: histogram of vector lengths
 # task: count the vectors by their length
-# weight: 2
+# weight: 1
 # split: validation
 # sizes: n = 1 7 71 1024; num_length_bins = 2 4 8 12
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
@@ -181,7 +181,7 @@ def reference():
 # === count_selected
 # source: conditional count of integers
 # task: count how often a chosen number occurs
-# weight: 2
+# weight: 1
 # split: validation
 # sizes: n = 1 7 71 1024
 # - labels: int[n] uniform(0, 3); labels
@@ -208,7 +208,7 @@ def reference():
 # === scatter_listed
 # source: indexed store
 # task: scatter the values to slots given by a permutation
-# weight: 2
+# weight: 1
 # split: test
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -229,7 +229,7 @@ def reference():
 # === reversed_copy
 # source: copy with reversed order
 # task: copy the values in reversed order
-# weight: 2
+# weight: 1
 # split: validation
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -248,7 +248,7 @@ def reference():
 # === decay_listed
 # source: exponential decay of selected elements
 # task: damp the values of listed elements in place
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024
 # - amplitudes: float[n] uniform(-1.0, 1.0); amplitudes, damped in place
 # - ids: int[n] permutation(); elements in the order of their activation
@@ -268,7 +268,7 @@ def reference():
 # === clamp_vectors
 # source: limit of the length of vectors
 # task: limit the length of the vectors in place
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024
 # - velocities: vec3[n] uniform(-1.0, 1.0); velocities, shortened in place
 # - max_length: float = 0.75; longer vectors are shortened
@@ -292,7 +292,7 @@ def reference():
 # === neighbor_average
 # source: averaging over neighbour lists
 # task: average the values over the neighbours of each element
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - values: float[n] uniform(-1.0, 1.0); values
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
@@ -326,7 +326,7 @@ def reference():
 # === neighbor_vectors
 # source: averaging over neighbour lists
 # task: sum the differences to the neighbours of each vector
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
@@ -352,7 +352,7 @@ def reference():
 # === list_indices
 # source: gather by an index list
 # task: gather the integers of listed elements
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024; num_listed = 1 5 66 100
 # - labels: int[n] index(n); integers
 # - listed: int[num_listed] index(n); elements whose integers are wanted
@@ -371,7 +371,7 @@ def reference():
 # === count_above
 # source: thresholded count
 # task: count the values above a threshold
-# weight: 2
+# weight: 1
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
 # - threshold: float = 0.25; values above this are counted

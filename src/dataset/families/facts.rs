@@ -24,7 +24,8 @@ pub fn usage(draft: &Draft, function: &Built, name: &str) -> Usage {
     }
     let is_sum = |line: &String| {
         let text = line.trim_start();
-        text.starts_with(&format!("wp.atomic_add({name},")) || text.starts_with(&format!("wp.tile_atomic_add({name},"))
+        let sums = ["wp.atomic_add", "wp.atomic_sub"].iter().any(|call| text.starts_with(&format!("{call}({name},")));
+        sums || text.starts_with(&format!("wp.tile_atomic_add({name},"))
     };
     let is_zero = draft.role(name).is_some_and(|role| role.content == "zeros");
     let others = draft.functions.iter().filter(|other| other.kind == Kind::Kernel && other.name != function.name);
@@ -155,6 +156,10 @@ pub fn thread(draft: &Draft, function: &Built) -> Option<String> {
 
 /// What a launch along one extent counts.
 fn item(draft: &Draft, function: &Built, extent: &str) -> Option<String> {
+    // A product of extents counts elements.
+    if extent.contains(' ') {
+        return None;
+    }
     let stem = extent.strip_prefix("num_").or(extent.strip_prefix("n_")).map(str::to_string);
     let stem = stem.or_else(|| extent.strip_suffix("_count").map(several));
     // A number of threads, and of what is listed, says nothing of what they are for.

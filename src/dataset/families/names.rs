@@ -70,7 +70,9 @@ impl Draft {
         let wanted = |role: &Role, random: &mut Random| {
             let stem = role.name.split('_').next().unwrap_or_default();
             let is_short = role.name.len() <= 3 || stem.len() <= 2;
-            !["dt", "dx", "dy", "dz"].contains(&role.name.as_str())
+            // A constant of the module is known by its name.
+            !self.constants.contains(&role.name)
+                && !["dt", "dx", "dy", "dz"].contains(&role.name.as_str())
                 && (role.name.to_lowercase() == role.name || role.name.len() == 1)
                 && (is_short && random.chance(92) || !role.name.contains('_') && random.chance(70))
         };

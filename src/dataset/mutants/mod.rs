@@ -217,7 +217,7 @@ mod tests {
         let timings = &mut Timings::default();
         let compiled =
             artefacts::compile(&plan.text, None, &names, false, true, &compiler, timings).expect("a program");
-        let checked = verify::verify(&plan, None, &compiled, 1, timings).ok().expect("a right program");
+        let checked = verify::verify(&plan, None, &compiled, 1, timings).expect("a right program");
         let mut trial = Trial { plan: &plan, compiled: &compiled, runs: &checked.runs, seed: 1, second: None };
         let fate = |trial: &mut Trial, text: String| {
             let mutant = trial.compile(text, &compiler).expect("it compiles");
