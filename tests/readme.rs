@@ -113,7 +113,6 @@ fn what_it_counts_is_so() {
         emit.lines().skip_while(|line| !line.contains("--emit")).filter_map(|line| line.trim().strip_prefix("- "));
     let kinds: Vec<&str> =
         kinds.take_while(|kind| !kind.starts_with("unroll")).filter_map(|kind| kind.split(':').next()).collect();
-    assert!(kinds.len() >= 9 && usage.contains(&format!("`--emit {}`", kinds[..9].join(","))), "{kinds:?}");
     let (all, kinds) = kinds.split_last().expect("kinds");
     assert!(*all == "all" && usage.contains(&format!("`--emit {}`", kinds.join(","))), "{kinds:?}");
     let manifest = include_str!("../Cargo.toml");
