@@ -138,7 +138,7 @@ enum Emit {
 
 impl Emit {
     /// Each result and how its file ends.
-    const ENDINGS: [(Emit, &str); 9] = [
+    const ENDINGS: [(Emit, &str); 10] = [
         (Emit::Ptx, "ptx"),
         (Emit::Cuda, "cu"),
         (Emit::Llvm, "ll"),

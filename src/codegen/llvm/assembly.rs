@@ -2,7 +2,10 @@
 //! The directives about places, and what only debuggers and unwinders read, become marks
 //! ([`crate::source::lined`]).
 
+use std::path::Path;
+
 use super::builder::Context;
+use super::debug_info::DebugTexts;
 use super::host::{Extras, compile};
 use super::options::{CodegenError, HostOptions};
 use crate::ir::{FuncId, Module};
@@ -16,7 +19,9 @@ pub fn emit_assembly(
     marks: Option<(&SourceMap, FileId)>,
 ) -> Result<String, CodegenError> {
     let context = Context::create();
-    let extras = Extras { sources: marks.map(|(sources, _)| sources), ..Extras::default() };
+    let folder = Path::new("");
+    let debug = marks.map(|(sources, _)| DebugTexts { sources, folder });
+    let extras = Extras { debug, ..Extras::default() };
     let compiled = compile(&context, module, kernels, options, extras)?;
     let text = String::from_utf8_lossy(&compiled.machine.emit(&compiled.ll, true)?).into_owned();
     Ok(match marks {

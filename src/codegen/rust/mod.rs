@@ -74,8 +74,8 @@ fn kernel_text(module: &Module, id: FuncId, file: &str, checked: bool) -> String
     let (offsets, layout) = abi::argument_layout(&types, structs);
     let written = written::written(module, id);
     let mut members: Vec<Member> = Vec::new();
-    for (n, (&ty, offset)) in types.iter().zip(offsets).enumerate() {
-        let mut name = word(&kernel.param_name(n));
+    for (n, (&ty, offset)) in (0u32..).zip(types.iter().zip(offsets)) {
+        let mut name = word(&kernel.param_name(n as usize));
         // `adj_x` may be the adjoint of `x` and an argument.
         while members.iter().any(|member| member.name == name) {
             name.push('_');
