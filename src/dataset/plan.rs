@@ -21,7 +21,8 @@ pub struct Plan {
     pub expected: Vec<String>,
     /// Arrays whose elements may come in any order.
     pub unordered: Vec<String>,
-    /// What arrays hold before the first launch, where that is not drawn: for one seed or the other.
+    /// What arrays hold before the first launch, where that is not drawn: for one seed or the
+    /// other.
     pub recorded: Vec<Contents>,
 }
 

@@ -114,8 +114,8 @@ impl Checked {
     }
 }
 
-/// How far float32 may be from float64, relative to the number and the scale of its array: programs whose rounding
-/// errors grow further say little.
+/// How far float32 may be from float64, relative to the number and the scale of its array: programs
+/// whose rounding errors grow further say little.
 pub const MAX_F64_ERROR: f64 = 1e-3;
 
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.

@@ -41,8 +41,8 @@ impl Compilation {
         bytes
     }
 
-    /// The text of an artefact (PTX, CUDA C++, IR or assembly) with the source lines that its lines come
-    /// from; otherwise as [`Compilation::emit`]. None for artefacts that have no lines.
+    /// The text of an artefact (PTX, CUDA C++, IR or assembly) with the source lines that its lines
+    /// come from; otherwise as [`Compilation::emit`]. None for artefacts that have no lines.
     pub fn emit_lined(&mut self, artefact: Artefact, options: &Options) -> Option<Lined> {
         if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir | Artefact::Assembly) {
             return None;

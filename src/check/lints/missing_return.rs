@@ -1,5 +1,5 @@
 //! W1308: a function that returns a value on some ways through it, and ends without one on another.
-//! A loop may end at once, but for one whose condition is always true.
+//! A loop may end at once, except for one whose condition is always true.
 
 use super::Subject;
 use crate::check::messages;

@@ -42,8 +42,9 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
     let is_written =
         |role: &Role| draft.functions.iter().flat_map(|function| &function.body).any(|line| writes(line, &role.name));
     let is_state = |role: &Role| ["zeros", "uniform", "normal", "full", "unit", "rotation"].contains(&role.content().0);
-    // All state has the dimension or none: what is written, and every array of floats. What is found
-    // by an index, the order of things and the numbers of a method are the same in all worlds.
+    // All state has the dimension or none: what is written, and every array of floats. What is
+    // found by an index, the order of things and the numbers of a method are the same in all
+    // worlds.
     let is_method = |role: &Role| {
         let is_table = role.dims.iter().flatten().all(|dim| dim.parse::<u32>().is_ok());
         let words = ["weight", "coefficient", "filter", "impulse response", "quadrature", "lattice", "kernel"];

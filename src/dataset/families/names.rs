@@ -1,5 +1,5 @@
-//! What is everything in a program called? Arrays by what they hold, axes by one convention, kernels
-//! by what they do.
+//! What is everything in a program called? Arrays by what they hold, axes by one convention,
+//! kernels by what they do.
 
 use std::collections::{HashMap, HashSet};
 

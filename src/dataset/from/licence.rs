@@ -1,5 +1,5 @@
-//! May a file be given to others? What it says itself, or else the licence in its folder or one above
-//! it, up to the folder that was asked for.
+//! May a file be given to others? What it says itself, or else the licence in its folder or one
+//! above it, up to the folder that was asked for.
 
 use std::path::Path;
 

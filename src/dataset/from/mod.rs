@@ -9,8 +9,8 @@
 //! | [`slice`](mod@slice) | which lines of a file does a kernel need? |
 //! | [`plan`] | how is it launched? |
 //!
-//! Nothing that is wrong with a file or a kernel ends the run: it is left out, with a line that says
-//! why.
+//! Nothing that is wrong with a file or a kernel ends the run: it is left out, with a line that
+//! says why.
 
 mod grams;
 mod licence;

@@ -1,5 +1,5 @@
-//! Does a file hold a password or a key? By the forms that services give theirs, and by names with a
-//! text behind them.
+//! Does a file hold a password or a key? By the forms that services give theirs, and by names with
+//! a text behind them.
 
 /// What keys begin with, how many signs follow at least, and whose they are.
 const KEYS: [(&str, usize, &str); 10] = [
