@@ -99,7 +99,7 @@ extern "C" __global__ void static_product_cuda_kernel_backward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x_i = x[i];
-        float p_kept[5] = {};  // p before each turn: the product needs it in reverse
+        float p_kept[5];  // p before each turn: the product needs it in reverse
         float p = 1.0f;
         for (int k = 0; k < 5; ++k) {
             p_kept[k] = p;

@@ -82,7 +82,7 @@ extern "C" __global__ void local_and_global_cuda_kernel_forward(
 {
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
-        int buffer[4] = {};
+        int buffer[4];
         for (int k = 0; k < 4; ++k) {
             buffer[k] = x[k];
         }

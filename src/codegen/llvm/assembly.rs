@@ -41,9 +41,10 @@ fn marked(text: &str, id: FileId, file: &SourceFile) -> String {
             aside = word.contains(".debug_") || word.contains(".eh_frame");
         }
         if let Some(rest) = word.strip_prefix(".file\t") {
-            // `.file 1 "FOLDER" "NAME"`
+            // `.file 1 "FOLDER" "NAME"`, where LLVM takes the folder of a path by itself.
             let number = rest.split_whitespace().next().and_then(|number| number.parse::<u32>().ok());
-            own.extend(number.filter(|_| rest.split('"').any(|part| part == name)));
+            let path: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
+            own.extend(number.filter(|_| path.join("/") == name));
         } else if let Some(rest) = word.strip_prefix(".loc\t") {
             let mut numbers = rest.split_whitespace().map_while(|number| number.parse::<u32>().ok());
             let place = numbers.next().zip(numbers.next());
