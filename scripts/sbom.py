@@ -17,7 +17,7 @@ LIBRARIES = [
     {"name": "llvm", "license": "Apache-2.0 WITH LLVM-exception", "supplier": "LLVM contributors"},
     {"name": "libstdc++", "license": "GPL-3.0-or-later WITH GCC-exception-3.1", "supplier": "Free Software Foundation"},
     {"name": "zstd", "license": "BSD-3-Clause", "supplier": "Meta Platforms"},
-    {"name": "codemirror", "license": "MIT", "supplier": "Marijn Haverbeke and others"},
+    {"name": "codemirror", "license": "MIT", "supplier": "The CodeMirror authors"},
     {"name": "rust-std", "license": "MIT OR Apache-2.0", "supplier": "The Rust Project"},
 ]
 
