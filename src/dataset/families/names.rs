@@ -130,7 +130,7 @@ impl Draft {
                     || sizes.iter().any(|size| size.name == **name)
                     || function.body.iter().any(|line| code::mentions(line, name))
             };
-            if new.iter().any(|name| is_taken(name)) {
+            if new.iter().any(is_taken) {
                 continue;
             }
             for (from, to) in own.iter().zip(new.iter()) {
