@@ -1,5 +1,5 @@
 //! How does a kernel, or its derivative, run where a GPU's arrays are? Behind what a stream does
-//! already; nobody waits for it but for sums of parameters. For bindings of other languages, whose
+//! already; only sums of parameters wait for it. For bindings of other languages, whose
 //! libraries own that memory.
 
 use std::collections::HashMap;

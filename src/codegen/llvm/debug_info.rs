@@ -382,7 +382,7 @@ fn subprogram_name(function: &Function) -> String {
     }
 }
 
-/// For how many threads a value stands.
+/// How many threads a value has a number of.
 fn lanes(value: Val<'_>) -> u32 {
     match value.get_type() {
         BasicTypeEnum::VectorType(vector) => vector.get_size(),

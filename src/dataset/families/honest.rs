@@ -265,7 +265,7 @@ fn kind_14_expressions_are_simplified() {
     assert!(generic <= PROGRAMS as usize / 50, "{generic}");
 }
 
-/// What a kernel of an algorithm writes is compared, but for random numbers that Python has not.
+/// What a kernel of an algorithm writes is compared, except for random numbers that Python has not.
 #[test]
 fn kind_15_everything_written_is_compared() {
     for family in families() {
