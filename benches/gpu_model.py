@@ -88,7 +88,7 @@ def profiles(kc, case, folder):
     """The entries of a launch with its gradient, forward first."""
     name, source, kernel, dim, block, arguments, *_ = case
     launch = {"format": 1, "id": name, "source": str(source), "kernel": kernel, "direction": "gradient", "dim": dim, "block_dim": block, "args": arguments}
-    # The gradient of what is written is there.
+    # Outputs have gradient arrays.
     arguments[-1]["grad_fill"] = "random:9"
     path = folder / f"{name}.json"
     path.write_text(json.dumps(launch))

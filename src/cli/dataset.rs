@@ -66,7 +66,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "no_verify")]
     repair: bool,
     /// Make rows of the kernels in this folder instead: of Python files under a permissive licence.
-    /// What is left out, and why, is printed.
+    /// kc prints what it leaves out, and why.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["families", "shard", "count", "repair", "balance"])]
     from: Option<PathBuf>,
     /// Leave out programs that have 13 words in a row in common with the texts in this folder.

@@ -51,7 +51,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let plain = |lower: &mut Self| lower.update_each(frame, op, access, inst, &operands);
         if self.add_to_private(frame, op, access, inst, &operands, |lower| _ = plain(lower)) {
-            // Nobody asks for it.
+            // Nothing uses the old value.
             return operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect();
         }
         plain(self)

@@ -163,7 +163,7 @@ impl<'a, 'ctx> DebugInfo<'a, 'ctx> {
         self.leave(place);
     }
 
-    /// What is written from now on is no code of a person.
+    /// The instructions from here on belong to no source line.
     pub fn exit(&self) {
         self.place.set(None);
         self.ll.builder.unset_current_debug_location();

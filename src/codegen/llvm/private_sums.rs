@@ -4,9 +4,9 @@
 //! thread. 80 million additions to 1024 elements took an H200 6.8 ms without.
 //!
 //! Only for an array to which the kernel does nothing but add, and which overlaps with none that it
-//! touches otherwise: nobody sees then when the sums come. What is not known before the launch is
-//! asked at its start: whether the copy fits, whether a block has at least as many tasks as the
-//! copy has elements, and where the arrays lie. So an entry has its code twice, for either answer.
+//! touches otherwise: then no thread can tell when the sums arrive. The entry tests at its start
+//! what is known only there: whether the copy fits, whether a block has at least as many tasks as
+//! the copy has elements, and where the arrays lie. So it has its code twice, for either answer.
 //!
 //! A copy begins with what changes no number that is added to it: -0.0, or 0.
 
