@@ -80,9 +80,9 @@ mod tests {
 
     #[test]
     fn instructions_keep_their_lines() {
-        let file = SourceFile::new("a.py", "one\ntwo\nthree\n".to_string());
-        let text = "\t.text\n\t.file\t0 \"/tmp\" \"a.py\"\n\t.file\t1 \"/tmp\" \"b.py\"\nk:\n.Lfunc_begin0:\n\t.cfi_startproc\n\
-                    \tpushq\t%rax\n\t.loc\t0 2 5 prologue_end # a.py:2:5\n\taddl\t%eax, %ebx\n.Ltmp0:\n\t.loc\t1 3 1\n\tincl\t%eax\n\
+        let file = SourceFile::new("lib/a.py", "one\ntwo\nthree\n".to_string());
+        let text = "\t.text\n\t.file\t0 \"lib\" \"a.py\"\n\t.file\t1 \"lib\" \"b.py\"\nk:\n.Lfunc_begin0:\n\t.cfi_startproc\n\
+                    \tpushq\t%rax\n\t.loc\t0 2 5 prologue_end # lib/a.py:2:5\n\taddl\t%eax, %ebx\n.Ltmp0:\n\t.loc\t1 3 1\n\tincl\t%eax\n\
                     \t.loc\t0 3 1\n.LBB0_1:\n\tretq\n\t.size\tk, .Lfunc_end0-k\n\t.section\t.debug_line,\"\",@progbits\n.Lline:\n";
         let lined = Lined::read(&marked(text, FileId::shared(0), &file), FileId::shared(0), &file);
         let rows: Vec<(&str, &[u32])> =
