@@ -251,7 +251,7 @@ fn cmake_takes_files_as_they_are() {
     );
     folder.write(
         "CMakeLists.txt",
-        "cmake_minimum_required(VERSION 3.20)\nproject(p CXX C)\nfind_package(kc 0.1 REQUIRED)\n\
+        "cmake_minimum_required(VERSION 3.20)\nproject(p CXX C)\nfind_package(kc 0.2 REQUIRED)\n\
          kc_add_kernels(kernels x/sim.py y/sim.py main.kernels.py OPTIONS \"$<$<CONFIG:Debug>:--checked>\")\n\
          add_executable(p main.cpp)\ntarget_compile_options(p PRIVATE -Wall -Wextra -Wold-style-cast -Werror)\n\
          target_link_libraries(p PRIVATE kernels)\n",

@@ -1,5 +1,5 @@
 # Which version of kc is this? One that is newer than 0.x promises nothing to projects that ask for another 0.y.
-set(PACKAGE_VERSION "0.1.0")
+set(PACKAGE_VERSION "0.2.0")
 set(PACKAGE_VERSION_COMPATIBLE FALSE)
 set(PACKAGE_VERSION_EXACT FALSE)
 if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
