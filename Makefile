@@ -4,6 +4,7 @@
 # make dist      out/dist/kc-VERSION-MACHINE-linux.tar.gz: that program, manual pages, completions, documents, to unpack elsewhere
 # make python    the Python package, in the private environment .env-python
 # make wheel     the same for other machines, linked statically: out/wheels
+# make release-all   all three with the VS Code extension, tried in bare folders, with checksums: out/release
 # make site      the documentation as pages with a search: out/site/index.html
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency, and what a launch costs
@@ -21,7 +22,7 @@ NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test release dist bench python python-test wheel site vsix gpu-kit hooks clean
+.PHONY: demo test release dist release-all bench python python-test wheel site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -29,6 +30,13 @@ release:
 
 dist: release
 	@scripts/dist.sh $(KC) target/release/libkc_gpu.so out/dist
+
+# The extension first: the archive carries it.
+release-all:
+	$(MAKE) vsix
+	rm -rf out/dist out/release
+	$(MAKE) dist wheel
+	@scripts/release.sh out/dist/*.tar.gz out/wheels/*.whl editors/vscode/kc.vsix out/release
 
 demo: release
 	@scripts/demo.sh $(KC)
