@@ -22,7 +22,7 @@ NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test release dist release-all bench python python-test wheel site vsix gpu-kit hooks clean
+.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu wheel site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -49,8 +49,10 @@ test:
 	eval "$$(scripts/setup.sh env)"; \
 	cargo clippy --workspace --all-targets -- -D warnings && cargo test --no-run; built=$$?; \
 	wait $$fetched && exit $$built
+	$(MAKE) -j2 -O rust-test python-test
+
+rust-test:
 	eval "$$(scripts/setup.sh env)" && cargo test
-	$(MAKE) python-test
 
 python:
 	@scripts/setup.sh python
@@ -58,12 +60,20 @@ python:
 	eval "$$(scripts/setup.sh env)" && cargo build --quiet -p kc-libcuda
 	cp -f target/debug/libkc_gpu.so python/kc/
 
-python-test: python
+# One suite after the other where nothing else is asked (`make -j2`): each needs its own environment.
+python-test: on-python on-simulated-gpu with-torch with-warp with-jax without-gpu
+
+on-python: python
 	.env-python/bin/python -m pytest -q python/tests
+on-simulated-gpu: python
 	.env-python/bin/python -m pytest -q python/tests/on_gpu
+with-torch: python
 	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
+with-warp: python
 	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
+with-jax: python
 	PYTHONPATH="$$PWD/python" .env-jax/bin/python -m pytest -q python/tests/with_jax
+without-gpu: python
 	eval "$$(scripts/setup.sh env)" && cargo build --bin kc
 	.env-gpu/bin/python -m pytest -q python/tests/without_gpu
 
