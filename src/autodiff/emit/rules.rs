@@ -170,7 +170,10 @@ impl Reverse<'_> {
                     if positive { quotient } else { this.unless_zero(d, quotient) }
                 })
             }
-            _ => return,
+            // Rounding: steps, whose slope is 0.
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::RoundEven | UnaryOp::Round => return,
+            // Of integers and truths: nothing flows through them.
+            UnaryOp::Not | UnaryOp::BitNot | UnaryOp::PopCount | UnaryOp::LeadingZeros => return,
         };
         self.add(a, to_a);
     }
@@ -236,7 +239,17 @@ impl Reverse<'_> {
                 });
                 self.add(a, to_a);
             }
-            _ => {}
+            // The sign of b is a step.
+            BinaryOp::CopySign => {}
+            // Of integers: nothing flows through them.
+            BinaryOp::FloorDiv
+            | BinaryOp::Rem
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::Shl
+            | BinaryOp::Shr
+            | BinaryOp::MulHigh => {}
         }
     }
 

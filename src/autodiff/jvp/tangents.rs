@@ -178,8 +178,10 @@ impl Copy<'_, '_, '_> {
                 let slope = this.new.binary(BinaryOp::Div, v[1], twice);
                 this.unless_zero(s, v[1], slope)
             })),
-            // Rounding: steps. The others are for integers.
-            _ => None,
+            // Rounding: steps, whose slope is 0.
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::RoundEven | UnaryOp::Round => None,
+            // Of integers and truths: nothing flows through them.
+            UnaryOp::Not | UnaryOp::BitNot | UnaryOp::PopCount | UnaryOp::LeadingZeros => None,
         }
     }
 
@@ -222,8 +224,15 @@ impl Copy<'_, '_, '_> {
                     this.new.select(same, v[2], minus)
                 }))
             }
-            // Integers.
-            _ => None,
+            // Of integers: nothing flows through them.
+            BinaryOp::FloorDiv
+            | BinaryOp::Rem
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::Shl
+            | BinaryOp::Shr
+            | BinaryOp::MulHigh => None,
         }
     }
 
