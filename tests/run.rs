@@ -1,6 +1,7 @@
 //! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit
 //! for bit, and all runs with what numpy computes (`tests/reference/launches.py` says how a program
-//! states its launches). One launch in six, unless one is named or `KC_TESTS=all`.
+//! states its launches). One launch in six, or those whose names hold the word that
+//! is given (`cargo test --test run WORD`), or with `KC_TESTS=all` every one.
 
 #[path = "common/sample.rs"]
 mod sample;
@@ -43,7 +44,13 @@ fn main() -> ExitCode {
     let tests = root.join("tests/run");
     let prepared = launches(&["prepare", tests.to_str().expect("UTF-8"), folder]);
     let all: Vec<&str> = prepared.lines().collect();
-    let wanted = sample::sampled(all.iter().copied(), if arguments.filter.is_some() { 1 } else { 6 });
+    let wanted = match &arguments.filter {
+        Some(filter) => all.iter().copied().filter(|id| id.contains(filter)).collect(),
+        None => sample::sampled(all.iter().copied(), 6),
+    };
+    if wanted.is_empty() && arguments.filter.is_some() {
+        return libtest_mimic::run(&arguments, Vec::new()).exit_code();
+    }
     // What is compared are the cases that are there.
     for left_out in all.iter().filter(|id| !wanted.contains(id)) {
         std::fs::remove_dir_all(out.path().join(left_out)).expect("the case of a launch");
