@@ -126,7 +126,7 @@ impl Folder {
 }
 
 fn read(path: &Path, name: &str) -> Vec<f32> {
-    let array = kc::run::files::npz::Npz::open(path).expect("results").read(name, |_| Ok(())).expect("the array");
+    let array = kc::run::files::npz::Npz::open(path, None).expect("results").read(name, |_| Ok(())).expect("the array");
     array.bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("four bytes"))).collect()
 }
 

@@ -113,16 +113,26 @@ fn mutate(bytes: &mut Vec<u8>, is_text: bool, draw: &mut Draw) {
 
 /// An archive with the array `x`, compressed or not.
 fn archive(path: &Path, method: zip::CompressionMethod) {
+    let numbers: Vec<u8> = (0..64u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+    write_archive(path, method, &numbers);
+}
+
+/// A compressed archive with an array `x` of so many zeros.
+fn zeros(path: &Path, count: usize) {
+    write_archive(path, zip::CompressionMethod::Deflated, &vec![0; count * 4]);
+}
+
+fn write_archive(path: &Path, method: zip::CompressionMethod, numbers: &[u8]) {
     use std::io::Write as _;
     let mut zip = zip::ZipWriter::new(std::fs::File::create(path).expect("a file"));
     let options = zip::write::SimpleFileOptions::default().compression_method(method);
     zip.start_file("x.npy", options).expect("an entry");
-    let head = "{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }";
+    let head = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", numbers.len() / 4);
     let head = format!("{head:<117}\n");
     let mut npy = b"\x93NUMPY\x01\x00".to_vec();
     npy.extend((head.len() as u16).to_le_bytes());
     npy.extend(head.bytes());
-    npy.extend((0..64u8).flat_map(|n| f32::from(n).to_le_bytes()));
+    npy.extend(numbers);
     zip.write_all(&npy).expect("an entry");
     zip.finish().expect("an archive");
 }
@@ -134,11 +144,23 @@ fn picture(path: &Path) {
     encoder.write_header().and_then(|mut writer| writer.write_image_data(&[7; 16])).expect("a picture");
 }
 
+/// How many bytes compressed files may hold.
+#[derive(Clone, Copy, Debug)]
+enum Expanded {
+    Default,
+    Flag(&'static str),
+    Variable(&'static str),
+}
+
 /// Runs kc in a folder: its exit code and what it says on standard error.
-fn kc(folder: &Path, args: &[&str], expanded: Option<&str>) -> (Option<i32>, String) {
+fn kc(folder: &Path, args: &[&str], expanded: Expanded) -> (Option<i32>, String) {
     let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
     kc.args(["run", "-q", "--color", "never", "--timeout", "20"]).args(args).current_dir(folder);
-    kc.envs(expanded.map(|bytes| ("KC_MAX_EXPANDED", bytes)));
+    match expanded {
+        Expanded::Default => {}
+        Expanded::Flag(size) => _ = kc.args(["--max-expanded", size]),
+        Expanded::Variable(bytes) => _ = kc.env("KC_MAX_EXPANDED", bytes),
+    }
     let output = kc.output().expect("kc starts");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -166,8 +188,8 @@ fn faulty_files_end_with_a_finding() {
         }
         let began = Instant::now();
         let (code, said) = match which {
-            2 => kc(folder.path(), &[&BY_FLAGS[..], &["p=@p.png"]].concat(), None),
-            _ => kc(folder.path(), &["l/l.json"], None),
+            2 => kc(folder.path(), &[&BY_FLAGS[..], &["p=@p.png"]].concat(), Expanded::Default),
+            _ => kc(folder.path(), &["l/l.json"], Expanded::Default),
         };
         let shown = || format!("file {n}, {code:?}: {said}\n{}", String::from_utf8_lossy(&text));
         assert!(matches!(code, Some(0..=2)), "{}", shown());
@@ -202,12 +224,40 @@ fn black(path: &Path, side: u32) {
 fn small_files_that_hold_much_are_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("k.py"), KERNEL).expect("a file");
-    for (side, given, refused) in
-        [(20_000, None, true), (1500, None, false), (1500, Some("1000000"), true), (1500, Some("2250000"), false)]
-    {
+    use Expanded::{Default, Flag, Variable};
+    let cases = [
+        (20_000, Default, true),
+        (1500, Default, false),
+        (1500, Variable("1000000"), true),
+        (1500, Variable("2250000"), false),
+        (1500, Flag("2M"), true),
+        (1500, Flag("2250000"), false),
+        (1500, Flag("1G"), false),
+    ];
+    for (side, given, refused) in cases {
         black(&folder.path().join("p.png"), side);
         let (code, said) = kc(folder.path(), &[&BY_FLAGS[..], &["p=@p.png"]].concat(), given);
-        let told = said.contains("error[E1007]") && said.contains(&format!("set KC_MAX_EXPANDED={}", side * side));
-        assert_eq!((code, told), (Some(i32::from(refused)), refused), "{said}");
+        let all = side * side;
+        let told = said.contains("error[E1007]")
+            && said.contains(&format!("`kc run --max-expanded {all}` or KC_MAX_EXPANDED={all} reads it"));
+        assert_eq!((code, told), (Some(i32::from(refused)), refused), "{given:?}: {said}");
+    }
+    for size in ["", "M", "1.5G", "-1", "+1", "1MM", "99999999999999G"] {
+        let (code, said) = kc(folder.path(), &["k.py", &format!("--max-expanded={size}")], Default);
+        assert!(code == Some(2) && said.contains("expected bytes, such as 4000000, 64M or 2G"), "{size}: {said}");
+    }
+}
+
+#[test]
+fn a_launch_file_obeys_the_limit() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("k.py"), KERNEL).expect("a file");
+    std::fs::create_dir(folder.path().join("l")).expect("a folder");
+    std::fs::write(folder.path().join("l/l.json"), LAUNCH.replace("[64]", "[1000000]")).expect("a file");
+    zeros(&folder.path().join("l/inputs.npz"), 1_000_000);
+    for (given, refused) in [(Expanded::Default, false), (Expanded::Flag("1M"), true), (Expanded::Flag("4M"), false)] {
+        let (code, said) = kc(folder.path(), &["l/l.json"], given);
+        assert_eq!(code, Some(i32::from(refused)), "{given:?}: {said}");
+        assert_eq!(said.contains("holds 4000128 bytes in a file of"), refused, "{given:?}: {said}");
     }
 }

@@ -81,6 +81,11 @@ pub(super) struct Args {
     /// Convert numbers of another type in files, such as float64 for an array of float32.
     #[arg(long)]
     convert: bool,
+    /// How many bytes a compressed file may hold, however small it is: `4000000`, `64M`, `2G`. Four
+    /// times its own size is always read. If not given, `KC_MAX_EXPANDED` in the environment says
+    /// it, or it is 256M.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_expanded: Option<u64>,
     /// Show an array after the run: `x`, or `x:20` for 20 rows; `x.grad`, and `a.grad` of a number,
     /// after a gradient run.
     #[arg(long, value_name = "NAME[:ROWS]")]
@@ -167,6 +172,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         npy: by_flags,
         gradient: args.gradient,
         convert: args.convert,
+        max_expanded: args.max_expanded,
         sample: args.look == LookArg::Ends,
     };
     let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into), true);
@@ -195,6 +201,17 @@ fn attempt(args: &Args) -> Result<Exit> {
         None if by_flags => from_flags(args, &mut session).and_then(|finished| conclude(&finished, &views)),
         None => Ok(run_files(args, &mut session, &views, |_| {})),
     }
+}
+
+/// A number of bytes, with the units K, M and G of 1024, 1024^2 and 1024^3.
+fn size(text: &str) -> std::result::Result<u64, String> {
+    let units = [('K', 10), ('M', 20), ('G', 30)];
+    let with_unit = units.into_iter().find_map(|(name, bits)| Some((text.strip_suffix(name)?, bits)));
+    let (digits, bits) = with_unit.unwrap_or((text, 0));
+    // A sign would be taken by `parse`.
+    let number: Option<u64> = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+    let bytes = number.and_then(|n| n.checked_mul(1 << bits));
+    bytes.ok_or_else(|| "expected bytes, such as 4000000, 64M or 2G".to_string())
 }
 
 /// A number of seconds above zero.
@@ -248,6 +265,7 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
     command.args(args.png.iter().flat_map(|text| ["--png", text]));
     command.args(args.npy.iter().flat_map(|text| ["--npy", text]));
     command.args(args.gradient.then_some("--gradient")).args(args.convert.then_some("--convert"));
+    command.args(args.max_expanded.iter().flat_map(|bytes| ["--max-expanded".to_string(), bytes.to_string()]));
     command.arg("--").args(files);
     command
 }

@@ -118,6 +118,7 @@ pub fn launch(step: &Step, size: &Size, contents: &Contents, direction: Directio
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
         grid: None,
+        max_expanded: None,
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Options {
     pub gradient: bool,
     /// Convert numbers of other types in files.
     pub convert: bool,
+    /// How many bytes a compressed file may hold; None: as the environment says.
+    pub max_expanded: Option<u64>,
     /// Of the runs of a step of a launch program, only the first and the last are looked at for
     /// races.
     pub sample: bool,
@@ -76,6 +78,7 @@ impl Options {
             npy: false,
             gradient: false,
             convert: false,
+            max_expanded: None,
             sample: false,
         }
     }
@@ -275,6 +278,9 @@ impl<'a> Session<'a> {
         let mut launch = Cow::Borrowed(launch);
         if self.options.convert {
             launch.to_mut().convert_files();
+        }
+        if self.options.max_expanded.is_some() {
+            launch.to_mut().max_expanded = self.options.max_expanded;
         }
         if self.options.gradient {
             launch.to_mut().direction = Direction::Gradient;

@@ -70,7 +70,7 @@ impl Outputs {
             command.args(["run", "launch.json", "--device", device, "--out-dir", device]);
             let output = command.current_dir(folder.path()).output().expect("kc starts");
             assert!(output.status.success(), "{kernel} on {device}: {}", String::from_utf8_lossy(&output.stderr));
-            Npz::open(&folder.path().join(device).join("launch.npz")).expect("results")
+            Npz::open(&folder.path().join(device).join("launch.npz"), None).expect("results")
         };
         let outputs = Outputs(DEVICES.iter().map(run).collect());
         // Open files stay readable.

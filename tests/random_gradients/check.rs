@@ -224,6 +224,7 @@ impl Run {
             structs: Default::default(),
             inputs: PathBuf::new(),
             grid: None,
+            max_expanded: None,
         };
         let structs = module.structs.clone();
         let arguments = Arguments::bind(&launch, "random", function, &structs).map_err(|e| e.message.clone())?;

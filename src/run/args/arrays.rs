@@ -178,7 +178,9 @@ impl<'a> Binder<'a> {
                     let message = format!("{at}: {name} has two arrays; name one: `{name}:points` or `{name}:indices`");
                     return Err(self.fail(Code::E1008, message));
                 }
-                None if is_picture && leaf.suffix.is_empty() => picture::read(&path, ty.ndim == 1, check)?,
+                None if is_picture && leaf.suffix.is_empty() => {
+                    picture::read(&path, ty.ndim == 1, self.launch.max_expanded, check)?
+                }
                 Some(entry) => self.archive(&path)?.read(&format!("{entry}{}", leaf.suffix), check)?,
                 None if leaf.suffix.is_empty() => npz::read_npy(&path, check)?,
                 None => {
@@ -209,11 +211,13 @@ impl<'a> Binder<'a> {
         } else {
             return match self.others.entry(path.to_path_buf()) {
                 std::collections::hash_map::Entry::Occupied(e) => Ok(e.into_mut()),
-                std::collections::hash_map::Entry::Vacant(e) => Ok(e.insert(Npz::open(path)?)),
+                std::collections::hash_map::Entry::Vacant(e) => {
+                    Ok(e.insert(Npz::open(path, self.launch.max_expanded)?))
+                }
             };
         };
         if slot.is_none() {
-            *slot = Some(Npz::open(path)?);
+            *slot = Some(Npz::open(path, self.launch.max_expanded)?);
         }
         slot.as_mut().ok_or_else(|| fail(Code::E0999, "an archive was closed too early"))
     }

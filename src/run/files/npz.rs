@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -22,6 +23,7 @@ const MAX_DEFLATE_RATIO: u64 = 1032;
 pub struct Npz {
     path: PathBuf,
     archive: ZipArchive<BufReader<File>>,
+    room: Room,
 }
 
 fn invalid(path: &Path, why: impl std::fmt::Display) -> Fail {
@@ -49,11 +51,12 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
 }
 
 impl Npz {
-    pub fn open(path: &Path) -> Result<Npz> {
-        let (file, _) = open_file(path)?;
+    /// `most`: how many bytes a compressed entry may hold; see [`Room::of`].
+    pub fn open(path: &Path, most: Option<u64>) -> Result<Npz> {
+        let (file, length) = open_file(path)?;
         let archive = ZipArchive::new(BufReader::new(file))
             .map_err(|e| invalid(path, format!("is not a readable .npz archive: {}", reason(&e))))?;
-        Ok(Npz { path: path.to_path_buf(), archive })
+        Ok(Npz { path: path.to_path_buf(), archive, room: Room::of(length, most) })
     }
 
     pub fn path(&self) -> &Path {
@@ -83,8 +86,7 @@ impl Npz {
             return Err(bad("claims more data than its compressed bytes can hold".to_string()));
         }
         let available = entry.size();
-        let size = std::fs::metadata(&self.path).map_or(0, |file| file.len());
-        expands(size, available).map_err(bad)?;
+        self.room.holds(available).map_err(bad)?;
         let header = npy::read_header(&mut entry).map_err(bad)?;
         check(&header)?;
         npy::read_data(&mut entry, header, available).map_err(bad)
@@ -144,16 +146,33 @@ const EXPANDED: u64 = 256 << 20;
 /// The variable of the environment with another number of bytes.
 const EXPANDED_VARIABLE: &str = "KC_MAX_EXPANDED";
 
-/// Why so many bytes are not unpacked from a file of this size: a small file must not take all
-/// memory. Four times its size is always read.
-pub fn expands(file: u64, bytes: u64) -> std::result::Result<(), String> {
-    let given = std::env::var(EXPANDED_VARIABLE).ok().and_then(|text| text.parse().ok());
-    let most = given.unwrap_or(EXPANDED).max(file.saturating_mul(4));
-    match bytes <= most {
-        true => Ok(()),
-        false => Err(format!(
-            "holds {bytes} bytes in a file of {file}: more than {most}; set {EXPANDED_VARIABLE}={bytes} to read it"
-        )),
+/// How many bytes may be unpacked from a file: a small file must not take all memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    file: u64,
+    most: u64,
+}
+
+impl Room {
+    /// For a file of this size. `most`: what the session allows; otherwise the environment, or
+    /// [`EXPANDED`]. Four times the file's size is always allowed.
+    pub fn of(file: u64, most: Option<u64>) -> Room {
+        static OTHERWISE: OnceLock<u64> = OnceLock::new();
+        let given = || std::env::var(EXPANDED_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(EXPANDED);
+        let most = most.unwrap_or_else(|| *OTHERWISE.get_or_init(given));
+        Room { file, most: most.max(file.saturating_mul(4)) }
+    }
+
+    /// Why so many bytes are not unpacked.
+    pub fn holds(self, bytes: u64) -> std::result::Result<(), String> {
+        let Room { file, most } = self;
+        match bytes <= most {
+            true => Ok(()),
+            false => Err(format!(
+                "holds {bytes} bytes in a file of {file}: more than {most}; `kc run --max-expanded {bytes}` or \
+                 {EXPANDED_VARIABLE}={bytes} reads it"
+            )),
+        }
     }
 }
 

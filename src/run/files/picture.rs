@@ -21,8 +21,8 @@ pub fn is_picture(path: &Path) -> bool {
 /// Reads a picture as an array of its samples: of shape (height, width) if it is grey, else with
 /// one more dimension for its channels (2: grey and alpha, 3: colours, 4: colours and alpha);
 /// `list`: all rows in one dimension. Samples have 8 or 16 bits; colours of a palette are looked
-/// up. `check` sees the header before the samples are read.
-pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) -> Result<Array> {
+/// up. `check` sees the header before the samples are read; `most`: see [`npz::Room::of`].
+pub fn read(path: &Path, list: bool, most: Option<u64>, check: impl FnOnce(&Header) -> Result<()>) -> Result<Array> {
     let bad = |why: String| fail(Code::E1007, format!("{} {why}", path.display()));
     let broken = |error: png::DecodingError| bad(format!("is not a readable PNG picture: {error}"));
     let file = npz::open_at_once(path).map_err(|error| bad(format!("cannot be opened: {error}")))?;
@@ -44,7 +44,7 @@ pub fn read(path: &Path, list: bool, check: impl FnOnce(&Header) -> Result<()>) 
     let header = Header { kind: Kind::UInt, item, big_endian: false, fortran_order: false, shape };
     check(&header)?;
     // A small file may claim a large picture.
-    npz::expands(length, header.data_bytes().unwrap_or(u64::MAX)).map_err(bad)?;
+    npz::Room::of(length, most).holds(header.data_bytes().unwrap_or(u64::MAX)).map_err(bad)?;
     let size = reader.output_buffer_size().filter(|&size| (size as u64) <= memory::available());
     let size = size.ok_or_else(|| bad(format!("has {width} x {height} pixels, more than there is memory for")))?;
     let mut bytes = vec![0; size];

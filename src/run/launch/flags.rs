@@ -55,6 +55,7 @@ pub fn launch(
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
         grid: None,
+        max_expanded: None,
     })
 }
 

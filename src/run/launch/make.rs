@@ -81,6 +81,7 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
             structs: BTreeMap::new(),
             inputs: PathBuf::new(),
             grid: None,
+            max_expanded: None,
         };
         let origin = format!("made-up launch of `{}`", function.source_name);
         let mut extents = Extents::of(&launch, MOST);

@@ -52,6 +52,9 @@ pub struct Launch {
     /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as
     /// plain addresses.
     pub grid: Option<GridOfBlocks>,
+    /// How many bytes each compressed file of the arguments may hold; None: as the environment says
+    /// ([`Room::of`](crate::run::files::npz::Room::of)).
+    pub max_expanded: Option<u64>,
 }
 
 impl Launch {

@@ -232,6 +232,7 @@ impl Reader<'_> {
             structs: json.structs,
             inputs: self.folder().join("inputs.npz"),
             grid,
+            max_expanded: None,
         })
     }
 

@@ -79,6 +79,7 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
         grid: None,
+        max_expanded: None,
     };
     let Some(bounds) = LaunchBounds::new(dim) else {
         return Err(fail(Code::E1006, format!("the product of dim {dim:?} is more than 2^63 threads")));

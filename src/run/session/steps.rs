@@ -138,6 +138,7 @@ impl Session<'_> {
                         structs: BTreeMap::new(),
                         inputs: program.inputs.clone(),
                         grid: None,
+                        max_expanded: self.options.max_expanded,
                     };
                     let Resolver { arrays, values, .. } = made;
                     let mut wanted = Wanted::of(source, self.options.checked);
@@ -196,6 +197,7 @@ impl Session<'_> {
             structs: BTreeMap::new(),
             inputs: program.inputs.clone(),
             grid: None,
+            max_expanded: self.options.max_expanded,
         };
         Shared::new(&head, origin, &arrays, structs)
     }

@@ -100,6 +100,6 @@ fn single_files_cut_anywhere() {
     }
     for path in [folder.path(), Path::new("/dev/zero"), &folder.path().join("absent.npy")] {
         assert_eq!(crate::run::files::npz::read_npy(path, |_| Ok(())).unwrap_err().code, Code::E1007);
-        assert_eq!(crate::run::files::npz::Npz::open(path).err().unwrap().code, Code::E1007);
+        assert_eq!(crate::run::files::npz::Npz::open(path, None).err().unwrap().code, Code::E1007);
     }
 }
