@@ -1,6 +1,6 @@
 //! `kc lsp`: the editor server.
 
-use super::Exit;
+use super::{Exit, output};
 
 /// Serves an editor by the Language Server Protocol.
 ///
@@ -35,7 +35,9 @@ fn keep_memory_small() {
 
 pub(super) fn run(_: &Args) -> Exit {
     keep_memory_small();
-    let (connection, writer) = crate::lsp::transport::connect(std::io::stdin(), std::io::stdout());
+    // The client may not show answers that it did not ask for.
+    let given_up = |reason: &str| output::err(&format!("kc lsp: {reason}\n"));
+    let (connection, writer) = crate::lsp::transport::connect(std::io::stdin(), std::io::stdout(), given_up);
     let clean = crate::lsp::serve(connection);
     // Its panics would be those of the standard library.
     let _ = writer.join();

@@ -1,5 +1,6 @@
 //! Bytes to messages and back. What is not a message gets an error as its answer, and the next
-//! message is read; only the end of the input ends the connection.
+//! message is read. The end of the input ends the connection, and so does a length that is none:
+//! nobody knows where the next message begins.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,15 +13,17 @@ use serde_json::{Value, json};
 const MAX_MESSAGE: usize = 256 << 20;
 
 /// A connection over two byte streams. The returned thread ends after the last answer is written.
+/// `given_up` gets the reason where the input has not ended and cannot be read any further.
 pub fn connect(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
+    given_up: impl FnOnce(&str) + Send + 'static,
 ) -> (Connection, std::thread::JoinHandle<()>) {
     let output = Arc::new(Mutex::new(output));
     let (to_server, receiver) = unbounded();
     let (sender, from_server) = unbounded::<Message>();
     let errors = output.clone();
-    std::thread::spawn(move || read_all(io::BufReader::new(input), &to_server, &errors));
+    std::thread::spawn(move || read_all(io::BufReader::new(input), &to_server, &errors, given_up));
     let writer = std::thread::spawn(move || {
         for message in from_server {
             let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,14 +36,22 @@ pub fn connect(
     (Connection { sender, receiver }, writer)
 }
 
-fn read_all(mut input: impl BufRead, to: &Sender<Message>, errors: &Mutex<impl Write>) {
+fn read_all(mut input: impl BufRead, to: &Sender<Message>, errors: &Mutex<impl Write>, given_up: impl FnOnce(&str)) {
     loop {
         let body = match read_body(&mut input) {
             Ok(Some(body)) => body,
             Ok(None) => return,
-            Err(Malformed(reason)) => {
-                refuse(errors, ErrorCode::ParseError, &reason);
+            Err(Malformed::Header) => {
+                refuse(errors, ErrorCode::ParseError, "a header without Content-Length");
                 continue;
+            }
+            Err(Malformed::Length(length)) => {
+                let reason = format!(
+                    "Content-Length is `{length}`, which is no number of bytes up to {MAX_MESSAGE}; the server ends"
+                );
+                refuse(errors, ErrorCode::ParseError, &reason);
+                given_up(&reason);
+                return;
             }
         };
         let message = match serde_json::from_slice::<Value>(&body) {
@@ -63,7 +74,12 @@ fn read_all(mut input: impl BufRead, to: &Sender<Message>, errors: &Mutex<impl W
 }
 
 /// Why a message could not be read.
-struct Malformed(String);
+enum Malformed {
+    /// It has headers, and none says how long it is.
+    Header,
+    /// What `Content-Length` says.
+    Length(String),
+}
 
 /// The next message's bytes; None at the end of the input.
 fn read_body(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, Malformed> {
@@ -81,13 +97,15 @@ fn read_body(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, Malformed> {
         match text.split_once(':') {
             _ if text.is_empty() => match length {
                 Some(_) => break,
-                None if strange => return Err(Malformed("a header without Content-Length".to_string())),
+                None if strange => return Err(Malformed::Header),
                 // A blank line between messages.
                 None => continue,
             },
             Some((name, value)) if name.trim().eq_ignore_ascii_case("content-length") => match value.trim().parse() {
                 Ok(number) if number <= MAX_MESSAGE => length = Some(number),
-                _ => return Err(Malformed(format!("Content-Length: {}", value.trim()))),
+                _ => {
+                    return Err(Malformed::Length(value.trim().chars().filter(|c| !c.is_control()).take(40).collect()));
+                }
             },
             Some((name, _)) if name.trim().eq_ignore_ascii_case("content-type") => {}
             _ => strange = true,
