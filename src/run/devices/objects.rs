@@ -8,10 +8,10 @@
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use crate::codegen::llvm::{HostOptions, native_processor};
 use crate::ir::{FuncId, Module, fingerprint};
-use crate::process::is_private_folder;
+use crate::process::PrivateFolder;
 
 /// The first bytes of a file; then its key, the SHA-256 of the object, and the object.
 const MAGIC: &[u8] = b"kc object 1\n";
@@ -48,16 +48,16 @@ pub fn counts() -> (u64, u64) {
 }
 
 /// The place of an object.
-pub struct ObjectPlace<'f> {
-    folder: &'f Path,
+pub struct ObjectPlace {
+    folder: PrivateFolder,
     key: [u8; 32],
 }
 
-impl<'f> ObjectPlace<'f> {
+impl ObjectPlace {
     /// That of the code of a kernel in a folder, which is made when it is first needed. None:
     /// nothing is kept.
-    pub fn of(folder: &'f Path, module: &Module, kernel: FuncId, options: &HostOptions) -> Option<ObjectPlace<'f>> {
-        let folder = is_private_folder(folder).then_some(folder)?;
+    pub fn of(folder: &Path, module: &Module, kernel: FuncId, options: &HostOptions) -> Option<ObjectPlace> {
+        let folder = PrivateFolder::open(folder)?;
         let mut hash = Sha256::new();
         let HostOptions { checked, opt, cpu, atomics } = options;
         let head =
@@ -68,18 +68,15 @@ impl<'f> ObjectPlace<'f> {
         Some(ObjectPlace { folder, key: hash.finalize().into() })
     }
 
-    fn path(&self) -> PathBuf {
-        let name: String = self.key.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(name).with_extension(SUFFIX)
+    /// The name of its file.
+    fn name(&self) -> String {
+        let digits: String = self.key.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{digits}.{SUFFIX}")
     }
 
     /// The object, if it is there.
     pub fn read(&self) -> Option<Vec<u8>> {
-        let mut file = fs::File::open(self.path()).ok()?;
-        // SAFETY: it only reads a number.
-        if file.metadata().ok()?.uid() != unsafe { libc::geteuid() } {
-            return None;
-        }
+        let mut file = self.folder.read(&self.name(), MOST_BYTES)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&self.key)?;
@@ -95,16 +92,10 @@ impl<'f> ObjectPlace<'f> {
 
     /// Keeps the object, whole or not at all. That it cannot be kept is nobody's error.
     pub fn write(&self, object: &[u8]) {
-        let written = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(self.folder)?;
-            let digest = Sha256::digest(object);
-            for part in [MAGIC, &self.key, digest.as_slice(), object] {
-                file.write_all(part)?;
-            }
-            file.persist(self.path()).map(drop).map_err(|error| error.error)
-        };
-        if written().is_ok() && WRITTEN.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITTEN_BETWEEN_SWEEPS) {
-            sweep(self.folder, MOST_BYTES);
+        let digest = Sha256::digest(object);
+        let written = self.folder.write(&self.name(), UNFINISHED, &[MAGIC, &self.key, digest.as_slice(), object]);
+        if written.is_ok() && WRITTEN.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITTEN_BETWEEN_SWEEPS) {
+            sweep(&self.folder, MOST_BYTES);
         }
     }
 }
@@ -136,17 +127,14 @@ fn is_key(text: &str) -> bool {
 
 /// Removes what was used longest ago, if there is too much, and what was never finished; files of
 /// other names are not ours.
-fn sweep(folder: &Path, most: u64) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+fn sweep(folder: &PrivateFolder, most: u64) {
+    let Ok(files) = folder.files() else { return };
     let mut kept = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let Ok(about) = fs::metadata(&path) else { continue };
-        let Ok(time) = about.modified() else { continue };
-        let Some(name) = path.file_name().and_then(OsStr::to_str) else { continue };
-        match name.split_once('.') {
-            Some((key, SUFFIX)) if is_key(key) => kept.push((time, about.len(), path)),
-            _ if name.starts_with(UNFINISHED) && time.elapsed().is_ok_and(|age| age > LEFT_BEHIND) => {
-                _ = fs::remove_file(path);
+    for file in files {
+        match file.name.split_once('.') {
+            Some((key, SUFFIX)) if is_key(key) => kept.push((file.modified, file.bytes, file.name)),
+            _ if file.name.starts_with(UNFINISHED) && file.modified.elapsed().is_ok_and(|age| age > LEFT_BEHIND) => {
+                _ = folder.remove(&file.name);
             }
             _ => {}
         }
@@ -156,11 +144,11 @@ fn sweep(folder: &Path, most: u64) {
         return;
     }
     kept.sort();
-    for (_, size, path) in kept {
+    for (_, size, name) in kept {
         if bytes <= most / 2 {
             return;
         }
-        if fs::remove_file(path).is_ok() {
+        if folder.remove(&name).is_ok() {
             bytes -= size;
         }
     }
@@ -168,57 +156,68 @@ fn sweep(folder: &Path, most: u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::codegen::llvm::{Atomics, Cpu, Opt};
     use crate::ir::parse::parse;
 
     const HOW: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, atomics: Atomics::Shared };
 
-    fn place(folder: &Path, key: u8) -> ObjectPlace<'_> {
-        ObjectPlace { folder, key: [key; 32] }
+    fn open(folder: &tempfile::TempDir) -> PrivateFolder {
+        PrivateFolder::open(folder.path()).expect("it is ours")
     }
 
-    fn folder() -> &'static Path {
-        let made = tempfile::tempdir().expect("a folder").keep();
-        Box::leak(made.into_boxed_path())
+    fn place(folder: &tempfile::TempDir, key: u8) -> ObjectPlace {
+        ObjectPlace { folder: open(folder), key: [key; 32] }
+    }
+
+    fn path(folder: &tempfile::TempDir, place: &ObjectPlace) -> PathBuf {
+        folder.path().join(place.name())
+    }
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
     }
 
     #[test]
     fn what_is_not_whole_is_not_there() {
         let folder = folder();
-        let (mine, other) = (place(folder, 1), place(folder, 2));
+        let (mine, other) = (place(&folder, 1), place(&folder, 2));
         assert_eq!(mine.read(), None);
         mine.write(b"code");
         assert_eq!(mine.read().as_deref(), Some(&b"code"[..]));
         assert_eq!(other.read(), None);
-        let whole = fs::read(mine.path()).expect("it was written");
-        fs::write(other.path(), &whole).expect("a copy");
+        let whole = fs::read(path(&folder, &mine)).expect("it was written");
+        fs::write(path(&folder, &other), &whole).expect("a copy");
         assert_eq!(other.read(), None, "it is of another key");
         for n in 0..whole.len() {
-            fs::write(mine.path(), &whole[..n]).expect("a part");
+            fs::write(path(&folder, &mine), &whole[..n]).expect("a part");
             assert_eq!(mine.read(), None, "the first {n} bytes");
             let mut changed = whole.clone();
             changed[n] ^= 1;
-            fs::write(mine.path(), changed).expect("a change");
+            fs::write(path(&folder, &mine), changed).expect("a change");
             assert_eq!(mine.read(), None, "byte {n}");
         }
-        fs::remove_dir_all(folder).expect("it is ours");
     }
 
     #[test]
     fn what_was_used_last_stays() {
         let folder = folder();
-        let places: Vec<ObjectPlace> = (0..8).map(|key| place(folder, key)).collect();
+        let places: Vec<ObjectPlace> = (0..8).map(|key| place(&folder, key)).collect();
         for (n, place) in places.iter().enumerate() {
             place.write(&[0; 1000]);
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(n as u64);
-            fs::File::options().append(true).open(place.path()).and_then(|file| file.set_modified(time)).expect("ours");
+            fs::File::options()
+                .append(true)
+                .open(path(&folder, place))
+                .and_then(|file| file.set_modified(time))
+                .expect("ours");
         }
         assert!(places[0].read().is_some(), "the oldest is used");
-        sweep(folder, 6000);
-        let left: Vec<usize> = (0..8).filter(|&n| places[n].path().exists()).collect();
+        sweep(&open(&folder), 6000);
+        let left: Vec<usize> = (0..8).filter(|&n| path(&folder, &places[n]).exists()).collect();
         assert_eq!(left, [0, 7]);
-        fs::remove_dir_all(folder).expect("it is ours");
     }
 
     #[test]
@@ -227,13 +226,16 @@ mod tests {
         let old = SystemTime::UNIX_EPOCH;
         let foreign = ["dpkg.new", "tree.object", "A.object", &format!("{}.object", "g".repeat(64))];
         for name in foreign.iter().copied().chain([".kc-object-1"]) {
-            fs::write(folder.join(name), [0; 4000]).expect("a file");
-            fs::File::options().append(true).open(folder.join(name)).and_then(|f| f.set_modified(old)).expect("ours");
+            fs::write(folder.path().join(name), [0; 4000]).expect("a file");
+            fs::File::options()
+                .append(true)
+                .open(folder.path().join(name))
+                .and_then(|f| f.set_modified(old))
+                .expect("ours");
         }
-        sweep(folder, 1000);
-        assert!(foreign.iter().all(|name| folder.join(name).exists()));
-        assert!(!folder.join(".kc-object-1").exists());
-        fs::remove_dir_all(folder).expect("it is ours");
+        sweep(&open(&folder), 1000);
+        assert!(foreign.iter().all(|name| folder.path().join(name).exists()));
+        assert!(!folder.path().join(".kc-object-1").exists());
     }
 
     #[test]
@@ -248,7 +250,7 @@ mod tests {
         let key = |number: &str, options: &HostOptions| {
             let module = parse(&text(number)).unwrap_or_else(|e| panic!("{e}"));
             let kernel = module.find("k").expect("the kernel");
-            ObjectPlace::of(folder, &module, kernel, options).expect("a place").key
+            ObjectPlace::of(folder.path(), &module, kernel, options).expect("a place").key
         };
         assert_eq!(key("2.0", &HOW), key("2.0", &HOW));
         let others = [
@@ -262,6 +264,5 @@ mod tests {
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys.len(), others.len() + 2);
-        fs::remove_dir_all(folder).expect("it is ours");
     }
 }
