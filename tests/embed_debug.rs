@@ -103,6 +103,58 @@ fn gdb_shows_arguments_variables_and_inlined_functions() {
     }
 }
 
+/// Code of the built-in library has no lines and no variables of its own: it belongs to the line
+/// that calls it.
+#[test]
+fn variables_of_the_library_stay_out_of_sight() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernels = "import warp as wp
+
+@wp.kernel
+def solve(x: wp.array(dtype=wp.mat33), k: float, out: wp.array(dtype=float)):
+    i = wp.tid()
+    m = wp.inverse(x[i]) * k
+    d = wp.determinant(m) + wp.exp(wp.sin(k))
+    out[i] = d
+";
+    let program = "#include \"k.h\"
+int main()
+{
+    float x[1][3][3] = {{{2, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, out[1];
+    kc::launch(k::solve_cpu_launch, {1}, k::solve_args{{x, {1}}, 2.0f, {out, {1}}}, nullptr, 1);
+}
+";
+    for options in [&["--opt", "lean"][..], &["--opt", "lean", "--checked"]] {
+        std::fs::write(folder.path().join("k.py"), kernels).expect("a file");
+        std::fs::write(folder.path().join("main.cpp"), program).expect("a file");
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        run(kc.current_dir(&folder).args(["compile", "-q", "k.py", "--emit", "obj,header", "-g"]).args(options));
+        let build = ["-std=c++17", "-g", "-pthread", "main.cpp", "k.o", "-lm", "-o", "main"];
+        run(Command::new("g++").args(build).current_dir(folder.path()));
+        let said = gdb(
+            folder.path(),
+            &["break k.py:8", "run", "echo [args]\\n", "info args", "echo [locals]\\n", "info locals"],
+        );
+        let (_, shown) = said.split_once("[args]\n").expect("the program stops");
+        let (args, locals) = shown.split_once("[locals]\n").expect("both");
+        let names = |text: &str| -> Vec<String> {
+            let mut names: Vec<String> =
+                text.lines().filter_map(|l| Some(l.split_once(" = ")?.0.to_string())).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(args), ["k", "out", "x"], "{options:?}: {said}");
+        let known = ["d", "i", "m"];
+        assert!(names(locals).iter().all(|name| known.contains(&name.as_str())), "{options:?}: {said}");
+        assert!(locals.contains("d = "), "{options:?}: {said}");
+        // No file that is nowhere.
+        let lines = run(Command::new("objdump").args(["--dwarf=decodedline", "k.o"]).current_dir(folder.path()));
+        let files =
+            lines.lines().filter_map(|line| line.split_whitespace().next()).filter(|word| word.ends_with(".py"));
+        assert!(files.clone().count() > 0 && files.clone().all(|file| file == "k.py"), "{lines}");
+    }
+}
+
 #[test]
 fn every_instruction_has_a_line_and_a_way_to_main() {
     const POINTS: usize = 40;

@@ -132,8 +132,12 @@ impl<'a, 'ctx> DebugInfo<'a, 'ctx> {
         }
     }
 
-    /// Goes on with an LLVM function made for `function`.
+    /// Goes on with an LLVM function made for `function`. One of the built-in library, whose file
+    /// nobody has on the disk, gets no lines: debuggers step over it.
     pub fn enter(&self, made: Func<'ctx>, function: &Function) {
+        if is_library(function) {
+            return self.exit();
+        }
         let subprogram = self.subprogram(function);
         made.set_subprogram(subprogram);
         self.begin(subprogram, function.span, None);
@@ -142,7 +146,7 @@ impl<'a, 'ctx> DebugInfo<'a, 'ctx> {
     /// Goes on with a call of `function` that is inlined at the cursor; gives the caller, for
     /// [`DebugInfo::leave`]. None, and nothing changes, for a function of the built-in library.
     pub fn call(&self, function: &Function) -> Option<Place<'ctx>> {
-        let caller = self.place.get().filter(|_| !function.library && !function.span.file.is_shared())?;
+        let caller = self.place.get().filter(|_| !is_library(function))?;
         let known = self.inlined.borrow().get(&function.name).copied();
         let subprogram = known.unwrap_or_else(|| self.subprogram(function));
         self.inlined.borrow_mut().insert(function.name.clone(), subprogram);
@@ -258,12 +262,12 @@ impl<'a, 'ctx> DebugInfo<'a, 'ctx> {
     /// A type whose numbers have one value for each of `lanes` threads; None where there is none.
     fn described(&self, ty: Type, lanes: u32, structs: &StructTable) -> Option<Described<'ctx>> {
         let known = self.types.borrow().get(&(ty, lanes)).copied();
-        let found = match known {
-            Some(found) => found,
-            None => self.describe(ty, lanes, structs)?,
-        };
-        self.types.borrow_mut().insert((ty, lanes), found);
-        Some(found)
+        if known.is_some() {
+            return known;
+        }
+        let made = self.describe(ty, lanes, structs)?;
+        self.types.borrow_mut().insert((ty, lanes), made);
+        Some(made)
     }
 
     fn describe(&self, ty: Type, lanes: u32, structs: &StructTable) -> Option<Described<'ctx>> {
@@ -373,6 +377,11 @@ impl<'a, 'ctx> DebugInfo<'a, 'ctx> {
 
 /// The components of vectors with names.
 const AXES: [&str; 4] = ["x", "y", "z", "w"];
+
+/// Whether a function belongs to the built-in library, or was made by kc.
+pub fn is_library(function: &Function) -> bool {
+    function.library || function.span.file.is_shared()
+}
 
 /// What a debugger calls a function.
 fn subprogram_name(function: &Function) -> String {

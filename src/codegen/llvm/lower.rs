@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 use super::affine::ValueFacts;
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
-use super::debug_info::{DebugInfo, Variable};
+use super::debug_info::{DebugInfo, Variable, is_library};
 use super::debug_locations::DebugLocations;
 use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
@@ -646,7 +646,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
 
     /// Tells debuggers that the variable of a value has it from here on.
     fn describe(&self, frame: &Frame<'a, 'ctx>, value: ValueId, kind: Variable, scalars: &Scalars<'ctx>) {
-        if let (Some(debug), Some(name)) = (self.state.debug, &frame.function.values[value].name) {
+        // Code of the library belongs to the line that calls it, and its variables to nobody.
+        let debug = self.state.debug.filter(|_| !is_library(frame.function));
+        if let (Some(debug), Some(name)) = (debug, &frame.function.values[value].name) {
             debug.variable(name, kind, frame.ty(value), scalars, &self.ir.structs);
         }
     }
