@@ -34,7 +34,7 @@ pub use timings::Timings;
 
 use readable::Readable;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::analysis::effects::effects;
 use crate::check;
@@ -83,6 +83,8 @@ pub struct Compilation {
     /// The findings that comments of the file allow.
     allows: Allows,
     pub timings: Timings,
+    /// The bytes of the stack that each entry of the object needs, once that was made.
+    stack: BTreeMap<String, u64>,
 }
 
 impl Compilation {

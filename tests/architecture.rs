@@ -398,7 +398,7 @@ fn findings_are_made_in_modules_of_messages() {
 fn llvm_is_used_through_its_wrappers() {
     const FACADE: &[&str] =
         &["builder", "instructions", "vector", "debug_info", "debug_locations", "machine", "fatal", "ffi"];
-    const MOST_UNSAFE: usize = 31;
+    const MOST_UNSAFE: usize = 33;
     let (mut count, mut faults) = (0, Vec::new());
     for Source { file, code } in SOURCES.iter().filter(|source| source.file.path.starts_with("src/codegen/llvm/")) {
         let name = file.path.trim_start_matches("src/codegen/llvm/").trim_end_matches(".rs");

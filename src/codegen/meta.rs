@@ -34,6 +34,8 @@ pub struct MetaOptions {
     pub sites: Vec<SitePlace>,
     /// What multiplies matrices in PTX.
     pub tensor: Tensor,
+    /// The bytes of the stack that each entry of the object needs, where it was made too.
+    pub stack: BTreeMap<String, u64>,
 }
 
 #[derive(Serialize)]
@@ -126,6 +128,10 @@ struct Host {
     /// Those among them that parts of a launch may add to side by side, without copies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     apart: Vec<Apart>,
+    /// The bytes of the stack that a thread needs at most which calls the entry, or `alone`;
+    /// functions of the C library and callbacks come on top. Absent where no object was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stack_bytes: Option<u64>,
 }
 
 /// How parts of a launch, cut between rows (threads with one first coordinate), are apart in an
@@ -300,11 +306,19 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         let parallel = !order::prints(module, id);
         let atomics = order::has_atomics(module, id);
         let sums = if atomics && parallel { privatization::summed(module, id) } else { None };
+        let cpu = abi::host_entry(&function.source_name, function.phase);
+        let alone = atomics.then(|| abi::alone_entry(&cpu));
         let host = Host {
+            stack_bytes: [Some(&cpu), alone.as_ref()]
+                .into_iter()
+                .flatten()
+                .filter_map(|n| options.stack.get(n))
+                .max()
+                .copied(),
             parallel,
             grain: grain::smallest(module, id),
             same_in_any_order: !order::order_shows(module, id),
-            alone: atomics.then(|| abi::alone_entry(&abi::host_entry(&function.source_name, function.phase))),
+            alone,
             apart: sums.iter().flatten().filter_map(apart).collect(),
             sums: sums.map(|sums| sums.into_iter().map(|sum| sum.name).collect()),
         };

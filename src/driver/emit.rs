@@ -1,5 +1,8 @@
 //! From IR to one artefact: which back end makes it?
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use super::compiler::LibraryCache;
 use super::guard::on_workers;
 use super::lineinfo::with_directives;
@@ -30,11 +33,13 @@ impl Compilation {
             let path = self.sources.path(self.module.functions[kernel].span.file).display().to_string();
             return Some(with_directives(&ptx, &path).into_bytes());
         }
-        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, allows, stack, .. } = self;
         let module = &*options.linkage.prefixed(for_artefact(artefact, module, readable.as_ref(), compiler, timings));
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
+        let known = RefCell::new(std::mem::take(stack));
+        let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None, stack: &known };
         let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
+        *stack = known.into_inner();
         if let Some(&kernel) = kernels.first() {
             allows.apply(module.functions[kernel].span.file, diagnostics);
         }
@@ -51,7 +56,8 @@ impl Compilation {
         let module = &*options.linkage.prefixed(for_artefact(artefact, module, readable.as_ref(), compiler, timings));
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
-        let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
+        let (stack, marked) = (&RefCell::default(), Some(file));
+        let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked, stack };
         let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics));
         allows.apply(file, diagnostics);
         let bytes = bytes?;
@@ -102,6 +108,8 @@ struct Job<'a> {
     options: &'a Options,
     /// The text has marks for places of this file.
     marked: Option<FileId>,
+    /// The bytes of the stack that each entry of the object needs, once that was made.
+    stack: &'a RefCell<BTreeMap<String, u64>>,
 }
 
 impl Job<'_> {
@@ -192,7 +200,9 @@ impl Job<'_> {
                     self.options.linkage.exported,
                     self.options.debug.as_deref().map(|folder| DebugTexts { sources: self.sources, folder }),
                 );
-                return llvm::emit_object(module, kernels, &host, &entries, exported, debug).map_err(boxed);
+                let object = llvm::emit_object(module, kernels, &host, &entries, exported, debug).map_err(boxed)?;
+                self.stack.replace(object.stack);
+                return Ok(object.bytes);
             }
             Artefact::Assembly => {
                 let host = HostOptions { checked, opt, cpu, atomics: Atomics::Shared };
@@ -235,6 +245,7 @@ impl Job<'_> {
                     processors: cpu.version_names(),
                     sites: self.sites(),
                     tensor: self.options.tensor(),
+                    stack: self.stack.borrow().clone(),
                 };
                 meta::emit(module, kernels, options)
             }

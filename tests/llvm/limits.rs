@@ -26,7 +26,7 @@ fn objects_hold_the_entries() {
     let module = parse(PRINTING);
     let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
     for options in HOST_OPTIONS {
-        let object = emit_object(&module, &kernels, &options, &[], true, None).unwrap();
+        let object = emit_object(&module, &kernels, &options, &[], true, None).unwrap().bytes;
         assert_eq!(&object[..4], b"\x7fELF");
         let name = b"k_cpu_kernel_forward\0";
         assert!(object.windows(name.len()).any(|w| w == name));

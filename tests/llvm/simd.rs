@@ -201,7 +201,8 @@ fn composites_stay_in_vectors_between_blocks() {
     let options = HostOptions { cpu: Cpu::V4, ..CHECKED };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let object = folder.path().join("k.o");
-    std::fs::write(&object, emit_object(&module, &kernels, &options, &[], true, None).expect("code")).expect("a file");
+    std::fs::write(&object, emit_object(&module, &kernels, &options, &[], true, None).expect("code").bytes)
+        .expect("a file");
     let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(&object).output().expect("objdump");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("vpermt2ps"), "{text}");

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use inkwell::attributes;
 use inkwell::module::Linkage;
 use inkwell::types::{AnyType, BasicMetadataTypeEnum, BasicType, FunctionType};
-use inkwell::values::{GlobalValue, InstructionOpcode, UnnamedAddress};
+use inkwell::values::{CallSiteValue, GlobalValue, InstructionOpcode, UnnamedAddress};
 use inkwell::{AddressSpace, GlobalVisibility, builder::Builder, module};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -318,6 +318,13 @@ impl<'ctx> Llvm<'ctx> {
     /// The functions that have bodies.
     pub fn defined(&self) -> Vec<Func<'ctx>> {
         self.module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect()
+    }
+    /// The functions of this module that a function calls by their names.
+    pub fn callees(&self, function: Func<'ctx>) -> Vec<Func<'ctx>> {
+        let instructions = function.get_basic_block_iter().flat_map(|block| block.get_instructions());
+        let calls = instructions.filter(|inst| inst.get_opcode() == InstructionOpcode::Call);
+        let called = calls.filter_map(|call| CallSiteValue::try_from(call).ok()?.get_called_fn_value());
+        called.filter(|callee| callee.count_basic_blocks() > 0).collect()
     }
     pub fn name_of(&self, function: Func<'ctx>) -> String {
         function.get_name().to_string_lossy().into_owned()

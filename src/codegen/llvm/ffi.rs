@@ -2,7 +2,8 @@
 //! function says what is missing, and takes and gives inkwell's handles, so that no raw pointer
 //! leaves the file.
 
-use std::ffi::{CStr, CString};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 use inkwell::AtomicRMWBinOp;
@@ -11,8 +12,10 @@ use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::debug_info::{DIExpression, DILocalVariable, DILocation, DebugInfoBuilder};
 use inkwell::llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
+use inkwell::llvm_sys::LLVMDiagnosticSeverity;
 use inkwell::llvm_sys::core::{
-    LLVMAddAlias2, LLVMBuildAtomicRMWSyncScope, LLVMBuildInBoundsGEP2, LLVMContextSetDiscardValueNames,
+    LLVMAddAlias2, LLVMBuildAtomicRMWSyncScope, LLVMBuildInBoundsGEP2, LLVMContextSetDiagnosticHandler,
+    LLVMContextSetDiscardValueNames, LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity,
     LLVMGetSyncScopeID, LLVMReplaceMDNodeOperandWith, LLVMSetAlignment, LLVMSetAtomicSyncScopeID, LLVMValueAsMetadata,
 };
 use inkwell::llvm_sys::debuginfo::LLVMDIBuilderInsertDbgValueRecordAtEnd;
@@ -27,6 +30,7 @@ use inkwell::llvm_sys::orc2::{
     LLVMOrcJITDylibCreateResourceTracker, LLVMOrcReleaseResourceTracker, LLVMOrcResourceTrackerRef,
     LLVMOrcResourceTrackerRemove,
 };
+use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::types::AsTypeRef;
@@ -40,6 +44,43 @@ use super::builder::{Ty, Val};
 pub fn discard_value_names(context: &Context, discard: bool) {
     // SAFETY: the context is alive.
     unsafe { LLVMContextSetDiscardValueNames(context.raw(), i32::from(discard)) }
+}
+
+/// Runs `work`; also what LLVM warns of meanwhile in a context's modules, and the errors that it
+/// finds. inkwell has no handler, and LLVM's own ends the process at the first error.
+pub fn listen<T>(context: &Context, work: impl FnOnce() -> T) -> (T, Said) {
+    extern "C" fn keep(told: LLVMDiagnosticInfoRef, said: *mut c_void) {
+        // SAFETY: `said` is the cell below, which no one else borrows meanwhile; LLVM's text is
+        // copied and disposed of once.
+        unsafe {
+            let said: &RefCell<Said> = &*said.cast();
+            let mut said = said.borrow_mut();
+            let list = match LLVMGetDiagInfoSeverity(told) {
+                LLVMDiagnosticSeverity::LLVMDSError => &mut said.errors,
+                LLVMDiagnosticSeverity::LLVMDSWarning => &mut said.warnings,
+                // How the optimiser got on.
+                LLVMDiagnosticSeverity::LLVMDSRemark | LLVMDiagnosticSeverity::LLVMDSNote => return,
+            };
+            let text = LLVMGetDiagInfoDescription(told);
+            list.push(CStr::from_ptr(text).to_string_lossy().into_owned());
+            LLVMDisposeMessage(text);
+        }
+    }
+    let said = RefCell::new(Said::default());
+    let cell = (&raw const said).cast_mut().cast();
+    // SAFETY: the context is alive, and the cell outlives the handler, which is taken back.
+    let set = |handler, cell| unsafe { LLVMContextSetDiagnosticHandler(context.raw(), handler, cell) };
+    set(Some(keep), cell);
+    let made = work();
+    set(None, ptr::null_mut());
+    (made, said.into_inner())
+}
+
+/// What LLVM says of a module.
+#[derive(Default)]
+pub struct Said {
+    pub warnings: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 /// Which threads an atomic is atomic among. inkwell's atomics are always of the whole system.

@@ -25,7 +25,6 @@ use super::simd::{self, Plan, SimdLanes};
 use super::versions::Versions;
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
-use crate::codegen::linkage::Entry;
 use crate::codegen::shadow;
 use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
@@ -84,36 +83,6 @@ pub(super) struct Compiled<'ctx> {
 /// one function.
 fn symbol(fingerprint: u128) -> String {
     format!("kc_library_{fingerprint:032x}")
-}
-
-/// `uwtable(async)`: unwinding works at each instruction.
-const UNWOUND_ANYWHERE: u64 = 2;
-
-/// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C
-/// library (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
-/// `entries`: the second name of each; `exported`: libraries that it is linked into show them.
-/// With `debug` debuggers see lines and variables.
-pub fn emit_object(
-    module: &Module,
-    kernels: &[FuncId],
-    options: &HostOptions,
-    entries: &[Entry],
-    exported: bool,
-    debug: Option<DebugTexts>,
-) -> Result<Vec<u8>, CodegenError> {
-    let context = Context::create();
-    let compiled = compile(&context, module, kernels, options, Extras { debug, ..Extras::default() })?;
-    let ll = &compiled.ll;
-    for function in ll.defined() {
-        // Debuggers, profilers and sanitizers walk through the frames of kernels.
-        ll.add_attribute(function, AttributeLoc::Function, Attribute::Number("uwtable", UNWOUND_ANYWHERE));
-        // A frame larger than the guard page must not jump over it.
-        ll.add_attribute(function, AttributeLoc::Function, Attribute::Text("probe-stack", "inline-asm"));
-    }
-    for entry in entries {
-        ll.name_twice(&entry.name, &entry.symbol, exported);
-    }
-    compiled.machine.emit(&compiled.ll, false)
 }
 
 /// What some callers want of a host module.

@@ -5,12 +5,13 @@ use std::sync::{Mutex, Once, OnceLock};
 
 use inkwell::OptimizationLevel;
 use inkwell::data_layout::DataLayout;
+use inkwell::module::FlagBehavior;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
     FileType, InitializationConfig, RelocMode, Target, TargetData, TargetMachine, TargetMachineOptions, TargetTriple,
 };
 
-use super::builder::Llvm;
+use super::builder::{Attribute, AttributeLoc, Llvm};
 use super::ops::Floats;
 use super::options::{CodegenError, Cpu, Opt};
 use super::processor::{self, Costs, Isa, Processor};
@@ -154,6 +155,9 @@ const PARTS: InitializationConfig = InitializationConfig {
     machine_code: true,
 };
 
+/// LLVM's name of `bti` instructions, for functions and modules.
+const BRANCH_TARGETS: &str = "branch-target-enforcement";
+
 const NVPTX_TRIPLE: &str = "nvptx64-nvidia-cuda";
 const NVPTX_LAYOUT: &str = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 
@@ -281,6 +285,24 @@ impl Machine {
     pub fn prepare(&self, ll: &Llvm) {
         ll.module.set_triple(&self.raw.get_triple());
         ll.module.set_data_layout(&self.layout);
+    }
+
+    /// Lets programs be linked with the protection that processors have against jumps to other
+    /// places than the beginnings of functions: `endbr64` (Intel CET) or `bti` (Arm) is at each
+    /// of them, and the object says so. Stacks of return addresses alone need nothing.
+    pub fn guard_branches(&self, ll: &Llvm) {
+        let flag = |name| {
+            let yes = ll.context.i32_type().const_int(1, false);
+            ll.module.add_basic_value_flag(name, FlagBehavior::Override, yes);
+        };
+        if self.key.0.starts_with("x86_64") {
+            ["cf-protection-branch", "cf-protection-return"].into_iter().for_each(flag);
+        } else {
+            flag(BRANCH_TARGETS);
+            for function in ll.defined() {
+                ll.add_attribute(function, AttributeLoc::Function, Attribute::Text(BRANCH_TARGETS, ""));
+            }
+        }
     }
 
     /// Verifies the module (debug builds only: a malformed one is kc's fault) and runs `passes`.

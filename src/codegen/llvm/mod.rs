@@ -28,6 +28,8 @@
 //! | `assembly` | which place of the source does an instruction of the host come from? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `debug_info` | what do debuggers and profilers see of a kernel in an object? |
+//! | `object` | what does a program link? |
+//! | `frames` | how much of the stack does an entry of an object need? |
 //! | `options` | how may code be made, and why is there none? |
 //! | `local_memory` | how much memory do the local arrays of a kernel need? |
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
@@ -44,6 +46,7 @@ mod effort;
 mod fatal;
 mod ffi;
 mod flatten;
+mod frames;
 mod host;
 mod instructions;
 mod jit;
@@ -57,6 +60,7 @@ mod lower;
 mod machine;
 mod memory;
 mod nvptx;
+mod object;
 mod ops;
 pub(super) mod options;
 mod param_names;
@@ -81,11 +85,11 @@ pub use assembly::emit_assembly;
 pub use block_sums::has_block_sums;
 pub use debug_info::DebugTexts;
 pub use fatal::on_fatal_error;
-pub use host::emit_object;
 pub use jit::HostModule;
 pub use library::Parts;
 pub use machine::{Arch, Machine, native_processor};
 pub use nvptx::{asked_shared, emit_ptx, emit_ptx_located, emit_ptx_marked};
+pub use object::{Object, emit_object};
 pub use options::{ArrayLayout, Atomics, CodegenError, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
 pub use private_sums::PrivateSums;
 pub use processor::Processor;
