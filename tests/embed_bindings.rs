@@ -99,7 +99,8 @@ fn rust_refuses_what_does_not_fit() {
     let folder = folder(&["--checked"]);
     assert!(rustc(folder.path(), RUST).status.success());
     const TYPES: &str = "error[E0308]";
-    let misuses: [(&str, &str, &str); 8] = [
+    const LAUNCH: &str = "k::step([2, 3], &mut args, 0)?;";
+    let misuses: [(&str, &str, &str); 20] = [
         ("Array::new(&bodies, [2])?,\n", "Array::new(&[1.0f64, 2.0], [2])?,\n", TYPES),
         ("Array::new(&points, [2, 3])?", "Array::new(&points, [6])?", TYPES),
         ("k::step([2, 3],", "k::step([6],", TYPES),
@@ -115,7 +116,27 @@ fn rust_refuses_what_does_not_fit() {
             "temporary value dropped while borrowed",
         ),
         ("out: ArrayMut::new(&mut out", "out: Array::new(&mut out", TYPES),
-        ("k::step([2, 3], &mut args, 0)?;", "k::count([2], &mut args, 0)?;", TYPES),
+        (LAUNCH, "k::count([2], &mut args, 0)?;", TYPES),
+        (LAUNCH, "k::step([2i32, 3], &mut args, 0)?;", TYPES),
+        (LAUNCH, "k::step([2, 3], &mut args, 0);", "unused `Result` that must be used"),
+        (LAUNCH, "out[0] = 1.0; k::step([2, 3], &mut args, 0)?;", "cannot borrow `out` as mutable more than once"),
+        (
+            LAUNCH,
+            "println!(\"{}\", out[0]); k::step([2, 3], &mut args, 0)?;",
+            "cannot borrow `out` as immutable because it is also borrowed as mutable",
+        ),
+        (LAUNCH, "drop(bodies); k::step([2, 3], &mut args, 0)?;", "cannot move out of `bodies` because it is borrowed"),
+        (LAUNCH, "let two = args; k::step([2, 3], &mut args, 0)?; drop(two);", "borrow of moved value: `args`"),
+        (LAUNCH, "std::thread::spawn(move || k::step([2, 3], &mut args, 0));", "cannot be sent between threads safely"),
+        ("n: 0,\n", "", "missing field `n`"),
+        ("n: 0,\n", "n: 0, rate: 1.0,\n", "has no field named `rate`"),
+        (".with_gradient(&mut gradients.1)?", ".with_gradient(&mut gradients.0)?", TYPES),
+        (".with_gradient(&mut gradients.1)?", ".with_gradient(&gradients.1)?", TYPES),
+        (
+            "keys: Array::new(&keys, [100_000])?",
+            "keys: Array::new(&bins, [7])?",
+            "cannot borrow `bins` as mutable because it is also borrowed as immutable",
+        ),
     ];
     for (right, wrong, words) in misuses {
         assert!(RUST.contains(right), "{right}");
@@ -173,12 +194,27 @@ fn arrays_of_c_have_types_and_negative_extents_hold_nothing() {
     assert_eq!(run(Command::new("./main").current_dir(folder.path())), "10 25 0\n1 0\n");
     const POINTER: &str = "not compatible with any association";
     const EXTENTS: &str = "another_number_of_extents";
-    let misuses: [(&str, &str, &str); 5] = [
+    const ASSIGNED: &str = "incompatible types when assigning";
+    const PASSED: &str = "incompatible pointer type";
+    const MEMBER: &str = "has no member named";
+    const LAUNCH: &str = "step_cpu_launch(&launch, &args, &status, 1, NULL, NULL);";
+    let misuses: [(&str, &str, &str); 16] = [
         ("step_out(out, 2, 3)", "step_out(bodies, 2, 3)", POINTER),
         ("step_out(out, 2, 3)", "step_out((double *)0, 2, 3)", POINTER),
         ("step_match(match, 2, 3)", "step_match(match, 6)", EXTENTS),
         ("step_bodies((const Body *)bodies, 2)", "step_bodies(bodies, 2, 1)", EXTENTS),
         ("step_out(out, 2, 3)", "step_out((const float *)out, 2, 3)", POINTER),
+        ("step_out(out, 2, 3)", "step_out(match, 2, 3)", POINTER),
+        ("step_out(out, 2, 3)", "step_out(0, 2, 3)", POINTER),
+        ("step_out(out, 2, 3)", "out", ASSIGNED),
+        ("step_out(out, 2, 3)", "step_out(out, out, 3)", "makes integer from pointer without a cast"),
+        ("kc_launch_of(&launch, 2, extents);", "launch = kc_launch_of(&launch, 2, extents);", ASSIGNED),
+        (LAUNCH, "step_cpu_launch(&launch, &args);", "too few arguments"),
+        (LAUNCH, "step_cpu_launch(&args, &launch, &status, 1, NULL, NULL);", PASSED),
+        (LAUNCH, "count_cpu_launch(&launch, &args, &status, 1, NULL, NULL);", PASSED),
+        (LAUNCH, "step_cpu_launch(&launch, &args, &status, 1, puts, NULL);", PASSED),
+        ("args.table.scale", "args.table.size", MEMBER),
+        ("args.table.scale", "args.rate", MEMBER),
     ];
     for (right, wrong, words) in misuses {
         assert!(C.contains(right), "{right}");

@@ -19,6 +19,10 @@ class Params:
 def mix(x: wp.array(dtype=wp.vec3), h: wp.array(dtype=wp.float16), p: Params, out: wp.array2d(dtype=float)):
     i, j = wp.tid()
     out[i, j] = wp.length(x[i]) * p.a + p.w[j] + float(h[i])
+
+@wp.kernel
+def count(keys: wp.array(dtype=int), bins: wp.array(dtype=int)):
+    wp.atomic_add(bins, keys[wp.tid()], 1)
 ";
 
 const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"];
@@ -85,7 +89,8 @@ const USES: &str = "int main()
 const ELEMENTS: &str = "elements of another type, or these are const and it stores to them";
 const DIMENSIONS: &str = "another number of dimensions";
 const EXTENTS: &str = "takes another number of extents";
-const MISUSES: [(&str, &str); 19] = [
+const TEMPORARY: &str = "the memory of a temporary ends before the launch";
+const MISUSES: [(&str, &str); 39] = [
     ("args.x = doubles;", ELEMENTS),
     ("args.x = {doubles.data(), {3}};", ELEMENTS),
     ("args.x = w;", ELEMENTS),
@@ -105,13 +110,36 @@ const MISUSES: [(&str, &str); 19] = [
     ("kc::launch(k::mix_cpu_launch, {3, 3, 3}, args);", EXTENTS),
     ("kc::bounds({1, 1, 1, 1, 1});", "a launch has 1 to 4 dimensions"),
     ("kc::bounds({});", "no matching function"),
+    ("args.h = {ints.data(), {3}};", ELEMENTS),
+    ("k::count_args c = {ints, still};", ELEMENTS),
+    ("args.p.w = View{w.data()};", DIMENSIONS),
+    ("args.x = {x.data(), {1, 1, 1, 1, 1}};", DIMENSIONS),
+    ("kc::array<float, 2> made = kc::array<float, 1>(w);", DIMENSIONS),
+    ("args.x = std::vector<vec3>(3);", TEMPORARY),
+    ("args.x = {std::vector<vec3>(3), {3}};", TEMPORARY),
+    ("args = {x, h, {1.0f, std::vector<float>(3)}, {w.data(), {1, 3}}};", TEMPORARY),
+    ("args.x = {x.data(), {3.5}};", "no match for"),
+    ("args.x = {x.data(), {true}};", "no match for"),
+    ("args.x = x.data();", "no match for"),
+    ("args.out = {w.data(), {1, 3}, doubles.data()};", "no match for"),
+    ("args.out = {w.data(), {1, 3}, fixed.data()};", "no match for"),
+    ("args.p.a = w;", "cannot convert"),
+    ("args.y = w;", "has no member named"),
+    ("args.p = other::Params{};", "other::Params"),
+    ("kc::launch(k::count_cpu_launch, {3}, args);", "no matching function for call to"),
+    ("kc::launch(k::mix_backward_cpu_launch, {3, 3}, args);", "no matching function for call to"),
+    ("kc::launch(mix_cpu_launch, {3, 3}, args);", "was not declared in this scope"),
+    ("kc::launch(k::mix_cpu_launch, 9, args);", "no matching function for call to"),
 ];
 
 fn header() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("k.py"), KERNELS).expect("a writable folder");
+    // A second file with a struct of the same name.
+    for name in ["k.py", "other.py"] {
+        std::fs::write(folder.path().join(name), KERNELS).expect("a writable folder");
+    }
     let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
-    run(kc.current_dir(&folder).args(["compile", "-q", "k.py", "--emit", "obj,header"]));
+    run(kc.current_dir(&folder).args(["compile", "-q", "k.py", "other.py", "--emit", "obj,header"]));
     folder
 }
 
@@ -138,7 +166,7 @@ fn nothing_else_compiles() {
     let folder = header();
     let program = |misuse: &str| {
         format!(
-            "{START}int main() {{ std::vector<vec3> x(3); const std::vector<float> fixed(4); std::vector<float> w(3); \
+            "#include \"other.h\"\n{START}int main() {{ std::vector<vec3> x(3); const std::vector<int> still(3); const std::vector<float> fixed(4); std::vector<float> w(3); \
              std::vector<double> doubles(9); std::vector<int> ints(3); std::vector<int16_t> shorts(3); \
              std::array<half, 3> h{{}}; k::mix_args args = {{}}; {misuse} }}\n"
         )

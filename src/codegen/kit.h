@@ -454,6 +454,8 @@ template <class To, class From> struct fits {
 
 #define KC_OTHER_ELEMENTS "kc: the kernel's array has elements of another type, or these are const and it stores to them"
 
+#define KC_TEMPORARY "kc: the memory of a temporary ends before the launch: give it a name"
+
 /* What a container or a view holds. */
 template <class C> using element_of = typename std::remove_pointer<decltype(std::declval<C &>().data())>::type;
 
@@ -493,6 +495,20 @@ template <class T, int N> struct array : kc_array {
         uint64_t all = 1;
         for (size_t d = 0; d < M; ++d) all *= static_cast<uint64_t>(this->shape[d]);
         if (all > elements.size()) throw std::invalid_argument("kc: the extents are those of more elements than there are");
+    }
+
+    /* A temporary, whose memory would be gone when the kernel runs. */
+    template <class C, class U = element_of<C>, class = decltype(std::declval<C &>().size()),
+              class = typename std::enable_if<!std::is_lvalue_reference<C>::value>::type>
+    array(C &&)
+    {
+        static_assert(sizeof(C) == 0, KC_TEMPORARY);
+    }
+    template <class C, size_t M, class U = element_of<C>, class = decltype(std::declval<C &>().size()),
+              class = typename std::enable_if<!std::is_lvalue_reference<C>::value>::type>
+    array(C &&, const extent (&)[M])
+    {
+        static_assert(sizeof(C) == 0, KC_TEMPORARY);
     }
 
     /* A view with strides, such as std::mdspan. */
