@@ -112,4 +112,4 @@ hooks:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-jax .env-site .env-gpu python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-jax .env-site .env-gpu .env-build python/kc/*.so

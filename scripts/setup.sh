@@ -3,7 +3,7 @@
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers, .env-data with
 #                    libraries that read data sets and .env-gpu with libraries for CUDA (1.6 GB), for testing it,
-#                    Chromium, and what `site` makes
+#                    Chromium, what `site` makes, and .env-build with Meson and Ninja
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
 #                    with the distribution's PyTorch, .env-warp with NVIDIA Warp, and .env-jax with JAX
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
@@ -109,6 +109,9 @@ DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0 mlcro
 GPU_PACKAGES=(numba-cuda==0.30.4 numba==0.68.1 cuda-core==1.2.2 cuda-bindings==13.5.0 triton==3.9.0 nvidia-cuda-nvrtc==13.0.88
               nvidia-cuda-runtime==13.0.88 nvidia-nvvm==13.5.37 numpy==2.2.6 pytest==8.4.2)
 
+# Build systems of programs that call kernels; used by tests only.
+BUILD_PACKAGES=(meson==1.12.1 ninja==1.13.2)
+
 # What makes a site of the documentation.
 SITE_PACKAGES=(mkdocs==1.6.1 mkdocs-material==9.8.2)
 
@@ -126,6 +129,7 @@ setup_test() {
     environment .env-data "${DATA_PACKAGES[@]}"
     environment .env-gpu "${GPU_PACKAGES[@]}"
     environment .env-site "${SITE_PACKAGES[@]}"
+    environment .env-build "${BUILD_PACKAGES[@]}"
 }
 
 # The builder of the Python package, and what its tests use.

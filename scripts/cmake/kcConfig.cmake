@@ -14,6 +14,11 @@
 # NAMESPACE   the C++ namespace of the headers, for all files; without it each header has one named after its file
 # DEPENDS     more files that the kernels depend on
 #
+#   kc_install_kernels(TARGET [EXPORT NAME])
+#
+# installs that library and its headers, with `install(EXPORT NAME)` for projects that call its kernels from there:
+# these need Threads (`find_dependency(Threads)`), and nothing of kc.
+#
 # KC_PROGRAM names kc where it is not beside this package or in PATH.
 cmake_minimum_required(VERSION 3.16)
 
@@ -108,6 +113,28 @@ function(kc_add_kernels target)
   else()
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   endif()
-  target_include_directories(${target} SYSTEM INTERFACE "${top}")
+  target_include_directories(${target} SYSTEM INTERFACE "$<BUILD_INTERFACE:${top}>")
+  set_target_properties(${target} PROPERTIES KC_HEADERS "${top}")
   target_link_libraries(${target} INTERFACE Threads::Threads m)
+endfunction()
+
+function(kc_install_kernels target)
+  include(GNUInstallDirs)
+  cmake_parse_arguments(PARSE_ARGV 1 kc "" "EXPORT" "")
+  if(kc_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "kc_install_kernels(${target}): what is ${kc_UNPARSED_ARGUMENTS}?")
+  endif()
+  get_target_property(headers ${target} KC_HEADERS)
+  if(NOT headers)
+    message(FATAL_ERROR "kc_install_kernels(${target}): kc_add_kernels made no such library")
+  endif()
+  set(export)
+  if(kc_EXPORT)
+    set(export EXPORT ${kc_EXPORT})
+  endif()
+  # Headers of two libraries may have one name.
+  set(folder "${CMAKE_INSTALL_INCLUDEDIR}/${target}")
+  target_include_directories(${target} SYSTEM INTERFACE "$<INSTALL_INTERFACE:${folder}>")
+  install(TARGETS ${target} ${export} ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(DIRECTORY "${headers}/" DESTINATION "${folder}" FILES_MATCHING PATTERN "*.h")
 endfunction()
