@@ -83,7 +83,7 @@ impl PrivateFolder {
                 continue;
             }
             let since = Duration::from_secs(about.st_mtime.try_into().unwrap_or(0));
-            let modified = SystemTime::UNIX_EPOCH + since + Duration::from_nanos(about.st_mtime_nsec as u64);
+            let modified = SystemTime::UNIX_EPOCH + since + Duration::from_nanos(about.st_mtime_nsec);
             files.push(FileInFolder { name: name.to_string(), bytes: about.st_size as u64, modified });
         }
         Ok(files)
