@@ -319,11 +319,17 @@ pub fn volume(driver: &mut Driver, volume: In<Volume>) -> Result {
 }
 
 pub fn volume_async(driver: &mut Driver, volume: In<Volume>, stream: u64) -> Result {
-    let v = volume.get()?;
-    let from = side(v.from_kind, [v.from_host, v.from_device], v.from, v.from_pitch)?;
-    let to = side(v.to_kind, [v.to_host, v.to_device], v.to, v.to_pitch)?;
+    let copy = of_volume(driver, &volume.get()?)?;
+    driver.submit(stream, Operation::Copy(copy))
+}
+
+/// The copy that `CUDA_MEMCPY3D` describes.
+pub fn of_volume(driver: &Driver, v: &Volume) -> Result<Copy> {
+    let from = [v.from_host, v.from_device, v.from_array];
+    let from = side(driver, v.from_kind, from, v.from, v.from_pitch, v.extent)?;
+    let to = side(driver, v.to_kind, [v.to_host, v.to_device, v.to_array], v.to, v.to_pitch, v.extent)?;
     let [width, height, depth] = v.extent.map(|extent| extent as u64);
-    driver.submit(stream, Operation::Copy(Copy { to, from, width, height, depth }))
+    Ok(Copy { to, from, width, height, depth })
 }
 
 macro_rules! fills {

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::copies::Fill;
+use crate::copies::{self, Fill};
 use crate::driver::Driver;
 use crate::pointers::{In, Out};
 use crate::status::{Result, Status};
@@ -12,21 +12,42 @@ use crate::streams::{HostFunction, Operation};
 
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    operations: Vec<(usize, Operation)>,
-    /// Nodes, of which some do nothing.
-    nodes: u64,
+    /// The device of each node, and what it does there; some do nothing.
+    nodes: Vec<(usize, Option<Operation>)>,
 }
 
 impl Graph {
     pub fn add(&mut self, device: usize, operation: Operation) {
-        self.nodes += 1;
-        self.operations.push((device, operation));
+        self.nodes.push((device, Some(operation)));
+    }
+
+    fn operations(&self) -> impl Iterator<Item = (usize, Operation)> {
+        self.nodes.iter().filter_map(|(device, operation)| Some((*device, operation.clone()?)))
+    }
+
+    /// Has a node do something else of the same kind.
+    fn change(&mut self, handle: u64, operation: Operation) -> Result {
+        let node = self.nodes.get_mut((handle & NUMBER) as usize);
+        let old = node.and_then(|(_, operation)| operation.as_mut());
+        let same =
+            |old: &&mut Operation| std::mem::discriminant::<Operation>(old) == std::mem::discriminant(&operation);
+        match old.filter(same) {
+            Some(old) => *old = operation,
+            None => return Err(Status::InvalidValue.because(format!("{handle:#x} is no such node of the graph"))),
+        }
+        Ok(())
     }
 }
 
-/// A handle of a node: its place in its graph.
-fn node(graph: u64, number: u64) -> u64 {
-    graph << 16 | (number & 0xffff)
+/// The part of a node's handle that is its place in its graph.
+const NUMBER: u64 = (1 << 20) - 1;
+
+/// A handle of a node. No graph has more of them.
+fn node(graph: u64, number: usize) -> Result<u64> {
+    match number as u64 {
+        number if number <= NUMBER => Ok(graph << 20 | number),
+        _ => Err(Status::OutOfMemory.because(format!("a graph has {} nodes at most", NUMBER + 1))),
+    }
 }
 
 pub fn begin(driver: &mut Driver, stream: u64, mode: c_int) -> Result {
@@ -130,13 +151,13 @@ pub fn destroy(driver: &mut Driver, graph: u64) -> Result {
 }
 
 pub fn nodes(driver: &mut Driver, graph: u64, nodes: Out<u64>, count: Out<usize>) -> Result {
-    let all = driver.graphs.get(graph)?.nodes;
+    let all = driver.graphs.get(graph)?.nodes.len();
     if nodes.is_wanted() {
         for n in 0..all {
-            nodes.set_at(n as usize, node(graph, n))?;
+            nodes.set_at(n, node(graph, n)?)?;
         }
     }
-    count.set(all as usize)
+    count.set(all)
 }
 
 pub fn instantiate(driver: &mut Driver, instance: Out<u64>, graph: u64, _: u64) -> Result {
@@ -187,7 +208,7 @@ pub fn upload(driver: &mut Driver, instance: u64, stream: u64) -> Result {
 
 pub fn launch(driver: &mut Driver, instance: u64, stream: u64) -> Result {
     driver.device_of_stream(stream)?;
-    let operations = driver.instances.get(instance)?.operations.clone();
+    let operations: Vec<_> = driver.instances.get(instance)?.operations().collect();
     match driver.capture_of(stream) {
         Some(graph) => {
             let graph = driver.graphs.get_mut(graph)?;
@@ -213,8 +234,8 @@ pub fn update(driver: &mut Driver, instance: u64, graph: u64, result: Out<Update
     const TOPOLOGY_CHANGED: c_int = 2;
     let new = driver.graphs.get(graph)?.clone();
     let old = driver.instances.get_mut(instance)?;
-    let kind = |(_, operation): &(usize, Operation)| std::mem::discriminant(operation);
-    let same = old.nodes == new.nodes && old.operations.iter().map(kind).eq(new.operations.iter().map(kind));
+    let kind = |(_, operation): &(usize, Option<Operation>)| operation.as_ref().map(std::mem::discriminant);
+    let same = old.nodes.iter().map(kind).eq(new.nodes.iter().map(kind));
     if !same {
         result.set_if_wanted(Updated { result: TOPOLOGY_CHANGED, node: 0, from: 0 });
         return Err(Status::GraphUpdate.because("the graph has other nodes than the one that was instantiated"));
@@ -228,27 +249,51 @@ pub fn update(driver: &mut Driver, instance: u64, graph: u64, result: Out<Update
 fn add(driver: &mut Driver, handle: Out<u64>, graph: u64, operation: Option<Operation>) -> Result {
     let device = driver.working()?;
     let found = driver.graphs.get_mut(graph)?;
-    let number = found.nodes;
-    match operation {
-        Some(operation) => found.add(device, operation),
-        None => found.nodes += 1,
-    }
-    handle.set(node(graph, number))
+    let made = node(graph, found.nodes.len())?;
+    found.nodes.push((device, operation));
+    handle.set(made)
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS`.
+/// `CUDA_KERNEL_NODE_PARAMS` up to version 1.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Kernel {
+pub struct PlainKernel {
     function: u64,
     grid: [c_uint; 3],
     block: [c_uint; 3],
     shared: c_uint,
     params: In<In<u8>>,
     extra: In<usize>,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Kernel {
+    plain: PlainKernel,
     /// A kernel of a library, instead of the function.
     kernel: u64,
     context: u64,
+}
+
+/// What a node launches.
+fn launch_of(driver: &Driver, plain: &PlainKernel, kernel: u64) -> Result<Operation> {
+    let &PlainKernel { function, grid, block, shared, params, extra } = plain;
+    let function = if function == 0 { kernel } else { function };
+    let form = kc::sim::Form { grid, block, dynamic_shared: shared };
+    driver.prepare(function, form, params, extra).map(Operation::Launch)
+}
+
+pub fn add_plain_kernel(
+    driver: &mut Driver,
+    handle: Out<u64>,
+    graph: u64,
+    _: In<u64>,
+    _: usize,
+    kernel: In<PlainKernel>,
+) -> Result {
+    let operation = launch_of(driver, &kernel.get()?, 0)?;
+    add(driver, handle, graph, Some(operation))
 }
 
 pub fn add_kernel(
@@ -259,11 +304,38 @@ pub fn add_kernel(
     _: usize,
     kernel: In<Kernel>,
 ) -> Result {
-    let Kernel { function, grid, block, shared, params, extra, kernel, .. } = kernel.get()?;
-    let function = if function == 0 { kernel } else { function };
-    let form = kc::sim::Form { grid, block, dynamic_shared: shared };
-    let launch = driver.prepare(function, form, params, extra)?;
-    add(driver, handle, graph, Some(Operation::Launch(launch)))
+    let Kernel { plain, kernel, .. } = kernel.get()?;
+    let operation = launch_of(driver, &plain, kernel)?;
+    add(driver, handle, graph, Some(operation))
+}
+
+pub fn set_plain_kernel(driver: &mut Driver, instance: u64, node: u64, kernel: In<PlainKernel>) -> Result {
+    let operation = launch_of(driver, &kernel.get()?, 0)?;
+    driver.instances.get_mut(instance)?.change(node, operation)
+}
+
+pub fn set_kernel(driver: &mut Driver, instance: u64, node: u64, kernel: In<Kernel>) -> Result {
+    let Kernel { plain, kernel, .. } = kernel.get()?;
+    let operation = launch_of(driver, &plain, kernel)?;
+    driver.instances.get_mut(instance)?.change(node, operation)
+}
+
+pub fn add_copy(
+    driver: &mut Driver,
+    handle: Out<u64>,
+    graph: u64,
+    _: In<u64>,
+    _: usize,
+    volume: In<copies::Volume>,
+    _: u64,
+) -> Result {
+    let copy = copies::of_volume(driver, &volume.get()?)?;
+    add(driver, handle, graph, Some(Operation::Copy(copy)))
+}
+
+pub fn set_copy(driver: &mut Driver, instance: u64, node: u64, volume: In<copies::Volume>, _: u64) -> Result {
+    let copy = copies::of_volume(driver, &volume.get()?)?;
+    driver.instances.get_mut(instance)?.change(node, Operation::Copy(copy))
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS`.
@@ -278,6 +350,15 @@ pub struct Set {
     height: usize,
 }
 
+fn fill_of(set: &Set) -> Result<Operation> {
+    let &Set { to, pitch, value, size, width, height } = set;
+    if !matches!(size, 1 | 2 | 4) {
+        return Err(Status::InvalidValue.because(format!("elements have 1, 2 or 4 bytes, not {size}")));
+    }
+    let (width, height) = (width as u64, height as u64);
+    Ok(Operation::Fill(Fill { to, pitch: pitch as u64, size: size.into(), value, width, height }))
+}
+
 pub fn add_fill(
     driver: &mut Driver,
     handle: Out<u64>,
@@ -287,13 +368,13 @@ pub fn add_fill(
     set: In<Set>,
     _: u64,
 ) -> Result {
-    let Set { to, pitch, value, size, width, height } = set.get()?;
-    if !matches!(size, 1 | 2 | 4) {
-        return Err(Status::InvalidValue.because(format!("elements have 1, 2 or 4 bytes, not {size}")));
-    }
-    let (width, height) = (width as u64, height as u64);
-    let fill = Fill { to, pitch: pitch as u64, size: size.into(), value, width, height };
-    add(driver, handle, graph, Some(Operation::Fill(fill)))
+    let operation = fill_of(&set.get()?)?;
+    add(driver, handle, graph, Some(operation))
+}
+
+pub fn set_fill(driver: &mut Driver, instance: u64, node: u64, set: In<Set>, _: u64) -> Result {
+    let operation = fill_of(&set.get()?)?;
+    driver.instances.get_mut(instance)?.change(node, operation)
 }
 
 /// `CUDA_HOST_NODE_PARAMS`.

@@ -288,11 +288,17 @@ entry_points! {
     cuGraphInstantiateWithFlags(instance: Out<u64>, graph: u64, flags: u64) = graphs::instantiate;
     cuGraphInstantiateWithParams(instance: Out<u64>, graph: u64, parameters: Out<graphs::Parameters>) = graphs::instantiate_with;
     cuGraphExecDestroy(instance: u64) = graphs::instance_destroy;
+    cuGraphExecKernelNodeSetParams(instance: u64, node: u64, kernel: In<graphs::PlainKernel>) = graphs::set_plain_kernel;
+    cuGraphExecKernelNodeSetParams_v2(instance: u64, node: u64, kernel: In<graphs::Kernel>) = graphs::set_kernel;
+    cuGraphExecMemcpyNodeSetParams(instance: u64, node: u64, copy: In<copies::Volume>, context: u64) = graphs::set_copy;
+    cuGraphExecMemsetNodeSetParams(instance: u64, node: u64, set: In<graphs::Set>, context: u64) = graphs::set_fill;
     cuGraphExecUpdate_v2(instance: u64, graph: u64, result: Out<graphs::Updated>) = graphs::update;
     #[queued] cuGraphUpload(instance: u64, stream: u64) = graphs::upload;
     #[queued] cuGraphLaunch(instance: u64, stream: u64) = graphs::launch;
+    cuGraphAddKernelNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, kernel: In<graphs::PlainKernel>) = graphs::add_plain_kernel;
     cuGraphAddKernelNode_v2(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, kernel: In<graphs::Kernel>) = graphs::add_kernel;
     cuGraphAddMemsetNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, set: In<graphs::Set>, context: u64) = graphs::add_fill;
+    cuGraphAddMemcpyNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, copy: In<copies::Volume>, context: u64) = graphs::add_copy;
     cuGraphAddHostNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, host: In<graphs::Host>) = graphs::add_host;
     cuGraphAddEmptyNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize) = graphs::add_empty;
 }
@@ -311,8 +317,8 @@ refusals! {
         cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide;
     "launches of several devices at once are not simulated; launch on each":
         cuLaunchCooperativeKernelMultiDevice;
-    "copies of CUDA arrays, and child graphs, are no nodes of simulated graphs; capture a stream":
-        cuGraphAddMemcpyNode cuGraphAddChildGraphNode cuGraphAddNode cuGraphAddNode_v2 cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
+    "graphs in graphs, nodes of events and of conditions are not simulated; capture a stream":
+        cuGraphAddChildGraphNode cuGraphAddNode cuGraphAddNode_v2 cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
     "clusters of blocks are not simulated":
         cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize;
     "waiting for values in memory is not simulated; use events":
@@ -327,6 +333,8 @@ const SINCE: &[(&str, c_int)] = &[
     ("cuStreamGetCaptureInfo_v2", 11_030),
     ("cuStreamGetCaptureInfo_v3", 12_030),
     ("cuGetProcAddress_v2", 12_000),
+    ("cuGraphAddKernelNode_v2", 12_000),
+    ("cuGraphExecKernelNodeSetParams_v2", 12_000),
     ("cuMemAdvise_v2", 12_020),
     ("cuMemPrefetchAsync_v2", 12_020),
     // Functions of their own, which have the names of others with an ending.
