@@ -182,12 +182,12 @@ impl Driver {
     }
 }
 
-fn plain(to: Side, from: Side, bytes: usize) -> Operation {
+pub fn plain(to: Side, from: Side, bytes: usize) -> Operation {
     Operation::Copy(Copy { to, from, width: bytes as u64, height: 1, depth: 1 })
 }
 
 /// Such a copy is done when its call ends: the host has waited for the default stream.
-fn waited(driver: &mut Driver) -> Result {
+pub fn waited(driver: &mut Driver) -> Result {
     let device = driver.working()?;
     driver.host_waits(&driver.order.clock(default_stream(device)));
     Ok(())
@@ -260,17 +260,24 @@ pub struct Plane {
     height: usize,
 }
 
-/// One side of a copy with rows: the kind of its memory (`CUmemorytype`), its addresses, where it
-/// begins, and its pitches.
-fn side(kind: c_int, [host, device]: [u64; 2], [x, y, z]: [usize; 3], [pitch, height]: [usize; 2]) -> Result<Side> {
+/// One side of a copy with rows: the kind of its memory (`CUmemorytype`), its addresses or its
+/// array, where it begins, its pitches, and how much is copied.
+fn side(
+    driver: &Driver,
+    kind: c_int,
+    [host, device, array]: [u64; 3],
+    at: [usize; 3],
+    [pitch, height]: [usize; 2],
+    extent: [usize; 3],
+) -> Result<Side> {
     let (place, start) = match kind {
         1 => (Place::Either, host),
         2 => (Place::Device, device),
+        3 => return driver.arrays.get(array)?.side(at, extent),
         4 => (Place::Either, device),
-        3 => return Err(Status::NotSupported.because("copies of CUDA arrays are not simulated; copy linear memory")),
         _ => return Err(Status::InvalidValue.because(format!("{kind} is no kind of memory"))),
     };
-    let [x, y, z, row] = [x, y, z, pitch].map(|extent| extent as u64);
+    let [x, y, z, row] = [at[0], at[1], at[2], pitch].map(|extent| extent as u64);
     let plane = row.wrapping_mul(height as u64);
     let offset = z.wrapping_mul(plane).wrapping_add(y.wrapping_mul(row)).wrapping_add(x);
     let address = start.wrapping_add(offset);
@@ -284,8 +291,10 @@ pub fn rows(driver: &mut Driver, plane: In<Plane>) -> Result {
 
 pub fn rows_async(driver: &mut Driver, plane: In<Plane>, stream: u64) -> Result {
     let p = plane.get()?;
-    let from = side(p.from_kind, [p.from_host, p.from_device], [p.from_x, p.from_y, 0], [p.from_pitch, 0])?;
-    let to = side(p.to_kind, [p.to_host, p.to_device], [p.to_x, p.to_y, 0], [p.to_pitch, 0])?;
+    let extent = [p.width, p.height, 1];
+    let (from, to) = ([p.from_host, p.from_device, p.from_array], [p.to_host, p.to_device, p.to_array]);
+    let from = side(driver, p.from_kind, from, [p.from_x, p.from_y, 0], [p.from_pitch, 0], extent)?;
+    let to = side(driver, p.to_kind, to, [p.to_x, p.to_y, 0], [p.to_pitch, 0], extent)?;
     let copy = Copy { to, from, width: p.width as u64, height: p.height as u64, depth: 1 };
     driver.submit(stream, Operation::Copy(copy))
 }

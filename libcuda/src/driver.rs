@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kc::sim::heap::{Heap, Origin};
 
+use crate::arrays::{Array, Resource};
 use crate::client;
 use crate::contexts::Context;
 use crate::findings::Findings;
@@ -38,6 +39,9 @@ pub struct Driver {
     pub streams: Table<Stream>,
     pub events: Table<Event>,
     pub pools: Table<Pool>,
+    pub arrays: Table<Array>,
+    /// Textures and surfaces, by their descriptors.
+    pub images: HashMap<u64, Resource>,
     pub graphs: Table<Graph>,
     /// Graphs that can be launched.
     pub instances: Table<Graph>,
@@ -223,6 +227,8 @@ impl Driver {
             streams: Table::new("stream", 5, Status::InvalidHandle),
             events: Table::new("event", 6, Status::InvalidHandle),
             pools,
+            arrays: Table::new("array", 10, Status::InvalidHandle),
+            images: HashMap::new(),
             graphs: Table::new("graph", 8, Status::InvalidValue),
             instances: Table::new("graph that was instantiated", 9, Status::InvalidValue),
             owners: HashMap::new(),

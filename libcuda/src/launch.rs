@@ -179,7 +179,7 @@ impl Driver {
 /// What the driver says after such a finding; None: the launch goes on.
 fn ends_with(what: &What) -> Option<Status> {
     match what {
-        What::Outside(_) | What::ReadOnly(_) => Some(Status::IllegalAddress),
+        What::Outside(_) | What::ReadOnly(_) | What::BadImage(_) => Some(Status::IllegalAddress),
         What::Misaligned(_) => Some(Status::MisalignedAddress),
         What::Assert(_) => Some(Status::Assert),
         What::Endless => Some(Status::LaunchTimeout),

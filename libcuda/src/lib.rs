@@ -9,6 +9,7 @@
 //! | `status`, `pointers`, `handles` | how does a call end, what do clients hand over, what do they hold? |
 //! | `devices`, `contexts` | what is a device, and in which context does a thread work? |
 //! | `memory`, `copies`, `pools` | who has which memory, and how do bytes get there? |
+//! | `arrays` | what are arrays, textures and surfaces? |
 //! | `images`, `modules` | where is the PTX, and what is in it? |
 //! | `launch`, `interrupt`, `streams`, `graphs` | what is run, and what ends it early? |
 //! | `order`, `queue` | what orders the work of streams, and in what order does it run? |
@@ -16,6 +17,7 @@
 
 #![allow(clippy::too_many_arguments)]
 
+mod arrays;
 mod client;
 mod contexts;
 mod copies;

@@ -12,7 +12,7 @@ use crate::status::{Fail, Result, Status};
 use crate::streams::Operation;
 
 impl Driver {
-    fn allocate(&mut self, zone: Zone, kind: Kind, bytes: usize) -> Result<u64> {
+    pub fn allocate(&mut self, zone: Zone, kind: Kind, bytes: usize) -> Result<u64> {
         let context = self.current()?.0;
         if bytes == 0 {
             return Err(Status::InvalidValue.because("memory of 0 bytes"));

@@ -8,7 +8,7 @@ use crate::driver::{self, enter, enter_free};
 use crate::pointers::{In, Out, Text};
 use crate::pools::Location;
 use crate::status::{Result, Status};
-use crate::{contexts, copies, devices, graphs, launch, memory, modules, pools, streams, tensors};
+use crate::{arrays, client, contexts, copies, devices, graphs, launch, memory, modules, pools, streams, tensors};
 
 /// The code of an entry point.
 struct Entry(*const c_void);
@@ -240,6 +240,25 @@ entry_points! {
     #[queued] cuMemsetD2D32_v2(to: u64, pitch: usize, value: c_uint, width: usize, height: usize) = copies::fill32_rows;
     #[queued] cuMemsetD2D32Async(to: u64, pitch: usize, value: c_uint, width: usize, height: usize, stream: u64) = copies::fill32_rows_async;
 
+    cuArrayCreate_v2(array: Out<u64>, plane: In<arrays::Plane>) = arrays::create;
+    cuArray3DCreate_v2(array: Out<u64>, volume: In<arrays::Volume>) = arrays::create_3d;
+    cuArrayDestroy(array: u64) = arrays::destroy;
+    cuArrayGetDescriptor_v2(plane: Out<arrays::Plane>, array: u64) = arrays::describe;
+    cuArray3DGetDescriptor_v2(volume: Out<arrays::Volume>, array: u64) = arrays::describe_3d;
+    #[queued] cuMemcpyHtoA_v2(to: u64, at: usize, from: In<u8>, bytes: usize) = arrays::from_host;
+    #[queued] cuMemcpyHtoAAsync_v2(to: u64, at: usize, from: In<u8>, bytes: usize, stream: u64) = arrays::from_host_async;
+    #[queued] cuMemcpyAtoH_v2(to: u64, from: u64, at: usize, bytes: usize) = arrays::to_host;
+    #[queued] cuMemcpyAtoHAsync_v2(to: u64, from: u64, at: usize, bytes: usize, stream: u64) = arrays::to_host_async;
+    #[queued] cuMemcpyDtoA_v2(to: u64, at: usize, from: u64, bytes: usize) = arrays::from_device;
+    #[queued] cuMemcpyAtoD_v2(to: u64, from: u64, at: usize, bytes: usize) = arrays::to_device;
+    #[queued] cuMemcpyAtoA_v2(to: u64, to_at: usize, from: u64, from_at: usize, bytes: usize) = arrays::between;
+    cuTexObjectCreate(texture: Out<u64>, resource: In<arrays::Resource>, sampling: In<arrays::Sampling>, view: In<u8>) = arrays::texture_create;
+    cuTexObjectDestroy(texture: u64) = arrays::object_destroy;
+    cuTexObjectGetResourceDesc(resource: Out<arrays::Resource>, texture: u64) = arrays::resource_of;
+    cuSurfObjectCreate(surface: Out<u64>, resource: In<arrays::Resource>) = arrays::surface_create;
+    cuSurfObjectDestroy(surface: u64) = arrays::object_destroy;
+    cuSurfObjectGetResourceDesc(resource: Out<arrays::Resource>, surface: u64) = arrays::resource_of;
+
     #[queued] cuStreamCreate(stream: Out<u64>, flags: c_uint) = streams::create;
     #[queued] cuStreamCreateWithPriority(stream: Out<u64>, flags: c_uint, priority: c_int) = streams::create_with_priority;
     cuStreamDestroy_v2(stream: u64) = streams::destroy;
@@ -307,9 +326,10 @@ refusals! {
     "memory and events of the simulator cannot be shared with other processes":
         cuIpcGetMemHandle cuIpcOpenMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcOpenEventHandle
         cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle cuMemExportToShareableHandle;
-    "CUDA arrays, textures and surfaces are not simulated; use linear memory":
-        cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuMipmappedArrayCreate cuTexObjectCreate cuTexObjectDestroy cuSurfObjectCreate
-        cuSurfObjectDestroy cuModuleGetTexRef cuModuleGetSurfRef;
+    "arrays with levels of detail are not simulated; use cuArray3DCreate":
+        cuMipmappedArrayCreate cuMipmappedArrayGetLevel cuMipmappedArrayDestroy;
+    "references to textures and surfaces are not simulated, as CUDA 12 has none; use cuTexObjectCreate and cuSurfObjectCreate":
+        cuModuleGetTexRef cuModuleGetSurfRef;
     "virtual memory of the driver (cuMemAddressReserve and what belongs to it) is not simulated; use cuMemAlloc":
         cuMemAddressReserve cuMemAddressFree cuMemCreate cuMemRelease cuMemMap cuMemUnmap cuMemSetAccess
         cuMemGetAllocationGranularity;

@@ -174,6 +174,8 @@ pub enum Op {
         from: Reg,
         from_offset: i64,
     },
+    Texture(Box<TextureFetch>),
+    Surface(Box<SurfaceAccess>),
     Warpgroup(Box<Warpgroup>),
     CommitProducts,
     WaitForProducts {
@@ -464,6 +466,39 @@ pub enum BulkExtent {
     Bytes(Reg),
     /// The box of a tensor map at these coordinates, innermost first.
     Box(Box<[Reg]>),
+}
+
+/// A fetch from a texture.
+#[derive(Clone, Debug)]
+pub struct TextureFetch {
+    /// The handle: a register and an offset.
+    pub texture: (Reg, i64),
+    pub coordinates: Box<[Reg]>,
+    /// They are indices of elements.
+    pub whole: bool,
+    /// The channels.
+    pub to: Box<[Option<Reg>]>,
+}
+
+/// A read or a write of a surface.
+#[derive(Clone, Debug)]
+pub struct SurfaceAccess {
+    pub surface: (Reg, i64),
+    /// The first one counts bytes.
+    pub coordinates: Box<[Reg]>,
+    pub values: Box<[Reg]>,
+    /// Of each value.
+    pub bytes: u32,
+    pub border: Border,
+    pub writes: bool,
+}
+
+/// What becomes of an access outside of a surface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Border {
+    Trap,
+    Clamp,
+    Zero,
 }
 
 /// A field of a tensor map in shared or global memory that is set.

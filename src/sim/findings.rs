@@ -56,6 +56,8 @@ pub enum What {
     Mbarrier(String),
     /// What is wrong with a copy in bulk.
     BadBulk(String),
+    /// What is wrong with a texture or a surface, or with a place in it.
+    BadImage(String),
     /// What the simulator does not know shows only now.
     Unknown(String),
     Assert(String),

@@ -363,6 +363,8 @@ impl Machine<'_> {
             Op::Bulk(bulk) => self.bulk(shared, warp, bulk, pc, active),
             Op::CommitBulk => self.commit_bulk(warp, active),
             Op::WaitForBulk { left } => self.wait_for_bulk(shared, warp, *left, active),
+            Op::Texture(fetch) => self.texture(shared, warp, fetch, pc, active),
+            Op::Surface(access) => self.surface(shared, warp, access, pc, active),
             Op::TensorMap(change) => self.change_map(shared, warp, change, pc, active),
             Op::CopyTensorMap { to, to_offset, from, from_offset } => {
                 if active != 0 {

@@ -17,6 +17,7 @@
 //! | `wgmma` | what do four warps multiply together? |
 //! | `mbarrier` | what do barrier objects in shared memory count? |
 //! | `bulk`, `tensor_map` | what do copies in bulk do, and which box of a tensor do they take? |
+//! | `texture` | what do textures and surfaces give? |
 //! | `exchange` | what do lanes tell each other, and warps at a barrier? |
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
@@ -51,6 +52,7 @@ pub mod tensor_map;
 mod tests;
 #[cfg(test)]
 mod tests_of_copies;
+pub mod texture;
 mod together;
 mod value;
 mod warp;
@@ -138,6 +140,7 @@ fn followed(code: &Code) -> Vec<(u32, bool)> {
         Op::Load(access) | Op::Store(access) => shares(access.space),
         Op::Atomic(atomic) => shares(atomic.space),
         Op::CopyAsync(_) | Op::LoadMatrix(_) | Op::StoreMatrix(_) => true,
+        Op::Texture(_) | Op::Surface(_) => true,
         Op::Mbarrier(_) | Op::Bulk(_) | Op::TensorMap(_) | Op::CopyTensorMap { .. } | Op::Warpgroup(_) => true,
         _ => false,
     };

@@ -13,6 +13,7 @@ mod modifiers;
 mod operands;
 mod packed;
 mod tensor;
+mod texture;
 mod wgmma;
 mod words;
 
@@ -199,6 +200,8 @@ impl<'t> Decoder<'_, 't> {
             }
             "cp" => return Ok((self.copy(i, m)?, Class::Memory)),
             "ldmatrix" | "stmatrix" => return Ok((self.load_matrix(i, m)?, Class::Memory)),
+            "tex" => return Ok((self.texture(i, m)?, Class::Memory)),
+            "suld" | "sust" => return Ok((self.surface(i, m)?, Class::Memory)),
             "mbarrier" => return Ok((self.mbarrier(i, m)?, Class::Memory)),
             "tensormap" => return Ok((self.tensor_map(i, m)?, Class::Memory)),
             "wgmma" => return Ok((self.warpgroup(i, m)?, Class::Other)),
