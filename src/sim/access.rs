@@ -395,11 +395,20 @@ impl Machine<'_> {
         changes: bool,
     ) {
         self.look_for_unset(shared, warp, place, t, lane, pc);
-        let Some(intervals) = &mut self.intervals else { return };
+        if !t.writes && self.dropped.lanes(pc, warp.number) >> lane & 1 == 1 {
+            return;
+        }
+        if self.intervals.is_none() {
+            return;
+        }
         let at = match place {
             Place::Global(at) | Place::Shared(at) => at,
             _ => return,
         };
+        if !shared.flying.is_empty() && matches!(place, Place::Shared(_)) {
+            self.meets_copy(shared, warp, t, lane, pc);
+        }
+        let Some(intervals) = &mut self.intervals else { return };
         let Some(interval) = interval(intervals, shared, warp, pc) else { return };
         let history = if matches!(place, Place::Global(_)) { &mut self.history } else { &mut shared.history };
         let of_block = matches!(&self.code.insts[pc as usize].op, Op::Atomic(atomic) if atomic.of_block);

@@ -64,7 +64,8 @@ pub struct Shared {
     pub epoch: u32,
     /// Threads that have not left.
     pub live: u32,
-    /// Copies in bulk that have not come.
+    /// Copies of threads that have not come, and those in bulk.
+    pub flying: super::tensor::Flying,
     pub coming: Vec<super::bulk::Coming>,
 }
 

@@ -137,6 +137,7 @@ impl Machine<'_> {
             barriers: std::array::from_fn(|_| Barrier::default()),
             epoch: 0,
             live: threads,
+            flying: Default::default(),
             coming: Vec::new(),
         };
         Block { shared, warps }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use half::{bf16, f16};
 
 use super::code::{CopyAsync, Element, LoadMatrix, Matrix};
-use super::findings::What;
+use super::findings::{Other, Touched, What};
 use super::machine::{Machine, Pause, Shared, lanes, predicate, put};
 use super::value::LANES;
 use super::warp::Warp;
@@ -31,7 +31,62 @@ pub struct Copies {
     open: Vec<Pending>,
 }
 
+/// The copies that have not come to the words of a block's shared memory: who waits for the last
+/// one.
+#[derive(Default, Debug)]
+pub struct Flying(Vec<Word>);
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Word {
+    copies: u32,
+    pc: u32,
+    warp: u32,
+    lane: u32,
+}
+
+impl Flying {
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn words(&mut self, at: u64, bytes: u32) -> &mut [Word] {
+        let (from, end) = (at as usize / 4, (at as usize + bytes as usize).div_ceil(4));
+        self.0.get_mut(from..end).unwrap_or_default()
+    }
+
+    fn asked(&mut self, size: usize, copy: &Pending, warp: u32, lane: usize) {
+        self.0.resize(size.div_ceil(4), Word::default());
+        for word in self.words(copy.to, copy.bytes) {
+            *word = Word { copies: word.copies + 1, pc: copy.pc, warp, lane: lane as u32 };
+        }
+    }
+
+    fn came(&mut self, copy: &Pending) {
+        self.words(copy.to, copy.bytes).iter_mut().for_each(|word| word.copies = word.copies.saturating_sub(1));
+    }
+
+    /// Whether a copy has not come to some of these bytes.
+    #[inline]
+    pub fn covers(&self, at: u64, bytes: u32) -> bool {
+        self.at(at, bytes).is_some()
+    }
+
+    fn at(&self, at: u64, bytes: u32) -> Option<Word> {
+        let (from, end) = (at as usize / 4, (at as usize + bytes as usize).div_ceil(4));
+        self.0.get(from..end)?.iter().find(|word| word.copies > 0).copied()
+    }
+}
+
 impl Machine<'_> {
+    /// Tells of an access to bytes that a copy is still to come to.
+    pub fn meets_copy(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32) {
+        let Some(word) = shared.flying.at(t.address, t.bytes) else { return };
+        let thread = Some(self.thread_of(warp, shared.number, word.warp, word.lane));
+        let other = Other { pc: word.pc, writes: true, thread };
+        self.findings.add(What::Race(t, other), pc, warp.thread(lane as u32));
+    }
+
     /// Asks for copies: what is copied arrives when it is waited for.
     pub fn copy_async(&mut self, shared: &mut Shared, warp: &mut Warp, copy: &CopyAsync, pc: u32, active: u32) {
         let from = super::access::addresses(warp, copy.from, copy.from_offset);
@@ -58,7 +113,11 @@ impl Machine<'_> {
             if !self.may_touch(shared, warp, ends, copy.bytes, copy.bytes, true, lane, pc) {
                 continue;
             }
-            warp.copies[lane].open.push(Pending { pc, from: source, to: target, bytes: copy.bytes, read });
+            let pending = Pending { pc, from: source, to: target, bytes: copy.bytes, read };
+            warp.copies[lane].open.push(pending);
+            if self.intervals.is_some() {
+                shared.flying.asked(shared.size, &pending, warp.number, lane);
+            }
         }
     }
 
@@ -88,6 +147,7 @@ impl Machine<'_> {
     }
 
     fn arrives(&mut self, shared: &mut Shared, warp: &mut Warp, copy: &Pending, lane: usize) {
+        shared.flying.came(copy);
         // Words, except for a source that ends within one.
         for k in (0..copy.bytes).step_by(4) {
             let (from, left) = (copy.from + u64::from(k), copy.read.saturating_sub(k).min(4));

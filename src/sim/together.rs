@@ -226,6 +226,9 @@ impl Machine<'_> {
             wrong |= stray & u64::from(active >> l & 1).wrapping_neg();
             places[l] = at.wrapping_add(base).wrapping_add(l as u64 * step);
         }
+        if field == Field::Shared && !shared.flying.is_empty() && wrong == 0 {
+            wrong |= u64::from(lanes(active).any(|lane| shared.flying.covers(places[lane], bytes)));
+        }
         if wrong == 0
             && field == Field::Global
             && let Some(footprint) = &mut self.footprint
