@@ -635,6 +635,8 @@ pub struct Code {
     pub files: Vec<(u32, String)>,
     pub max_threads: Option<u64>,
     pub required_threads: Option<u64>,
+    /// Loads that some threads may drop.
+    pub guarded_loads: Vec<super::dropped::GuardedLoad>,
     /// Whether memory can order threads of different blocks.
     pub has_fences: bool,
     /// Whether barriers may be for some threads of a block.

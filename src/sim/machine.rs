@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::code::{Code, Inst, NOWHERE, Op, PredIn, Reg};
 use super::counters::Counters;
+use super::dropped::Dropped;
 use super::findings::{Findings, What};
 use super::footprint::Footprint;
 use super::graph::leaves;
@@ -32,6 +33,8 @@ pub struct Machine<'c> {
     pub checks: Checks,
     pub history: History,
     pub intervals: Option<Intervals>,
+    /// Lanes whose loads are no races.
+    pub dropped: Dropped,
     /// Clocks released by fences, by address.
     pub released: HashMap<(u32, u64), Clock>,
     pub findings: Findings,

@@ -21,6 +21,7 @@
 //! | `exchange` | what do lanes tell each other, and warps at a barrier? |
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
+//! | `dropped` | which threads load what they drop? |
 //! | `print` | what does `vprintf` print? |
 //! | `footprint` | which bytes did it touch? |
 //! | `queues` | how long do atomics on one address queue? |
@@ -32,6 +33,7 @@ mod bulk;
 pub mod code;
 pub mod counters;
 mod decode;
+mod dropped;
 mod exchange;
 pub mod findings;
 mod footprint;
@@ -73,6 +75,7 @@ pub use schedule::{Chance, Form};
 
 use crate::ptx::Space;
 use code::Op;
+use dropped::Dropped;
 use machine::Machine;
 use races::{History, Intervals};
 
@@ -176,6 +179,7 @@ pub fn run(
             let exact = code.has_fences || code.has_partial_barriers;
             Intervals::new(code.insts.len(), followed(code), exact, expected_intervals(code, form))
         }),
+        dropped: if how.checks.races { Dropped::of(code, form) } else { Dropped::default() },
         released: HashMap::new(),
         findings: Default::default(),
         printed: Vec::new(),

@@ -71,7 +71,7 @@ impl Machine<'_> {
         {
             let slot = intervals.slot(pc);
             let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
-            for lane in lanes(active) {
+            for lane in lanes(active & !self.dropped.lanes(pc, warp.number)) {
                 let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
                 let race = history.visit(places[lane] as usize, bytes, |cell| intervals.read(cell, &who));
                 races.extend(race.map(|race| (lane, race)));

@@ -24,8 +24,8 @@ pub use self::layout::{Loaded, RED_ZONE, load};
 pub use self::memory::added_flushed;
 use self::modifiers::Modifiers;
 use super::code::{Class, Code, Inst, Logic, Math, NOWHERE, Op, PredIn, Reg, Special};
-use super::graph;
 use super::value::{LANES, Lanes};
+use super::{dropped, graph};
 use crate::ptx::{Error, Instruction, Kind, Module, Operand, Register, Result, Space, Type};
 
 /// The two predicates that always stand.
@@ -108,6 +108,7 @@ pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Co
         required_threads: kernel.required_threads,
         has_fences,
         has_partial_barriers,
+        guarded_loads: dropped::guarded_loads(&insts),
         insts,
     })
 }
@@ -275,7 +276,8 @@ impl<'t> Decoder<'_, 't> {
         if operands.len() != count + 1 {
             return Err(Error::malformed(i.at, format!("`{i}` takes {} operands, not {}", count + 1, operands.len())));
         }
-        let mut sources = [0; 3];
+        // What is not there is a constant: nothing depends on it.
+        let mut sources = [self.constant(0); 3];
         for (n, operand) in operands[1..].iter().enumerate() {
             let of = match (i.opcode, n) {
                 ("shl" | "shr", 1) | ("bfe", 1 | 2) | ("shf", 2) | ("prmt", 2) => U32,
