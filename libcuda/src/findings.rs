@@ -261,8 +261,15 @@ impl Driver {
         }
     }
 
-    fn tell(&mut self, diagnostic: &Diagnostic) {
-        self.findings.tell(diagnostic, &SourceMap::default(), None, 1);
+    /// Tells what a call did wrong, at the client's line where it is known.
+    fn tell_of_call(&mut self, diagnostic: Diagnostic) {
+        let mut sources = SourceMap::default();
+        let span = self.call.line.as_deref().and_then(|line| add(&mut sources, line));
+        let diagnostic = match span {
+            Some(span) => diagnostic.label(span, "called here"),
+            None => diagnostic,
+        };
+        self.findings.tell(&diagnostic, &sources, None, 1);
     }
 
     /// Tells of a copy or a fill that uses memory it may not.
@@ -283,7 +290,7 @@ impl Driver {
                 Diagnostic::new(Code::E1101, format!("{what} at {address:#x}, which is no memory of a device"))
             }
         };
-        self.tell(&made);
+        self.tell_of_call(made);
     }
 
     /// Tells of memory that is given back and is not there to be given back.
@@ -307,7 +314,7 @@ impl Driver {
                 Diagnostic::new(Code::E1124, format!("{what} gives back {address:#x}, which no call gave"))
             }
         };
-        self.tell(&made);
+        self.tell_of_call(made);
     }
 
     /// Tells of two operations of streams that nothing orders.
@@ -349,7 +356,12 @@ impl Driver {
         for &start in starts {
             let Ok(block) = self.heap.find(start, 1) else { continue };
             let made = Diagnostic::new(Code::E1125, format!("{} were never given back", named(block)));
-            self.tell(&made);
+            let mut sources = SourceMap::default();
+            let made = match block.given.line.as_deref().and_then(|line| add(&mut sources, line)) {
+                Some(span) => made.label(span, "given here"),
+                None => made,
+            };
+            self.findings.tell(&made, &sources, None, 1);
         }
     }
 }
