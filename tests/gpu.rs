@@ -1,11 +1,15 @@
-//! The way to a GPU, rehearsed on a stand-in for the driver (`tests/gpu/standin.c`):
-//! `tests/gpu/run.sh` as users call it, and what is said when the driver refuses. What the
-//! instructions of the PTX do is not tested here; that takes a GPU.
+//! The way to a GPU, rehearsed on the simulated driver (`libcuda/`), which runs the kernels' PTX:
+//! `tests/gpu/run.sh` as users call it, and what is said when the driver refuses.
 
-use std::path::{Path, PathBuf};
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 const KC: &str = env!("CARGO_BIN_EXE_kc");
@@ -20,82 +24,58 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-/// A folder with the driver, and with a library of host entries for every program in `host/`.
-struct StandIn {
-    folder: TempDir,
+/// A folder with the driver by the name that programs look for, and a program.
+fn folder() -> &'static Path {
+    static ONE: OnceLock<TempDir> = OnceLock::new();
+    let made = ONE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        symlink(gpu::library(), folder.path().join("libcuda.so.1")).expect("a link");
+        symlink(gpu::library(), folder.path().join("libcuda.so")).expect("a link");
+        std::fs::write(folder.path().join("outside.py"), OUTSIDE).expect("a file");
+        folder
+    });
+    made.path()
 }
 
-impl StandIn {
-    fn shared() -> &'static StandIn {
-        static ONE: OnceLock<StandIn> = OnceLock::new();
-        ONE.get_or_init(|| {
-            let folder = tempfile::tempdir().expect("a folder");
-            let at = |name: &str| folder.path().join(name);
-            done(
-                Command::new("cc")
-                    .args(["-O1", "-shared", "-fPIC", "-o"])
-                    .arg(at("libcuda.so"))
-                    .args([root().join("tests/gpu/standin.c").as_os_str(), "-ldl".as_ref()]),
-            );
-            std::fs::create_dir(at("host")).expect("a folder");
-            std::fs::write(at("outside.py"), OUTSIDE).expect("a file");
-            let this = StandIn { folder };
-            this.add(&this.path("outside.py"));
-            this
-        })
-    }
+/// A program that finds the driver, which notes what it does.
+fn command(program: impl AsRef<std::ffi::OsStr>, log: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", folder()).env("KC_SIM_LOG", log).env("KC_SIM_COUNT", "1");
+    command
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
+/// What the driver noted of this kind.
+fn noted(log: &Path, kind: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).expect("the driver notes what it does");
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    events.filter(|event| event["event"] == kind).collect()
+}
 
-    /// Makes the host entries of a program, which stand for its GPU code.
-    fn add(&self, program: &Path) {
-        let stem = program.file_stem().and_then(|s| s.to_str()).expect("a name");
-        let objects = self.path("objects");
-        done(
-            Command::new(KC)
-                .arg("compile")
-                .arg(program)
-                .args(["--checked", "--export", "--emit", "obj", "-o"])
-                .arg(&objects),
-        );
-        let library = self.path(&format!("host/lib{stem}.so"));
-        done(Command::new("cc").args(["-shared", "-o"]).arg(library).arg(objects.join(format!("{stem}.o"))).arg("-lm"));
-    }
-
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>, log: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.env("LD_LIBRARY_PATH", self.folder.path()).env("STANDIN_HOST", self.path("host"));
-        command.env("STANDIN_LOG", log);
-        command
-    }
-
-    /// Runs `kc` on the launch of [`OUTSIDE`] with `index` where the driver behaves as
-    /// `environment` says. Gives the exit code and what was said; nothing may be left on the
-    /// device.
-    fn run(&self, index: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
-        let logs = tempfile::tempdir().expect("a folder");
-        let log = logs.path().join("log");
-        let output = self
-            .command(KC, &log)
-            .arg("run")
-            .arg(self.path("outside.py"))
-            .args(["--dim", "100", "--arg", "x=ones:100", "--arg", index, "--device", "cuda", "--print", "x"])
-            .envs(environment.iter().copied())
-            .output()
-            .expect("kc starts");
+/// Runs `kc` on the launch of [`OUTSIDE`] with `n` elements and `index` where the driver behaves as
+/// `environment` says. Gives the exit code and what was said; nothing may be left on the device.
+fn run(index: &str, n: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
+    let logs = tempfile::tempdir().expect("a folder");
+    let log = logs.path().join("log");
+    let output = command(KC, &log)
+        .arg("run")
+        .arg(folder().join("outside.py"))
+        .args(["--dim", "100", "--arg", &format!("x=ones:{n}"), "--arg", index, "--device", "cuda", "--print", "x"])
+        .envs(environment.iter().copied())
+        .output()
+        .expect("kc starts");
+    // A driver that does not start notes nothing.
+    if log.exists() {
         assert_clean(&log);
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8_lossy(&said).into_owned())
     }
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
 }
 
 /// Every process released what it took.
 fn assert_clean(log: &Path) {
-    let text = std::fs::read_to_string(log).expect("the stand-in reports");
-    for line in text.lines() {
-        assert!(line.ends_with("left: contexts=0 modules=0 events=0 blocks=0"), "{line}");
+    for end in noted(log, "end") {
+        let left = end["left"].as_object().expect("what is left");
+        assert!(left.len() == 5 && left.values().all(|count| count == 0), "{end}");
     }
 }
 
@@ -120,20 +100,12 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn the_script_runs_and_reports() {
-    let standin = StandIn::shared();
     let kit = tempfile::tempdir().expect("a folder");
     let at = |name: &str| kit.path().join(name);
     copy(&root().join("examples"), &at("examples"));
     copy(&root().join("examples/launches"), &at("examples/launches"));
     copy(&root().join("tests/gpu"), kit.path());
-    let mut launches = 0;
-    for entry in std::fs::read_dir(at("examples")).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|e| e == "py") {
-            standin.add(&path);
-        }
-    }
-    launches += std::fs::read_dir(at("examples/launches")).expect("a folder").count();
+    let mut launches = std::fs::read_dir(at("examples/launches")).expect("a folder").count();
 
     // One program of the run tests represents all: they are prepared in the same way.
     let programs = at("programs");
@@ -142,25 +114,24 @@ fn the_script_runs_and_reports() {
     let mut prepare = Command::new(root().join(".env-test/bin/python"));
     prepare.arg("-B").arg(root().join("tests/reference/launches.py")).arg("prepare").arg(&programs).arg(at("cases"));
     launches += String::from_utf8_lossy(&done(&mut prepare).stdout).lines().count();
-    standin.add(&at("cases/slices.py"));
 
     let (log, report) = (at("log"), at("report.md"));
-    let output = standin.command(at("run.sh"), &log).arg(KC).arg(&report).output().expect("the script starts");
+    let output = command(at("run.sh"), &log).arg(KC).arg(&report).output().expect("the script starts");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}");
     assert!(said.contains(&format!("{launches} launches agree, 0 do not.")), "{said}");
     assert_eq!(said, std::fs::read_to_string(report).expect("a report"));
     assert_clean(&log);
+    assert_eq!(noted(&log, "finding"), Vec::<Value>::new());
 }
 
 #[test]
 fn without_a_gpu_the_script_fails() {
-    let (standin, folder) = (StandIn::shared(), tempfile::tempdir().expect("a folder"));
-    let output = standin
-        .command(root().join("tests/gpu/run.sh"), &folder.path().join("log"))
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = command(root().join("tests/gpu/run.sh"), &folder.path().join("log"))
         .args([KC, "report.md"])
         .current_dir(folder.path())
-        .env("STANDIN_FAIL", "cuInit:100")
+        .env("KC_SIM_FAIL", "cuInit:100")
         .output()
         .expect("the script starts");
     assert_eq!(output.status.code(), Some(1));
@@ -169,7 +140,7 @@ fn without_a_gpu_the_script_fails() {
 
 #[test]
 fn arrays_go_to_the_device_and_come_back() {
-    let (code, said) = StandIn::shared().run("index=0", &[]);
+    let (code, said) = run("index=0", "100", &[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("min 2.000000, max 2.000000") && !said.contains("error"), "{said}");
 }
@@ -183,40 +154,39 @@ def large(x: wp.array(dtype=float)):
     wp.tile_store(x, wp.tile_scan_inclusive(t) * 2.0 + t)
 ";
 
-/// More shared memory than a block has without being asked: 72,000 bytes for two tiles.
+/// More shared memory than a block has without being asked: 72,000 bytes for two tiles. A launch
+/// that did not ask would be refused.
 #[test]
 fn launches_ask_for_the_shared_memory_of_large_tiles() {
-    let (standin, folder) = (StandIn::shared(), tempfile::tempdir().expect("a folder"));
+    let folder = tempfile::tempdir().expect("a folder");
     let (program, log) = (folder.path().join("large.py"), folder.path().join("log"));
     std::fs::write(&program, LARGE).expect("a file");
-    standin.add(&program);
-    let mut kc = standin.command(KC, &log);
+    let mut kc = command(KC, &log);
     let kc = kc.arg("run").arg(&program).args(["--dim", "1x64", "--block-dim", "64", "--arg", "x=ones:9000"]);
     let output = kc.args(["--device", "cuda", "--print", "x"]).output().expect("kc starts");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("max 18001"), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let log = std::fs::read_to_string(log).expect("the stand-in reports");
-    assert!(log.contains("launches=1 ") && log.contains("shared=72000 "), "{log}");
+    assert_eq!(noted(&log, "launch").len(), 1);
 }
 
 #[test]
 fn what_the_driver_refuses_is_said_and_nothing_is_left() {
     // (what the driver does, code, part of the message)
     let cases: &[(&str, &str, &str, &str)] = &[
-        ("STANDIN_FAIL", "cuInit:100", "E1104", "not available"),
-        ("STANDIN_FAIL", "cuDevicePrimaryCtxRetain:2", "E1104", "context"),
-        ("STANDIN_FAIL", "cuModuleLoadDataEx:222", "E1107", "too old for the PTX"),
-        ("STANDIN_FAIL", "cuModuleLoadDataEx:218", "E1107", "does not take the PTX"),
-        ("STANDIN_FAIL", "cuModuleGetFunction:500", "E0999", "has no kernel"),
-        ("STANDIN_FAIL", "cuEventCreate:2", "E1104", "an event"),
-        ("STANDIN_FAIL", "cuMemcpyHtoD_v2:1", "E1104", "a copy to the device"),
-        ("STANDIN_FAIL", "cuMemcpyDtoH_v2:1", "E1104", "a copy from the device"),
-        ("STANDIN_FAIL", "cuLaunchKernel:701", "E1107", "100 threads in blocks of 256"),
-        ("STANDIN_FAIL", "cuCtxSynchronize:702", "E1107", "ran too long"),
-        ("STANDIN_MEMORY", "100", "E1107", "has no 400 bytes free"),
+        ("KC_SIM_FAIL", "cuInit:100", "E1104", "not available"),
+        ("KC_SIM_FAIL", "cuDevicePrimaryCtxRetain:2", "E1104", "context"),
+        ("KC_SIM_FAIL", "cuModuleLoadDataEx:222", "E1107", "too old for the PTX"),
+        ("KC_SIM_FAIL", "cuModuleLoadDataEx:218", "E1107", "does not take the PTX"),
+        ("KC_SIM_FAIL", "cuModuleGetFunction:500", "E0999", "has no kernel"),
+        ("KC_SIM_FAIL", "cuEventCreate:2", "E1104", "an event"),
+        ("KC_SIM_FAIL", "cuMemcpyHtoD_v2:1", "E1104", "a copy to the device"),
+        ("KC_SIM_FAIL", "cuMemcpyDtoH_v2:1", "E1104", "a copy from the device"),
+        ("KC_SIM_FAIL", "cuLaunchKernel:701", "E1107", "100 threads in blocks of 256"),
+        ("KC_SIM_FAIL", "cuCtxSynchronize:702", "E1107", "ran too long"),
+        ("KC_SIM_MEMORY", "1M", "E1107", "has no 2000000 bytes free"),
     ];
     for &(name, value, wanted, part) in cases {
-        let (code, said) = StandIn::shared().run("index=0", &[(name, value)]);
+        let (code, said) = run("index=0", "500000", &[(name, value)]);
         // A fault of kc has a status of its own.
         let status = if wanted == "E0999" { 70 } else { 1 };
         assert_eq!(code, Some(status), "{name}={value}: {said}");
@@ -227,22 +197,22 @@ fn what_the_driver_refuses_is_said_and_nothing_is_left() {
 
 #[test]
 fn an_illegal_access_is_explained() {
-    let (code, said) = StandIn::shared().run("index=7", &[]);
+    let (code, said) = run("index=7", "100", &[]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("E1107") && said.contains("memory that is not an array's"), "{said}");
     assert!(said.contains("--device host"), "{said}");
+    // The simulated GPU knows where.
+    assert!(said.contains("error[E1101]: thread 93 of block 0 reads right after the end of the 400 bytes"), "{said}");
 }
 
 #[test]
 fn a_launch_of_more_threads_than_a_grid_is_refused() {
-    let standin = StandIn::shared();
     let logs = tempfile::tempdir().expect("a folder");
     let (log, file) = (logs.path().join("log"), logs.path().join("plane.py"));
     let source =
         "import warp as wp\n\n@wp.kernel\ndef plane(x: wp.array(dtype=float)):\n    i, j = wp.tid()\n    x[0] = 1.0\n";
     std::fs::write(&file, source).expect("a file");
-    standin.add(&file);
-    let mut command = standin.command(KC, &log);
+    let mut command = command(KC, &log);
     command.arg("run").arg(&file).args(["--dim", "65536,65536", "--arg", "x=ones:1", "--device", "cuda"]);
     let output = command.output().expect("kc starts");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -253,14 +223,12 @@ fn a_launch_of_more_threads_than_a_grid_is_refused() {
 
 #[test]
 fn dimensions_that_a_kernel_does_not_ask_for_repeat_its_threads() {
-    let standin = StandIn::shared();
     let logs = tempfile::tempdir().expect("a folder");
     let (log, file) = (logs.path().join("log"), logs.path().join("count.py"));
     let source =
         "import warp as wp\n\n@wp.kernel\ndef count(x: wp.array(dtype=int)):\n    wp.atomic_add(x, wp.tid(), 1)\n";
     std::fs::write(&file, source).expect("a file");
-    standin.add(&file);
-    let mut command = standin.command(KC, &log);
+    let mut command = command(KC, &log);
     command.arg("run").arg(&file).args(["--dim", "3,4", "--arg", "x=zeros:3", "--device", "cuda", "--print", "x"]);
     let said = String::from_utf8_lossy(&done(&mut command).stdout).into_owned();
     assert!(said.contains("min 4") && said.contains("max 4"), "{said}");
@@ -290,21 +258,20 @@ def tiles(x: wp.array(dtype=float)):
 /// multiprocessors of 2,048); and a block works on the tiles of one task.
 #[test]
 fn grids_are_those_that_the_kernels_want() {
-    let (standin, folder) = (StandIn::shared(), tempfile::tempdir().expect("a folder"));
+    let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("grids.py");
     std::fs::write(&program, GRIDS).expect("a file");
-    standin.add(&program);
     let launch = |kernel: &str, dim: &str, flags: &[&str]| {
         let log = folder.path().join("log");
         let _ = std::fs::remove_file(&log);
-        let mut kc = standin.command(KC, &log);
+        let mut kc = command(KC, &log);
         kc.arg("run").arg(&program).args(["-k", kernel, "--dim", dim, "--device", "cuda"]).args(flags);
         done(&mut kc);
-        let text = std::fs::read_to_string(log).expect("the stand-in reports");
+        let launches = noted(&log, "launch");
+        assert_eq!(launches.len(), 1);
         let of = |name: &str| -> u64 {
-            let line = text.lines().find(|line| line.starts_with("launches=1 ")).expect("one launch");
-            let from = line.split_once(&format!(" {name}=")).expect(name).1;
-            from.split(' ').next().and_then(|number| number.parse().ok()).expect(name)
+            let extents = launches[0][name].as_array().expect(name);
+            extents.iter().map(|extent| extent.as_u64().expect(name)).product()
         };
         (of("grid"), of("block"))
     };

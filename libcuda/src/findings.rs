@@ -98,9 +98,10 @@ impl Findings {
     }
 
     /// What is said at the end, if there is anything.
-    pub fn summary(&mut self) {
+    /// `left`: what the program did not give back.
+    pub fn summary(&mut self, left: &Value) {
         let all: u64 = self.found.values().sum();
-        self.log(&json!({ "event": "end", "launches": self.launches, "findings": all }));
+        self.log(&json!({ "event": "end", "launches": self.launches, "findings": all, "left": left }));
         if all > 0 {
             let each: Vec<String> =
                 self.found.iter().map(|(code, count)| format!("{count} {} ({})", code.slug(), code.name())).collect();

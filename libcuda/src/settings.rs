@@ -1,6 +1,8 @@
 //! What did the user ask for? `kc gpu` says it by variables of the environment, and so can anybody.
 
+use std::ffi::c_int;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use kc::profile::{Gpu, Limits, known_architectures};
 
@@ -79,6 +81,19 @@ impl Settings {
             counts: value("KC_SIM_COUNT").is_some_and(|value| value != "0"),
         })
     }
+}
+
+/// What a function of the driver returns in any case (`KC_SIM_FAIL=cuInit:100`): so programs are
+/// tested for what they do then.
+pub fn failing(name: &str) -> Option<c_int> {
+    static FAILS: OnceLock<Option<(String, c_int)>> = OnceLock::new();
+    let read = || {
+        let value = std::env::var("KC_SIM_FAIL").ok()?;
+        let (name, status) = value.split_once(':')?;
+        Some((name.to_string(), status.parse().ok()?))
+    };
+    let (failing, status) = FAILS.get_or_init(read).as_ref()?;
+    (failing == name).then_some(*status)
 }
 
 /// `512`, `64M`, `8G`.
