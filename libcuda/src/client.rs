@@ -145,3 +145,26 @@ pub fn line() -> Option<Arc<Line>> {
         found.map(Arc::new)
     }
 }
+
+/// The library that calls the driver: the innermost frame that is not the driver's.
+pub fn library() -> Option<String> {
+    let mut frames = [std::ptr::null_mut(); 32];
+    // SAFETY: there is room for so many frames (glibc, `backtrace`).
+    let count = unsafe { libc::backtrace(frames.as_mut_ptr(), frames.len() as c_int) };
+    let mut own = None;
+    for &frame in frames.get(..usize::try_from(count).ok()?)? {
+        let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+        // SAFETY: any address may be asked for; the answer has room.
+        if unsafe { libc::dladdr(frame, info.as_mut_ptr()) } == 0 {
+            continue;
+        }
+        // SAFETY: zeroed, and filled.
+        let info = unsafe { info.assume_init() };
+        if *own.get_or_insert(info.dli_fbase) != info.dli_fbase && !info.dli_fname.is_null() {
+            // SAFETY: the name of a library that is loaded.
+            let path = unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned();
+            return path.rsplit('/').next().map(str::to_string);
+        }
+    }
+    None
+}

@@ -389,11 +389,15 @@ fn find_old(name: Text, found: Out<*const c_void>, version: c_int, flags: u64) -
 fn export_table(table: Out<*const c_void>, _: In<[u8; 16]>) -> Result {
     static TOLD: AtomicBool = AtomicBool::new(false);
     table.set(std::ptr::null())?;
-    if TOLD.swap(true, Ordering::Relaxed) {
+    let caller = client::library().unwrap_or_else(|| "this program".to_string());
+    // NVRTC only looks whether they are there.
+    if caller.starts_with("libnvrtc") || TOLD.swap(true, Ordering::Relaxed) {
         return Err(Status::NotFound.into());
     }
-    let why = "this program uses tables of the driver that are not documented, as the CUDA runtime (cudart) does that CuPy, PyTorch and JAX \
-        bring; the simulator has the documented driver API alone, and what needs more fails";
+    let why = format!(
+        "{caller} uses tables of the driver that are not documented, as the CUDA runtime (cudart) does that CuPy, PyTorch and JAX bring; \
+         the simulator has the documented driver API alone, and what needs more fails"
+    );
     Err(Status::NotFound.because(why))
 }
 
