@@ -8,6 +8,7 @@
 # make site      the documentation as pages with a search: out/site/index.html
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency, and what a launch costs
+# make gpu-whole every test of the simulated driver, of which `make test` takes a sample; TINYGRAD=FOLDER adds tinygrad's
 # make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
 # make hooks     checks of commit messages, for this checkout: scripts/hooks
 # make clean     removes build products, but not what was installed
@@ -22,7 +23,7 @@ NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu wheel site vsix gpu-kit hooks clean
+.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole wheel site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -76,6 +77,14 @@ with-jax: python
 without-gpu: python
 	eval "$$(scripts/setup.sh env)" && cargo build --bin kc
 	.env-gpu/bin/python -m pytest -q python/tests/without_gpu
+	.env-gpu/bin/python python/tests/without_gpu/numba_suite.py --sample 150
+
+# All bugs with their twins, all of numba-cuda's tests, and tinygrad's test of operations where TINYGRAD names its sources.
+gpu-whole: release
+	@scripts/setup.sh test
+	KC=$(CURDIR)/$(KC) KC_WHOLE=1 .env-gpu/bin/python -m pytest -q python/tests/without_gpu
+	KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/numba_suite.py
+	if [ -n "$(TINYGRAD)" ]; then KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/tinygrad_ops.py $(TINYGRAD); fi
 
 wheel:
 	@scripts/setup.sh python
@@ -90,6 +99,7 @@ bench: release
 	@scripts/setup.sh test
 	.env-test/bin/python benches/latency.py --kc $(KC)
 	eval "$$(scripts/setup.sh env)" && cargo bench --no-default-features --features llvm-static --bench launch
+	.env-test/bin/python benches/simulated_driver.py --kc $(KC)
 
 gpu-kit: release
 	@scripts/setup.sh test
