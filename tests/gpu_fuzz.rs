@@ -63,6 +63,8 @@ enum Kind {
     Event,
     Graph,
     Instance,
+    Array,
+    Image,
 }
 
 /// What an argument is.
@@ -80,13 +82,17 @@ enum Arg {
     /// 64 KiB of the host, to copy from or to.
     Host,
     Name,
-    Image,
+    Text,
     Params,
+    /// What an array is to be; an array as what a texture or a surface shows; how it is shown.
+    Plane,
+    Resource,
+    Sampling,
     Null,
 }
 
-use Arg::{A, Few, Host, Image, Name, New, Null, Out, Params, Size, Small};
-use Kind::{Address, Context, Event, Function, Graph, Instance, Linker, Module, Pool, Stream};
+use Arg::{A, Few, Host, Name, New, Null, Out, Params, Plane, Resource, Sampling, Size, Small, Text};
+use Kind::{Address, Array, Context, Event, Function, Graph, Instance, Linker, Module, Pool, Stream};
 
 /// Functions with what they take; no more than 11 arguments.
 const CALLS: &[(&str, &[Arg])] = &[
@@ -111,7 +117,7 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("cuCtxSetLimit", &[Small, Size]),
     ("cuCtxEnablePeerAccess", &[A(Context), Small]),
     ("cuCtxDisablePeerAccess", &[A(Context)]),
-    ("cuModuleLoadData", &[New(Module), Image]),
+    ("cuModuleLoadData", &[New(Module), Text]),
     ("cuModuleUnload", &[A(Module)]),
     ("cuModuleGetFunction", &[New(Function), A(Module), Name]),
     ("cuModuleGetGlobal_v2", &[New(Address), Out, A(Module), Name]),
@@ -170,11 +176,33 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("cuLaunchKernel", &[A(Function), Few, Few, Few, Few, Few, Few, Few, A(Stream), Params, Null]),
     ("cuLaunchHostFunc", &[A(Stream), Null, Null]),
     ("cuOccupancyMaxActiveBlocksPerMultiprocessor", &[Out, A(Function), Size, Size]),
+    ("cuArrayCreate_v2", &[New(Array), Plane]),
+    ("cuArray3DGetDescriptor_v2", &[Out, A(Array)]),
+    ("cuArrayDestroy", &[A(Array)]),
+    ("cuMemcpyHtoA_v2", &[A(Array), Small, Host, Small]),
+    ("cuMemcpyAtoH_v2", &[Host, A(Array), Small, Size]),
+    ("cuMemcpyDtoA_v2", &[A(Array), Small, A(Address), Small]),
+    ("cuMemcpyAtoA_v2", &[A(Array), Small, A(Array), Size, Small]),
+    ("cuTexObjectCreate", &[New(Image), Resource, Sampling, Null]),
+    ("cuTexObjectDestroy", &[A(Image)]),
+    ("cuSurfObjectCreate", &[New(Image), Resource]),
     ("cuGetErrorName", &[Size, Out]),
     ("cuIpcGetMemHandle", &[Out, A(Address)]),
 ];
 
 type Any = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> c_int;
+
+/// A handle or an address of the kind, or of any kind, or nothing that was given.
+fn pick_of(chance: &mut Chance, known: &[(Kind, u64)], kind: Kind) -> u64 {
+    match chance.below(12) {
+        0 => [0, 17, u64::MAX][chance.below(3)],
+        1 => known[chance.below(known.len())].1,
+        _ => {
+            let of_kind: Vec<u64> = known.iter().filter(|one| one.0 == kind).map(|one| one.1).collect();
+            if of_kind.is_empty() { 0 } else { of_kind[chance.below(of_kind.len())] }
+        }
+    }
+}
 
 /// Runs sequences of 40 calls each.
 fn sequences(seed: u64, count: usize) {
@@ -219,21 +247,20 @@ fn sequences(seed: u64, count: usize) {
             // What leads to launches comes more often.
             let n = if chance.below(3) == 0 { usual[chance.below(usual.len())] } else { chance.below(calls.len()) };
             let (f, args) = &calls[n];
-            // A handle or an address of the kind, or of any kind, or nothing that was given.
-            let mut pick = |kind: Kind| match chance.below(12) {
-                0 => [0, 17, u64::MAX][chance.below(3)],
-                1 => known[chance.below(known.len())].1,
-                _ => {
-                    let of_kind: Vec<u64> = known.iter().filter(|one| one.0 == kind).map(|one| one.1).collect();
-                    if of_kind.is_empty() { 0 } else { of_kind[chance.below(of_kind.len())] }
-                }
-            };
-            let (address, number) = (pick(Address), 4u32);
+            let (address, number) = (pick_of(&mut chance, &known, Address), 4u32);
             let params: [*const c_void; 2] = [(&raw const address).cast(), (&raw const number).cast()];
+            // `CUDA_ARRAY_DESCRIPTOR`: float32 or what is no format; `CUDA_RESOURCE_DESC`, of an array
+            // mostly; `CUDA_TEXTURE_DESC`.
+            let format = [0x20, 0x20, 1, 7][chance.below(4)] | [1, 1, 4, 3][chance.below(4)] << 32;
+            let plane = [[8, 0, 100, u64::MAX][chance.below(4)], [4, 0, 1][chance.below(3)], format];
+            let mut resource = [0u64; 18];
+            (resource[0], resource[1]) = ([0, 0, 2, 3, 1][chance.below(5)], pick_of(&mut chance, &known, Array));
+            let mut sampling = [0u64; 16];
+            sampling.iter_mut().take(3).for_each(|word| *word = chance.below(4) as u64 | (chance.below(3) as u64) << 32);
             let mut given = [0u64; 11];
             for (value, arg) in given.iter_mut().zip(args.iter()) {
                 *value = match arg {
-                    A(kind) => pick(*kind),
+                    A(kind) => pick_of(&mut chance, &known, *kind),
                     _ => 0,
                 };
             }
@@ -248,10 +275,13 @@ fn sequences(seed: u64, count: usize) {
                     Out | New(_) => out.as_mut_ptr().expose_provenance() as u64,
                     Host => host.as_mut_ptr().expose_provenance() as u64,
                     Name => names[[0, 0, 0, 1, 2, 3, 4][chance.below(7)]].as_ptr().expose_provenance() as u64,
-                    Image if chance.below(4) == 0 => names[0].as_ptr().expose_provenance() as u64,
-                    Image => KERNELS.as_ptr().expose_provenance() as u64,
+                    Text if chance.below(4) == 0 => names[0].as_ptr().expose_provenance() as u64,
+                    Text => KERNELS.as_ptr().expose_provenance() as u64,
                     Params if chance.below(8) == 0 => 0,
                     Params => params.as_ptr().expose_provenance() as u64,
+                    Plane => plane.as_ptr().expose_provenance() as u64,
+                    Resource => resource.as_ptr().expose_provenance() as u64,
+                    Sampling => sampling.as_ptr().expose_provenance() as u64,
                     Null => 0,
                 };
             }
