@@ -1,4 +1,4 @@
-"""The stand-in for NVIDIA's driver (`tests/gpu/standin.c`): for it all memory is a GPU's, and C code stands for a kernel's GPU code."""
+"""The stand-in for NVIDIA's driver (`standin.c`): for it all memory is a GPU's, and C code stands for a kernel's GPU code."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def made(folder, host):
     (folder / "host").mkdir()
     (folder / "host.c").write_text(host)
     compile = ["cc", "-O1", "-shared", "-fPIC", "-o"]
-    subprocess.run([*compile, folder / "libcuda.so", ROOT / "tests/gpu/standin.c", "-ldl"], check=True)
+    subprocess.run([*compile, folder / "libcuda.so", ROOT / "python/tests/standin.c", "-ldl"], check=True)
     subprocess.run([*compile, folder / "host/libhost.so", folder / "host.c"], check=True)
     return folder
 

@@ -1,4 +1,4 @@
-"""Arrays in the memory of a GPU: all of the way there but the GPU itself, with the stand-in for NVIDIA's driver (`tests/gpu/standin.c`), for
+"""Arrays in the memory of a GPU: all of the way there but the GPU itself, with the stand-in for NVIDIA's driver (`python/tests/standin.c`), for
 which all memory is a GPU's. What stands for the kernel's GPU code is C code here.
 """
 

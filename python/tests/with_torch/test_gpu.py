@@ -1,5 +1,5 @@
 """Functions of tensors in the memory of a GPU: all of the way there but the GPU itself, with the stand-in for NVIDIA's driver
-(`tests/gpu/standin.c`), for which all memory is a GPU's. What stands for the kernel's GPU code is C code here, and tensors of the host
+(`python/tests/standin.c`), for which all memory is a GPU's. What stands for the kernel's GPU code is C code here, and tensors of the host
 tell of their memory as those of a GPU do.
 """
 

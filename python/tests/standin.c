@@ -1,12 +1,10 @@
-/* A stand-in for the NVIDIA driver, so that `kc run --device cuda` can be rehearsed on a machine without a GPU.
- *
- *     cc -shared -fPIC -o libcuda.so standin.c -ldl
- *     LD_LIBRARY_PATH=. STANDIN_HOST=FOLDER kc run LAUNCH.json --device cuda
+/* A stand-in for the NVIDIA driver for which all memory is a GPU's: so tests take arrays of NumPy and tensors of PyTorch for
+ * those of a GPU (`standin.py`). What runs a kernel's PTX without a GPU is the simulated driver (`libcuda/`).
  *
  * It does what kc may rely on by the CUDA driver API manual: contexts, modules, memory and events are counted and must be
  * released; device memory is memory of its own; the parameters of a launch are read by the `.param` lines of the PTX. A
  * launch then calls the host entry of the same kernel: for `K_cuda_kernel_forward` the function `K_cpu_kernel_forward` of
- * a shared library in FOLDER, made from `kc compile --emit obj`. So names, parameters, copies and errors are tested; what
+ * a shared library in FOLDER, which a test makes from C code. So names, parameters, copies and errors are tested; what
  * the instructions of the PTX do is not.
  *
  *     STANDIN_HOST=FOLDER     shared libraries with the host entries; without it launches do nothing
