@@ -371,22 +371,24 @@ total[1, 64](ones(64), ones(64))
 cuda.synchronize()
 """,
     ),
-    "numba: an array of a thread without values": Bug(
+    "C++: an array of a thread that is set in part": of_cpp(
         "E1112",
         "3",
         "4",
         """
-@cuda.jit
-def count(x, y, n):
-    own = cuda.local.array(4, float32)
-    t = cuda.grid(1)
-    for k in range(n):
-        own[k] = 0
-    for k in range(8):
-        own[int(x[t, k]) % 4] += 1  # here
-    y[t] = own[0] + own[1] + own[2] + own[3]
-count[1, 32](cuda.to_device(np.arange(256, dtype=np.float32).reshape(32, 8)), ones(32), FAULT)
-cuda.synchronize()
+extern "C" __global__ void k(const int *x, float *y, int n)
+{
+    float own[4];
+    for (int i = 0; i < n; i++)
+        own[i] = 0;
+    for (int i = 0; i < 8; i++)
+        own[x[8 * threadIdx.x + i] % 4] += 1; // here
+    y[threadIdx.x] = own[0] + own[1] + own[2] + own[3];
+}
+""",
+        """
+launch(kernel("k"), 1, 32, given(np.arange(256, dtype=np.int32)), ones(32), np.int32(FAULT))
+wait()
 """,
     ),
     "Triton: the next kernel reads beyond what was stored": of_triton(
