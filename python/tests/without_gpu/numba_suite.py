@@ -81,6 +81,9 @@ def here(module, file, chosen):
             found[test.id()] = reason or "no reason"
 
         def addFailure(self, test, error):
+            if error[0].__name__ == "Skipped":
+                # As pytest says it.
+                return self.addSkip(test, str(error[1]))
             found[test.id()] = False
             print(test.id(), self._exc_info_to_string(error, test), sep="\n", file=sys.stderr)
 
