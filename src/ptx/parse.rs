@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
         let at = self.place();
         let target = self.word("an architecture, such as sm_90")?;
         let number = target.strip_prefix("sm_").map(|number| number.trim_end_matches(['a', 'f']));
-        if number.and_then(|number| number.parse::<u32>().ok()).is_none_or(|number| number < 30) {
+        if number.and_then(|number| number.parse::<u32>().ok()).is_none_or(|number| number < 20) {
             return Err(Error::unknown(at, format!("the target `{target}`")));
         }
         self.module.target = target;
