@@ -25,9 +25,9 @@ impl Registers {
     /// It starts loads early and unrolls loops: more. The factors are fitted to what it says of the
     /// kernels of `tests/registers.rs`.
     pub fn of(live: Live) -> Registers {
-        let low = (live.of_threads * 7 / 10 + 6).max(LEAST);
+        let low = (live.of_threads * 7 / 10 + 6).clamp(LEAST, MOST);
         let high = live.all * 11 / 10 + 12;
-        Registers::Between(low.min(MOST), high.clamp(low, MOST))
+        Registers::Between(low, high.clamp(low, MOST))
     }
 
     /// The number, if it is one.
@@ -86,5 +86,17 @@ impl Registers {
             Registers::Between(least, most) => value(least, most, "estimate", "liveness"),
             Registers::Unknown => serde_json::Value::Null,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_no_more_than_there_are() {
+        let live = |of_threads, all| Registers::of(Live { of_threads, all });
+        assert_eq!(live(400, 500), Registers::Between(MOST, MOST));
+        assert_eq!(live(0, 0), Registers::Between(LEAST, 12));
     }
 }
