@@ -256,7 +256,10 @@ fn sequences(seed: u64, count: usize) {
             let mut resource = [0u64; 18];
             (resource[0], resource[1]) = ([0, 0, 2, 3, 1][chance.below(5)], pick_of(&mut chance, &known, Array));
             let mut sampling = [0u64; 16];
-            sampling.iter_mut().take(3).for_each(|word| *word = chance.below(4) as u64 | (chance.below(3) as u64) << 32);
+            sampling
+                .iter_mut()
+                .take(3)
+                .for_each(|word| *word = chance.below(4) as u64 | (chance.below(3) as u64) << 32);
             let mut given = [0u64; 11];
             for (value, arg) in given.iter_mut().zip(args.iter()) {
                 *value = match arg {

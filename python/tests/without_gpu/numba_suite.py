@@ -117,7 +117,7 @@ def results(module, chosen=()):
     """What becomes of the tests of a module: True, False, why it is skipped, or None where it is left out."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "results.json"
-        command = [KC, "gpu", "--checks", "none", "--", sys.executable, "-W", "ignore", __file__, "--here", str(file), module]
+        command = [KC, "gpu", "--devices", "2", "--checks", "none", "--", sys.executable, "-W", "ignore", __file__, "--here", str(file), module]
         log = Path(folder) / "log"
         with log.open("w") as out:
             # The output of tests may be large.
