@@ -130,7 +130,7 @@ pub fn is_runtime(image: &[u8]) -> bool {
 
 /// The text with what it calls of CUDA's device runtime.
 pub fn with_runtime(mut text: String) -> String {
-    if text.contains("cudaCGSynchronize") && !text.contains("kc_grid_arrived") {
+    if text.contains("cudaCG") && !text.contains("kc_grid_arrived") {
         text.push_str(GRID_BARRIER);
     }
     text
