@@ -92,7 +92,7 @@ enum Arg {
 }
 
 use Arg::{A, Few, Host, Name, New, Null, Out, Params, Plane, Resource, Sampling, Size, Small, Text};
-use Kind::{Address, Array, Context, Event, Function, Graph, Instance, Linker, Module, Pool, Stream};
+use Kind::{Address, Array, Context, Event, Function, Graph, Image, Instance, Linker, Module, Pool, Stream};
 
 /// Functions with what they take; no more than 11 arguments.
 const CALLS: &[(&str, &[Arg])] = &[
