@@ -8,6 +8,6 @@
 """
 
 from ._model import Model, empty, full, zeros
-from .facts import Task, UnknownTask, level1, task
+from .facts import Task, UnknownTask, level1, level2, task
 
-__all__ = ["Model", "Task", "UnknownTask", "empty", "full", "level1", "task", "zeros"]
+__all__ = ["Model", "Task", "UnknownTask", "empty", "full", "level1", "level2", "task", "zeros"]

@@ -9,16 +9,16 @@ import sys
 from . import facts
 
 
-def _selected(words, family=None):
-    """The tasks that are named: numbers, ranges (``1-18``), names; all of them without any."""
-    tasks = facts.level1()
-    found = []
-    for word in words or [f"1-{max(tasks)}"]:
+def _selected(words, family=None, level=1):
+    """The tasks that are named: numbers and ranges (``1-18``) of a level, names; all of the level
+    without any."""
+    found = [] if words else list(facts.tasks(level).values())
+    for word in words or []:
         first, dash, last = word.partition("-")
         if dash and first.isdigit() and last.isdigit():
-            found += [facts.task(n) for n in range(int(first), int(last) + 1)]
+            found += [facts.task(n, level) for n in range(int(first), int(last) + 1)]
         else:
-            found.append(facts.task(word))
+            found.append(facts.task(word, level))
     return [t for t in found if family is None or family in (t.family, *t.family.split())]
 
 

@@ -16,21 +16,21 @@ def describe(commands):
     """Adds the commands to a parser."""
     one = commands.add_parser("list", help="the tasks: shapes, bytes, what bounds them")
     _of_tasks(one)
+    _of_level(one)
     one.add_argument("--json", action="store_true", help="as JSON")
     one.add_argument("--tasks", dest="checkout", metavar="DIR", help="compare with a checkout of KernelBench: exit code 1 where it says something else")
     one.set_defaults(run=_list)
 
     one = commands.add_parser("new", help="write a file to fill, with a kernel that is right and slow")
-    one.add_argument("task", help="its number or name")
+    one.add_argument("task", help="its number or name; `2/9` is of level 2")
     one.add_argument("-o", "--out", metavar="FILE", help="the file [default: NNN_name.py]; `-` prints it")
     one.add_argument("--force", action="store_true", help="replace a file that is there")
     one.set_defaults(run=_new)
 
     one = commands.add_parser("verify", help="is an answer right?")
-    one.add_argument("task", nargs="?", help="number or name of the task")
+    one.add_argument("task", nargs="?", help="number or name of the task; `2/9` is of level 2")
     one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
-    one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
-    one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    _of_folders(one)
     one.add_argument(
         "--device", choices=["host", "sim", "gpu"], default="host",
         help="`sim`: launches of kc's kernels again on the simulator, which finds races; `gpu`: the answer runs under `kc gpu`, with kernels of "
@@ -51,18 +51,16 @@ def describe(commands):
     one.set_defaults(run=_verify)
 
     one = commands.add_parser("export", help="answers with kc's CUDA text in them, as upstream takes them")
-    one.add_argument("task", nargs="?", help="number or name of the task")
+    one.add_argument("task", nargs="?", help="number or name of the task; `2/9` is of level 2")
     one.add_argument("answer", nargs="?", help="the file with kernels of kc and the class `ModelNew`")
-    one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
-    one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    _of_folders(one)
     one.add_argument("-o", "--out-dir", default=".", metavar="DIR", help="where the files go [default: here]")
     one.set_defaults(run=_export)
 
     one = commands.add_parser("time", help="how long an answer takes on this machine, beside NumPy")
-    one.add_argument("task", nargs="?", help="number or name of the task")
+    one.add_argument("task", nargs="?", help="number or name of the task; `2/9` is of level 2")
     one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
-    one.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
-    one.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    _of_folders(one)
     one.add_argument("--device", choices=["host"], default="host", help="this machine's processor")
     one.add_argument("--seconds", type=float, default=0.5, help="for each of both [default: 0.5]")
     one.add_argument("--python", metavar="COMMAND", help="the Python that runs the answer [default: this one]")
@@ -86,21 +84,31 @@ def _of_tasks(parser):
     parser.add_argument("--family", help="only this family, such as `norm`")
 
 
+def _of_level(parser):
+    parser.add_argument("--level", type=int, choices=facts.LEVELS, default=1, help="the level of numbers without one [default: 1]")
+
+
+def _of_folders(parser):
+    parser.add_argument("--all", metavar="FOLDER", help="all files NNN_name.py of a folder")
+    parser.add_argument("--only", nargs="*", metavar="TASK", help="of these only numbers, ranges (1-18) or names")
+    _of_level(parser)
+
+
 def _list(given):
     from .__main__ import _selected
 
-    tasks = _selected(given.tasks, given.family)
+    tasks = _selected(given.tasks, given.family, given.level)
     if given.checkout:
         return _compare(given.checkout, tasks)
     if given.json:
         print(json.dumps([
-            {"id": t.id, "name": t.name, "family": t.family, "op": t.op, "inputs": t.input_shapes("shipped"),
+            {"id": t.id, "level": t.level, "name": t.name, "family": t.family, "op": t.op, "inputs": t.input_shapes("shipped"),
              "gigabytes": t.gigabytes, "gflop": t.gflop, "bound_ms": t.bound_ms} for t in tasks
         ], indent=1))
         return 0
     for t in tasks:
         shapes = " ".join("x".join(map(str, s)) or "number" for s in t.input_shapes("shipped"))
-        print(f"{t.id:4} {t.title[:44]:44} {t.family[:18]:18} {t.gigabytes:6.2f} GB {t.bound_ms:7.3f} ms  {shapes}")
+        print(f"{t.key!s:>4} {t.title[:44]:44} {t.family[:18]:18} {t.gigabytes:6.2f} GB {t.bound_ms:7.3f} ms  {shapes}")
     return 0
 
 
@@ -131,7 +139,7 @@ def _new(given):
         print(f"error: {out} is there already; --force replaces it", file=sys.stderr)
         return 2
     pathlib.Path(out).write_text(text, encoding="utf-8")
-    print(f"{out}: a kernel that is right and slow. Try: python -m kc.bench verify {task.id} {out}")
+    print(f"{out}: a kernel that is right and slow. Try: python -m kc.bench verify {task.key} {out}")
     return 0
 
 
@@ -141,13 +149,13 @@ def _todo(given):
 
     if given.all:
         files = _solutions(given.all)
-        todo = [(t, files[t.id]) for t in _selected(given.only) if t.id in files]
+        todo = [(t, files[t.id]) for t in _selected(given.only, level=given.level) if t.id in files]
         if todo:
             return todo
         print(f"error: {given.all} has no file NNN_name.py of these tasks", file=sys.stderr)
         return None
     if given.task and given.answer:
-        return [(facts.task(given.task), given.answer)]
+        return [(facts.task(given.task, given.level), given.answer)]
     print(f"error: {given.command} takes a task and a file, or --all FOLDER", file=sys.stderr)
     return None
 
@@ -183,6 +191,9 @@ def _report(given):
         print(f"error: {error}", file=sys.stderr)
         return 2
     if given.out.endswith(".json"):
+        if len({str(key).partition("/")[0] if "/" in str(key) else "1" for key in found}) > 1:
+            print("error: upstream's form has one level: give the results of one", file=sys.stderr)
+            return 2
         _write(json.dumps(report.upstream(found), indent=4), given.out)
     elif given.out.endswith(".md"):
         _write(report.table(found), given.out)
@@ -222,7 +233,7 @@ def _export(given):
         try:
             text = export.text_of(task, path)
         except export.NotExported as error:
-            print(f"{task.id} {task.title}: not exported: {error}")
+            print(f"{task.key} {task.title}: not exported: {error}")
             failed += 1
             continue
         out = os.path.join(given.out_dir, export.name_of(task))
@@ -269,10 +280,10 @@ def line_of(verdict) -> str:
         launches = f", {verdict.launches} launches" if verdict.launches else ""
         bits = "" if verdict.deterministic else ", bits differ between runs"
         worst = max(verdict.worst, verdict.worst_gradient)
-        text = f"{task.id} {task.title}: right in {verdict.cases} cases{gradients}{launches}; largest error {worst:.2f} of its limit{bits} ({verdict.seconds:.1f} s)"
+        text = f"{task.key} {task.title}: right in {verdict.cases} cases{gradients}{launches}; largest error {worst:.2f} of its limit{bits} ({verdict.seconds:.1f} s)"
     else:
         case = f"\n  inputs `{refusal.inputs}`, sizes `{refusal.sizes}`, seed {refusal.seed}" if refusal.inputs else ""
-        text = f"{task.id} {task.title}: REFUSED: {refusal.text}{case}\n  again: {refusal.command}"
+        text = f"{task.key} {task.title}: REFUSED: {refusal.text}{case}\n  again: {refusal.command}"
     return text + "".join(f"\n  note: {note}" for note in verdict.notes)
 
 

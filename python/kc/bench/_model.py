@@ -40,17 +40,19 @@ class Model:
     """A model with parameters, which calls ``forward``.
 
     Its gradients are those of the kernels that ``forward`` launches (``kc.Tape``): arrays go from kernel to kernel, and what NumPy
-    computes between them has none.
+    computes between them has none. ``torch()`` makes a module of PyTorch of it.
     """
 
-    def parameter(self, *shape, one=False, zero=False, fan_in=None):
-        """A parameter of this shape: ones, zeros, or uniform as PyTorch draws it, where an element
+    def parameter(self, *shape, one=False, zero=False, fan_in=None, normal=False):
+        """A parameter of this shape: ones, zeros, normal, or uniform as PyTorch draws it, where an element
         of the result is a sum of ``fan_in`` terms (absent: the product of all extents but the
         first; of one dimension zeros). Parameters are counted in the order in which they are made.
         """
         import numpy as np
 
-        if one or zero or (fan_in is None and len(shape) < 2):
+        if normal:
+            made = np.random.default_rng(42).standard_normal(shape).astype(np.float32)
+        elif one or zero or (fan_in is None and len(shape) < 2):
             made = np.full(shape, 1.0 if one else 0.0, np.float32)
         else:
             bound = 1.0 / math.sqrt(fan_in or math.prod(shape[1:]))
@@ -61,6 +63,15 @@ class Model:
     def parameters(self):
         """The parameters in order: arrays that may be assigned to (``p[...] = values``)."""
         return list(self.__dict__.get("_parameters", []))
+
+    def torch(self):
+        """The model as a ``torch.nn.Module``, which takes and gives tensors of the processor's
+        memory. Its parameters are these, in the same memory, and its gradients come from the
+        kernels that ``forward`` launches.
+        """
+        from ._torch import Module
+
+        return Module(self)
 
     def forward(self, *inputs):
         """What the task computes."""

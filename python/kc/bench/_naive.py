@@ -387,12 +387,12 @@ def _column(task):
 
 def body_of(task) -> str:
     """The kernels and the model."""
-    from . import _naive_windows
+    from . import _naive_chain, _naive_windows
 
     by_op = {
         "scale": lambda t: _SCALE, "diagonal": lambda t: _DIAGONAL, "matmul": _product, "attention": lambda t: _ATTENTION,
         "rms_norm": lambda t: _RMS, "frobenius_norm": lambda t: _FROBENIUS,
         **dict.fromkeys(_OF_ELEMENT, _activation), **dict.fromkeys(_OF_ROW, _row), **dict.fromkeys(_OF_NORM, _norm),
-        **dict.fromkeys(_OF_COLUMN, _column), **_naive_windows.BY_OPERATION,
+        **dict.fromkeys(_OF_COLUMN, _column), **_naive_windows.BY_OPERATION, "chain": _naive_chain.chain,
     }
     return by_op[task.op](task)

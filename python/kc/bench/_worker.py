@@ -85,6 +85,8 @@ class _Answer:
         else:
             own = model.parameters() if hasattr(model, "parameters") else []
         shapes, wanted = [tuple(p.shape) for p in own], [p.shape for p in parameters]
+        self.places = _places(shapes, wanted) if self.is_torch else list(range(len(wanted)))
+        own, shapes = ([some[n] for n in self.places] for some in (own, shapes)) if len(own) == len(wanted) else (own, shapes)
         if shapes != wanted:
             raise _Told(f"has parameters of shapes {_listed(shapes)}, where the task has {_listed(wanted)}")
         for mine, given in zip(own, parameters):
@@ -120,6 +122,18 @@ class _Answer:
 
 class _Told(Exception):
     """What is wrong with the answer, as the rest of a sentence that begins with its name."""
+
+
+def _places(shapes, wanted):
+    """Which parameter of a module each one of the task is: in order of the shapes, since a module
+    lists what it holds itself before what its layers hold."""
+    left, found = list(range(len(shapes))), []
+    for shape in wanted:
+        at = next((n for n in left if shapes[n] == shape), left[0] if left else 0)
+        found.append(at)
+        if at in left:
+            left.remove(at)
+    return found
 
 
 def _listed(shapes):
@@ -209,7 +223,8 @@ def _with_gradients(answer, model, inputs, parameters, dy):
         result = model(*inputs)
         result.backward(torch.from_numpy(dy).to(result.dtype))
         grads = [x.grad if isinstance(x, torch.Tensor) and x.requires_grad else None for x in inputs]
-        grads += [p.grad for p in model.parameters()]
+        own = list(model.parameters())
+        grads += [own[n].grad for n in answer.places]
         return result, [None if g is None else g.float().numpy() for g in grads]
     import kc
 

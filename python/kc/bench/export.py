@@ -53,7 +53,9 @@ class Model(nn.Module):
 
         cls.__init__ = made
 
-    def parameter(self, *shape, one=False, zero=False, fan_in=None):
+    def parameter(self, *shape, one=False, zero=False, fan_in=None, normal=False):
+        if normal:
+            return nn.Parameter(torch.randn(shape))
         made = nn.Parameter(torch.empty(shape))
         if one or zero or (fan_in is None and len(shape) < 2):
             nn.init.constant_(made, 1.0 if one else 0.0)
@@ -194,12 +196,12 @@ def text_of(task, path) -> str:
     if '"""' in text:
         raise NotExported("its CUDA text has three quotation marks in a row")
     return _HEAD.format(
-        id=task.id, title=task.title, source=os.path.basename(path), imports="".join(line + "\n" for line in imports), cuda=text,
-        declarations="#include <torch/extension.h>\n" + "\n".join(head for head, _ in made), name=f"task{task.id}",
+        id=task.key, title=task.title, source=os.path.basename(path), imports="".join(line + "\n" for line in imports), cuda=text,
+        declarations="#include <torch/extension.h>\n" + "\n".join(head for head, _ in made), name=f"level{task.level}_task{task.id}",
         functions=json.dumps(names), kernels="\n".join(f"{n} = launched(kernels.{n})" for n in names), model="\n\n".join(kept),
     )
 
 
-def name_of(task, level=1, sample=0) -> str:
+def name_of(task, sample=0) -> str:
     """The name that upstream's evaluator looks for."""
-    return f"level_{level}_problem_{task.id}_sample_{sample}_kernel.py"
+    return f"level_{task.level}_problem_{task.id}_sample_{sample}_kernel.py"

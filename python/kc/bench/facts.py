@@ -24,7 +24,8 @@ class Task:
     """One task: what it computes, and for each set of sizes its shapes and the arguments of the
     constructor."""
 
-    def __init__(self, facts):
+    def __init__(self, facts, level=1):
+        self.level = level
         self.id, self.name, self.family, self.op = facts["id"], facts["name"], facts["family"], facts["op"]
         self.inputs, self.parameters = facts["inputs"], facts.get("parameters", [])
         self.dtype = facts.get("dtype", "float32")
@@ -32,6 +33,17 @@ class Task:
         self.gigabytes, self.gflop = facts["gigabytes"], facts["gflop"]
         self.eager_ms, self.compile_ms = facts["eager_ms"], facts["compile_ms"]
         self.bound_ms, self.bound_tf32_ms = facts["bound_ms"], facts["bound_tf32_ms"]
+
+    @property
+    def key(self):
+        """What the task is called in commands and results: its number, with the level where that
+        is not the first (``23``, ``"2/9"``)."""
+        return self.id if self.level == 1 else f"{self.level}/{self.id}"
+
+    @property
+    def seed(self) -> int:
+        """A number that no other task has."""
+        return self.id + 1000 * (self.level - 1)
 
     @property
     def title(self) -> str:
@@ -92,6 +104,9 @@ def _filled(value, sizes):
 def _terms(task, which):
     first = task.input_shapes(which)[0]
     family = task.family
+    if task.op == "chain":
+        # Sums by the weights, and of rows of what comes out of them.
+        return max(math.prod(shape[1:]) for shape in task.parameter_shapes(which)) + task.parameter_shapes(which)[-1][0]
     if task.op == "matmul":
         return first[-2] if task.settings(which).get("transpose_a") else first[-1]
     if family.startswith("conv"):
@@ -117,27 +132,50 @@ def _terms(task, which):
     return 1
 
 
+#: The levels that kc describes.
+LEVELS = (1, 2)
+
+
 @functools.cache
+def tasks(level=1) -> dict:
+    """The tasks of a level by number."""
+    if level not in LEVELS:
+        raise UnknownTask(f"kc describes no tasks of level {level}: there are levels {' and '.join(map(str, LEVELS))}")
+    text = (pathlib.Path(__file__).parent / f"level{level}.toml").read_text(encoding="utf-8")
+    return {facts["id"]: Task(facts, level) for facts in tomllib.loads(text)["task"]}
+
+
 def level1() -> dict:
-    """The tasks of level 1 by number."""
-    text = (pathlib.Path(__file__).parent / "level1.toml").read_text(encoding="utf-8")
-    return {facts["id"]: Task(facts) for facts in tomllib.loads(text)["task"]}
+    """The 100 tasks of level 1 by number."""
+    return tasks(1)
 
 
-def task(which) -> Task:
-    """The task of this number or name (``23``, ``"Softmax"``, ``"23_Softmax"``)."""
-    tasks = level1()
+def level2() -> dict:
+    """The tasks of level 2 that kc describes, by number."""
+    return tasks(2)
+
+
+def task(which, level=1) -> Task:
+    """The task of this number or name (``23``, ``"Softmax"``, ``"23_Softmax"``); ``"2/9"`` is of
+    level 2, and a number alone of ``level``."""
     text = str(which).strip().lower().removesuffix(".py")
+    first, slash, number = text.partition("/")
+    if slash and first.isdigit() and number.isdigit():
+        level, text = int(first), number
     if text.isdigit():
-        if int(text) in tasks:
-            return tasks[int(text)]
-        raise UnknownTask(f"there is no task {text} on level 1: they are 1 to {max(tasks)}; `python -m kc.bench list` shows them")
+        known = tasks(level)
+        if int(text) in known:
+            return known[int(text)]
+        there = f"1 to {max(known)}" if len(known) == max(known) else ", ".join(map(str, sorted(known)))
+        option = "" if level == 1 else f" --level {level}"
+        raise UnknownTask(f"there is no task {text} on level {level}: they are {there}; `python -m kc.bench list{option}` shows them")
+    every = [t for one in LEVELS for t in tasks(one).values()]
     plain = lambda name: "".join(c for c in name.lower() if c.isalnum())
-    found = [t for t in tasks.values() if plain(text) in (plain(t.name), plain(t.title))]
+    found = [t for t in every if plain(text) in (plain(t.name), plain(t.title))]
     if len(found) == 1:
         return found[0]
     import difflib
 
-    near = difflib.get_close_matches(text, [t.title.lower() for t in tasks.values()], 1)
+    near = difflib.get_close_matches(text, [t.title.lower() for t in every], 1)
     more = f"; did you mean `{near[0]}`?" if near else "; `python -m kc.bench list` shows them"
     raise UnknownTask(f"there is no task `{which}`{more}")

@@ -28,7 +28,7 @@ def generator(*seed):
 
 def inputs(task, which, kind, seed, dtype="float32") -> list:
     """The inputs of a task in a set of sizes: arrays, and numbers where the task has them."""
-    g = generator(seed, task.id, list(KINDS).index(kind))
+    g = generator(seed, task.seed, list(KINDS).index(kind))
     shapes = task.input_shapes(which)
     # Targets are classes: the columns of the predictions.
     return [_made(one, shape, shapes[0][-1], kind, g, dtype) for one, shape in zip(task.inputs, shapes)]
@@ -60,10 +60,10 @@ def _made(one, shape, classes, kind, g, dtype):
 def parameters(task, which, seed, dtype="float32") -> list:
     """Random parameters: of convolutions as PyTorch draws them, of normalisations around 1 (weight)
     and 0 (bias)."""
-    g = generator(seed, task.id, 1000)
+    g = generator(seed, task.seed, 1000)
     made = []
     for one, shape in zip(task.parameters, task.parameter_shapes(which)):
-        if len(shape) > 2 and task.family != "norm":
+        if len(shape) > 2 and task.family not in ("norm", "chain") or task.op == "chain" and one["name"].startswith("weight"):
             bound = 1.0 / np.sqrt(np.prod(shape[1:]))
             x = g.uniform(-bound, bound, shape)
         elif one["name"] == "weight":

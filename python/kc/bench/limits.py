@@ -13,6 +13,9 @@ be off by its own rounding.
 Gradients are sums of products of intermediate results, each rounded: sixteen times those errors, at
 least 1e-5. Those of softmax and of normalisations are differences of terms as large as ``dy y /
 x``, and may be off by four units of these.
+
+In a chain of operations (level 2) the rounding of a product goes through the steps behind it. Where
+a derivative jumps, rounding decides which side an element is on.
 """
 
 from __future__ import annotations
@@ -61,7 +64,11 @@ def result(task, which, inputs, parameters, dtype="float32", allow_tf32=False, e
     def run(i, p):
         return [reference.forward(task.op, i, p, settings)]
 
-    return _exact(task, which, run, inputs, parameters, dtype, allow_tf32, equal, 4, 3e-6)[0]
+    def inexact(i, p):
+        return [reference.forward(task.op, i, p, {**settings, "noise": _share(task, which, equal, 3e-6) / 4})]
+
+    more = [inexact] if task.op == "chain" else []
+    return _exact(task, which, run, inputs, parameters, dtype, allow_tf32, equal, 4, 3e-6, more)[0]
 
 
 def gradients(task, which, inputs, parameters, dy, dtype="float32", allow_tf32=False) -> list:
@@ -72,7 +79,14 @@ def gradients(task, which, inputs, parameters, dy, dtype="float32", allow_tf32=F
     def run(i, p):
         return reference.backward(task.op, i[:count], p, settings, i[count])
 
-    exact = _exact(task, which, run, [*inputs, dy], parameters, dtype, allow_tf32, False, 16, 1e-5)
+    share = _share(task, which, False, 3e-6)
+
+    def beside(shift):
+        # Where a derivative jumps, rounding decides which side an element is on.
+        return lambda i, p: reference.backward(task.op, i[:count], p, {**settings, "shift": shift, "noise": share / 16}, i[count])
+
+    more = [beside(share), beside(-share)] if task.op == "chain" else []
+    exact = _exact(task, which, run, [*inputs, dy], parameters, dtype, allow_tf32, False, 16, 1e-5, more)
     if task.family in ("norm", "softmax"):
         with np.errstate(all="ignore"):
             y = reference.forward(task.op, _cast(inputs, np.float64), _cast(parameters, np.float64), settings)
@@ -81,7 +95,7 @@ def gradients(task, which, inputs, parameters, dy, dtype="float32", allow_tf32=F
     return exact
 
 
-def _exact(task, which, run, inputs, parameters, dtype, allow_tf32, equal, factor, least):
+def _exact(task, which, run, inputs, parameters, dtype, allow_tf32, equal, factor, least, more=()):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wide_inputs, wide_parameters = _cast(inputs, np.float64), _cast(parameters, np.float64)
@@ -90,9 +104,16 @@ def _exact(task, which, run, inputs, parameters, dtype, allow_tf32, equal, facto
             run(_cast(inputs, np.float32), _cast(parameters, np.float32)),
             run(_moved(wide_inputs, 1), _moved(wide_parameters, 2)),
         ]
-        if allow_tf32 and task.family in ("matmul", "attention") or allow_tf32 and task.family.startswith("conv"):
+        others += [one(wide_inputs, wide_parameters) for one in more]
+        if allow_tf32 and (task.family in ("matmul", "attention", "chain") or task.family.startswith("conv")):
             others.append(run(_rounded_factors(wide_inputs), _rounded_factors(wide_parameters)))
         return [None if e is None else _limited(task, which, np.asarray(e), [o[n] for o in others], dtype, equal, factor, least) for n, e in enumerate(exact)]
+
+
+def _share(task, which, equal, least):
+    """What the longest sum of an element may be off, of the largest one."""
+    terms = min(task.terms(which), 131072)
+    return max(least, _UNIT * (terms / 2 if equal else 2 * np.sqrt(terms)))
 
 
 def _limited(task, which, exact, others, dtype, equal, factor, least):
@@ -110,9 +131,7 @@ def _limited(task, which, exact, others, dtype, equal, factor, least):
         compared &= ~lost
     else:
         scale = np.max(np.abs(exact), initial=0.0, where=compared)
-    terms = min(task.terms(which), 131072)
-    chain = _UNIT * (terms / 2 if equal else 2 * np.sqrt(terms))
-    share = max(least, chain, _OF_TYPE[dtype])
+    share = max(_share(task, which, equal, least), _OF_TYPE[dtype])
     own = [np.abs(np.asarray(o, np.float64) - exact) for o in others]
     if by_element:
         own = [np.where(compared, o, 0) for o in own]

@@ -23,4 +23,4 @@ def text_of(task) -> str:
         f"{one['name']} {'x'.join(map(str, shape)) or one.get('value', 'a number')}"
         for one, shape in zip(task.inputs, task.input_shapes("shipped"))
     )
-    return _HEAD.format(id=task.id, title=task.title, shapes=shapes) + _naive.body_of(task).strip("\n") + "\n"
+    return _HEAD.format(id=task.key, title=task.title, shapes=shapes) + _naive.body_of(task).strip("\n") + "\n"

@@ -68,7 +68,7 @@ class Verdict:
     def as_dict(self) -> dict:
         """For reports."""
         made = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("task", "refusal")}
-        made.update(task=self.task.id, name=self.task.name, right=self.right)
+        made.update(task=self.task.key, name=self.task.name, right=self.right)
         made["refusal"] = None if self.right else dataclasses.asdict(self.refusal)
         return made
 
@@ -193,7 +193,7 @@ class Oracle:
         return result
 
     def _wanted_shape(self, task, sizes):
-        key = (task.id, sizes)
+        key = (task.key, sizes)
         if key not in _SHAPES:
             from . import reference
 
@@ -217,7 +217,7 @@ class Oracle:
 
     def _gradients(self, task, process, verdict, sizes, kind):
         values, weights = inputs(task, sizes, kind, self.seed, self.dtype), parameters(task, sizes, self.seed, self.dtype)
-        dy = generator(self.seed, task.id, 77).standard_normal(self._wanted_shape(task, sizes)).astype(np.float32)
+        dy = generator(self.seed, task.seed, 77).standard_normal(self._wanted_shape(task, sizes)).astype(np.float32)
         order = self._order(task, process, sizes, values, weights, dy=True)
         np.save(os.path.join(order["folder"], "dy.npy"), dy)
         told = process.call(order)
@@ -270,7 +270,7 @@ class Oracle:
                 raise _Refused("simulator", f"on the simulated GPU:\n{text.strip()}")
 
     def _refusal(self, task, path, case, what, text, **more):
-        words = ["python", "-m", "kc.bench", "verify", str(task.id), path]
+        words = ["python", "-m", "kc.bench", "verify", str(task.key), path]
         if case:
             words += ["--sizes", case["sizes"], "--inputs", case["inputs"], "--seed", str(case["seed"])]
             words += ["--only-gradients"] if case.get("gradient") else ["--no-gradients"] if self.device == "host" else []

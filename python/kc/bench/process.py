@@ -39,6 +39,9 @@ class Process:
         # Under `kc gpu`: programs that use CUDA find a simulated GPU.
         self.on_gpu, self.worker = on_gpu, None
         self.path, self.limits, self.python = os.path.abspath(path), limits or Limits(), python or sys.executable
+        if os.sep in self.python:
+            # It starts in a folder of its own.
+            self.python = os.path.abspath(self.python)
         self.folder = tempfile.mkdtemp(prefix="kc-bench-")
         self.home = os.path.join(self.folder, "home")
         self.scratch = os.path.join(self.folder, "tmp")

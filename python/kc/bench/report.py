@@ -31,6 +31,19 @@ def load(paths) -> dict:
     return found
 
 
+def _place(item):
+    """Sorts by level and number."""
+    level, slash, number = str(item[0]).partition("/")
+    return (int(level), int(number)) if slash else (1, int(level))
+
+
+def _task(key):
+    try:
+        return facts.task(key)
+    except facts.UnknownTask:
+        return None
+
+
 def fast(found, p) -> float:
     """fast_p: the share of tasks that are right and more than ``p`` times as fast as what they are compared with."""
     if not found:
@@ -42,10 +55,10 @@ def fast(found, p) -> float:
 def upstream(found) -> dict:
     """``eval_results.json`` as upstream's ``benchmark_eval_analysis.py`` reads it."""
     made = {}
-    for number, one in sorted(found.items()):
+    for number, one in sorted(found.items(), key=_place):
         verdict, time = one.get("verdict"), one.get("time", {})
         refusal = (verdict or {}).get("refusal") or {}
-        made[str(number)] = [{
+        made[str(number).rpartition("/")[2]] = [{
             "sample_id": 0,
             "compiled": refusal.get("what") != "failed",
             "correctness": bool(verdict and verdict["right"]),
@@ -78,7 +91,7 @@ def page(found, title="kc.bench") -> str:
     if timed:
         shares = ", ".join(f"{100 * fast(found, p):.0f} % above {p}x" for p in (1, 2, 5))
         lines.append(f"Beside NumPy on this machine: {shares}.")
-    rows = "\n".join(_row(number, one) for number, one in sorted(found.items()))
+    rows = "\n".join(_row(number, one) for number, one in sorted(found.items(), key=_place))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
@@ -94,7 +107,7 @@ def page(found, title="kc.bench") -> str:
 
 
 def _row(number, one):
-    task = facts.level1().get(number)
+    task = _task(number)
     verdict, time = one.get("verdict"), one.get("time", {})
     result, why = "not checked", ""
     if verdict:
@@ -119,8 +132,8 @@ def table(found) -> str:
         "| task | name | family | host | gradients | simulator | error / limit | H100 bound, ms |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for number, one in sorted(found.items()):
-        task, verdict, sim = facts.level1()[number], one.get("verdict"), one.get("simulator")
+    for number, one in sorted(found.items(), key=_place):
+        task, verdict, sim = facts.task(number), one.get("verdict"), one.get("simulator")
         said = lambda v: "" if v is None else f"right in {v['cases']}" if v["right"] else "refused"
         gradients = "" if verdict is None else str(verdict["gradients"]) if task.has_gradient else "none"
         worst = f"{max(verdict['worst'], verdict['worst_gradient']):.2f}" if verdict and verdict["right"] else ""
@@ -132,7 +145,7 @@ def table(found) -> str:
 def gate(found, baseline, slower=0.05) -> list:
     """What became worse: tasks that were right and are not, or are missing, and those that take more than ``slower`` longer. Sentences."""
     told = []
-    for number, before in sorted(baseline.items()):
+    for number, before in sorted(baseline.items(), key=_place):
         now = found.get(number, {})
         for key, where in (("verdict", ""), ("simulator", " on the simulator")):
             if before.get(key, {}).get("right") and not now.get(key, {}).get("right"):

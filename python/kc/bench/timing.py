@@ -19,7 +19,7 @@ from .process import Failed, Limits, Process
 def measure(task, path, seconds=1.0, process_limits=None, python=None) -> dict:
     """Milliseconds of the answer and of NumPy in float32, and what a GPU is bound by (an H100 SXM, as shipped)."""
     values, weights = inputs(task, "scaled", "randn", 1), parameters(task, "scaled", 1)
-    made = {"task": task.id, "name": task.name, "path": path, "sizes": "scaled", "bound_ms": task.bound_ms, "eager_h100_ms": task.eager_ms}
+    made = {"task": task.key, "name": task.name, "path": path, "sizes": "scaled", "bound_ms": task.bound_ms, "eager_h100_ms": task.eager_ms}
     with Process(path, process_limits or Limits(), python, poison=False) as process:
         try:
             process.start()
@@ -51,4 +51,4 @@ def line_of(one) -> str:
     """A measurement as people read it."""
     if "failed" in one:
         return f"{one['task']} {one['name']}: not timed: {one['failed']}"
-    return f"{one['task']:4} {one['name'][:44]:44} {one['ms']:10.3f} ms  NumPy {one['numpy_ms']:10.3f} ms  {one['speedup']:7.2f}x"
+    return f"{one['task']!s:>4} {one['name'][:44]:44} {one['ms']:10.3f} ms  NumPy {one['numpy_ms']:10.3f} ms  {one['speedup']:7.2f}x"

@@ -64,19 +64,24 @@ def _said(path):
     return {"inputs": [plain(x) for x in names["get_inputs"]()], "init": names["get_init_inputs"]()}
 
 
-def _folder(checkout):
-    for below in ("KernelBench/level1", "level1", "."):
+def _folder(checkout, level):
+    name = f"level{level}"
+    for below in (f"KernelBench/{name}", name, "."):
         folder = pathlib.Path(checkout) / below
         if any(folder.glob("1_*.py")):
             return folder
-    raise NoCheckout(f"{checkout} has no tasks of level 1: neither KernelBench/level1/1_*.py nor level1/1_*.py nor 1_*.py")
+    raise NoCheckout(f"{checkout} has no tasks of level {level}: neither KernelBench/{name}/1_*.py nor {name}/1_*.py nor 1_*.py")
 
 
 def differences(checkout, tasks) -> list:
     """What a checkout says otherwise than kc's facts of these tasks; a sentence for each."""
+    return [line for level in sorted({t.level for t in tasks}) for line in _of_level(checkout, level, [t for t in tasks if t.level == level])]
+
+
+def _of_level(checkout, level, tasks):
     import kc
 
-    folder = _folder(checkout)
+    folder = _folder(checkout, level)
     package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
     path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The 100 tasks in NumPy: what is right, in whatever precision the arrays have.
+"""The tasks in NumPy: what is right, in whatever precision the arrays have.
 
 Each operation is a pair of functions: ``forward(inputs, parameters, settings)`` gives the result,
 ``backward(inputs, parameters, settings, dy)`` one gradient for each input and parameter (None where
@@ -8,7 +8,7 @@ somebody who follows the book (``kc.bench.limits``).
 
 from __future__ import annotations
 
-from . import convolution, elementwise, losses, pooling, products, rows
+from . import chain, convolution, elementwise, losses, pooling, products, rows
 
 #: By the name of the operation (``op`` of a task): its forward and backward function.
 OPERATIONS = {
@@ -18,6 +18,7 @@ OPERATIONS = {
     **pooling.OPERATIONS,
     **convolution.OPERATIONS,
     **losses.OPERATIONS,
+    **chain.OPERATIONS,
 }
 
 
