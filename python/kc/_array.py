@@ -179,6 +179,21 @@ class array(_native.Array):
     def __iter__(self):
         return (self[n] for n in range(len(self)))
 
+    def reshape(self, *shape):
+        """The same elements with other extents, an array of the same memory; one extent may be -1. Elements with gaps between them
+        are a ``ValueError``: nothing is copied.
+        """
+        shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        part = self._data.view()
+        try:
+            part.shape = (*shape, *self._inner)
+        except AttributeError:
+            raise ValueError(f"elements of strides {self._data.strides} have gaps: an array of the shape {shape} would be a copy") from None
+        made = _wrap(part, self.dtype, False, type(self))
+        if self._grad is not None:
+            made._grad = self._grad.reshape(*shape)
+        return made
+
     def zero_(self):
         """Sets all elements to zero."""
         self._put(..., 0, "zero_")

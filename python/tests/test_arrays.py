@@ -117,3 +117,16 @@ def test_arrays_of_no_vectors_are_arguments():
     # NumPy gives them strides of 0.
     count(1, np.zeros((0, 3), np.float32), out)
     assert out[0] == 5
+
+
+def test_reshape_is_the_same_memory():
+    x = kc.array(np.arange(12, dtype=np.float32).reshape(3, 4), requires_grad=True)
+    y = x.reshape(-1)
+    assert y.shape == (12,) and y.grad.shape == (12,)
+    y.fill_(3)
+    assert (x.numpy() == 3).all() and x.reshape((2, 6)).shape == (2, 6)
+    assert kc.zeros((2, 3), dtype=kc.vec3).reshape(6).shape == (6,)
+    with pytest.raises(ValueError, match="have gaps"):
+        x[:, 1:].reshape(-1)
+    with pytest.raises(ValueError):
+        x.reshape(5)

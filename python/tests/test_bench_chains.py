@@ -135,6 +135,7 @@ class ModelNew(nn.Module):
 """
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(not TORCH.exists(), reason="no environment with PyTorch: scripts/setup.sh python makes it")
 def test_modules_list_their_own_parameters_first(tmp_path):
     """Which is another order than that in which they are made."""

@@ -150,6 +150,7 @@ class ModelNew(torch.nn.Module):
 """
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(not TORCH.exists(), reason="no environment with PyTorch: scripts/setup.sh python makes it")
 def test_answers_in_torch(tmp_path):
     path = tmp_path / "answer.py"

@@ -32,9 +32,9 @@ def describe(commands):
     one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
     _of_folders(one)
     one.add_argument(
-        "--device", choices=["host", "sim", "gpu"], default="host",
+        "--device", choices=["host", "sim", "gpu", "cuda"], default="host",
         help="`sim`: launches of kc's kernels again on the simulator, which finds races; `gpu`: the answer runs under `kc gpu`, with kernels of "
-        "Triton, numba or CUDA C++",
+        "Triton, numba or CUDA C++; `cuda`: models of kc with arrays on a GPU",
     )
     one.add_argument("--sizes", action="append", choices=list(SIZES), help="only these sizes; may be repeated")
     one.add_argument("--inputs", action="append", choices=list(KINDS), help="only these inputs; may be repeated")
@@ -61,7 +61,9 @@ def describe(commands):
     one.add_argument("task", nargs="?", help="number or name of the task; `2/9` is of level 2")
     one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
     _of_folders(one)
-    one.add_argument("--device", choices=["host"], default="host", help="this machine's processor")
+    one.add_argument("--device", choices=["host", "cuda"], default="host", help="this machine's processor, or its GPU [default: host]")
+    one.add_argument("--sizes", choices=list(SIZES), default="scaled", help="`shipped` are the real ones, which take gigabytes [default: scaled]")
+    one.add_argument("--most", type=float, default=4.0, metavar="GB", help="of `shipped` sizes leave out tasks with more bytes [default: 4]")
     one.add_argument("--seconds", type=float, default=0.5, help="for each of both [default: 0.5]")
     one.add_argument("--python", metavar="COMMAND", help="the Python that runs the answer [default: this one]")
     one.add_argument("--json", metavar="FILE", help="write the times; `-` prints them")
@@ -175,7 +177,10 @@ def _time(given):
         return 2
     times = []
     for task, path in todo:
-        times.append(timing.measure(task, path, given.seconds, python=given.python))
+        if given.sizes == "shipped" and task.gigabytes > given.most:
+            print(f"{task.key!s:>4} {task.name[:44]:44} left out: {task.gigabytes} GB (--most)")
+            continue
+        times.append(timing.measure(task, path, given.seconds, python=given.python, device=given.device, sizes=given.sizes))
         print(timing.line_of(times[-1]), flush=True)
     if given.json:
         _write(json.dumps({"device": given.device, "times": times}, indent=1), given.json)

@@ -7,7 +7,7 @@ import math
 
 def empty(shape, like, dtype=None):
     """An array that a kernel will fill, of the same kind as ``like``: a NumPy array or, on the same
-    device, a PyTorch tensor.
+    device, a PyTorch tensor or an array of kc.
 
     ``dtype`` names its type (``"int64"``); absent, it is that of ``like``.
     """
@@ -15,6 +15,10 @@ def empty(shape, like, dtype=None):
         import torch
 
         return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else like.dtype, device=like.device)
+    import kc
+
+    if isinstance(like, kc.array):
+        return kc.empty(shape, dtype=getattr(kc, dtype) if dtype else like.dtype, device=like.device)
     import numpy as np
 
     return np.empty(shape, dtype or like.dtype)
@@ -63,6 +67,19 @@ class Model:
     def parameters(self):
         """The parameters in order: arrays that may be assigned to (``p[...] = values``)."""
         return list(self.__dict__.get("_parameters", []))
+
+    def to(self, device):
+        """Puts the parameters into the memory of a GPU, as arrays of kc, and gives the model. It
+        takes arrays of kc from then on.
+        """
+        import kc
+
+        places = {id(value): name for name, value in vars(self).items()}
+        for n, array in enumerate(self.parameters()):
+            self._parameters[n] = kc.array(array, device=device)
+            if id(array) in places:
+                setattr(self, places[id(array)], self._parameters[n])
+        return self
 
     def torch(self):
         """The model as a ``torch.nn.Module``, which takes and gives tensors of the processor's

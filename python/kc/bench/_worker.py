@@ -43,6 +43,18 @@ def _poison(function, types):
 
 
 def _poison_all():
+    import kc
+
+    far = kc.empty
+
+    def empty(*arguments, **named):
+        array = far(*arguments, **named)
+        if array.device != "cpu" and array.size and array.numpy().dtype.kind in "fi":
+            kind = array.numpy().dtype
+            array.fill_(float("nan") if kind.kind == "f" else np.iinfo(kind).min + 77)
+        return array
+
+    kc.empty = empty
     np.empty, np.empty_like = _poison(np.empty, "fi"), _poison(np.empty_like, "fi")
     try:
         import torch
@@ -76,6 +88,8 @@ class _Answer:
         self.made = made
         self.is_torch = "torch" in sys.modules and issubclass(made, sys.modules["torch"].nn.Module)
         self.buffers = {}
+        #: The GPU whose memory the arrays are in; None: the host's.
+        self.device = None
 
     def model(self, init, parameters):
         model = self.made(*init)
@@ -91,6 +105,10 @@ class _Answer:
             raise _Told(f"has parameters of shapes {_listed(shapes)}, where the task has {_listed(wanted)}")
         for mine, given in zip(own, parameters):
             _copyto(mine, given.astype(mine.dtype))
+        if self.device:
+            if self.is_torch or not hasattr(model, "to"):
+                raise _Told("is no `kc.bench.Model`: on a GPU models of kc run")
+            model.to(self.device)
         return model
 
     def given(self, values, dtype, fresh, gradients):
@@ -108,6 +126,11 @@ class _Answer:
                 held = self.buffers[n] = np.array(value)
             else:
                 _copyto(held, value)
+            if self.device:
+                import kc
+
+                made.append(kc.array(held, device=self.device))
+                continue
             if not self.is_torch:
                 made.append(held)
                 continue
@@ -156,6 +179,7 @@ def _plain(value):
         return value.numpy(), str(value.dtype).split(".")[1]
     if hasattr(value, "numpy") and kind.__module__.split(".")[0] == "kc":
         value = value.numpy()
+        kind = type(value)
     if isinstance(value, (np.ndarray, np.generic)) and type(value) is not np.matrix:
         if isinstance(value, np.ndarray) and kind is not np.ndarray:
             raise _Told(f"gives a `{kind.__name__}`, which may compute later: a result is a plain array")
@@ -206,7 +230,7 @@ def _changed(inputs, values, names, dtype, answer):
     found = []
     for mine, value, (name, kind) in zip(inputs, values, names):
         if kind == "array":
-            now = mine
+            now = mine.numpy() if answer.device else mine
             if answer.is_torch:
                 now = mine.detach().float().numpy() if dtype == "bfloat16" and value.dtype.kind == "f" else mine.detach().numpy()
             wanted = value.astype(np.float16) if value.dtype == np.float32 and dtype == "float16" else value
@@ -230,15 +254,23 @@ def _with_gradients(answer, model, inputs, parameters, dy):
 
     with kc.Tape() as tape:
         result = model(*inputs)
-    tape.backward(grads=[(result, dy.reshape(result.shape).astype(result.dtype))])
+    kind = np.float32 if answer.device else result.dtype
+    dy = dy.reshape(result.shape).astype(kind)
+    tape.backward(grads=[(result, kc.array(dy, device=answer.device) if answer.device else dy)])
     asked = [*inputs, *(model.parameters() if parameters else [])]
     # With `allow_unused` an input that nothing joins has zeros, which the comparison refuses where
     # they are wrong.
-    return result, [tape.gradient(x, allow_unused=True) if _is_float(x) else None for x in asked]
+    return result, [_asarray(_of_host(tape.gradient(x, allow_unused=True))) if _is_float(x) else None for x in asked]
+
+
+def _of_host(x):
+    return x.numpy() if hasattr(x, "numpy") else x
 
 
 def _is_float(x):
-    return isinstance(x, np.ndarray) and x.dtype.kind == "f"
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind == "f"
+    return hasattr(x, "device") and x.dtype.__name__ == "float32"
 
 
 def _time(answer, order):
@@ -246,14 +278,21 @@ def _time(answer, order):
     values, parameters = _arrays(order["folder"], order["inputs"]), _arrays(order["folder"], order["parameters"])
     model = answer.model([tuple(a) if isinstance(a, list) else a for a in order["init"]], parameters)
     sets = [answer.given(values, "float32", True, False) for _ in range(2)]
-    for inputs in sets:
+    def run(inputs):
         model(*inputs)
+        if answer.device:
+            import kc
+
+            kc.devices()[0].synchronize()
+
+    for inputs in sets:
+        run(inputs)
     taken = []
     until = _clock() + order["seconds"]
     while len(taken) < 3 or (_clock() < until and len(taken) < 100):
         inputs = sets[len(taken) % 2]
         began = _clock()
-        model(*inputs)
+        run(inputs)
         taken.append(_clock() - began)
     return {"times": taken}
 
@@ -283,6 +322,7 @@ def main(path, poison=True):
         try:
             if order["do"] == "load":
                 answer = _Answer(path, poison)
+                answer.device = order.get("device")
                 reply({"ok": True, "torch": answer.is_torch, "pid": os.getpid()})
             elif order["do"] == "time":
                 reply({"ok": True, **_time(answer, order)})

@@ -83,8 +83,8 @@ class Oracle:
     own.
 
     ``sizes`` and ``kinds`` leave out others. ``device`` is ``host``, ``sim`` (launches of kc's
-    kernels again on the simulator) or ``gpu`` (the answer runs under ``kc gpu``: kernels of Triton,
-    numba and CUDA C++ too). ``dtype`` is the type that an answer is given
+    kernels again on the simulator), ``gpu`` (the answer runs under ``kc gpu``: kernels of Triton,
+    numba and CUDA C++ too) or ``cuda`` (a GPU, and models of kc with arrays there). ``dtype`` is the type that an answer is given
     (``float16`` and ``bfloat16`` for answers that take any); ``allow_tf32`` allows products to round their factors.
     """
 
@@ -100,7 +100,7 @@ class Oracle:
         verdict = Verdict(task, path)
         began = time.monotonic()
         self.name = os.path.basename(path)
-        with Process(path, self.limits, self.python, on_gpu=self.device == "gpu") as process:
+        with Process(path, self.limits, self.python, on_gpu=self.device == "gpu", device="cuda:0" if self.device == "cuda" else None) as process:
             case = {}
             try:
                 self.is_torch = process.start()["torch"]
@@ -273,7 +273,7 @@ class Oracle:
         words = ["python", "-m", "kc.bench", "verify", str(task.key), path]
         if case:
             words += ["--sizes", case["sizes"], "--inputs", case["inputs"], "--seed", str(case["seed"])]
-            words += ["--only-gradients"] if case.get("gradient") else ["--no-gradients"] if self.device == "host" else []
+            words += ["--only-gradients"] if case.get("gradient") else ["--no-gradients"] if self.device in ("host", "cuda") else []
         if self.device != "host":
             words += ["--device", self.device]
         if self.dtype != "float32":

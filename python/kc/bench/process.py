@@ -33,11 +33,13 @@ class Process:
     """Runs one answer. ``call`` sends an order and waits; what goes wrong is ``Failed``, after
     which the process is gone."""
 
-    def __init__(self, path, limits=None, python=None, poison=True, on_gpu=False):
+    def __init__(self, path, limits=None, python=None, poison=True, on_gpu=False, device=None):
         # What is not written is NaN or a huge number; who measures times does without.
         self.poison = poison
         # Under `kc gpu`: programs that use CUDA find a simulated GPU.
         self.on_gpu, self.worker = on_gpu, None
+        # The GPU that the answer's arrays are on; None: the host's memory.
+        self.device = device
         self.path, self.limits, self.python = os.path.abspath(path), limits or Limits(), python or sys.executable
         if os.sep in self.python:
             # It starts in a folder of its own.
@@ -80,8 +82,8 @@ class Process:
                 second = os.dup(second)
             os.dup2(first, 3)
             os.dup2(second, 4)
-            # The simulated GPU has its memory in this process.
-            memory = limits.memory + ((16 << 30) if self.on_gpu else 0)
+            # A driver keeps tables in this process, the simulated one the GPU's memory, too.
+            memory = limits.memory + ((16 << 30) if self.on_gpu or self.device else 0)
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
             resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file, limits.file))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -106,7 +108,7 @@ class Process:
         self.reader.start()
         self.worker = self.child.pid
         # Importing takes longer than a call: PyTorch alone takes seconds.
-        told = self.call({"do": "load"}, 3 * self.limits.seconds)
+        told = self.call({"do": "load", "device": self.device}, 3 * self.limits.seconds)
         self.worker = told["pid"]
         return told
 

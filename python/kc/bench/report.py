@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 
 from . import facts
 
@@ -62,7 +63,7 @@ def upstream(found) -> dict:
             "sample_id": 0,
             "compiled": refusal.get("what") != "failed",
             "correctness": bool(verdict and verdict["right"]),
-            "metadata": {"checked_by": "kc.bench", "hardware": "host", **({"refusal": refusal["text"]} if refusal else {})},
+            "metadata": {"checked_by": "kc.bench", "hardware": time.get("device", "host"), **({"refusal": refusal["text"]} if refusal else {})},
             "runtime": time.get("ms", -1.0),
             "runtime_stats": {"median": time.get("ms", -1.0), "num_trials": time.get("runs", 0)},
         }]
@@ -90,7 +91,12 @@ def page(found, title="kc.bench") -> str:
         lines.append(f"On the simulator {sum(one['right'] for one in simulated)} of {len(simulated)}: no races, no stray accesses.")
     if timed:
         shares = ", ".join(f"{100 * fast(found, p):.0f} % above {p}x" for p in (1, 2, 5))
-        lines.append(f"Beside NumPy on this machine: {shares}.")
+        on_gpu = any(one.get("device") == "cuda" for one in timed)
+        beside = "upstream's figures of eager PyTorch on an H100" if on_gpu else "NumPy on this machine"
+        lines.append(f"Beside {beside}: {shares}.")
+        over = [one["over_bound"] for one in timed if "over_bound" in one]
+        if over:
+            lines.append(f"Over the bound: {math.exp(sum(map(math.log, over)) / len(over)):.2f} times (geometric mean of {len(over)}).")
     rows = "\n".join(_row(number, one) for number, one in sorted(found.items(), key=_place))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -311,3 +311,13 @@ def test_data_that_does_not_fit():
 def test_what_is_the_hosts(take):
     with pytest.raises(kc.DeviceError, match="E1104.*in the memory of a GPU"):
         take(kc.zeros(3, dtype=kc.vec3, device=GPU))
+
+
+def test_reshape_is_the_same_memory():
+    x = kc.zeros((3, 4), device="cuda:0")
+    y = x.reshape(2, -1)
+    assert y.shape == (2, 6) and y.device == "cuda:0"
+    y.fill_(2)
+    assert (x.numpy() == 2).all()
+    with pytest.raises(ValueError, match="have gaps"):
+        x[:, 1:].reshape(-1)

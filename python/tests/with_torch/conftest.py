@@ -6,3 +6,8 @@ import torch
 
 if device := os.environ.get("KC_TEST_DEVICE"):
     torch.set_default_device(device)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker("torch")
