@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _array, _types, _writes
 from .._arguments import as_numpy
-from . import _launches
+from . import _launches, _memory
 from ._devices import get_device
 from ._operators import Operators
 
@@ -271,7 +271,10 @@ def _of(data, dtype, copy):
     if dtype is None:
         dtype = data.dtype if isinstance(data, _array.array) else values.dtype if values.dtype.names else _types.scalar_of(values.dtype)
     layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
-    made = _array._wrap(_array.converted(_of_elements(values, layout.shape), layout.base, copy), dtype, False, array)
+    memory = _array.converted(_of_elements(values, layout.shape), layout.base, copy)
+    if memory is not values:
+        _memory.note(memory)
+    made = _array._wrap(memory, dtype, False, array)
     _array._note(made, data, "wp.array")
     return made
 
@@ -299,7 +302,9 @@ def _made(make, shape, dtype, device, requires_grad):
     shape = _shape(shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"an array has no shape {shape}")
-    return _array._wrap(make((*shape, *layout.shape), layout.base), dtype, requires_grad, array)
+    memory = make((*shape, *layout.shape), layout.base)
+    _memory.note(memory)
+    return _array._wrap(memory, dtype, requires_grad, array)
 
 
 def zeros(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **others):

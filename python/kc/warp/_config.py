@@ -11,7 +11,7 @@ class _Config:
     version = f"kc {_kc.__version__}"
     mode = "release"
     quiet = verbose = print_launches = verify_fp = verify_cuda = verify_autograd_array_access = False
-    enable_cpu_blocks = False
+    enable_cpu_blocks = track_memory = False
     enable_backward = cache_kernels = True
     kernel_cache_dir = None
     log_level = LOG_INFO

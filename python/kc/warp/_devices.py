@@ -14,6 +14,17 @@ class Device:
     is_cpu, is_cuda, is_capturing = True, False, False
     is_mempool_supported = is_mempool_enabled = False
 
+    @property
+    def default_allocator(self):
+        """What makes the memory of arrays."""
+        from ._memory import ALLOCATOR
+
+        return ALLOCATOR
+
+    def get_allocator(self):
+        """The same."""
+        return self.default_allocator
+
     def __repr__(self):
         return "cpu"
 
